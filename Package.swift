@@ -1,0 +1,66 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One list of settings for every Swift target: the strictest the toolchain offers without unsafe flags.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "larder",
+    products: [
+        .library(name: "JobQueue", targets: ["JobQueue"]),
+        .library(name: "Transcoder", targets: ["Transcoder"]),
+        .library(name: "DiskCache", targets: ["DiskCache"]),
+        .library(name: "Prefetcher", targets: ["Prefetcher"]),
+        .executable(name: "larder", targets: ["larder"]),
+    ],
+    targets: [
+        // C libraries, each behind one door: only the Swift target named in the comment imports it.
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),  // Prefetcher
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),  // Prefetcher
+        .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),  // Transcoder
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),  // JobQueue
+        .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),  // DiskCache, larder
+        .target(name: "CLinux"),
+
+        .target(name: "Executors", dependencies: ["CLinux"], swiftSettings: strict),
+        .target(name: "DiskCache", dependencies: ["CGLib", "CLinux"], swiftSettings: strict),
+        .target(
+            name: "JobQueue", dependencies: ["Executors", "CPostgres"],
+            resources: [.embedInCode("Migrations")], swiftSettings: strict),
+        .target(name: "Transcoder", dependencies: ["Executors", "CVips", "CLinux"], swiftSettings: strict),
+        .target(
+            name: "Prefetcher",
+            dependencies: ["JobQueue", "Transcoder", "DiskCache", "Executors", "CCurl", "CCrypto"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "larder",
+            dependencies: ["Prefetcher", "JobQueue", "Transcoder", "DiskCache", "Executors", "CGLib"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "Benchmarks", dependencies: ["Prefetcher", "JobQueue", "Transcoder", "DiskCache"],
+            path: "Benchmarks", exclude: ["Results"], swiftSettings: strict),
+
+        .target(
+            name: "TestSupport", dependencies: ["JobQueue", "Executors", "CLinux"], path: "Tests/TestSupport",
+            swiftSettings: strict),
+        .testTarget(name: "ExecutorsTests", dependencies: ["Executors"], swiftSettings: strict),
+        .testTarget(
+            name: "DiskCacheTests", dependencies: ["DiskCache", "TestSupport"], resources: [.copy("Vectors")],
+            swiftSettings: strict),
+        .testTarget(name: "JobQueueTests", dependencies: ["JobQueue", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "TranscoderTests", dependencies: ["Transcoder", "TestSupport"],
+            resources: [.copy("Vectors"), .copy("Pictures")], swiftSettings: strict),
+        .testTarget(name: "PrefetcherTests", dependencies: ["Prefetcher", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "LarderTests", dependencies: ["JobQueue", "TestSupport", "larder"], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,30 @@
+import Glibc
+
+/// A value that can be reached only while its lock is held.
+///
+/// A pthread mutex, not `Synchronization.Mutex`: ThreadSanitizer cannot see the futex hand-over of the latter and
+/// reports races that are none.
+package final class Locked<Value>: @unchecked Sendable {  // protected by: `mutex`, held during every access of `value`
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private var value: Value
+
+    package init(_ value: sending Value) {
+        self.value = value
+        mutex = .allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+    }
+
+    deinit {
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+    }
+
+    /// Runs `body` with the lock held. `body` must not block and must not call out.
+    package func withLock<Result, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return try body(&value)
+    }
+}
