@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -61,4 +62,8 @@ long larder_receive_descriptors(int socket, void *bytes, size_t length, int *des
     }
     *count = got;
     return received;
+}
+
+int larder_spawn_close_from(void *actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }

@@ -17,3 +17,7 @@ long larder_send_descriptors(int socket, const void *bytes, size_t length, const
 /// Received descriptors are close-on-exec. Returns the bytes received, 0 at end of file, or -1 with errno;
 /// a message that did not fit, or whose descriptors did not, is -1 with EMSGSIZE and leaves none open.
 long larder_receive_descriptors(int socket, void *bytes, size_t length, int *descriptors, int *count);
+
+/// Lets a spawned child start with every descriptor from `first` on closed; `actions` is a `posix_spawn_file_actions_t *`.
+/// The corresponding C function is `posix_spawn_file_actions_addclosefrom_np`.
+int larder_spawn_close_from(void *actions, int first);
