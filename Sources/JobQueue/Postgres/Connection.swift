@@ -1,0 +1,3 @@
+actor Connection {
+    init(_ configuration: PostgresJobQueue.Configuration, name: String) {}
+}
