@@ -1,5 +1,5 @@
 /// A domain, a code and a text: how Larder and SDWebImage name an error.
-public struct FailureReason: Sendable, Equatable {
+public struct FailureReason: Error, Equatable, Codable {
     /// `SDWebImageErrorDomain`, `NSURLErrorDomain` or `LarderErrorDomain`.
     public let domain: String
     /// The code within the domain.
@@ -27,39 +27,42 @@ public struct StoredFile: Sendable, Equatable, Codable {
     public var bytes: Int?
     /// `jpeg`, `png`, `gif`, `webp`, …
     public var format: String?
-    /// SHA-256 of the file, 64 hexadecimal digits.
+    /// The picture's width in pixels, as stored.
+    public var width: Int?
+    /// The picture's height in pixels, as stored.
+    public var height: Int?
+    /// SHA-256 of the original, 64 hexadecimal digits.
     public var sha256: String?
+    /// How the file came to be there; nil when there is none.
+    public var origin: Origin?
     /// Why the variant could not be made.
-    public var error: Failure?
+    public var error: FailureReason?
 
-    /// A failed variant's error; the JSON shape of `run --json`.
-    public struct Failure: Sendable, Equatable, Codable {
-        /// The error's domain.
-        public var domain: String
-        /// The error's code.
-        public var code: Int
-        /// The error's text.
-        public var message: String
-
-        /// Names an error.
-        public init(domain: String, code: Int, message: String) {
-            self.domain = domain
-            self.code = code
-            self.message = message
-        }
+    /// How a file came to be in the cache.
+    public enum Origin: String, Sendable, Codable {
+        /// Downloaded by this job.
+        case downloaded
+        /// Made by this job.
+        case transcoded
+        /// The original's bytes under the variant's key: animated sources are not transformed.
+        case copied
+        /// There before.
+        case cached
     }
+
+    /// Whether this job wrote the file.
+    public var isNew: Bool { origin != nil && origin != .cached }
 
     /// Describes a file.
     public init(
-        name: String? = nil, key: String, path: String? = nil, bytes: Int? = nil, format: String? = nil,
-        sha256: String? = nil, error: Failure? = nil
+        name: String? = nil, key: String, path: String? = nil, bytes: Int? = nil, origin: Origin? = nil,
+        error: FailureReason? = nil
     ) {
         self.name = name
         self.key = key
         self.path = path
         self.bytes = bytes
-        self.format = format
-        self.sha256 = sha256
+        self.origin = origin
         self.error = error
     }
 }
