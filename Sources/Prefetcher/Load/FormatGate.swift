@@ -1,13 +1,13 @@
-internal import Transcoder
+package import Transcoder
 
 /// Judges a body by its first bytes, so that an error page or a refused format ends the download at once.
-struct FormatGate: Sendable {
+package struct FormatGate: Sendable {
     private let formats: Set<ImageFormat>
 
-    init(_ formats: Set<ImageFormat>) { self.formats = formats }
+    package init(_ formats: Set<ImageFormat>) { self.formats = formats }
 
     /// True for an accepted format, false for anything else, nil while more bytes could tell.
-    var judge: @Sendable (UnsafeRawBufferPointer) -> Bool? {
+    package var judge: @Sendable (UnsafeRawBufferPointer) -> Bool? {
         { [formats] bytes in
             if let format = ImageFormat.recognise(Array(bytes.prefix(ImageFormat.recognisedBytes))) {
                 return formats.contains(format)

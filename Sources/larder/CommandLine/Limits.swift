@@ -40,3 +40,31 @@ enum Limits {
         return configuration
     }
 }
+
+extension Limits {
+    static func fetch(_ arguments: Arguments) throws(CommandError) -> FetchConfiguration {
+        var ranges: [CIDR] = []
+        for text in try arguments.list("allow-address") {
+            guard let range = CIDR(text) else {
+                throw .usage("--allow-address: '\(text)' is no address range such as 10.0.0.0/8 or fd00::/8")
+            }
+            ranges.append(range)
+        }
+        var ports: Set<UInt16> = []
+        for text in try arguments.list("allow-port") {
+            guard let port = UInt16(text), port > 0 else { throw .usage("--allow-port: '\(text)' is no port") }
+            ports.insert(port)
+        }
+        var limits = FetchLimits()
+        if let bytes = try arguments.bytes("max-body") { limits.body = Int64(bytes) }
+        if let time = try arguments.duration("dns-timeout") { limits.lookup = time }
+        if let time = try arguments.duration("connect-timeout") { limits.connect = time }
+        if let time = try arguments.duration("idle-timeout") { limits.idle = time }
+        if let time = try arguments.duration("total-timeout") { limits.total = time }
+        if let count = try arguments.number("max-redirects", in: 0...50) { limits.redirects = count }
+        return FetchConfiguration(
+            policy: AddressPolicy(allowedAddresses: ranges, allowedPorts: ports), limits: limits,
+            userAgent: FetchConfiguration.userAgent(
+                version: Larder.version, contact: try arguments.value("contact")))
+    }
+}
