@@ -74,12 +74,14 @@ struct `The disk cache` {
         #expect(contents(file) == Array("first".utf8))
     }
 
-    @Test func `publishes a file only once`() throws {
+    @Test func `publishes a file only once, and a failure leaves the old picture`() throws {
+        let other = CacheKey("other")
+        try cache.store("old", as: other)
         let file = try cache.makeTemporaryFile()
         try cache.publish(file, as: key)
-        #expect(code { try cache.publish(file, as: CacheKey("other")) } == .missing)
+        #expect(code { try cache.publish(file, as: other) } == .missing)
         #expect(try cache.contains(key))
-        #expect(try !cache.contains(CacheKey("other")))
+        #expect(contents(try #require(try cache.read(other))) == Array("old".utf8))
     }
 
     @Test func `marks a picture as used when it is read, not as changed`() throws {
