@@ -28,7 +28,9 @@ struct GLibText: ~Copyable {
     /// A host name in ASCII: labels with other characters as Punycode. Nil when the name has no such form.
     ///
     /// The corresponding C function is `g_hostname_to_ascii`.
-    static func asciiHost(_ name: String) -> GLibText? { GLibText(g_hostname_to_ascii(name)) }
+    static func asciiHost(_ name: String) -> GLibText? {
+        name.utf8.contains(0) ? nil : GLibText(g_hostname_to_ascii(name))
+    }
 
     /// A random UUID (version 4) in lower case.
     ///

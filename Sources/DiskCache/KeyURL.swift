@@ -130,6 +130,10 @@ struct KeyURL {
         if name.contains(where: { $0 >= 0x80 }) {
             guard let ascii = GLibText.asciiHost(String(decoding: name, as: UTF8.self)) else { return nil }
             name = Array(ascii.string.lowercased().utf8)
+            let labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            guard labels.dropLast().allSatisfy({ !$0.isEmpty }), labels.allSatisfy({ $0.count < 64 }) else {
+                return nil
+            }
         }
         return PercentEncoding.repair(name, for: .host) == name ? name : nil
     }
