@@ -62,8 +62,10 @@ package struct FetchTimings: Sendable, Equatable {
     package var lookup: Duration = .zero
     /// TCP and TLS handshakes.
     package var connect: Duration = .zero
-    /// From the start of the transfer to the first byte of the last answer.
+    /// From the start of a transfer to the first byte of its answer.
     package var firstByte: Duration = .zero
+    /// Transfers themselves, handshakes included.
+    package var exchanged: Duration = .zero
     /// From asking to the last byte, waiting included.
     package var total: Duration = .zero
 
