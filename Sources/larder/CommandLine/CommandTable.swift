@@ -1,9 +1,10 @@
 /// Every command of the program, in the order the help shows them.
 enum CommandTable {
-    static let all: [Command] =
-        [.run, .enqueue, .work, .status, .report, .migrate]
-        + [.key, .sniff, .transform, .fetch, .doctor]
-        + [.databaseStart, .databaseStop, .databaseStatus, .databaseURL]
+    static let all: [Command] = [
+        .run, .enqueue, .work, .status, .report, .migrate,
+        .key, .sniff, .transform, .fetch, .doctor,
+        .databaseStart, .databaseStop, .databaseStatus, .databaseURL,
+    ]
 
     /// What every command takes.
     static let commonOptions = [

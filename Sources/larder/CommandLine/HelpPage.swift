@@ -43,8 +43,8 @@ struct HelpPage {
         text += command.operands.isEmpty ? "\n\n" : " \(command.operands)\n\n"
         text += command.summary + ".\n"
         if !command.discussion.isEmpty { text += "\n\(command.discussion)\n" }
-        let rows = (command.options + CommandTable.commonOptions).map { ($0.usage, $0.help) }
-        let width = rows.map(\.0.count).max() ?? 0
+        let rows: [(usage: String, help: String)] = (command.options + CommandTable.commonOptions).map { ($0.usage, $0.help) }
+        let width = rows.map(\.usage.count).max() ?? 0
         text += "\noptions:\n"
         for (usage, help) in rows { text += "  \(pad(usage, width))  \(help)\n" }
         return text

@@ -34,17 +34,23 @@ struct Settings {
     /// The embedded cluster of this home.
     var cluster: EmbeddedCluster { EmbeddedCluster(home: home) }
 
-    /// Opens the queue, starting the embedded database when it is meant.
+    /// The database's URL, starting the embedded one when it is meant.
+    func startedDatabase() async throws -> String {
+        if let databaseURL { return databaseURL }
+        return try await cluster.start()
+    }
+
+    /// Opens the queue.
     ///
-    /// - Parameter migrate: whether a database of one's own may be migrated too; the embedded one always is.
-    func openQueue(migrate: Bool = false) async throws -> PostgresJobQueue {
-        if let databaseURL {
-            let queue = try PostgresJobQueue(url: databaseURL)
-            if migrate { _ = try await queue.migrate() }
-            return queue
-        }
-        let queue = try PostgresJobQueue(url: try await cluster.start())
-        _ = try await queue.migrate()
+    /// - Parameters:
+    ///   - migrate: whether a database of one's own is migrated, too; the embedded one always is.
+    ///   - patience: how long calls wait for a database that is away, none by default.
+    func openQueue(migrate: Bool = false, patience: Duration = .zero) async throws -> PostgresJobQueue {
+        var configuration = PostgresJobQueue.Configuration(databaseURL: try await startedDatabase())
+        configuration.patience = patience
+        if migrate || databaseURL == nil { try await Migrator(configuration).migrate() }
+        let queue = PostgresJobQueue(configuration)
+        try await queue.checkReady()
         return queue
     }
 

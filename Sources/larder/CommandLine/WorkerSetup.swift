@@ -15,7 +15,7 @@ struct WorkerSetup {
         ] + Limits.fetchOptions + Limits.transcodeOptions
 
     let cache: DiskCache
-    let transcoders: TranscoderPool
+    private let transcoders: TranscoderPool
     let manager: ImageManager
 
     init(_ arguments: Arguments, cacheRoot: String) throws {
@@ -38,6 +38,9 @@ struct WorkerSetup {
         configuration.runtime = try arguments.duration("max-runtime")
         return configuration
     }
+
+    /// Ends what the setup started.
+    func shutdown() async { await transcoders.shutdown() }
 
     private static func openCache(_ root: String, _ arguments: Arguments) throws -> DiskCache {
         var durability = Durability.data

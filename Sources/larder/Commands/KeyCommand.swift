@@ -1,4 +1,5 @@
 import DiskCache
+import Prefetcher
 import Transcoder
 
 extension Command {
@@ -30,12 +31,13 @@ extension Command {
         }
         let keys = try arguments.operands()
         guard !keys.isEmpty else { throw CommandError.usage("key: which KEY?") }
-        let pipeline = try Pipeline(adHoc: try arguments.list("variant"))
+        let variants = try EnqueueOptions.variants(try arguments.list("variant"))
+        if !variants.isEmpty { _ = try Pipeline.adhoc(variants) }
         let suffixes = try arguments.list("suffix")
         for text in keys {
             let original = CacheKey(text)
             try Console.json(Line(variant: nil, key: original.text, file: original.fileName))
-            for variant in pipeline.variants {
+            for variant in variants {
                 let key = original.appending(variant.keySuffixes)
                 try Console.json(Line(variant: variant.name, key: key?.text, file: key?.fileName))
             }

@@ -12,9 +12,7 @@ extension Command {
             let name: String
             let applied: String?
         }
-        let settings = try Settings(arguments)
-        let url: String
-        if let given = settings.databaseURL { url = given } else { url = try await settings.cluster.start() }
+        let url = try await Settings(arguments).startedDatabase()
         let migrator = Migrator(PostgresJobQueue.Configuration(databaseURL: url))
         let onlyStatus = arguments.flag("status")
         let steps = onlyStatus ? try await migrator.status() : try await migrator.migrate()

@@ -56,7 +56,7 @@ extension Command {
         let summary = try await withProgress(of: batch, in: queue, shown: !json && !verbose) {
             try await worker.run(until: stop)
         }
-        await setup.transcoders.shutdown()
+        await setup.shutdown()
         _ = try? await queue.tick(force: true)
         if json { try await printOthers(of: batch, in: queue, except: printed.withLock { $0 }) }
 

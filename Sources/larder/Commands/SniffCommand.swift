@@ -19,13 +19,13 @@ extension Command {
         guard !paths.isEmpty else { throw CommandError.usage("sniff: which FILE?") }
         var failed = false
         for path in paths {
-            do throws(CommandError) {
+            do {
                 let ends = try FileEnds(path)
                 let format = SDImageFormat.sniff(prefix: ends.prefix, suffix: ends.suffix)
-                try Console.json(Line(path: path, format: format.name, sdImageFormat: format.rawValue))
+                try Console.json(Line(path: path, format: "\(format)", sdImageFormat: format.rawValue))
             } catch {
                 // One bad file never stops the others.
-                Console.report(error, asJSON: arguments.flag("json"))
+                Console.report(CommandError(error), asJSON: arguments.flag("json"))
                 failed = true
             }
         }

@@ -28,7 +28,7 @@ extension Command {
         let worker = PrefetchWorker(
             queue: queue, manager: setup.manager, configuration: configuration, observe: log.tell)
         let summary = try await worker.run(until: stop)
-        await setup.transcoders.shutdown()
+        await setup.shutdown()
         if arguments.flag("json") {
             try Console.json(WorkLine(summary))
         } else {

@@ -1,3 +1,4 @@
+import Foundation
 import JobQueue
 
 /// A batch's report as one JSON object, and its progress as `status --json` prints it.
@@ -74,6 +75,6 @@ enum ShownURL {
         let rest = url[schemeEnd...]
         let authorityEnd = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
         guard let at = rest[..<authorityEnd].lastIndex(of: "@") else { return url }
-        return url[..<schemeEnd] + url[url.index(after: at)...]
+        return String(url[..<schemeEnd] + url[url.index(after: at)...])
     }
 }
