@@ -65,7 +65,10 @@ extension Variant {
     public var canonicalJSON: String { json.canonicalText }
 
     /// Refuses what this version cannot draw or write yet, though it has a key for it.
-    func validateSupported(path: String) throws(VariantError) {
+    ///
+    /// - Parameter path: where the variant stands in its document; default the document itself.
+    /// - Throws: `VariantError` with the JSON path and "… is not supported yet".
+    public func validateSupported(path: String = "$") throws(VariantError) {
         func refuse(_ field: String, _ what: String) -> VariantError {
             VariantError(path: "\(path).\(field)", message: "\(what) is not supported yet")
         }

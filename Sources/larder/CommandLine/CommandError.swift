@@ -28,8 +28,8 @@ struct CommandError: Error, Sendable {
     }
 
     /// A failure of Larder's own domain.
-    static func larder(_ code: Int, _ message: String) -> CommandError {
-        CommandError(domain: "LarderErrorDomain", code: code, message: message)
+    static func larder(_ code: Int, _ message: String, exit: ExitCode = .failed) -> CommandError {
+        CommandError(domain: "LarderErrorDomain", code: code, message: message, exit: exit)
     }
 
     /// A file that could not be opened, read or written; `errno` says why.

@@ -44,24 +44,32 @@ struct EnqueueOptions {
             guard request.pipeline == nil else {
                 throw CommandError.usage("--pipeline and --variant exclude each other")
             }
+            for variant in variants { try variant.validateSupported() }
             let pipeline = try Pipeline.adhoc(variants)
-            try pipeline.validateSupported()
             adHoc = pipeline
             request.pipeline = pipeline.name
         }
         template = request
     }
 
-    /// The variants of `--variant` values; an error's path tells which.
-    static func variants(_ texts: [String]) throws(VariantError) -> [Variant] {
+    /// The variants of `--variant` values.
+    ///
+    /// - Throws: wrong usage with the JSON path within the value, and which value it is where there are several.
+    static func variants(_ texts: [String]) throws(CommandError) -> [Variant] {
         var variants: [Variant] = []
         for (index, text) in texts.enumerated() {
-            variants.append(try Variant(json: text.utf8, path: texts.count == 1 ? "$" : "$[\(index)]"))
+            do throws(VariantError) {
+                variants.append(try Variant(json: text.utf8))
+            } catch {
+                let which = texts.count > 1 ? " number \(index + 1)" : ""
+                throw CommandError.larder(4, "--variant\(which): \(error)", exit: .wrongUsage)
+            }
         }
         return variants
     }
 
-    private static func bits(_ list: String?) throws(CommandError) -> UInt64 {
+    /// The bits of an `--options` value.
+    static func bits(_ list: String?) throws(CommandError) -> UInt64 {
         guard let list else { return 0 }
         var bits: UInt64 = 0
         for word in list.split(separator: ",").map({ $0.trimmingCharacters(in: .whitespaces) }) where !word.isEmpty {

@@ -32,7 +32,6 @@ extension Command {
         let keys = try arguments.operands()
         guard !keys.isEmpty else { throw CommandError.usage("key: which KEY?") }
         let variants = try EnqueueOptions.variants(try arguments.list("variant"))
-        if !variants.isEmpty { _ = try Pipeline.adhoc(variants) }
         let suffixes = try arguments.list("suffix")
         for text in keys {
             let original = CacheKey(text)

@@ -1,5 +1,4 @@
 import Glibc
-import JobQueue
 import Prefetcher
 import Transcoder
 
@@ -25,9 +24,9 @@ extension Command {
         guard operands.count == 1 else { throw CommandError.usage("transform: one IN file, please") }
         guard let output = try arguments.value("output") else { throw CommandError.usage("transform: -o which FILE?") }
         guard let text = try arguments.value("variant") else { throw CommandError.usage("transform: which --variant?") }
-        let options = try EnqueueOptions(arguments)
+        let bits = try EnqueueOptions.bits(try arguments.value("options"))
         let variant = try Variant(json: text.utf8)
-        try Pipeline.adhoc([variant]).validateSupported()
+        try variant.validateSupported()
 
         let source = open(operands[0], O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw CommandError.file("read", operands[0]) }
@@ -37,7 +36,7 @@ extension Command {
         let report = try await pool.transcode(
             TranscodeRequest(
                 source: source, variants: [variant], outputs: [file.descriptor],
-                transformsAnimated: options.template.options & SDOptions.transformAnimatedImage != 0))
+                transformsAnimated: bits & SDOptions.transformAnimatedImage != 0))
         await pool.shutdown()
         let made = try report.variants[0].get()
         try file.keep()
