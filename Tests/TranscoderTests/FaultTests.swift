@@ -105,7 +105,7 @@ struct FaultTests {
                     limits.split(separator: "\n").first { $0.hasPrefix(name) }?.dropFirst(26).split(separator: " ").first
                         .map(String.init)
                 }
-                #expect(soft("Max open files") == "0")
+                #expect(soft("Max open files") == "1")
                 #expect(soft("Max core file size") == "0")
                 #expect(soft("Max address space").flatMap { Int($0) } != nil)
                 #expect(soft("Max cpu time").flatMap { Int($0) } != nil)

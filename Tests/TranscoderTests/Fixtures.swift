@@ -43,13 +43,6 @@ struct ScratchFile: ~Copyable {
     }
 
     deinit { close(descriptor) }
-
-    var content: [UInt8] {
-        let length = Int(lseek(descriptor, 0, SEEK_END))
-        var bytes = [UInt8](repeating: 0, count: length)
-        let read = pread(descriptor, &bytes, length, 0)
-        return Array(bytes.prefix(max(0, read)))
-    }
 }
 
 /// A pool of real children: the built program, started as it starts itself.
@@ -84,7 +77,10 @@ struct Kitchen: Sendable {
         let source = try ScratchFile(picture)
         var descriptors: [Int32] = []
         defer { for descriptor in descriptors { close(descriptor) } }
-        for _ in parsed { descriptors.append(dup(try ScratchFile().descriptor)) }
+        for _ in parsed {
+            let output = try ScratchFile()
+            descriptors.append(dup(output.descriptor))
+        }
         let request = TranscodeRequest(
             source: source.descriptor, variants: parsed, outputs: descriptors, scale: scale,
             transformsAnimated: transformsAnimated)
@@ -95,7 +91,8 @@ struct Kitchen: Sendable {
     private static func content(_ descriptor: Int32) -> [UInt8] {
         let length = Int(lseek(descriptor, 0, SEEK_END))
         var bytes = [UInt8](repeating: 0, count: length)
-        return Array(bytes.prefix(max(0, pread(descriptor, &bytes, length, 0))))
+        let read = pread(descriptor, &bytes, length, 0)
+        return Array(bytes.prefix(max(0, read)))
     }
 
     /// The code of the error that making this gives; nil when it succeeds.

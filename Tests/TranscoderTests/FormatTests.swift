@@ -66,6 +66,17 @@ struct FormatTests {
         #expect(frames(signature) == 1)
     }
 
+    @Test func `takes the metadata out of a WebP and leaves a WebP`() throws {
+        let file = try Fixtures.picture("gps.webp")
+        let clean = try #require(file.withUnsafeBytes(WebPContainer.withoutMetadata))
+        let sample = try #require(PixelSample(clean))
+        #expect(sample.metadata.isEmpty && sample.width == 80 && clean.count < file.count)
+        // Cut short anywhere, it is refused or left as whole chunks.
+        for length in 0..<file.count { _ = Array(file.prefix(length)).withUnsafeBytes(WebPContainer.withoutMetadata) }
+        let bare = try Fixtures.picture("still.webp")
+        #expect(bare.withUnsafeBytes(WebPContainer.withoutMetadata) == bare)
+    }
+
     @Test func `takes only real sRGB profiles for sRGB`() throws {
         let wide = try Fixtures.picture("wide.icc")
         #expect(!ICCProfile.isSRGB(wide))
