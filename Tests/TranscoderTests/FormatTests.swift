@@ -77,6 +77,15 @@ struct FormatTests {
         #expect(bare.withUnsafeBytes(WebPContainer.withoutMetadata) == bare)
     }
 
+    @Test(arguments: [
+        (#"<a tiff:Orientation="3" b="1">"#, 3), ("<tiff:Orientation>8</tiff:Orientation>", 8),
+        ("<tiff:Orientation>9</tiff:Orientation>", nil), ("tiff:Orientation", nil), ("tiff:Orientation=", nil), ("", nil),
+        ("tiff:Orientation> <tiff:Orientation>6<", 6),
+    ])
+    func `finds an orientation in XMP`(text: String, expected: Int?) {
+        #expect(XMPOrientation.read(Array(text.utf8)) == expected)
+    }
+
     @Test func `takes only real sRGB profiles for sRGB`() throws {
         let wide = try Fixtures.picture("wide.icc")
         #expect(!ICCProfile.isSRGB(wide))

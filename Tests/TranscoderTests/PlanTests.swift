@@ -119,6 +119,9 @@ struct PlanTests {
         #expect(code(animated) == nil)
         animated.frames = 101
         #expect(code(animated) == .frames)
+        animated.format = .png
+        #expect(code(animated) == nil, "further frames of a PNG are never decoded")
+        animated.format = .webp
         animated.frames = 11
         animated.width = 10_000
         #expect(code(animated) == .frames)
