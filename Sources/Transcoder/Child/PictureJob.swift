@@ -91,7 +91,7 @@ struct PictureJob {
         if picture.isCMYK { picture = try picture.inSRGB() }
         if picture.size != plan.base { picture = try picture.scaled(to: plan.base) }
         picture = try picture.inSRGB().inMemory()
-        return header.orientation == 1 ? picture : try picture.upright().inMemory()
+        return header.orientation == 1 ? picture : try picture.upright(from: header.orientation).inMemory()
     }
 
     private func make(

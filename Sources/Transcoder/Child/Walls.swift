@@ -46,7 +46,9 @@ struct Walls: ~Copyable {
 
     /// Shuts the child in for one picture: nothing can be opened, memory and time end.
     func shut(for limits: TranscodeLimits, sourceBytes: Int) {
-        larder_set_soft_limit(larder_limit_descriptors, 0)
+        // Not 0: `poll`, in which the watch on the pool sleeps, refuses more descriptors than the limit. Number 0 is
+        // taken, so nothing can be opened.
+        larder_set_soft_limit(larder_limit_descriptors, 1)
         // Stacks of codecs' threads, the heap's slack and the mapped source are not the picture's.
         let room = UInt64(limits.memoryBytes) + UInt64(sourceBytes) + (192 << 20)
         larder_set_soft_limit(larder_limit_memory, idle + room)

@@ -1,9 +1,9 @@
 /// The chunks of a PNG file as far as they tell whether it is animated, which libvips does not see.
-enum AnimatedPNG {
+package enum AnimatedPNG {
     /// The number of frames: that of an `acTL` chunk before the first `IDAT`, else 1.
     ///
     /// - Parameter bytes: the whole file; nothing in it is trusted.
-    static func frames(_ bytes: UnsafeRawBufferPointer) -> Int {
+    package static func frames(_ bytes: UnsafeRawBufferPointer) -> Int {
         func number(at offset: Int) -> Int { (0..<4).reduce(0) { $0 << 8 | Int(bytes[offset + $1]) } }
         func has(_ type: StaticString, at offset: Int) -> Bool {
             type.withUTF8Buffer { $0.elementsEqual(bytes[offset..<offset + 4]) }

@@ -3,7 +3,7 @@ private import Glibc
 /// A colour profile as far as it must be known to leave it alone.
 ///
 /// Converting costs more than decoding does, and half of the profiles in pictures are sRGB by another name.
-enum ICCProfile {
+package enum ICCProfile {
     /// The colour space of the pictures a profile describes, by its header: `RGB `, `GRAY`, `CMYK`.
     static func space(_ profile: [UInt8]) -> String? {
         guard profile.count >= 128 else { return nil }
@@ -11,7 +11,7 @@ enum ICCProfile {
     }
 
     /// Whether the profile has sRGB's primaries and its curve.
-    static func isSRGB(_ profile: [UInt8]) -> Bool {
+    package static func isSRGB(_ profile: [UInt8]) -> Bool {
         guard space(profile) == "RGB ", profile.count >= 132, let count = profile.bigEndian(at: 128) else { return false }
         func tag(_ name: StaticString) -> Int? {
             (0..<min(count, 64)).first { profile.has(name, at: 132 + 12 * $0) }

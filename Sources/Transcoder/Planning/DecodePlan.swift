@@ -1,17 +1,17 @@
 /// How one picture becomes its variants: decoded once, at the largest size any of them needs, and each drawn from there.
 ///
 /// A pure value, so that another way to make the pixels is a choice made here.
-struct DecodePlan: Sendable, Hashable {
+package struct DecodePlan: Sendable, Hashable {
     /// libjpeg's shrinking while it decodes: 1, 2, 4 or 8; 1 for every other format.
-    let shrink: Int
+    package let shrink: Int
     /// The size held in memory, in stored orientation.
-    let base: PixelSize
+    package let base: PixelSize
     /// What to draw for each variant, or why it cannot be had.
-    let drawings: [Result<Drawing, TranscodeError>]
+    package let drawings: [Result<Drawing, TranscodeError>]
     /// About the memory it takes beyond that of an idle child.
-    let memoryBytes: Int
+    package let memoryBytes: Int
 
-    init(_ header: SourceHeader, variants: [Variant], scale: Double, limits: TranscodeLimits) {
+    package init(_ header: SourceHeader, variants: [Variant], scale: Double, limits: TranscodeLimits) {
         drawings = variants.map { variant in
             Result { () throws(TranscodeError) in
                 try Drawing(variant, of: header, scale: scale, limits: limits)

@@ -1,5 +1,5 @@
 /// One thing done to pixels. A variant is a list of these, worked out before any pixel exists.
-enum DrawStep: Sendable, Hashable {
+package enum DrawStep: Sendable, Hashable {
     /// Resampled to exactly this size.
     case scale(PixelSize)
     /// The part inside a rectangle that lies within the picture.
@@ -11,15 +11,15 @@ enum DrawStep: Sendable, Hashable {
 }
 
 /// What to do for one variant, from the upright full picture to the one that is encoded.
-struct Drawing: Sendable, Hashable {
-    private(set) var steps: [DrawStep] = []
+package struct Drawing: Sendable, Hashable {
+    package private(set) var steps: [DrawStep] = []
     /// The size after the steps.
-    private(set) var size: PixelSize
+    package private(set) var size: PixelSize
 
     /// Works out a variant.
     ///
     /// - Throws: `TranscodeError` 401 where a transformer gives nothing, 203 where the result is too large.
-    init(_ variant: Variant, of header: SourceHeader, scale: Double, limits: TranscodeLimits) throws(TranscodeError) {
+    package init(_ variant: Variant, of header: SourceHeader, scale: Double, limits: TranscodeLimits) throws(TranscodeError) {
         size = header.uprightSize
         if let box = variant.thumbnail, let stored = Geometry.thumbnail(stored: header.storedSize, box: box) {
             add(.scale(header.orientation >= 5 ? stored.turned : stored))

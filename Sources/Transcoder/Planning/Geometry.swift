@@ -1,17 +1,25 @@
 /// A rectangle in whole pixels, origin top-left.
-struct PixelRect: Sendable, Hashable {
-    var x, y, width, height: Int
+package struct PixelRect: Sendable, Hashable {
+    package var x, y, width, height: Int
+
+    package init(x: Int, y: Int, width: Int, height: Int) {
+        (self.x, self.y, self.width, self.height) = (x, y, width, height)
+    }
 
     var size: PixelSize { PixelSize(width: width, height: height) }
 }
 
 /// A rectangle in fractions of pixels.
-struct FractionalRect: Sendable, Hashable {
-    var x, y, width, height: Double
+package struct FractionalRect: Sendable, Hashable {
+    package var x, y, width, height: Double
+
+    package init(x: Double, y: Double, width: Double, height: Double) {
+        (self.x, self.y, self.width, self.height) = (x, y, width, height)
+    }
 }
 
 /// SDWebImage's arithmetic of sizes and rectangles.
-enum Geometry {
+package enum Geometry {
     /// Lengths beyond this are cut, so that no number in a variant can overflow; far above every limit on edges.
     private static let longest = 1e9
 
@@ -19,7 +27,7 @@ enum Geometry {
     static func pixels(_ value: Double) -> Int { Int(min(max(value, -longest), longest)) }
 
     /// The side of a canvas: rounded up, but for noise of floating point.
-    static func canvas(width: Double, height: Double, scale: Double) -> PixelSize {
+    package static func canvas(width: Double, height: Double, scale: Double) -> PixelSize {
         func side(_ points: Double) -> Int { max(1, pixels((points * scale - 1e-6).rounded(.up))) }
         return PixelSize(width: side(width), height: side(height))
     }
@@ -27,7 +35,7 @@ enum Geometry {
     /// The longer side a thumbnail box asks for; nil when the picture is decoded in full.
     ///
     /// The box is compared with the size as stored, before orientation. From SDWebImage 5.21.5, SDImageIOCoder.
-    static func thumbnailLongestSide(stored: PixelSize, width: Double, height: Double) -> Double? {
+    package static func thumbnailLongestSide(stored: PixelSize, width: Double, height: Double) -> Double? {
         let (pixelWidth, pixelHeight) = (Double(stored.width), Double(stored.height))
         guard width > 0, height > 0, pixelWidth > 0, pixelHeight > 0 else { return nil }
         if pixelWidth <= width && pixelHeight <= height { return nil }
@@ -36,7 +44,7 @@ enum Geometry {
     }
 
     /// The size a thumbnail decodes to, as stored; nil when the picture is decoded in full.
-    static func thumbnail(stored: PixelSize, box: Variant.Thumbnail) -> PixelSize? {
+    package static func thumbnail(stored: PixelSize, box: Variant.Thumbnail) -> PixelSize? {
         let longest = thumbnailLongestSide(stored: stored, width: box.width, height: box.height)
         guard let longest else { return nil }
         guard box.preserveAspectRatio else {
@@ -51,7 +59,7 @@ enum Geometry {
     /// Where the whole picture lands on a canvas when it is resized; nil when nothing is drawn.
     ///
     /// From SDWebImage 5.21.5, SDImageResizingTransformer and SDCGRectFitWithScaleMode.
-    static func content(
+    package static func content(
         of image: PixelSize, width: Double, height: Double, mode: Transform.ScaleMode
     ) -> FractionalRect? {
         if mode == .fill { return FractionalRect(x: 0, y: 0, width: width, height: height) }
@@ -66,7 +74,7 @@ enum Geometry {
 
     /// The whole pixels drawn for `content`: never a gap at an edge that the picture covers, and at most half a
     /// pixel off where it leaves the canvas transparent.
-    static func drawn(_ content: FractionalRect, on canvas: PixelSize) -> PixelRect {
+    package static func drawn(_ content: FractionalRect, on canvas: PixelSize) -> PixelRect {
         let horizontal = span(content.x, content.width, side: canvas.width)
         let vertical = span(content.y, content.height, side: canvas.height)
         return PixelRect(x: horizontal.start, y: vertical.start, width: horizontal.length, height: vertical.length)
@@ -99,7 +107,7 @@ enum Geometry {
     /// The pixels of a crop: the rectangle grown to whole pixels and cut to the image; nil when nothing is left.
     ///
     /// From SDWebImage 5.21.5, SDImageCroppingTransformer: the result is not padded to the size asked for.
-    static func crop(_ rect: FractionalRect, scale: Double, of image: PixelSize) -> PixelRect? {
+    package static func crop(_ rect: FractionalRect, scale: Double, of image: PixelSize) -> PixelRect? {
         let left = max(0, pixels((rect.x * scale).rounded(.down)))
         let top = max(0, pixels((rect.y * scale).rounded(.down)))
         let right = min(image.width, pixels(((rect.x + rect.width) * scale).rounded(.up)))

@@ -8,7 +8,7 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
     public var inputEdge = 16383
     /// The longer edge of a variant, in pixels; default 8192.
     public var outputEdge = 8192
-    /// Frames of an animated picture; default 100.
+    /// Frames of an animated picture; default 100. Those of an animated PNG do not count: libvips sees the first alone.
     public var frames = 100
     /// Pixels of all frames of an animated picture together; default 100,000,000.
     public var animatedPixels = 100_000_000
@@ -37,6 +37,7 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
         guard area <= framePixels else {
             throw TranscodeError(.pixels, "the picture has \(area) pixels; the limit is \(framePixels)")
         }
+        guard header.format != .png else { return }
         guard header.frames <= frames else {
             throw TranscodeError(.frames, "the picture has \(header.frames) frames; the limit is \(frames)")
         }

@@ -40,9 +40,11 @@ extension VipsPicture {
         return bytes.bands <= 4 ? bytes : try VipsPicture { larder_first_bands(bytes.image, $0, 4) }
     }
 
-    /// Upright by its `orientation` field; needs pixels in memory.
-    func upright() throws(VipsFailure) -> VipsPicture {
-        try VipsPicture { larder_upright(image, $0) }
+    /// Upright, from one of EXIF's eight orientations; needs pixels in memory.
+    func upright(from orientation: Int) throws(VipsFailure) -> VipsPicture {
+        let marked = try copy()
+        vips_image_set_int(marked.image, "orientation", Int32(orientation))
+        return try VipsPicture { larder_upright(marked.image, $0) }
     }
 
     /// One step of a drawing.

@@ -16,6 +16,12 @@ struct EncodedPicture: ~Copyable {
         bytes = UnsafeRawBufferPointer(start: start, count: length)
     }
 
+    /// Takes over bytes of our own making.
+    fileprivate init(copying bytes: [UInt8]) {
+        let start = g_memdup2(bytes, gsize(bytes.count))
+        self.bytes = UnsafeRawBufferPointer(start: start, count: bytes.count)
+    }
+
     deinit { g_free(UnsafeMutableRawPointer(mutating: bytes.baseAddress)) }
 }
 
@@ -32,7 +38,10 @@ extension VipsPicture {
             return try EncodedPicture { larder_jpeg_save(opaque.image, max(1, value), $0, $1) }
         case .png: return try EncodedPicture { larder_png_save(bare.image, $0, $1) }
         case .gif: return try EncodedPicture { larder_gif_save(bare.image, $0, $1) }
-        case .webp: return try EncodedPicture { larder_webp_save(bare.image, value, $0, $1) }
+        case .webp:
+            let file = try EncodedPicture { larder_webp_save(bare.image, value, $0, $1) }
+            guard let clean = WebPContainer.withoutMetadata(file.bytes) else { throw VipsFailure() }
+            return EncodedPicture(copying: clean)
         case .heic, .heif: return try EncodedPicture { larder_heic_save(bare.image, max(1, value), $0, $1) }
         case .avif, .tiff, .svg, .jxl, .pdf, .bmp: return try EncodedPicture { _, _ in -1 }
         }

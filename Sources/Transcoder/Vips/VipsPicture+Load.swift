@@ -21,7 +21,6 @@ extension VipsPicture {
 
     /// What the opened picture says of itself.
     func header(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) -> SourceHeader {
-        let known = (1...8).contains(orientation) ? orientation : 1
         let frames =
             switch format {
             case .png: AnimatedPNG.frames(bytes)
@@ -30,7 +29,19 @@ extension VipsPicture {
             default: 1
             }
         return SourceHeader(
-            format: format, width: size.width, height: size.height, frames: frames, orientation: known,
+            format: format, width: size.width, height: size.height, frames: frames, orientation: orientation(format),
             hasAlpha: hasAlpha, isInterlaced: hasField("jpeg-multiscan") || hasField("interlaced"))
+    }
+
+    /// By EXIF, else by XMP; libheif has turned its pictures already.
+    private func orientation(_ format: ImageFormat) -> Int {
+        if hasField("orientation") {
+            let value = Int(vips_image_get_orientation(image))
+            return (1...8).contains(value) ? value : 1
+        }
+        switch format {
+        case .jpeg, .png, .webp: return bytes("xmp-data").flatMap(XMPOrientation.read) ?? 1
+        default: return 1
+        }
     }
 }

@@ -29,7 +29,6 @@ struct VipsPicture: ~Copyable {
         vips_image_guess_interpretation(image) == VIPS_INTERPRETATION_sRGB
             && vips_image_get_format(image) == VIPS_FORMAT_UCHAR
     }
-    var orientation: Int { Int(vips_image_get_orientation(image)) }
     var frames: Int { Int(vips_image_get_n_pages(image)) }
 
     func hasField(_ name: String) -> Bool { vips_image_get_typeof(image, name) != 0 }
