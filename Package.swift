@@ -58,7 +58,9 @@ let package = Package(
         .testTarget(
             name: "TranscoderTests", dependencies: ["Transcoder", "TestSupport"],
             resources: [.copy("Vectors"), .copy("Pictures")], swiftSettings: strict),
-        .testTarget(name: "PrefetcherTests", dependencies: ["Prefetcher", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "PrefetcherTests",
+            dependencies: ["Prefetcher", "DiskCache", "JobQueue", "Transcoder", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "LarderTests", dependencies: ["JobQueue", "TestSupport", "larder"], swiftSettings: strict),
     ],
