@@ -38,21 +38,17 @@ struct PictureJob {
     func run(
         _ file: borrowing SourceFile, _ header: SourceHeader, variants: [Variant], outputs: [OutputFile]
     ) throws(TranscodeError) -> [Result<TranscodedVariant, TranscodeError>] {
-        if header.isAnimated && !transformsAnimated {
-            return outputs.map { copyOriginal(file, header, to: $0) }
-        }
-        let plan = DecodePlan(header, variants: variants, scale: scale, limits: limits)
-        // Nothing to draw, nothing to decode: each variant has its own error already.
-        guard plan.drawings.contains(where: { (try? $0.get()) != nil }) else {
-            return plan.drawings.map { $0.flatMap { _ in .failure(TranscodeError(.transform, "not drawn")) } }
-        }
+        let copies = header.isAnimated && !transformsAnimated
+        let plan = DecodePlan(header, variants: copies ? [] : variants, scale: scale, limits: limits)
         try limits.checkMemory(plan.memoryBytes)
+        // Decoded even when nothing is drawn: what does not decode is no picture, and must not be stored as one.
         let base: VipsPicture
         do throws(VipsFailure) {
             base = try decode(file, header, plan)
         } catch {
             throw error.as(.undecodable, "the \(header.format.name) cannot be decoded")
         }
+        if copies { return outputs.map { copyOriginal(file, header, to: $0) } }
         var results: [Result<TranscodedVariant, TranscodeError>] = []
         for (index, variant) in variants.enumerated() {
             do throws(TranscodeError) {
