@@ -11,6 +11,7 @@ public final class StopSignal: Sendable {
         /// Cancel what runs and give it back.
         case cancel
 
+        /// Whether `a` is less urgent than `b`.
         public static func < (a: Urgency, b: Urgency) -> Bool { a.rawValue < b.rawValue }
     }
 

@@ -33,7 +33,8 @@ struct HelpPage {
         text += "usage: larder COMMAND [OPTION]... [ARGUMENT]...\n\n"
         for command in commands { text += "  \(pad(command.name, width))  \(command.summary)\n" }
         text += "\n'larder help COMMAND' tells more. Every option --some-name is also the setting LARDER_SOME_NAME.\n"
-        text += "exit codes: 0 done, 1 failed, 2 wrong usage, 3 time limit reached with work left, 4 only later work left\n"
+        text +=
+            "exit codes: 0 done, 1 failed, 2 wrong usage, 3 time limit reached with work left, 4 only later work left\n"
         return text
     }
 
@@ -43,7 +44,9 @@ struct HelpPage {
         text += command.operands.isEmpty ? "\n\n" : " \(command.operands)\n\n"
         text += command.summary + ".\n"
         if !command.discussion.isEmpty { text += "\n\(command.discussion)\n" }
-        let rows: [(usage: String, help: String)] = (command.options + CommandTable.commonOptions).map { ($0.usage, $0.help) }
+        let rows: [(usage: String, help: String)] = (command.options + CommandTable.commonOptions).map {
+            ($0.usage, $0.help)
+        }
         let width = rows.map(\.usage.count).max() ?? 0
         text += "\noptions:\n"
         for (usage, help) in rows { text += "  \(pad(usage, width))  \(help)\n" }

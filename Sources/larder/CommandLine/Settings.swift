@@ -12,7 +12,8 @@ struct Settings {
 
     /// The options it reads.
     static let databaseOption = Option(
-        "database", .value("URL"), "the Postgres to use; default: LARDER_DATABASE_URL, DATABASE_URL, else the embedded one")
+        "database", .value("URL"),
+        "the Postgres to use; default: LARDER_DATABASE_URL, DATABASE_URL, else the embedded one")
     static let cacheOption = Option(
         "cache", .value("DIR"), "the cache root; default: LARDER_CACHE, else LARDER_HOME/cache")
 

@@ -43,10 +43,13 @@ private struct Checkup {
             let missing = ImageFormat.acceptedByDefault.map(\.name).filter { !readable.contains($0) }.sorted()
             tell(
                 "read", ok: missing.isEmpty,
-                readable.joined(separator: " ") + (missing.isEmpty ? "" : "; missing: " + missing.joined(separator: " ")))
+                readable.joined(separator: " ")
+                    + (missing.isEmpty ? "" : "; missing: " + missing.joined(separator: " ")))
             passed("write", report.writable.map(\.name).sorted().joined(separator: " "))
             for (format, strips) in report.strips.sorted(by: { $0.key < $1.key }) {
-                tell("strip \(format)", ok: strips, strips ? "no metadata is left in outputs" : "metadata is left in outputs")
+                tell(
+                    "strip \(format)", ok: strips,
+                    strips ? "no metadata is left in outputs" : "metadata is left in outputs")
             }
             for (format, refuses) in report.refusesTruncated.sorted(by: { $0.key < $1.key }) {
                 // GIF readers cannot tell: the download's own length check does.
@@ -72,7 +75,10 @@ private struct Checkup {
             let queue = try await settings.openQueue()
             try await queue.checkReady()
             let broken = try await queue.check()
-            passed("database", settings.databaseURL == nil ? "embedded, in \(try await settings.cluster.status().directory)" : "reachable")
+            passed(
+                "database",
+                settings.databaseURL == nil
+                    ? "embedded, in \(try await settings.cluster.status().directory)" : "reachable")
             tell("queue", ok: broken.isEmpty, broken.first.map { "\($0.invariant): \($0.detail)" } ?? "sound")
         } catch {
             tell("database", ok: false, CommandError(error).message)

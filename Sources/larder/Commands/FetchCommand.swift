@@ -49,7 +49,8 @@ extension Command {
                     url: operands[0], status: body.status, bytes: body.bytes, sha256: body.sha256Hex,
                     format: format?.name, redirects: body.redirects, path: output))
         } else {
-            Console.line("\(body.status), \(format?.name ?? "?"), \(ByteCount(Int(body.bytes)).text), \(body.sha256Hex)")
+            Console.line(
+                "\(body.status), \(format?.name ?? "?"), \(ByteCount(Int(body.bytes)).text), \(body.sha256Hex)")
         }
         return .done
     }

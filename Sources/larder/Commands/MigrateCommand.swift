@@ -5,7 +5,9 @@ extension Command {
         words: ["migrate"], operands: "",
         summary: "Bring the database to this program's schema",
         discussion: "Runs under a lock, each migration in its own transaction; refuses a database newer than itself.",
-        options: [Option("status", "tell what is applied and what is pending, and change nothing"), Settings.databaseOption]
+        options: [
+            Option("status", "tell what is applied and what is pending, and change nothing"), Settings.databaseOption,
+        ]
     ) { arguments in
         struct Line: Encodable {
             let number: Int

@@ -61,7 +61,8 @@ extension Command {
     ) async throws {
         let page = HTMLReport(cacheRoot: cacheRoot)
         let progress = report.progress
-        Console.write(page.head(title: "Batch \(progress.name ?? "\(progress.id)")", numbers: TextReport.numbers(progress)))
+        Console.write(
+            page.head(title: "Batch \(progress.name ?? "\(progress.id)")", numbers: TextReport.numbers(progress)))
         Console.write(
             page.failures(
                 report.failures.map {

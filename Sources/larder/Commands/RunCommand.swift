@@ -29,7 +29,8 @@ extension Command {
         let queue = try await settings.openQueue(migrate: arguments.flag("migrate"), patience: .seconds(600))
 
         // What fails at once has its line at once; ahead of the queue's other work, as somebody waits for it.
-        let batch = try await Enqueuing(queue: queue, options: options).all(from: &source, priority: 1) { url, answer, _ in
+        let batch = try await Enqueuing(queue: queue, options: options).all(from: &source, priority: 1) {
+            url, answer, _ in
             guard let error = answer.error else { return }
             if json {
                 try Console.json(JobLine(url: ShownURL.text(url), outcome: "failed", files: [], error: error))
@@ -44,7 +45,9 @@ extension Command {
         let verbose = arguments.flag("verbose")
         let worker = PrefetchWorker(queue: queue, manager: setup.manager, configuration: configuration) { event in
             if verbose { log.tell(event) }
-            guard case .settled(let report) = event, let line = JobLine(report), report.job.batch == batch else { return }
+            guard case .settled(let report) = event, let line = JobLine(report), report.job.batch == batch else {
+                return
+            }
             _ = printed.withLock { $0.insert(report.job.id) }
             if json {
                 try? Console.json(line)

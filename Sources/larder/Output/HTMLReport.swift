@@ -51,8 +51,8 @@ struct HTMLReport {
 
     /// One picture with its URL below.
     func picture(path: String, url: String) -> String {
-        let link = URL(fileURLWithPath: cacheRoot + "/" + path).absoluteString
-        return "<figure><a href=\"\(Self.escaped(link))\"><img loading=\"lazy\" alt=\"\" src=\"\(Self.escaped(link))\"></a>"
+        let link = Self.escaped(URL(fileURLWithPath: cacheRoot + "/" + path).absoluteString)
+        return "<figure><a href=\"\(link)\"><img loading=\"lazy\" alt=\"\" src=\"\(link)\"></a>"
             + "<figcaption>\(Self.escaped(url))</figcaption></figure>\n"
     }
 
