@@ -166,6 +166,11 @@ package final class OriginServer: Sendable {
             if count < 0 && errno == EINTR { continue }
             if count <= 0 || buffer.count > 1 << 20 { return nil }
             buffer.append(contentsOf: chunk[..<count])
+            // A TLS greeting: this server speaks none, and says so as others do.
+            if buffer[0] == 0x16 {
+                _ = sendAll(connection, OriginReply.head(400, []))
+                return nil
+            }
         }
     }
 

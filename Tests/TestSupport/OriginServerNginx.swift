@@ -5,7 +5,7 @@ import Glibc
 /// The real nginx on a port of its own, serving a directory; ends with its last reference.
 ///
 /// nginx inherits a socket that listens already (its upgrade protocol, the variable NGINX), so that there is no
-/// moment to wait for and no port to lose to somebody else.
+/// moment to wait for and no port to lose to somebody else. (Without a master process nginx 1.22 crashes on that.)
 package final class NginxServer: Sendable {
     /// Where the system keeps it; nil when it is not installed.
     package static let program: String? = ["/usr/sbin/nginx", "/usr/local/sbin/nginx"].first {
@@ -18,7 +18,7 @@ package final class NginxServer: Sendable {
     /// The certificate of a TLS server, self-signed for 127.0.0.1 and localhost.
     package let certificate: String?
     private let directory: String
-    private let child: ChildProcess
+    private nonisolated(unsafe) var child: ChildProcess  // protected by: touched by init and deinit only
 
     /// Starts nginx. `locations` is configuration within its server block.
     ///
@@ -39,7 +39,8 @@ package final class NginxServer: Sendable {
         let (listener, port) = try listeningSocket("127.0.0.1")
         defer { close(listener) }
         let configuration = """
-            daemon off; master_process off; pid \(directory)/pid; error_log \(directory)/error.log;
+            \(geteuid() == 0 ? "user root;" : "")
+            daemon off; worker_processes 1; pid \(directory)/pid; error_log \(directory)/error.log;
             events { worker_connections 512; }
             http {
               access_log off; default_type application/octet-stream; keepalive_requests 100000;
@@ -64,7 +65,12 @@ package final class NginxServer: Sendable {
         self.directory = directory
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: directory) }
+    deinit {
+        // Not by SIGKILL, which would leave the worker process behind.
+        child.kill(SIGTERM)
+        _ = child.wait()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
 
     package func url(_ path: String) -> String { "\(certificate == nil ? "http" : "https")://127.0.0.1:\(port)\(path)" }
 

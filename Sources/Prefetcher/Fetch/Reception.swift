@@ -125,7 +125,8 @@ final class Reception {
             if count < 0 {
                 if errno == EINTR { continue }
                 let code = errno
-                return fail(.writeFailed, "the body cannot be written: \(String(cString: strerror(code))) (errno \(code))")
+                return fail(
+                    .writeFailed, "the body cannot be written: \(String(cString: strerror(code))) (errno \(code))")
             }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         }

@@ -37,7 +37,7 @@ package struct SourceURL: Sendable, Equatable, CustomStringConvertible {
         guard let host = Self.host(parsed) else { throw Self.invalid("the URL's host is malformed") }
         guard let url = CurlURL(), url.set(CURLUPART_URL, parsed, CURLU_PATH_AS_IS),
             let scheme = url.get(CURLUPART_SCHEME).flatMap({ Scheme(rawValue: $0) }),
-            let port = url.get(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap({ UInt16($0) }),
+            let port = url.get(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap({ UInt16($0) }), port > 0,
             let path = url.get(CURLUPART_PATH)
         else { throw Self.invalid("the URL is malformed") }
         self.bytes = bytes
@@ -97,7 +97,8 @@ package struct SourceURL: Sendable, Equatable, CustomStringConvertible {
         guard let scheme = scheme(bytes) else { throw invalid("the URL has no scheme; http or https is expected") }
         let name = String(decoding: scheme, as: UTF8.self)
         guard Scheme(rawValue: name.lowercased()) != nil else {
-            throw FetchError(.unsupportedScheme, "the scheme \(name.prefix(32)) is not supported; only http and https are")
+            throw FetchError(
+                .unsupportedScheme, "the scheme \(name.prefix(32)) is not supported; only http and https are")
         }
         let start = scheme.count + 3
         guard bytes[scheme.endIndex...].starts(with: Array("://".utf8)) else {

@@ -36,8 +36,9 @@ struct TransferQueue {
         guard running < total else { return nil }
         // A handful of origins at a time: a scan is cheaper than keeping an order of orders.
         let open = lanes.filter { $0.value.running < ($0.value.multiplexed ? streams : perOrigin) }
-        guard let (origin, ticket) = open.compactMap({ lane in lane.value.waiting.first.map { (lane.key, $0) } })
-            .min(by: { $0.1 < $1.1 })
+        guard
+            let (origin, ticket) = open.compactMap({ lane in lane.value.waiting.first.map { (lane.key, $0) } })
+                .min(by: { $0.1 < $1.1 })
         else { return nil }
         lanes[origin]?.waiting.removeFirst()
         lanes[origin]?.running += 1

@@ -33,7 +33,6 @@ final class TransferSlot {
         easy.set(CURLOPT_UNRESTRICTED_AUTH, 0)
         easy.set(CURLOPT_PATH_AS_IS, 1)
         easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        easy.set(CURLOPT_PIPEWAIT, 1)
         easy.set(CURLOPT_BUFFERSIZE, 64 << 10)
         easy.set(CURLOPT_TCP_KEEPALIVE, 1)
         easy.set(CURLOPT_MAXAGE_CONN, 118)
@@ -59,6 +58,9 @@ final class TransferSlot {
         reception = Reception(exchange)
         easy.forgetFailure()
         easy.set(CURLOPT_URL, exchange.url.requestText)
+        // Waits for the first connection to say whether it can be shared, which TLS does in its handshake. Without
+        // TLS 7.88.1 would wait for the first answer, and so for a server that never gives one.
+        easy.set(CURLOPT_PIPEWAIT, exchange.url.origin.scheme == .https ? 1 : 0)
         easy.set(CURLOPT_TIMEOUT_MS, exchange.timeLeft.curlMilliseconds)
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, exchange.limits.connect.curlMilliseconds)
         easy.set(CURLOPT_LOW_SPEED_LIMIT, 1)
@@ -178,7 +180,8 @@ final class TransferSlot {
     private func onSocket(_ target: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
         guard let reception, let target, let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return -1 }
         guard reception.admits(IPAddress(socketAddress: UnsafeRawPointer(target) + offset)) else { return -1 }
-        return socket(target.pointee.family, target.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), target.pointee.protocol)
+        return socket(
+            target.pointee.family, target.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), target.pointee.protocol)
     }
 
     /// The third gate: a connection from the pool may have been opened under another policy.

@@ -92,7 +92,9 @@ actor Transfers {
             active[ticket] = Active(
                 slot: slot, origin: origin, continuation: next.continuation, queued: .now - next.since)
             tickets[slot.easy.pointer] = ticket
-            if !loop.multi.add(slot.easy) { end(ticket) { slot, queued in slot.end(CURLE_FAILED_INIT, queued: queued) } }
+            if !loop.multi.add(slot.easy) {
+                end(ticket) { slot, queued in slot.end(CURLE_FAILED_INIT, queued: queued) }
+            }
         }
     }
 
