@@ -245,6 +245,7 @@ INSERT INTO larder_data.refusal VALUES
 -- sooner; a back-off is kept. After the joining statement, so that the snapshot shows where a job stood that it had to
 -- wait for. All ten lanes are probed: where a ready row stands is not quite what its job's priority says while a
 -- join and an upkeep pass each other.
+-- OFFSET 0 fixes the order of the join: one index probe per job, whatever the statistics say.
 CREATE FUNCTION larder_data.hurry(jobs bigint[], due timestamptz) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 BEGIN
@@ -259,7 +260,9 @@ BEGIN
         RETURNING r.job_id
     )
     INSERT INTO larder_data.ready (queue_id, priority, job_id)
-    SELECT j.queue_id, j.priority, j.id FROM risen JOIN larder_data.job j ON j.id = risen.job_id ORDER BY j.id;
+    SELECT j.queue_id, j.priority, risen.job_id FROM risen, LATERAL (
+        SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = risen.job_id OFFSET 0
+    ) AS j ORDER BY risen.job_id;
     UPDATE larder_data.delayed d SET run_at = coalesce(due, now()) FROM larder_data.job j
     WHERE d.job_id = ANY (jobs) AND j.id = d.job_id AND j.attempt = 0 AND d.run_at > coalesce(due, now());
 END $$;
