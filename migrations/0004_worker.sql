@@ -95,18 +95,19 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_m
 #variable_conflict use_column
 DECLARE
     held bigint[];
+    held_claims bigint[];
     given_count int;
-    job_count int;
+    sound_count int;
 BEGIN
     PERFORM larder_data.ensure_today();
-    SELECT count(*), count(DISTINCT g.job) FILTER (WHERE g.result IN ('succeeded', 'failed', 'cancelled'))
-    INTO given_count, job_count FROM json_to_recordset(outcomes) AS g (job bigint, result text);
-    IF given_count <> job_count THEN
-        RAISE EXCEPTION 'each job once in one call, as succeeded, failed or cancelled' USING ERRCODE = '22023';
+    SELECT count(*), count(DISTINCT (g.job, g.claim)) FILTER (WHERE g.result IN ('succeeded', 'failed', 'cancelled'))
+    INTO given_count, sound_count FROM json_to_recordset(outcomes) AS g (job bigint, claim bigint, result text);
+    IF given_count <> sound_count THEN
+        RAISE EXCEPTION 'each claim once in one call, as succeeded, failed or cancelled' USING ERRCODE = '22023';
     END IF;
 
-    SELECT array_agg(locked.id) INTO held FROM (
-        SELECT j.id FROM json_to_recordset(outcomes) AS g (job bigint, claim bigint)
+    SELECT array_agg(locked.id), array_agg(locked.claim) INTO held, held_claims FROM (
+        SELECT j.id, g.claim FROM json_to_recordset(outcomes) AS g (job bigint, claim bigint)
         JOIN larder_data.running r ON r.worker_id = worker AND r.job_id = g.job AND r.claim_no = g.claim
         JOIN larder_data.job j ON j.id = g.job
         FOR UPDATE OF r, j SKIP LOCKED
@@ -131,7 +132,7 @@ BEGIN
                    x.max_attempts, x.rescues, x.deaths, x.followed, x.url, x.context, x.cancelled_at
             FROM larder_data.job x WHERE x.id = g.job OFFSET 0) AS j
         CROSS JOIN LATERAL (
-            SELECT x.claimed_at FROM larder_data.running x WHERE x.worker_id = worker AND x.job_id = g.job OFFSET 0) AS r
+            SELECT x.claimed_at FROM larder_data.running x WHERE x.worker_id = worker AND x.job_id = g.job AND x.claim_no = g.claim OFFSET 0) AS r
         LEFT JOIN LATERAL (
             SELECT x.then_code FROM larder_data.retry_rule x
             WHERE g.reason IS NOT NULL AND x.domain = g.reason AND x.code = g.code AND x.then_code IS NOT NULL LIMIT 1) AS second ON true
@@ -237,7 +238,7 @@ BEGIN
             SELECT x.id, x.last_domain, x.last_code, x.last_message FROM larder_data.job x
             WHERE x.id = g.job AND x.last_worker_id = worker AND x.last_claim_no = g.claim) AS j ON true
         LEFT JOIN LATERAL (SELECT x.run_at FROM larder_data.delayed x WHERE x.job_id = j.id) AS d ON true
-        WHERE NOT coalesce(g.job = ANY (held), false);
+        WHERE NOT EXISTS (SELECT FROM unnest(held, held_claims) AS x (id, claim) WHERE x.id = g.job AND x.claim = g.claim);
     END IF;
 END $$;
 COMMENT ON FUNCTION larder.complete_v1 IS

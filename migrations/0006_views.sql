@@ -52,3 +52,30 @@ UNION ALL
 SELECT h.batch_id, h.job_id, h.url, h.domain, h.code, h.message, NULL, h.attempt, h.items, h.finished_at
 FROM larder_data.item_history h WHERE h.outcome = 2;
 COMMENT ON VIEW larder.failed IS 'What failed, job or item; ask for one batch_id.';
+
+CREATE FUNCTION larder.remaining(batch_id bigint DEFAULT NULL)
+RETURNS TABLE (has_ready boolean, has_running boolean, has_parked boolean, next_due_ms bigint)
+LANGUAGE plpgsql STABLE SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    asked bigint := remaining.batch_id;
+BEGIN
+    IF asked IS NULL THEN
+        RETURN QUERY SELECT EXISTS (SELECT FROM larder_data.ready), EXISTS (SELECT FROM larder_data.running), EXISTS (SELECT FROM larder_data.parked),
+            (SELECT greatest(extract(epoch FROM min(d.run_at) - clock_timestamp()) * 1000, 0)::bigint FROM larder_data.delayed d);
+    ELSE
+        RETURN QUERY
+        WITH mine AS MATERIALIZED (
+            SELECT j.id, j.queue_id FROM larder_data.job j WHERE j.batch_id = asked AND j.items > 0
+            UNION ALL SELECT j.id, j.queue_id FROM larder_data.job_follow f JOIN larder_data.job j ON j.id = f.job_id WHERE f.batch_id = asked
+        )
+        SELECT EXISTS (SELECT FROM mine m, generate_series(0, 9) AS lane (p)
+                       JOIN larder_data.ready r ON r.priority = lane.p WHERE r.queue_id = m.queue_id AND r.job_id = m.id),
+            EXISTS (SELECT FROM mine m JOIN larder_data.running r ON r.job_id = m.id),
+            EXISTS (SELECT FROM mine m JOIN larder_data.parked p ON p.job_id = m.id),
+            (SELECT greatest(extract(epoch FROM min(d.run_at) - clock_timestamp()) * 1000, 0)::bigint
+             FROM mine m JOIN larder_data.delayed d ON d.job_id = m.id);
+    END IF;
+END $$;
+COMMENT ON FUNCTION larder.remaining IS
+    'What is left of a batch, or of everything. Of a batch it reads the live jobs: ask larder.progress first, and this only when nothing moves.';
