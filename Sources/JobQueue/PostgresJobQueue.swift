@@ -1,5 +1,3 @@
-internal import Executors
-
 /// A queue of jobs in Postgres: enqueue, follow batches, and work.
 ///
 /// Holds at most two connections, made on first use and made anew when they break: one for everything, one so that
@@ -21,9 +19,12 @@ public final class PostgresJobQueue: Sendable {
         public init(databaseURL: String) { self.databaseURL = databaseURL }
     }
 
+    /// The worker protocol this program speaks: the `_v1` of the functions.
+    static let protocolVersion = 1
+
     let connection: Connection
     let pulse: Connection
-    let configuration: Configuration
+    private let configuration: Configuration
 
     /// Prepares a queue; the first call connects.
     public init(_ configuration: Configuration) {
@@ -32,10 +33,69 @@ public final class PostgresJobQueue: Sendable {
         pulse = Connection(configuration, name: "queue-pulse")
     }
 
+    /// Ends the connections; a later call makes new ones.
+    public func close() async {
+        await connection.close()
+        await pulse.close()
+    }
+
     /// Checks that the database answers, is migrated, and offers this program's worker protocol.
     ///
+    /// A database with newer migrations is fine as long as it offers the protocol.
     /// Throws `.unreachable`, `.badDatabaseURL`, `.notMigrated` or `.protocolMismatch`.
     public func checkReady() async throws(QueueError) {
-        throw QueueError(.unreachable, "")
+        let known = Migration.all.count
+        let applied: Int64
+        let oldest: Int64
+        let newest: Int64
+        do throws(QueueError) {
+            (applied, oldest, newest) = try await ask(
+                """
+                SELECT (SELECT max(number) FROM larder_data.migration), protocol_oldest, protocol_newest FROM larder_data.meta
+                """
+            ) { rows throws(QueueError) in
+                (rows.integer(0, 0) ?? 0, rows.integer(0, 1) ?? 0, rows.integer(0, 2) ?? 0)
+            }
+        } catch {
+            guard error.code == .notMigrated else { throw error }
+            throw QueueError(.notMigrated, "the database has no Larder schema", sqlState: error.sqlState)
+        }
+        guard applied >= known else {
+            throw QueueError(.notMigrated, "the database has \(applied) of \(known) migrations")
+        }
+        guard (oldest...max(oldest, newest)).contains(Int64(Self.protocolVersion)) else {
+            throw QueueError(
+                .protocolMismatch,
+                "the database offers worker protocols \(oldest) to \(newest), not \(Self.protocolVersion)")
+        }
+    }
+
+    /// What a repeated statement may do: whether it is harmless when the first one took effect after all.
+    enum Repeating {
+        /// Reads, and what is idempotent by design.
+        case harmless
+        /// Only when it certainly had no effect.
+        case onlyUndone
+    }
+
+    /// Runs a statement, again after a collision, and again while the database is away, for `patience`.
+    ///
+    /// Waits outside the connection's thread and stops waiting when the task is cancelled.
+    func ask<Value: Sendable>(
+        _ sql: String, _ parameters: [Parameter] = [], repeating: Repeating = .harmless, patience: Duration? = nil,
+        on connection: Connection? = nil, read: @Sendable (borrowing Rows) throws(QueueError) -> Value
+    ) async throws(QueueError) -> Value {
+        let connection = connection ?? self.connection
+        var backOff = BackOff(patience: patience ?? configuration.patience)
+        while true {
+            do {
+                return try await connection.query(sql, parameters, read: read)
+            } catch {
+                guard backOff.allows(error, repeating), !Task.isCancelled else { throw error }
+            }
+            do { try await Task.sleep(for: backOff.next()) } catch {
+                throw QueueError(.unreachable, "cancelled while waiting for the database")
+            }
+        }
     }
 }
