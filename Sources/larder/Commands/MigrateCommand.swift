@@ -9,23 +9,30 @@ extension Command {
             Option("status", "tell what is applied and what is pending, and change nothing"), Settings.databaseOption,
         ]
     ) { arguments in
+        let url = try await Settings(arguments).startedDatabase()
+        let migrator = Migrator(PostgresJobQueue.Configuration(databaseURL: url))
+        if !arguments.flag("status") {
+            let applied = Set(try await migrator.migrate().map(\.number))
+            if applied.isEmpty && !arguments.flag("json") { Console.line("nothing to do") }
+            for step in try await migrator.status() where applied.contains(step.number) {
+                try show(step, json: arguments.flag("json"))
+            }
+            return .done
+        }
+        for step in try await migrator.status() { try show(step, json: arguments.flag("json")) }
+        return .done
+    }
+
+    private static func show(_ step: Migrator.Step, json: Bool) throws {
         struct Line: Encodable {
             let number: Int
             let name: String
             let applied: String?
         }
-        let url = try await Settings(arguments).startedDatabase()
-        let migrator = Migrator(PostgresJobQueue.Configuration(databaseURL: url))
-        let onlyStatus = arguments.flag("status")
-        let steps = onlyStatus ? try await migrator.status() : try await migrator.migrate()
-        for step in steps {
-            if arguments.flag("json") {
-                try Console.json(Line(number: step.number, name: step.name, applied: step.appliedAt))
-            } else {
-                Console.line("\(step.name): \(step.appliedAt.map { "applied \($0)" } ?? "pending")")
-            }
+        if json {
+            try Console.json(Line(number: step.number, name: step.name, applied: step.appliedAt))
+        } else {
+            Console.line("\(step.name): \(step.appliedAt.map { "applied \($0)" } ?? "pending")")
         }
-        if !onlyStatus && steps.isEmpty && !arguments.flag("json") { Console.line("nothing to do") }
-        return .done
     }
 }
