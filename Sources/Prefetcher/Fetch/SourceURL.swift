@@ -156,14 +156,10 @@ package struct SourceURL: Sendable, Equatable, CustomStringConvertible {
     private static func asciiHost(_ url: borrowing CurlURL) -> String? {
         guard let host = url.get(CURLUPART_HOST) else { return nil }
         if host.utf8.allSatisfy({ $0 < 0x80 }) { return host }
-        guard let previous = uselocale(utf8Locale.pointer) else { return nil }
+        guard let utf8 = newlocale(1 << LC_CTYPE, "C.UTF-8", nil) else { return nil }
+        defer { freelocale(utf8) }
+        let previous = uselocale(utf8)
         defer { _ = uselocale(previous) }
         return url.get(CURLUPART_HOST, CURLU_PUNYCODE)
     }
-
-    private struct SharedLocale: @unchecked Sendable {  // protected by: made once, never changed
-        let pointer: locale_t?
-    }
-
-    private static let utf8Locale = SharedLocale(pointer: newlocale(1 << LC_CTYPE, "C.UTF-8", nil))
 }
