@@ -103,8 +103,6 @@ int larder_no_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 
 
 void larder_limit_heaps(int count) { mallopt(M_ARENA_MAX, count); }
 
-void larder_trim_heap(void) { malloc_trim(0); }
-
 static int kibibytes(const char *text, const char *name, unsigned long long *bytes) {
     const char *line = strstr(text, name);
     if (!line || sscanf(line + strlen(name), " %llu", bytes) != 1) { return -1; }

@@ -10,22 +10,23 @@ struct FaultTests {
 
     /// A child of `kitchen` that has served one picture and waits for the next.
     private func idleChild(_ kitchen: Kitchen) async throws -> Int32 {
-        _ = try await kitchen.make(try Fixtures.picture("plain.jpg"), variant)
+        // On a busy machine the start of a child may outlast a short time limit: then another one is started.
+        var error = try await kitchen.refusal(try Fixtures.picture("plain.jpg"), variant)
+        while error?.code == .time { error = try await kitchen.refusal(try Fixtures.picture("plain.jpg"), variant) }
+        #expect(error == nil)
         return try #require(kitchen.pool.children.first)
     }
 
-    /// Gives the child a picture that keeps it busy for seconds, stops it in the midst of it, and does `fault`.
+    /// Stops a child, hands it a picture, and does `fault` once it holds that.
     private func holding(
         _ kitchen: Kitchen, _ fault: @escaping @Sendable (Int32) -> Void = { _ in }, cancelling: Bool = false
     ) async throws -> (child: Int32, error: TranscodeError?) {
         let child = try await idleChild(kitchen)
-        let idle = Self.descriptors(child)
-        let slow = try Fixtures.picture("interlaced-large.png")
+        kill(child, SIGSTOP)
+        let picture = try Fixtures.picture("plain.jpg"), variant = variant
         let error = try await withThrowingTaskGroup(of: TranscodeError?.self) { group in
-            group.addTask { try await kitchen.refusal(slow, #""keySuffix":"x","format":"webp""#) }
-            // The picture's descriptors arrive with the request.
-            while Self.descriptors(child) <= idle { await Task.yield() }
-            kill(child, SIGSTOP)
+            group.addTask { try await kitchen.refusal(picture, variant) }
+            while kitchen.pool.atWork == 0 && !Task.isCancelled { await Task.yield() }
             fault(child)
             if cancelling { group.cancelAll() }
             return try await group.next() ?? nil
@@ -46,10 +47,10 @@ struct FaultTests {
         let (_, error) = try await holding(
             Kitchen(),
             { child in
-                kill(child, SIGSEGV)
+                kill(child, SIGABRT)
                 kill(child, SIGCONT)
             })
-        #expect(error?.code == .died && error?.signal == SIGSEGV)
+        #expect(error?.code == .died && error?.signal == SIGABRT)
     }
 
     @Test func `a child killed while it has nothing to do is replaced without a word`() async throws {
@@ -63,7 +64,7 @@ struct FaultTests {
     }
 
     @Test func `a child that hangs is killed at the hard limit, and replaced`() async throws {
-        let kitchen = Kitchen { $0.limits.hardTime = .seconds(4) }
+        let kitchen = Kitchen { $0.limits.hardTime = .seconds(3) }
         let (child, error) = try await holding(kitchen)
         #expect(error?.code == .time)
         #expect(kill(child, 0) == -1, "it is gone and reaped")
@@ -95,23 +96,19 @@ struct FaultTests {
         #expect(try await kitchen.refusal(try Fixtures.picture("plain.jpg")) == nil)
     }
 
-    @Test func `a child in mid picture can open nothing`() async throws {
+    @Test func `a child can open nothing, and keeps to its memory and time`() async throws {
         let kitchen = Kitchen()
-        let (child, _) = try await holding(
-            kitchen,
-            { child in
-                let limits = (try? String(contentsOfFile: "/proc/\(child)/limits", encoding: .utf8)) ?? ""
-                func soft(_ name: String) -> String? {
-                    limits.split(separator: "\n").first { $0.hasPrefix(name) }?.dropFirst(26).split(separator: " ").first
-                        .map(String.init)
-                }
-                #expect(soft("Max open files") == "1")
-                #expect(soft("Max core file size") == "0")
-                #expect(soft("Max address space").flatMap { Int($0) } != nil)
-                #expect(soft("Max cpu time").flatMap { Int($0) } != nil)
-                kill(child, SIGKILL)
-            })
-        #expect(kill(child, 0) == -1)
+        // The limits of a picture stay until the next one comes, but for the room its descriptors need.
+        let child = try await idleChild(kitchen)
+        let limits = try String(contentsOfFile: "/proc/\(child)/limits", encoding: .utf8)
+        func soft(_ name: String) -> Int? {
+            let line = limits.split(separator: "\n").first { $0.hasPrefix(name) }
+            return line?.dropFirst(26).split(separator: " ").first.flatMap { Int($0) }
+        }
+        #expect(soft("Max open files").map { $0 <= Pipeline.variantLimit + 16 } == true)
+        #expect(soft("Max core file size") == 0)
+        #expect(soft("Max address space") != nil)
+        #expect(soft("Max cpu time") != nil)
     }
 
     @Test func `a child is replaced after its number of pictures`() async throws {
@@ -166,12 +163,8 @@ struct FaultTests {
         #expect(error.code == .store)
     }
 
-    private static func descriptors(_ child: Int32) -> Int {
-        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(child)/fd").count) ?? .max
-    }
-
     private static func waitForEnd(_ child: Int32) async {
-        while true {
+        while !Task.isCancelled {
             let text = (try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8)) ?? ""
             let state = text.split(separator: ")").last?.split(separator: " ").first
             if state == "Z" || text.isEmpty { return }

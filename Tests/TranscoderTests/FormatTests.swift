@@ -79,7 +79,8 @@ struct FormatTests {
 
     @Test(arguments: [
         (#"<a tiff:Orientation="3" b="1">"#, 3), ("<tiff:Orientation>8</tiff:Orientation>", 8),
-        ("<tiff:Orientation>9</tiff:Orientation>", nil), ("tiff:Orientation", nil), ("tiff:Orientation=", nil), ("", nil),
+        ("<tiff:Orientation>9</tiff:Orientation>", nil), ("tiff:Orientation", nil), ("tiff:Orientation=", nil),
+        ("", nil),
         ("tiff:Orientation> <tiff:Orientation>6<", 6),
     ])
     func `finds an orientation in XMP`(text: String, expected: Int?) {
@@ -99,7 +100,8 @@ struct FormatTests {
             withUnsafeBytes(of: Int32((value * 65536).rounded()).bigEndian) { Array($0) }
         }
         var result = profile
-        let curve = Array("para".utf8) + [0, 0, 0, 0, 0, 3, 0, 0]
+        let curve =
+            Array("para".utf8) + [0, 0, 0, 0, 0, 3, 0, 0]
             + [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045].flatMap(number)
         let values: [String: [Double]] = [
             "rXYZ": [0.4361, 0.2225, 0.0139], "gXYZ": [0.3851, 0.7169, 0.0971], "bXYZ": [0.1431, 0.0606, 0.7141],

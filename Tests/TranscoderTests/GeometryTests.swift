@@ -69,11 +69,14 @@ struct GeometryTests {
                     continue
                 }
                 let drawn = Geometry.drawn(content, on: canvas)
-                let covers = drawn.x <= 0 && drawn.y <= 0 && drawn.x + drawn.width >= canvas.width
+                let covers =
+                    drawn.x <= 0 && drawn.y <= 0 && drawn.x + drawn.width >= canvas.width
                     && drawn.y + drawn.height >= canvas.height
-                let lies = drawn.x >= 0 && drawn.y >= 0 && drawn.x + drawn.width <= canvas.width
+                let lies =
+                    drawn.x >= 0 && drawn.y >= 0 && drawn.x + drawn.width <= canvas.width
                     && drawn.y + drawn.height <= canvas.height
-                #expect(mode == .aspectFit ? lies : covers, "\(image) \(width)x\(height) \(mode): \(drawn) on \(canvas)")
+                #expect(
+                    mode == .aspectFit ? lies : covers, "\(image) \(width)x\(height) \(mode): \(drawn) on \(canvas)")
                 #expect(drawn.width > 0 && drawn.height > 0)
             }
         }

@@ -3,7 +3,9 @@ import Transcoder
 
 @Suite(.timeLimit(.minutes(1)))
 struct PlanTests {
-    private func header(_ width: Int, _ height: Int, _ format: ImageFormat = .jpeg, orientation: Int = 1) -> SourceHeader {
+    private func header(_ width: Int, _ height: Int, _ format: ImageFormat = .jpeg, orientation: Int = 1)
+        -> SourceHeader
+    {
         SourceHeader(format: format, width: width, height: height, orientation: orientation)
     }
 
@@ -12,7 +14,9 @@ struct PlanTests {
         return DecodePlan(header, variants: parsed, scale: scale, limits: TranscodeLimits())
     }
 
-    private let fit = { (side: Int) in #""transform":[{"type":"resize","width":\#(side),"height":\#(side),"scaleMode":"aspectFill"}]"# }
+    private let fit = { (side: Int) in
+        #""transform":[{"type":"resize","width":\#(side),"height":\#(side),"scaleMode":"aspectFill"}]"#
+    }
 
     @Test(arguments: [(1000, 1), (999, 2), (500, 2), (499, 4), (250, 4), (249, 8), (10, 8)])
     func `libjpeg shrinks while at least twice the need is left`(side: Int, shrink: Int) throws {
@@ -128,7 +132,9 @@ struct PlanTests {
     }
 
     @Test func `formats are kept by the documented rule`() {
-        func decide(_ source: ImageFormat, alpha: Bool = false, asked: ImageFormat? = nil, pixels: Int = 100) -> ImageFormat {
+        func decide(_ source: ImageFormat, alpha: Bool = false, asked: ImageFormat? = nil, pixels: Int = 100)
+            -> ImageFormat
+        {
             OutputFormat.decide(
                 requested: asked, source: source, size: PixelSize(width: pixels, height: 1), hasAlpha: alpha,
                 canWriteHEIC: true)

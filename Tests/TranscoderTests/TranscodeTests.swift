@@ -52,7 +52,8 @@ struct TranscodeTests {
 
     @Test func `aspect fit leaves transparency, which JPEG gets in white`() async throws {
         let fit = #""transform":[{"type":"resize","width":100,"height":100,"scaleMode":"aspectFit"}]"#
-        let dish = try await kitchen.make(try Fixtures.picture("rgb.png"), fit, #"\#(fit),"format":"jpeg","keySuffix":"j""#)
+        let dish = try await kitchen.make(
+            try Fixtures.picture("rgb.png"), fit, #"\#(fit),"format":"jpeg","keySuffix":"j""#)
         let png = try dish.sample(0), jpeg = try dish.sample(1)
         #expect(png.width == 100 && png.height == 100 && png.hasAlpha && !jpeg.hasAlpha)
         #expect(png.pixel(50, 2) == [0, 0, 0, 0])
@@ -91,9 +92,8 @@ struct TranscodeTests {
     @Test func `an embedded profile is applied and gone`() async throws {
         let dish = try await kitchen.make(try Fixtures.picture("wide.png"), #""keySuffix":"x""#)
         let sample = try dish.sample()
-        // Adobe RGB's (100,200,100) in sRGB, by the matrices: red falls below zero's neighbourhood, green saturates.
-        let pixel = sample.pixel(4, 4)
-        #expect(pixel[0] < 60 && pixel[1] >= 198 && isClose(pixel, [0, 201, 94, 255], within: 60), "\(pixel)")
+        // Adobe RGB's (100,200,100) by the two matrices and curves: red lies below sRGB's zero.
+        #expect(isClose(sample.pixel(4, 4), [0, 201, 93, 255], within: 2))
         #expect(sample.metadata.isEmpty)
     }
 

@@ -23,19 +23,37 @@ struct VariantTests {
         (#"{"type":"resize","width":"1","height":1}"#, "width: must be a number"),
         (#"{"type":"resize","width":true,"height":1}"#, "width: must be a number"),
         (#"{"type":"resize","width":null,"height":1}"#, "width: must be a number"),
-        (#"{"type":"resize","width":1,"height":1,"scaleMode":"Fill"}"#, "scaleMode: must be fill, aspectFit or aspectFill"),
+        (
+            #"{"type":"resize","width":1,"height":1,"scaleMode":"Fill"}"#,
+            "scaleMode: must be fill, aspectFit or aspectFill"
+        ),
         (#"{"type":"resize","width":1,"height":1,"mode":"fill"}"#, "mode: is not a known field"),
         (#"{"type":"crop","x":0,"y":0,"width":0,"height":5}"#, "width: must be greater than 0"),
         (#"{"type":"crop","y":0,"width":1,"height":5}"#, "x: is missing"),
         (#"{"type":"flip","horizontal":1}"#, "horizontal: must be true or false"),
-        (#"{"type":"roundCorner","radius":1,"corners":["left"]}"#, "corners[0]: must be topLeft, topRight, bottomLeft or bottomRight"),
+        (
+            #"{"type":"roundCorner","radius":1,"corners":["left"]}"#,
+            "corners[0]: must be topLeft, topRight, bottomLeft or bottomRight"
+        ),
         (#"{"type":"roundCorner","radius":1,"corners":"none"}"#, "corners: must be \"all\" or a list of corners"),
         (#"{"type":"tint","color":"red"}"#, "color: must be # and eight hexadecimal digits, alpha red green blue"),
-        (##"{"type":"tint","color":"#ff0000"}"##, "color: must be # and eight hexadecimal digits, alpha red green blue"),
-        (##"{"type":"tint","color":"#gg000000"}"##, "color: must be # and eight hexadecimal digits, alpha red green blue"),
+        (
+            ##"{"type":"tint","color":"#ff0000"}"##,
+            "color: must be # and eight hexadecimal digits, alpha red green blue"
+        ),
+        (
+            ##"{"type":"tint","color":"#gg000000"}"##,
+            "color: must be # and eight hexadecimal digits, alpha red green blue"
+        ),
         (#"{"type":"tint"}"#, "color: is missing"),
-        (##"{"type":"tint","color":"#ff000000","blendMode":28}"##, "blendMode: must be the name of a blend mode or its number, 0 to 27"),
-        (##"{"type":"tint","color":"#ff000000","blendMode":"sourcein"}"##, "blendMode: must be the name of a blend mode or its number, 0 to 27"),
+        (
+            ##"{"type":"tint","color":"#ff000000","blendMode":28}"##,
+            "blendMode: must be the name of a blend mode or its number, 0 to 27"
+        ),
+        (
+            ##"{"type":"tint","color":"#ff000000","blendMode":"sourcein"}"##,
+            "blendMode: must be the name of a blend mode or its number, 0 to 27"
+        ),
         (#"{"type":"blur"}"#, "radius: is missing"),
         (#"{"type":"filter","name":"CINothing"}"#, "name: is not a known filter"),
         (#"{"type":"sharpen"}"#, "type: is not a known transformer"),
@@ -60,12 +78,30 @@ struct VariantTests {
         (#"[{"keySuffix":"x"}]"#, "$.variants[0].name: is missing"),
         (#"[{"name":"","keySuffix":"x"}]"#, "$.variants[0].name: must not be empty"),
         (#"[{"name":"a","keySuffix":""}]"#, "$.variants[0].keySuffix: must not be empty"),
-        (#"[{"name":"a","thumbnail":{"width":0,"height":9}}]"#, "$.variants[0].thumbnail.width: must be greater than 0"),
-        (#"[{"name":"a","thumbnail":{"width":9,"height":9,"crop":true}}]"#, "$.variants[0].thumbnail.crop: is not a known field"),
-        (#"[{"name":"a","keySuffix":"x","format":"bmp"}]"#, "$.variants[0].format: must be one of jpeg, png, gif, webp, avif, heic"),
-        (#"[{"name":"a","keySuffix":"x","quality":101}]"#, "$.variants[0].quality: must be a whole number from 0 to 100"),
-        (#"[{"name":"a","keySuffix":"x","quality":7.5}]"#, "$.variants[0].quality: must be a whole number from 0 to 100"),
-        (#"[{"name":"a","keySuffix":"x","maxBytes":0}]"#, "$.variants[0].maxBytes: must be a whole number from 1 to 2147483647"),
+        (
+            #"[{"name":"a","thumbnail":{"width":0,"height":9}}]"#,
+            "$.variants[0].thumbnail.width: must be greater than 0"
+        ),
+        (
+            #"[{"name":"a","thumbnail":{"width":9,"height":9,"crop":true}}]"#,
+            "$.variants[0].thumbnail.crop: is not a known field"
+        ),
+        (
+            #"[{"name":"a","keySuffix":"x","format":"bmp"}]"#,
+            "$.variants[0].format: must be one of jpeg, png, gif, webp, avif, heic"
+        ),
+        (
+            #"[{"name":"a","keySuffix":"x","quality":101}]"#,
+            "$.variants[0].quality: must be a whole number from 0 to 100"
+        ),
+        (
+            #"[{"name":"a","keySuffix":"x","quality":7.5}]"#,
+            "$.variants[0].quality: must be a whole number from 0 to 100"
+        ),
+        (
+            #"[{"name":"a","keySuffix":"x","maxBytes":0}]"#,
+            "$.variants[0].maxBytes: must be a whole number from 1 to 2147483647"
+        ),
         (#"[{"name":"a","transform":{}}]"#, "$.variants[0].transform: must be a list"),
         (#"[7]"#, "$.variants[0]: must be an object"),
         (#"{}"#, "$.variants: must be a list"),
@@ -149,8 +185,10 @@ struct VariantTests {
     }
 
     @Test(arguments: [
-        (#""transform":[{"type":"resize","width":1,"height":1},{"type":"blur","radius":1}]"#,
-            "$.variants[0].transform[1]: blur is not supported yet"),
+        (
+            #""transform":[{"type":"resize","width":1,"height":1},{"type":"blur","radius":1}]"#,
+            "$.variants[0].transform[1]: blur is not supported yet"
+        ),
         (#""keySuffix":"x","format":"avif""#, "$.variants[0].format: avif is not supported yet"),
         (#""keySuffix":"x","format":"heic""#, "$.variants[0].format: heic is not supported yet"),
         (#""keySuffix":"x","maxBytes":10"#, "$.variants[0].maxBytes: maxBytes is not supported yet"),

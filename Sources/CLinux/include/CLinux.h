@@ -38,9 +38,6 @@ int larder_no_new_privileges(void);
 /// At most this many heaps for all threads: fewer mean less memory held. The corresponding C function is `mallopt`.
 void larder_limit_heaps(int count);
 
-/// Gives memory that is free back to the system. The corresponding C function is `malloc_trim`.
-void larder_trim_heap(void);
-
 /// What a process takes, in bytes.
 struct larder_memory {
     unsigned long long mapped, mapped_peak, resident, resident_peak;

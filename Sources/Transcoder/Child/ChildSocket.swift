@@ -24,6 +24,7 @@ struct ChildSocket: ~Copyable {
 
     /// Sends a message; false when the pool has gone.
     func send(_ message: [UInt8]) -> Bool {
-        message.withUnsafeBytes { larder_send_descriptors(descriptor, $0.baseAddress, $0.count, nil, 0) } == message.count
+        message.withUnsafeBytes { larder_send_descriptors(descriptor, $0.baseAddress, $0.count, nil, 0) }
+            == message.count
     }
 }

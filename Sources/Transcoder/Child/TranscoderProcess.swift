@@ -10,7 +10,7 @@ public enum TranscoderProcess {
         Walls.beforeLibraries()
         guard VipsLibrary.start(memoryExit: ChildExit.memory) else { return ChildExit.unfit }
         let canWriteHEIC = CodecReport.writes(.heic)
-        guard let walls = Walls() else { return ChildExit.unfit }
+        guard var walls = Walls() else { return ChildExit.unfit }
         let socket = ChildSocket(descriptor)
         guard larder_exit_on_hangup(descriptor, ChildExit.orphaned) == 0 else { return ChildExit.unfit }
         while true {
@@ -21,7 +21,7 @@ public enum TranscoderProcess {
                 return ChildExit.unfit
             }
             let started = walls.processorTime
-            var reply = answer(request, descriptors, walls, canWriteHEIC: canWriteHEIC)
+            var reply = answer(request, descriptors, &walls, canWriteHEIC: canWriteHEIC)
             reply.processorTime = walls.processorTime - started
             (reply.residentBytes, reply.peakResidentBytes) = walls.resident
             guard let bytes = try? reply.message(), socket.send(bytes) else { return ChildExit.done }
@@ -29,7 +29,7 @@ public enum TranscoderProcess {
     }
 
     private static func answer(
-        _ request: ChildRequest, _ descriptors: [Int32], _ walls: borrowing Walls, canWriteHEIC: Bool
+        _ request: ChildRequest, _ descriptors: [Int32], _ walls: inout Walls, canWriteHEIC: Bool
     ) -> ChildReply {
         var reply = ChildReply(number: request.number)
         do throws(TranscodeError) {
@@ -37,13 +37,13 @@ public enum TranscoderProcess {
             case .selfTest:
                 reply.codecs = CodecReport.measured()
             case .probe, .transcode:
-                try picture(request, descriptors, walls, canWriteHEIC: canWriteHEIC, into: &reply)
+                try picture(request, descriptors, &walls, canWriteHEIC: canWriteHEIC, into: &reply)
             }
         } catch {
             reply.failure = ChildReply.Failure(error)
         }
         let failed = reply.failure != nil || reply.outcomes.contains { $0.failure != nil }
-        if failed && walls.isAtMemoryEnd(for: request.limits) {
+        if failed && walls.isAtMemoryEnd(reply.header) {
             reply.failure = ChildReply.Failure(
                 TranscodeError(.memory, "the picture needs more than \(request.limits.memoryBytes) bytes"))
             reply.spent = true
@@ -52,7 +52,7 @@ public enum TranscoderProcess {
     }
 
     private static func picture(
-        _ request: ChildRequest, _ descriptors: [Int32], _ walls: borrowing Walls, canWriteHEIC: Bool,
+        _ request: ChildRequest, _ descriptors: [Int32], _ walls: inout Walls, canWriteHEIC: Bool,
         into reply: inout ChildReply
     ) throws(TranscodeError) {
         guard let source = descriptors.first, descriptors.count == request.variants.count + 1 else {

@@ -8,6 +8,8 @@ struct Walls: ~Copyable {
     private let status: Int32
     /// The address space of the idle child, before any picture.
     private let idle: UInt64
+    /// The most that may be mapped during the picture at hand.
+    private var end: UInt64 = .max
 
     /// Everything but memory, which is counted from what the libraries take to start: call it before they do.
     static func beforeLibraries() {
@@ -45,23 +47,26 @@ struct Walls: ~Copyable {
     }
 
     /// Shuts the child in for one picture: nothing can be opened, memory and time end.
-    func shut(for limits: TranscodeLimits, sourceBytes: Int) {
+    mutating func shut(for limits: TranscodeLimits, sourceBytes: Int) {
         // Not 0: `poll`, in which the watch on the pool sleeps, refuses more descriptors than the limit. Number 0 is
         // taken, so nothing can be opened.
         larder_set_soft_limit(larder_limit_descriptors, 1)
         // Stacks of codecs' threads, the heap's slack and the mapped source are not the picture's.
         let room = UInt64(limits.memoryBytes) + UInt64(sourceBytes) + (192 << 20)
-        larder_set_soft_limit(larder_limit_memory, idle + room)
+        end = idle + room
+        larder_set_soft_limit(larder_limit_memory, end)
         // A backstop: the pool counts real time. Codecs have threads, so they may use more processor time than that.
         let used = UInt64(processorTime.components.seconds)
         let allowed = UInt64(limits.hardTime.components.seconds) * 4 + 10
         larder_set_soft_limit(larder_limit_processor_seconds, used + allowed)
     }
 
-    /// Whether memory has run out, or nearly so: a failure then is put down to it.
-    func isAtMemoryEnd(for limits: TranscodeLimits) -> Bool {
+    /// Whether memory has run out, or one more buffer of the picture's size would have made it so: a failure is then
+    /// put down to that. An allocation that was refused leaves no other trace but libraries' messages.
+    func isAtMemoryEnd(_ header: SourceHeader?) -> Bool {
         guard let memory else { return false }
-        return memory.mapped_peak >= idle + UInt64(limits.memoryBytes)
+        let buffer = UInt64((header?.storedSize.area ?? 0) * 8)
+        return memory.mapped_peak + buffer >= end
     }
 
     /// The memory held now, and the most that ever was.

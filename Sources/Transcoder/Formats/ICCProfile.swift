@@ -12,7 +12,9 @@ package enum ICCProfile {
 
     /// Whether the profile has sRGB's primaries and its curve.
     package static func isSRGB(_ profile: [UInt8]) -> Bool {
-        guard space(profile) == "RGB ", profile.count >= 132, let count = profile.bigEndian(at: 128) else { return false }
+        guard space(profile) == "RGB ", profile.count >= 132, let count = profile.bigEndian(at: 128) else {
+            return false
+        }
         func tag(_ name: StaticString) -> Int? {
             (0..<min(count, 64)).first { profile.has(name, at: 132 + 12 * $0) }
                 .flatMap { profile.bigEndian(at: 136 + 12 * $0) }
@@ -41,7 +43,8 @@ package enum ICCProfile {
                 return abs(found - value) < 0.003
             }
         }
-        guard profile.has("curv", at: offset), let count = profile.bigEndian(at: offset + 8), (16...65536).contains(count)
+        guard profile.has("curv", at: offset), let count = profile.bigEndian(at: offset + 8),
+            (16...65536).contains(count)
         else { return false }
         return [0.02, 0.1, 0.25, 0.5, 0.75, 0.9].allSatisfy { position in
             let index = Int((position * Double(count - 1)).rounded())

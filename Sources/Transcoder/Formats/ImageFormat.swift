@@ -71,7 +71,9 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
         if prefix.has("GIF87a", at: 0) || prefix.has("GIF89a", at: 0) { return .gif }
         if prefix.has("RIFF", at: 0) && prefix.has("WEBP", at: 8) { return .webp }
         if prefix.has("ftyp", at: 4) { return recogniseBrands(prefix) }
-        if prefix.starts(with: [0xFF, 0x0A]) || prefix.starts(with: [0, 0, 0, 12, 0x4A, 0x58, 0x4C, 0x20]) { return .jxl }
+        if prefix.starts(with: [0xFF, 0x0A]) || prefix.starts(with: [0, 0, 0, 12, 0x4A, 0x58, 0x4C, 0x20]) {
+            return .jxl
+        }
         if prefix.starts(with: [0x49, 0x49, 0x2A, 0]) || prefix.starts(with: [0x4D, 0x4D, 0, 0x2A]) { return .tiff }
         if prefix.has("%PDF-", at: 0) { return .pdf }
         if prefix.has("BM", at: 0) && prefix.count >= 14 { return .bmp }

@@ -19,7 +19,9 @@ package struct Drawing: Sendable, Hashable {
     /// Works out a variant.
     ///
     /// - Throws: `TranscodeError` 401 where a transformer gives nothing, 203 where the result is too large.
-    package init(_ variant: Variant, of header: SourceHeader, scale: Double, limits: TranscodeLimits) throws(TranscodeError) {
+    package init(_ variant: Variant, of header: SourceHeader, scale: Double, limits: TranscodeLimits)
+        throws(TranscodeError)
+    {
         size = header.uprightSize
         if let box = variant.thumbnail, let stored = Geometry.thumbnail(stored: header.storedSize, box: box) {
             add(.scale(header.orientation >= 5 ? stored.turned : stored))

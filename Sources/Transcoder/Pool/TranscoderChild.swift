@@ -6,6 +6,8 @@ actor TranscoderChild {
     /// What other threads may know of the process.
     private struct Seat {
         var process: Int32?
+        /// A request has been handed over and not been answered.
+        var holdsRequest = false
         var isShut = false
     }
 
@@ -23,6 +25,9 @@ actor TranscoderChild {
 
     /// The process id while there is a process.
     nonisolated var processID: Int32? { seat.withLock { $0.process } }
+
+    /// Whether the process has a request it has not answered.
+    nonisolated var isAtWork: Bool { seat.withLock { $0.holdsRequest } }
 
     /// Kills the process, if there is one, from any thread: what waits for its answer then learns of its death.
     ///
@@ -62,6 +67,8 @@ actor TranscoderChild {
         }
         do throws(TranscodeError) {
             try send(message, descriptors)
+            seat.withLock { $0.holdsRequest = true }
+            defer { seat.withLock { $0.holdsRequest = false } }
             let reply = try receive()
             guard reply.number == requests else { throw TranscodeError(.died, "the child answered another request") }
             settle(after: reply)

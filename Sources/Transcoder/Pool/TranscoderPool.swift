@@ -45,6 +45,9 @@ public final class TranscoderPool: Sendable {
     /// The process ids of the children now alive.
     public var children: [Int32] { state.withLock { $0.all }.compactMap(\.processID) }
 
+    /// How many children hold a picture now.
+    public var atWork: Int { state.withLock { $0.all }.count(where: \.isAtWork) }
+
     /// Makes the variants of one picture. Waits for a child; how many wait is the callers' business.
     ///
     /// Cancelling the task kills the child.

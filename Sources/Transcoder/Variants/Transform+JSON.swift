@@ -113,4 +113,3 @@ extension Transform {
         return .object(fields)
     }
 }
-

@@ -20,7 +20,9 @@ struct VipsPicture: ~Copyable {
 
     deinit { g_object_unref(image) }
 
-    var size: PixelSize { PixelSize(width: Int(vips_image_get_width(image)), height: Int(vips_image_get_height(image))) }
+    var size: PixelSize {
+        PixelSize(width: Int(vips_image_get_width(image)), height: Int(vips_image_get_height(image)))
+    }
     var bands: Int { Int(vips_image_get_bands(image)) }
     var hasAlpha: Bool { vips_image_hasalpha(image) != 0 }
     var isCMYK: Bool { vips_image_guess_interpretation(image) == VIPS_INTERPRETATION_CMYK }
