@@ -42,10 +42,16 @@ struct Kitchen: Sendable {
         ].map { try Variant(json: $0.utf8) }
     }
 
-    /// Whether every variant of this file can be made.
+    /// Whether every variant of this file can be made; says why not.
     func canMake(_ file: String) async -> Bool {
         var cost = Cost()
-        return (try? await make(file, together: true, into: try outputs(), &cost)) != nil
+        do {
+            try await make(file, together: true, into: try outputs(), &cost)
+            return true
+        } catch {
+            note("  without \(URL(filePath: file).lastPathComponent): \(error)")
+            return false
+        }
     }
 
     /// Makes all variants of all pictures, with every child at work.

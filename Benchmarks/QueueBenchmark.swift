@@ -47,7 +47,7 @@ private func measureQueue(at url: String, rounds count: Int) async throws -> Ben
             return ["bare_wal": (try bare.writtenWAL() - before) / 10_000]
         },
     ]
-    for (width, jobs) in [(1, 300), (100, 10_000), (500, 10_000)] {
+    for (width, jobs) in [(1, 100), (100, 10_000), (500, 10_000)] {
         steps.append {
             let rate = try await clock.rate(of: jobs) { try await larder.work(jobs, perBatch: width) }
             return ["settle_\(width)": rate]

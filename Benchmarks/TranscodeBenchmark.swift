@@ -29,7 +29,7 @@ private func measureTranscoding(
     for file in files where await kitchen.canMake(file) { good.append(file) }
     guard !good.isEmpty else { throw BenchmarkError("none of \(files.count) files is a picture") }
     // Few small pictures would be over before anything can be measured.
-    let pictures = Array(repeatElement(good, count: max(1, 200 / good.count)).joined())
+    let pictures = Array(repeatElement(good, count: max(1, 100 / good.count)).joined())
 
     var steps: [Rounds.Step] = [
         {
