@@ -26,21 +26,22 @@ final class BareTables {
         ] { try session.ask(statement) }
     }
 
-    /// Inserts `rows`, so many a statement, each its own transaction.
-    func insert(_ rows: Int, perStatement width: Int) throws {
-        for _ in 0..<rows / width {
-            try session.ask("EXECUTE bare_insert (\(inserted + 1), \(inserted + width))")
-            inserted += width
-        }
+    /// Inserts `rows` in one transaction.
+    func insert(_ rows: Int) throws {
+        try session.ask("EXECUTE bare_insert (\(inserted + 1), \(inserted + rows))")
+        inserted += rows
     }
 
-    /// Moves `rows` from one table to the other, so many a statement, each its own transaction.
-    func move(_ rows: Int, perStatement width: Int) throws {
+    /// Sees to it that `rows` can be moved.
+    func fill(_ rows: Int) throws {
+        while inserted - moved < rows { try insert(1_000) }
+    }
+
+    /// Moves `rows` from one table to the other, in one transaction.
+    func move(_ rows: Int) throws {
         guard moved + rows <= inserted else { throw BenchmarkError("the bare table has run dry") }
-        for _ in 0..<rows / width {
-            try session.ask("EXECUTE bare_move (\(moved + 1), \(moved + width))")
-            moved += width
-        }
+        try session.ask("EXECUTE bare_move (\(moved + 1), \(moved + rows))")
+        moved += rows
     }
 
     /// How much WAL this server has written so far, in bytes.

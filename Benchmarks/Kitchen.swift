@@ -58,7 +58,7 @@ struct Kitchen: Sendable {
     ///
     /// - Parameter together: one request a picture, which decodes once; else one for each variant.
     func make(_ pictures: [String], together: Bool) async throws -> Cost {
-        let parentBefore = Self.processorSeconds
+        let parentBefore = processorSeconds
         let start = ContinuousClock.now
         var total = try await withThrowingTaskGroup(of: Cost.self) { group in
             for lane in 0..<children {
@@ -77,7 +77,7 @@ struct Kitchen: Sendable {
             }
         }
         total.wallSeconds = (ContinuousClock.now - start).seconds
-        total.parentSeconds = Self.processorSeconds - parentBefore
+        total.parentSeconds = processorSeconds - parentBefore
         return total
     }
 
@@ -99,14 +99,6 @@ struct Kitchen: Sendable {
     }
 
     private func outputs() throws -> [OutputFile] { try variants.map { _ in try OutputFile(in: scratch) } }
-
-    /// User and system time of this process, its children left out.
-    private static var processorSeconds: Double {
-        var usage = rusage()
-        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-        return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
-            + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
-    }
 }
 
 /// A file without a name for one variant after another.

@@ -25,35 +25,40 @@ private func measureQueue(at url: String, rounds count: Int) async throws -> Ben
     let larder = try await QueueClient(configuration)
     let clock = ContinuousClock()
 
-    // A backlog, so that a step may come before the one that fills it up again; and statistics for both sides.
-    try await larder.enqueue(40_000)
-    try bare.insert(40_000, perStatement: 1_000)
+    // Statistics for both sides, of tables as full as they will be.
+    try await larder.fill(10_000)
+    try bare.fill(40_000)
     _ = try bare.text("ANALYZE")
 
     var steps: [Rounds.Step] = [
-        { ["t1": try await clock.rate(of: 500) { try bare.insert(500, perStatement: 1) }] },
-        { ["enqueue_many": try await clock.rate(of: 30_000) { try await larder.enqueue(30_000) }] },
-        { ["bare_insert_1000": try await clock.rate(of: 30_000) { try bare.insert(30_000, perStatement: 1_000) }] },
+        { ["t1": try await clock.rate(of: 1, most: 5_000) { try bare.insert(1) }] },
+        { ["enqueue_many": try await clock.rate(of: 10_000, most: 30_000) { try await larder.enqueue() }] },
+        { ["bare_insert_1000": try await clock.rate(of: 1_000, most: 100_000) { try bare.insert(1_000) }] },
         {
-            let before = try bare.writtenWAL()
-            try await larder.enqueue(10_000)
-            try await larder.work(10_000, perBatch: 100)
-            return ["wal_per_job": (try bare.writtenWAL() - before) / 10_000]
+            try await larder.fill(2_000)
+            let start = try bare.writtenWAL()
+            try await larder.enqueue()
+            let middle = try bare.writtenWAL()
+            for _ in 0..<20 { try await larder.work(100) }
+            return ["wal_per_job": (middle - start) / 10_000 + (try bare.writtenWAL() - middle) / 2_000]
         },
         {
-            let before = try bare.writtenWAL()
-            try bare.insert(10_000, perStatement: 1_000)
-            try bare.move(10_000, perStatement: 100)
-            return ["bare_wal": (try bare.writtenWAL() - before) / 10_000]
+            try bare.fill(2_000)
+            let start = try bare.writtenWAL()
+            for _ in 0..<10 { try bare.insert(1_000) }
+            let middle = try bare.writtenWAL()
+            for _ in 0..<20 { try bare.move(100) }
+            return ["bare_wal": (middle - start) / 10_000 + (try bare.writtenWAL() - middle) / 2_000]
         },
     ]
-    for (width, jobs) in [(1, 100), (100, 10_000), (500, 10_000)] {
+    for width in [1, 100, 500] {
         steps.append {
-            let rate = try await clock.rate(of: jobs) { try await larder.work(jobs, perBatch: width) }
-            return ["settle_\(width)": rate]
+            try await larder.fill(10_000)
+            return ["settle_\(width)": try await clock.rate(of: width, most: 10_000) { try await larder.work(width) }]
         }
         steps.append {
-            ["bare_move_\(width)": try await clock.rate(of: jobs) { try bare.move(jobs, perStatement: width) }]
+            try bare.fill(40_000)
+            return ["bare_move_\(width)": try await clock.rate(of: width, most: 40_000) { try bare.move(width) }]
         }
     }
     let rounds = try await Rounds(count, steps)
@@ -89,27 +94,26 @@ private final class QueueClient {
             WorkerDescription(name: "bench", host: "bench", processID: 1, version: "bench", slots: 500))
     }
 
-    /// Enqueues `count` new URLs of fifty hosts, 10,000 a call.
-    func enqueue(_ count: Int) async throws {
-        for _ in 0..<count / EnqueueRequest.mostURLs {
-            let first = enqueued + 1
-            enqueued += EnqueueRequest.mostURLs
-            let urls = (first...enqueued).map { "https://host-\($0 % 50).example/pictures/\($0).jpg" }
-            let answers = try await queue.enqueue(EnqueueRequest(urls: urls, batch: "bench"))
-            guard answers.allSatisfy({ $0.kind == .inserted }) else {
-                throw BenchmarkError("new URLs were not inserted")
-            }
-        }
+    /// Enqueues 10,000 new URLs of fifty hosts in one call.
+    func enqueue() async throws {
+        let first = enqueued + 1
+        enqueued += EnqueueRequest.mostURLs
+        let urls = (first...enqueued).map { "https://host-\($0 % 50).example/pictures/\($0).jpg" }
+        let answers = try await queue.enqueue(EnqueueRequest(urls: urls, batch: "bench"))
+        guard answers.allSatisfy({ $0.kind == .inserted }) else { throw BenchmarkError("new URLs were not inserted") }
     }
 
-    /// Claims and settles `count` jobs, so many a call.
-    func work(_ count: Int, perBatch width: Int) async throws {
+    /// Sees to it that `jobs` can be claimed, under a fresh lease.
+    func fill(_ jobs: Int) async throws {
+        while enqueued - settled < jobs { try await enqueue() }
         _ = try await worker.beat()
-        for _ in 0..<count / width {
-            let jobs = try await worker.claim(upTo: width)
-            guard jobs.count == width else { throw BenchmarkError("\(jobs.count) jobs claimed instead of \(width)") }
-            settled += try await worker.settle(jobs.map(outcome)).count
-        }
+    }
+
+    /// Claims and settles so many jobs, in two transactions.
+    func work(_ width: Int) async throws {
+        let jobs = try await worker.claim(upTo: width)
+        guard jobs.count == width else { throw BenchmarkError("\(jobs.count) jobs claimed instead of \(width)") }
+        settled += try await worker.settle(jobs.map(outcome)).count
     }
 
     func stop() async throws {
