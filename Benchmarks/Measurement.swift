@@ -17,6 +17,8 @@ struct Measurement: Codable {
     let against: String?
     let values: Spread
     let ratios: Spread?
+    /// The values of all rounds in their order: a trend is a finding of its own.
+    let rounds: [Double]
 }
 
 /// What is asked of the values that the rounds gave.
@@ -65,7 +67,7 @@ struct Rounds {
             }
             return Measurement(
                 name: figure.name, value: values.median, unit: figure.unit, ratio: ratios?.median,
-                against: figure.against, values: values.spread, ratios: ratios?.spread)
+                against: figure.against, values: values.spread, ratios: ratios?.spread, rounds: values)
         }
     }
 

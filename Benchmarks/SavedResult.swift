@@ -44,7 +44,8 @@ extension Measurement {
     fileprivate var rounded: Measurement {
         Measurement(
             name: name, value: value.rounded(toDigits: 4), unit: unit, ratio: ratio?.rounded(toDigits: 4),
-            against: against, values: values.rounded, ratios: ratios?.rounded)
+            against: against, values: values.rounded, ratios: ratios?.rounded,
+            rounds: rounds.map { $0.rounded(toDigits: 4) })
     }
 }
 
