@@ -1,6 +1,4 @@
-import Executors
 import Foundation
-import Glibc
 import Transcoder
 
 extension Benchmark {
