@@ -12,7 +12,7 @@ extension ClusterPlace {
         let deadline = ContinuousClock.now + .seconds(Self.startSeconds)
         var failure: ClusterError?
         while ContinuousClock.now < deadline {
-            switch MaintenanceSession.call(maintenanceURL) {
+            switch call() {
             case .session(let session): return session
             case .refused(let message): throw .refused(sqlState: "", message: message)
             // The last breath of a server, or its first: started by a command that was killed meanwhile.
@@ -64,15 +64,17 @@ extension ClusterPlace {
     private func create(with binaries: ServerBinaries) throws(ClusterError) {
         // A name of its own: an initdb whose command was killed may still be writing into an older one.
         let fresh = "new.\(getpid()).\(UInt64.random(in: 0...UInt64.max))"
-        let outcome = try commands.script(
+        let made = try commands.script(
             """
             rm -rf -- new.* 2>/dev/null
             "$1"/initdb -D "$2" -U \(ClusterFiles.role) -E UTF8 --locale=C -A peer $3 >/dev/null &&
-            printf '\\n%s\\n' "include = 'larder.conf'" >>"$2"/postgresql.conf &&
-            mv -T -- "$2" data && sync -- .
-            """, [binaries.directory, fresh, configuration.disposable ? "--no-sync" : "--data-checksums"],
+            printf '\\n%s\\n' "include = 'larder.conf'" >>"$2"/postgresql.conf
+            """, [binaries.directory, fresh, configuration.disposable ? "--no-sync" : ""],
             limit: .seconds(Self.createSeconds))
-        try check(outcome, .create, seconds: Self.createSeconds)
+        try check(made, .create, seconds: Self.createSeconds)
+        // Only who holds the lock puts it in place: the script above may outlive a killed command.
+        let placed = try commands.script("mv -T -- \"$1\" data && sync -- .", [fresh], limit: .seconds(30))
+        try check(placed, .create, seconds: 30)
     }
 
     /// Written at each start, since the place of the socket and Larder's defaults may have changed.
@@ -81,7 +83,7 @@ extension ClusterPlace {
         let outcome = try commands.script(
             """
             put() { printf %s "$2" >data/"$1".new && mv -f -- data/"$1".new data/"$1"; }
-            : >start.log && put larder.conf "$1" && put pg_hba.conf "$2" && put pg_ident.conf "$3" &&
+            : >start.log && rm -f data/current_logfiles && put larder.conf "$1" && put pg_hba.conf "$2" && put pg_ident.conf "$3" &&
             printf '%s\\n' "$4" >home
             """,
             [
@@ -100,7 +102,7 @@ extension ClusterPlace {
         throw .commandFailed(step, lines: outcome.lines)
     }
 
-    /// Why the server did not start: what it said before its log was open, then the end of that log.
+    /// Why the server did not start: what it said before its log was open, then the end of that log, if it got so far.
     private func reasons(_ fallback: [String]) -> [String] {
         let early = TextFile.lastLines(paths.directory + "/start.log")
         // `stderr log/postgresql-Mon.log`
