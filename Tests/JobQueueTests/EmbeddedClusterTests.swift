@@ -108,11 +108,16 @@ struct EmbeddedClusterTests {
 
         // Killed as soon as initdb writes, then as soon as the server has a process id.
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, clusters = clusters as String] in
-            try await EmbeddedScenes.startAndDie(path, clusters) { $0.hasPrefix("new.") }
+            try await EmbeddedScenes.startAndDie(path, clusters) { directory in
+                let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+                return names.contains { $0.hasPrefix("new.") }
+            }
         }
         #expect(!FileManager.default.fileExists(atPath: path + "/postgres/data"))
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, clusters = clusters as String] in
-            try await EmbeddedScenes.startAndDie(path, clusters) { $0 == "data/postmaster.pid" }
+            try await EmbeddedScenes.startAndDie(path, clusters) { directory in
+                FileManager.default.fileExists(atPath: directory + "/data/postmaster.pid")
+            }
         }
         let url = try await cluster.start()
         let version = try MaintenanceSession(url).ask("SHOW unix_socket_directories")

@@ -6,18 +6,13 @@ import JobQueue
 enum EmbeddedScenes {
     struct CannotBecome: Error { let name: String }
 
-    /// Starts a cluster and dies by SIGKILL as soon as a path in its directory fits, which the start brings about.
-    static func startAndDie(_ home: String, _ clusters: String, when fits: @escaping @Sendable (String) -> Bool)
-        async throws
-    {
+    /// Starts a cluster and dies by SIGKILL as soon as `happened`, which the start brings about.
+    static func startAndDie(
+        _ home: String, _ clusters: String, when happened: @escaping @Sendable (_ directory: String) -> Bool
+    ) async throws {
         Thread.detachNewThread {
-            while true {
-                let names = FileManager.default.enumerator(atPath: home + "/postgres")
-                while let name = names?.nextObject() as? String {
-                    if fits(name) { kill(getpid(), SIGKILL) }
-                }
-                usleep(500)
-            }
+            while !happened(home + "/postgres") { usleep(1000) }
+            kill(getpid(), SIGKILL)
         }
         var configuration = EmbeddedCluster.Configuration(home: home)
         configuration.clusters = clusters

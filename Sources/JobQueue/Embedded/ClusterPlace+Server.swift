@@ -10,7 +10,7 @@ extension ClusterPlace {
     /// A session with the running server, which is made and started for it when need be.
     func sessionAfterStart() throws(ClusterError) -> MaintenanceSession {
         let deadline = ContinuousClock.now + .seconds(Self.startSeconds)
-        var failure: ClusterError?
+        var givingUp: ContinuousClock.Instant?
         while ContinuousClock.now < deadline {
             switch call() {
             case .session(let session): return session
@@ -18,31 +18,33 @@ extension ClusterPlace {
             // The last breath of a server, or its first: started by a command that was killed meanwhile.
             case .rejecting: usleep(20_000)
             case .silent:
-                if let failure { throw failure }
-                failure = try startServer()
+                // Where a server left its process id, it may be coming up still, or its last children, orphaned by a
+                // crash, need a moment to end; until then no new one starts.
+                let patience: Duration = postmaster == nil ? .zero : .seconds(10)
+                if let failure = try startServer() {
+                    let end = givingUp ?? ContinuousClock.now + patience
+                    givingUp = end
+                    if ContinuousClock.now >= end { throw failure }
+                    usleep(50_000)
+                }
             }
         }
         throw .tooSlow(.start, seconds: Self.startSeconds)
     }
 
-    /// Starts the server; the error when that failed for good.
+    /// Tries to start the server; the error when it did not.
     private func startServer() throws(ClusterError) -> ClusterError? {
         let binaries = try findBinaries()
         if !ClusterDirectories.exists(paths.data) { try create(with: binaries) }
         try writeFiles()
-        // The children of a killed postmaster need a moment to notice; until then no new one starts.
-        let deadline = ContinuousClock.now + .seconds(postmaster == nil ? 0 : 10)
-        while true {
-            let outcome = try commands.run(
-                [
-                    binaries.directory + "/pg_ctl", "start", "-D", "data", "-l", "start.log", "-w", "-s",
-                    "-t", "\(Self.startSeconds)",
-                ], limit: .seconds(Self.startSeconds + 10))
-            if outcome.succeeded { return nil }
-            if outcome.status == nil { return .tooSlow(.start, seconds: Self.startSeconds) }
-            if ContinuousClock.now >= deadline { return .commandFailed(.start, lines: reasons(outcome.lines)) }
-            usleep(100_000)
-        }
+        let outcome = try commands.run(
+            [
+                binaries.directory + "/pg_ctl", "start", "-D", "data", "-l", "start.log", "-w", "-s",
+                "-t", "\(Self.startSeconds)",
+            ], limit: .seconds(Self.startSeconds + 10))
+        if outcome.succeeded { return nil }
+        if outcome.status == nil { return .tooSlow(.start, seconds: Self.startSeconds) }
+        return .commandFailed(.start, lines: reasons(outcome.lines))
     }
 
     /// Ends the server if it runs.
