@@ -11,19 +11,18 @@ final class Disposal: Sendable {
 
     /// The files in `directory`, and the servers whose data directory lies there.
     convenience init(directory: String) throws {
-        // A start that was under way may still bring a server up, hence several looks; without its files a server
-        // ends by itself. Its working directory tells it from a stranger with the number of a dead one.
+        // An initdb that was under way may still write, hence several rounds; once the directory has gone it cannot.
+        // Its working directory tells a server from a stranger with the number of a dead one.
         try self.init(
             """
             end='file=$1; pid=$(head -n 1 "$file"); [ "/proc/$pid/cwd" -ef "${file%/*}" ] || exit 0
               kill -QUIT "$pid"
               for look in $(seq 100); do kill -0 "$pid" 2>/dev/null || exit 0; sleep 0.05; done'
-            looks=10; [ "$word" = now ] && looks=1
-            for look in $(seq "$looks"); do
-              [ "$look" = 1 ] || sleep 0.1
+            for round in $(seq 50); do
               find "$1" -name postmaster.pid -exec sh -c "$end" sh {} ';'
+              rm -rf -- "$1" && exit
+              sleep 0.1
             done
-            rm -rf -- "$1"
             """, [directory])
     }
 
@@ -44,7 +43,7 @@ final class Disposal: Sendable {
         // A session of its own: an interrupt from the terminal must not take it too.
         shell = Mutex(
             try ChildProcess(
-                "setsid", ["sh", "-c", "read -r word; \(script)", "sh"] + arguments, descriptors: [ends[0], -1, -1]))
+                "setsid", ["sh", "-c", "read -r line; \(script)", "sh"] + arguments, descriptors: [ends[0], -1, -1]))
         pipe = ends[1]
     }
 
@@ -53,7 +52,7 @@ final class Disposal: Sendable {
     /// Clears away now. Blocks for the tenth of a second that this takes, which a test can afford.
     func clearAway() {
         shell.withLock {
-            if $0.poll() == nil { _ = write(pipe, "now\n", 4) }
+            if $0.poll() == nil { _ = write(pipe, "\n", 1) }
             _ = $0.wait()
         }
     }
