@@ -378,9 +378,13 @@ BEGIN
     END IF;
 
     INSERT INTO larder_data.item_history (id, batch_id, code, outcome, why, url, domain, message)
-    SELECT nextval('larder_data.item_id'), b.id, f.code, 2, a.answer, left(coalesce(a.url, ''), 2000), f.domain, f.message
-    FROM unnest(urls, answers, faults) AS a (url, answer, fault)
-    JOIN larder_data.refusal f ON f.fault = CASE a.answer WHEN 'blocked' THEN 0 ELSE a.fault END;
+    SELECT nextval('larder_data.item_id'), b.id, r.code, 2, r.answer, r.url, r.domain, r.message
+    FROM (
+        SELECT a.answer, left(coalesce(a.url, ''), 2000) AS url, f.domain, f.code, f.message
+        FROM unnest(urls, answers, faults) WITH ORDINALITY AS a (url, answer, fault, ord)
+        JOIN larder_data.refusal f ON f.fault = CASE a.answer WHEN 'blocked' THEN 0 ELSE a.fault END
+        ORDER BY a.ord
+    ) AS r;
 
     INSERT INTO larder_data.batch_delta (batch_id, total, failed, blocked, invalid, joined)
     SELECT b.id, count(*), count(*) FILTER (WHERE a IN ('blocked', 'invalid')), count(*) FILTER (WHERE a = 'blocked'),

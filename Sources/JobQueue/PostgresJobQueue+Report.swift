@@ -61,7 +61,7 @@ extension PostgresJobQueue {
                 UNION ALL
                 (SELECT job_id, job_id, url, outcome, domain, code, message, attempt, items, stored
                  FROM larder_data.job_history WHERE batch_id = $1 AND job_id > $3 AND items > 0 \(condition) ORDER BY job_id LIMIT $4)
-            ) AS both ORDER BY place LIMIT $4
+            ) AS record ORDER BY place LIMIT $4
             """,
             [.integer(batch), .integer(cursor.lastItem), .integer(max(cursor.value, 0)), .integer(Int64(limit))]
         ) { rows throws(QueueError) in
