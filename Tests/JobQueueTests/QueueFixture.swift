@@ -25,6 +25,13 @@ final class QueueFixture: Sendable {
 
     var configuration: PostgresJobQueue.Configuration { PostgresJobQueue.Configuration(databaseURL: database.url) }
 
+    /// For callers whose sessions are broken again and again.
+    var patientConfiguration: PostgresJobQueue.Configuration {
+        var patient = configuration
+        patient.patience = .seconds(60)
+        return patient
+    }
+
     /// Another connection, for transactions that overlap.
     func otherConnection() -> Connection { Connection(configuration, name: "test-other") }
 
