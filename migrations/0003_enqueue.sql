@@ -247,7 +247,7 @@ INSERT INTO larder_data.refusal VALUES
 -- join and an upkeep pass each other.
 -- OFFSET 0 fixes the order of the join: one index probe per job, whatever the statistics say.
 CREATE FUNCTION larder_data.hurry(jobs bigint[], due timestamptz) RETURNS void
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     WITH risen AS (
         DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(
@@ -274,7 +274,7 @@ CREATE FUNCTION larder.enqueue_many(
     retry_base interval DEFAULT NULL, queue text DEFAULT 'default', batch_id bigint DEFAULT NULL
 ) RETURNS TABLE (ord int, url text, answer text, job_id bigint, domain text, code int, message text)
 -- The planner thinks an array has 100 elements and would join 10,000 by 10,000 in loops.
-LANGUAGE plpgsql SET enable_nestloop = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_nestloop = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     b larder_data.batch;

@@ -55,7 +55,10 @@ struct BatchTests {
         _ = try await adder.rows("BEGIN")
         _ = try await adder.rows("SELECT * FROM larder.enqueue('http://a/1', batch => 'batch')")
         async let sealed: Void = fixture.queue.seal(.id(id))
-        while try await fixture.value("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") == "0" {
+        while try await fixture.value(
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
+            == "0"
+        {
             await Task.yield()
         }
         try await fixture.queue.tick(force: true)
@@ -117,7 +120,9 @@ struct BatchTests {
         for part in parts {
             try await fixture.sql("DROP TABLE \(part[0] ?? "")")
         }
-        try await fixture.sql("DO $$ DECLARE r text; BEGIN FOR r IN SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'larder_data.item_history'::regclass LOOP EXECUTE 'DROP TABLE ' || r; END LOOP; END $$")
+        try await fixture.sql(
+            "DO $$ DECLARE r text; BEGIN FOR r IN SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'larder_data.item_history'::regclass LOOP EXECUTE 'DROP TABLE ' || r; END LOOP; END $$"
+        )
         try await fixture.enqueue(["http://a/1", "nothing"])
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)

@@ -133,7 +133,8 @@ struct EnqueueTests {
     @Test("single URLs from SQL: the answer, the job, the error")
     func single() async throws {
         let fixture = try await QueueFixture.make()
-        let rows = try await fixture.sql("SELECT answer, code FROM larder.enqueue('http://a/1', batch => 'x', options => 3)")
+        let rows = try await fixture.sql(
+            "SELECT answer, code FROM larder.enqueue('http://a/1', batch => 'x', options => 3)")
         #expect(rows == [["inserted", nil]])
         let refused = try await fixture.sql("SELECT answer, domain, code FROM larder.enqueue('mailto:a@b')")
         #expect(refused == [["invalid", "NSURLErrorDomain", "-1002"]])

@@ -55,12 +55,14 @@ struct FailureTests {
                     try await fixture.queue.tick(force: true)
                 } else {
                     #expect(
-                        decision == .failed(FailureReason(domain: rule.domain, code: rule.code, message: "m")), "\(rule)")
+                        decision == .failed(FailureReason(domain: rule.domain, code: rule.code, message: "m")),
+                        "\(rule)")
                     break
                 }
             }
             let days = try await fixture.value(
-                "SELECT round(extract(epoch FROM until - now()) / 86400) FROM larder.blocklist WHERE url = $1", [.text(url)])
+                "SELECT round(extract(epoch FROM until - now()) / 86400) FROM larder.blocklist WHERE url = $1",
+                [.text(url)])
             #expect(days == rule.block.map(String.init), "\(rule)")
         }
         let remaining = try await fixture.queue.remaining()
@@ -90,7 +92,8 @@ struct FailureTests {
         }
         let jobs = try await worker.claim(upTo: 2)
         let settled = try await worker.settle([
-            .unavailable(jobs[0].held, retryAfter: .seconds(1_000)), .unavailable(jobs[1].held, retryAfter: .seconds(9_000)),
+            .unavailable(jobs[0].held, retryAfter: .seconds(1_000)),
+            .unavailable(jobs[1].held, retryAfter: .seconds(9_000)),
         ])
         guard case .retried(let asked) = settled[0].decision, case .retried(let capped) = settled[1].decision else {
             Issue.record("\(settled)")

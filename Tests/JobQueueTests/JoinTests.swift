@@ -80,9 +80,11 @@ struct JoinTests {
         _ = try await joiner.rows("BEGIN")
         let joined = try await joiner.rows("SELECT answer FROM larder.enqueue('http://a/1', batch => 'second')")
         #expect(joined == [["joined"]])
-        let outcomes = #"[{"job":\#(jobs[0].id),"claim":1,"result":"succeeded"},{"job":\#(jobs[1].id),"claim":1,"result":"succeeded"}]"#
+        let outcomes =
+            #"[{"job":\#(jobs[0].id),"claim":1,"result":"succeeded"},{"job":\#(jobs[1].id),"claim":1,"result":"succeeded"}]"#
         let decisions = try await fixture.sql(
-            "SELECT decision FROM larder.complete_v1($1, $2::json) ORDER BY job_id", [.integer(worker.id), .text(outcomes)])
+            "SELECT decision FROM larder.complete_v1($1, $2::json) ORDER BY job_id",
+            [.integer(worker.id), .text(outcomes)])
         #expect(decisions == [["busy"], ["succeeded"]])
         async let settled = worker.settle(jobs.map { Outcome($0.held, .succeeded) })
         _ = try await joiner.rows("COMMIT")
@@ -104,7 +106,10 @@ struct JoinTests {
             [.integer(worker.id), .text(#"[{"job":\#(job.id),"claim":1,"result":"succeeded"}]"#)])
         async let answers = fixture.enqueue(["http://a/1"], batch: "second")
         // Only once the enqueue stands before the lock is the race the one meant.
-        while try await fixture.value("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") == "0" {
+        while try await fixture.value(
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
+            == "0"
+        {
             await Task.yield()
         }
         _ = try await settler.rows("COMMIT")

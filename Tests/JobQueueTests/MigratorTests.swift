@@ -67,7 +67,8 @@ struct MigratorTests {
         let migrator = Migrator(configuration, migrations: broken)
         #expect(await code { try await migrator.migrate() } == .refused)
         let rows = try await Connection(configuration, name: "test").rows(
-            "SELECT to_regclass('good') IS NOT NULL, to_regclass('half') IS NULL, (SELECT count(*) FROM larder_data.migration)")
+            "SELECT to_regclass('good') IS NOT NULL, to_regclass('half') IS NULL, (SELECT count(*) FROM larder_data.migration)"
+        )
         #expect(rows == [["t", "t", "1"]])
         #expect(try await migrator.status().map { $0.appliedAt == nil } == [false, true])
     }

@@ -102,7 +102,9 @@ struct QueueModel {
         }
         // A retried job's claim is remembered only until the next retry.
         for other in claims.indices where claims[other].claim.job == held.claim.job {
-            if claims[other].recorded == "retried" { claims[other].recorded = decision == "retried" ? nil : "forgotten" }
+            if claims[other].recorded == "retried" {
+                claims[other].recorded = decision == "retried" ? nil : "forgotten"
+            }
         }
         claims[index].recorded = decision
         return decision

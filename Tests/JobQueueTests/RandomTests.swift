@@ -7,7 +7,8 @@ import Testing
 struct RandomTests {
     /// Settles again, and settles what is no longer held, are part of it; what the queue answers and counts must be what
     /// the model says, and `check()` stays clean.
-    @Test("thousands of random steps do exactly what a plain model of the queue does", arguments: [UInt64(1), 20_261_121])
+    @Test(
+        "thousands of random steps do exactly what a plain model of the queue does", arguments: [UInt64(1), 20_261_121])
     func model(seed: UInt64) async throws {
         let fixture = try await QueueFixture.make()
         var random = SeededGenerator(seed: seed)
@@ -36,7 +37,8 @@ struct RandomTests {
                 }
                 for (url, answer) in zip(urls, answers) {
                     let expected = model.enqueue(
-                        QueueModel.Key(url: url, pipeline: pipeline), batch: batch, job: answer.job, maxAttempts: attempts)
+                        QueueModel.Key(url: url, pipeline: pipeline), batch: batch, job: answer.job,
+                        maxAttempts: attempts)
                     #expect(answer.kind == expected, "step \(step), \(url)")
                 }
             case 25..<50:
@@ -120,9 +122,10 @@ struct RandomTests {
                     let queue = PostgresJobQueue(fixture.patientConfiguration)
                     var random = SeededGenerator(seed: UInt64(index))
                     for round in 0..<40 {
-                        var request = EnqueueRequest(urls: (0..<25).map { _ in
-                            "http://host\(Int.random(in: 0..<4, using: &random))/\(round / 8)/\(Int.random(in: 0..<40, using: &random))"
-                        }, batch: "batch \(round % 3)")
+                        var request = EnqueueRequest(
+                            urls: (0..<25).map { _ in
+                                "http://host\(Int.random(in: 0..<4, using: &random))/\(round / 8)/\(Int.random(in: 0..<40, using: &random))"
+                            }, batch: "batch \(round % 3)")
                         request.retryBase = .zero
                         request.priority = Int.random(in: 0...9, using: &random)
                         // A session broken from outside in mid statement: unknown, so an item may count that we did not.
@@ -189,7 +192,8 @@ struct RandomTests {
             switch Int.random(in: 0..<20, using: &random) {
             case 0:
                 try await fixture.sql(
-                    "UPDATE larder_data.worker SET beat_at = now() - interval '1 h' WHERE id = $1", [.integer(worker.id)])
+                    "UPDATE larder_data.worker SET beat_at = now() - interval '1 h' WHERE id = $1",
+                    [.integer(worker.id)])
                 worker = try await start()
             case 1: try await worker.release(jobs.map(\.held))
             default:
