@@ -21,12 +21,17 @@ let package = Package(
         .executable(name: "larder", targets: ["larder"]),
     ],
     targets: [
-        // C libraries, each behind one door: only the Swift target named in the comment imports it.
-        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),  // Prefetcher
-        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),  // Prefetcher
-        .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),  // Transcoder
-        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),  // JobQueue
-        .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),  // DiskCache, larder
+        // C libraries, each behind one door: only the Swift target named beside it imports it, GLib excepted.
+        // Prefetcher
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        // Transcoder
+        .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
+        // JobQueue
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        // DiskCache (digests), larder (options)
+        .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        // What Linux has and Swift cannot see
         .target(name: "CLinux"),
 
         .target(name: "Executors", dependencies: ["CLinux"], swiftSettings: strict),
@@ -58,7 +63,9 @@ let package = Package(
         .testTarget(
             name: "TranscoderTests", dependencies: ["Transcoder", "TestSupport"],
             resources: [.copy("Vectors"), .copy("Pictures")], swiftSettings: strict),
-        .testTarget(name: "PrefetcherTests", dependencies: ["Prefetcher", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "PrefetcherTests",
+            dependencies: ["Prefetcher", "DiskCache", "JobQueue", "Transcoder", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "LarderTests", dependencies: ["JobQueue", "TestSupport", "larder"], swiftSettings: strict),
     ],

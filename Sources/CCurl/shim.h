@@ -5,3 +5,47 @@
 static inline CURLcode larder_curl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
 }
+
+/// libcurl copies the text, except for CURLOPT_ERRORBUFFER, which is set by larder_curl_set_pointer.
+static inline CURLcode larder_curl_set_text(CURL *handle, CURLoption option, const char *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode larder_curl_set_pointer(CURL *handle, CURLoption option, void *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+/// The list must live until the option is set again or the handle is gone.
+static inline CURLcode larder_curl_set_list(CURL *handle, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+/// The four callbacks of a transfer, all with the same `context`.
+static inline void larder_curl_set_callbacks(CURL *handle, curl_write_callback on_header, curl_write_callback on_body,
+                                             curl_opensocket_callback on_socket, curl_prereq_callback on_request,
+                                             void *context) {
+    curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(handle, CURLOPT_HEADERDATA, context);
+    curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(handle, CURLOPT_WRITEDATA, context);
+    curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, on_socket);
+    curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, context);
+    curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, on_request);
+    curl_easy_setopt(handle, CURLOPT_PREREQDATA, context);
+}
+
+/// 0 when libcurl has no answer.
+static inline long larder_curl_get_long(CURL *handle, CURLINFO info) {
+    long value = 0;
+    return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : 0;
+}
+
+/// For sizes in bytes and times in microseconds; -1 when libcurl has no answer.
+static inline curl_off_t larder_curl_get_offset(CURL *handle, CURLINFO info) {
+    curl_off_t value = -1;
+    return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : -1;
+}
+
+static inline CURLMcode larder_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}

@@ -3,10 +3,16 @@
 #include "CLinux.h"
 
 #include <errno.h>
+#include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
 #include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -66,4 +72,77 @@ long larder_receive_descriptors(int socket, void *bytes, size_t length, int *des
 
 int larder_spawn_close_from(void *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+static int resource(enum larder_limit_kind kind) {
+    switch (kind) {
+    case larder_limit_memory: return RLIMIT_AS;
+    case larder_limit_processor_seconds: return RLIMIT_CPU;
+    case larder_limit_descriptors: return RLIMIT_NOFILE;
+    case larder_limit_core: return RLIMIT_CORE;
+    }
+    return -1;
+}
+
+int larder_set_soft_limit(enum larder_limit_kind kind, unsigned long long value) {
+    struct rlimit limit;
+    if (getrlimit(resource(kind), &limit) != 0) { return -1; }
+    limit.rlim_cur = value < limit.rlim_max ? value : limit.rlim_max;
+    return setrlimit(resource(kind), &limit);
+}
+
+int larder_set_hard_limit(enum larder_limit_kind kind, unsigned long long value) {
+    struct rlimit limit;
+    if (getrlimit(resource(kind), &limit) != 0) { return -1; }
+    limit.rlim_max = value < limit.rlim_max ? value : limit.rlim_max;
+    limit.rlim_cur = limit.rlim_max;
+    return setrlimit(resource(kind), &limit);
+}
+
+int larder_no_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); }
+
+void larder_limit_heaps(int count) { mallopt(M_ARENA_MAX, count); }
+
+static int kibibytes(const char *text, const char *name, unsigned long long *bytes) {
+    const char *line = strstr(text, name);
+    if (!line || sscanf(line + strlen(name), " %llu", bytes) != 1) { return -1; }
+    *bytes *= 1024;
+    return 0;
+}
+
+int larder_read_memory(int status, struct larder_memory *memory) {
+    char text[4096];
+    ssize_t length = pread(status, text, sizeof text - 1, 0);
+    if (length <= 0) { return -1; }
+    text[length] = 0;
+    return kibibytes(text, "VmSize:", &memory->mapped) || kibibytes(text, "VmPeak:", &memory->mapped_peak) ||
+                   kibibytes(text, "VmRSS:", &memory->resident) || kibibytes(text, "VmHWM:", &memory->resident_peak)
+               ? -1 : 0;
+}
+
+int larder_packet_pair(int sockets[2]) { return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets); }
+
+struct hangup { int socket, code; };
+
+static void *watch_hangup(void *argument) {
+    struct hangup *hangup = argument;
+    // No events asked for: only hang-up and errors end the wait.
+    struct pollfd watched = {.fd = hangup->socket};
+    while (poll(&watched, 1, -1) < 0 && errno == EINTR) {}
+    _exit(hangup->code);
+}
+
+int larder_exit_on_hangup(int socket, int code) {
+    struct hangup *hangup = malloc(sizeof *hangup);
+    if (!hangup) { return ENOMEM; }
+    *hangup = (struct hangup){socket, code};
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, 64 << 10);
+    pthread_t thread;
+    int result = pthread_create(&thread, &attributes, watch_hangup, hangup);
+    pthread_attr_destroy(&attributes);
+    if (result != 0) { free(hangup); }
+    return result;
 }

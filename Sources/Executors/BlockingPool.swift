@@ -86,6 +86,9 @@ package final class BlockingPool: Sendable {
 
     deinit { core.stop() }
 
+    /// Runs `body` on one of the threads without waiting for it; the caller bounds how many it submits.
+    package func submit(_ body: @escaping @Sendable () -> Void) { core.submit(body) }
+
     /// Runs `body` on one of the threads and waits for it without blocking the caller's.
     ///
     /// Cancellation does not interrupt `body`: what blocks must have its own time limit.

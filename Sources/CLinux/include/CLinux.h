@@ -21,3 +21,34 @@ long larder_receive_descriptors(int socket, void *bytes, size_t length, int *des
 /// Lets a spawned child start with every descriptor from `first` on closed; `actions` is a `posix_spawn_file_actions_t *`.
 /// The corresponding C function is `posix_spawn_file_actions_addclosefrom_np`.
 int larder_spawn_close_from(void *actions, int first);
+
+/// The kinds of `larder_limit`.
+enum larder_limit_kind { larder_limit_memory, larder_limit_processor_seconds, larder_limit_descriptors, larder_limit_core };
+
+/// Sets the soft limit of this process and leaves the hard one, so that it can be raised again; 0, or -1 with errno.
+/// The corresponding C function is `setrlimit`.
+int larder_set_soft_limit(enum larder_limit_kind kind, unsigned long long value);
+
+/// Sets the soft and the hard limit of this process, for good.
+int larder_set_hard_limit(enum larder_limit_kind kind, unsigned long long value);
+
+/// No program this process starts gains rights by it. The corresponding C function is `prctl(PR_SET_NO_NEW_PRIVS)`.
+int larder_no_new_privileges(void);
+
+/// At most this many heaps for all threads: fewer mean less memory held. The corresponding C function is `mallopt`.
+void larder_limit_heaps(int count);
+
+/// What a process takes, in bytes.
+struct larder_memory {
+    unsigned long long mapped, mapped_peak, resident, resident_peak;
+};
+
+/// Reads it from an open `/proc/self/status`; 0, or -1.
+int larder_read_memory(int status, struct larder_memory *memory);
+
+/// A pair of connected sockets that keep messages apart (SOCK_SEQPACKET), closed on exec; 0, or -1 with errno.
+int larder_packet_pair(int sockets[2]);
+
+/// Starts a thread that ends the process with `code` once the other side of `socket` is gone, even while every other
+/// thread is deep in a codec; it sleeps until then. 0, or an errno.
+int larder_exit_on_hangup(int socket, int code);

@@ -1,0 +1,113 @@
+import Glibc
+
+/// Pictures on the disk under SDWebImage's names, so that an app, a server or another worker finds them ready.
+///
+/// Any number of processes may use one directory. A picture gets its name by a rename within the directory: under a real name
+/// there is always a whole one, whatever dies when. All calls block; call them where that is allowed.
+/// Source: SDWebImage 5.21.5, `SDDiskCache`; unlike there, nothing fails silently.
+public struct DiskCache: Sendable {
+    /// Where the files lie.
+    public let layout: CacheLayout
+    /// A random UUID that the cache root keeps: two processes with the same id share a cache.
+    public let cacheID: String
+    /// How much of a published file survives a power failure.
+    public let durability: Durability
+
+    /// Opens the cache in `root`, or makes one: directories, the cache id, a try at writing.
+    ///
+    /// Deletes what dead processes left half-written. Another host's or container's temporary files are left alone until they
+    /// are a day old.
+    ///
+    /// - Parameters:
+    ///   - root: the cache root; missing directories are made, with mode 0755 less the umask.
+    ///   - namespace: the directory in it, `default` by default.
+    ///   - durability: `.data` by default.
+    /// - Throws: `StoreError` when that cannot be a cache, or not one to write to.
+    public init(opening root: String, namespace: String = "default", durability: Durability = .data) throws(StoreError)
+    {
+        layout = try CacheLayout(root: root, namespace: namespace)
+        self.durability = durability
+        try Directory.make(layout.directory, durable: durability == .full)
+        try Directory.sweep(root)
+        try Directory.sweep(layout.directory)
+        cacheID = try CacheID.readOrCreate(in: root)
+        // Only a real try tells: access(2) does not know of read-only mounts seen as root, nor of quotas.
+        _ = try TemporaryFile(in: layout.directory)
+    }
+
+    // MARK: - Reading
+
+    /// Whether there is a picture for `key`, with or without the extension of its name. Does not count as an access.
+    public func contains(_ key: CacheKey) throws(StoreError) -> Bool {
+        for path in layout.candidates(for: key) {
+            var status = stat()
+            if stat(path, &status) == 0 {
+                if status.st_mode & S_IFMT == S_IFREG { return true }
+            } else if errno != ENOENT {
+                throw StoreError("stat", path)
+            }
+        }
+        return false
+    }
+
+    /// Opens the picture for `key` and sets its access time to now; nil when there is none.
+    ///
+    /// Looks under the name without extension as well, where SDWebImage before 5.0 stored.
+    ///
+    /// - Throws: `StoreError`, but not because the access time may not be set.
+    public func read(_ key: CacheKey) throws(StoreError) -> OpenFile? {
+        for path in layout.candidates(for: key) {
+            guard let file = try OpenFile(ifPresent: path) else { continue }
+            try file.touch()
+            return file
+        }
+        return nil
+    }
+
+    // MARK: - Writing
+
+    /// A new file to write a picture into, to be published, or dropped.
+    ///
+    /// - Throws: `StoreError`. A directory that somebody deleted is made again.
+    public func makeTemporaryFile() throws(StoreError) -> TemporaryFile {
+        do throws(StoreError) {
+            return try TemporaryFile(in: layout.directory)
+        } catch {
+            guard error.code == .missing else { throw error }
+            try Directory.make(layout.directory, durable: durability == .full)
+            return try TemporaryFile(in: layout.directory)
+        }
+    }
+
+    /// Makes `file` the picture of `key`, in one step, in place of an earlier one.
+    ///
+    /// - Parameters:
+    ///   - file: written completely; a second `publish` of it fails with `missing`.
+    ///   - extendedData: what SDWebImage reads back with the picture (a keyed archive), kept as an extended attribute where
+    ///     the file system has such.
+    /// - Throws: `StoreError`; then there is no new file under the key's name, or (`fsync` of the directory failed) a whole one.
+    public func publish(
+        _ file: TemporaryFile, as key: CacheKey, extendedData: [UInt8]? = nil
+    ) throws(StoreError) {
+        if let extendedData { try file.setExtendedData(extendedData) }
+        try file.synchronize(durability)
+        try file.rename(to: layout.path(of: key))
+        if durability == .full { try Directory.synchronize(layout.directory) }
+    }
+
+    /// Deletes the picture of `key`, also (unlike SDWebImage) the one without extension, which would go on answering.
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    public func remove(_ key: CacheKey) throws(StoreError) -> Bool {
+        var removed = false
+        for path in layout.candidates(for: key) {
+            if unlink(path) == 0 {
+                removed = true
+            } else if errno != ENOENT {
+                throw StoreError("unlink", path)
+            }
+        }
+        return removed
+    }
+}

@@ -1,0 +1,140 @@
+/// A cache key read as a URL, the way `NSURL` reads it on iOS 17 and macOS 14: RFC 3986, illegal characters escaped.
+///
+/// By hand, because the Foundations differ: one refuses what the other escapes, and neither keeps every extension.
+/// Illegal characters in user, path, query and fragment are escaped; in host or port they make it no URL.
+/// Source: spec of SDWebImage 5.21.5, sections 4.2 and 5.1.
+struct KeyURL {
+    private let scheme: [UInt8]?
+    /// Between `//` and the path, escaped; nil without `//`.
+    private let authority: [UInt8]?
+    /// As spelled in the key.
+    private let path: ArraySlice<UInt8>
+    /// Query and fragment with their delimiters, escaped.
+    private let tail: [UInt8]
+
+    /// Nil when `key` is no URL.
+    init?(_ key: [UInt8]) {
+        guard !key.isEmpty else { return nil }
+        var rest = key[...]
+
+        scheme = KeyURL.takeScheme(&rest)
+        if let scheme, !KeyURL.isScheme(scheme) { return nil }
+
+        let fragment = KeyURL.takeTail(&rest, from: UInt8(ascii: "#"))
+        let query = KeyURL.takeTail(&rest, from: UInt8(ascii: "?"))
+        tail = query + fragment
+
+        if rest.starts(with: Array("//".utf8)) {
+            let spelled = rest.dropFirst(2).prefix { $0 != UInt8(ascii: "/") }
+            rest = rest.dropFirst(2 + spelled.count)
+            guard let authority = KeyURL.authority(spelled) else { return nil }
+            self.authority = authority
+        } else {
+            authority = nil
+        }
+        path = rest
+    }
+
+    /// Whether the scheme is `file`, in any case.
+    var isFile: Bool { scheme.map { String(decoding: $0, as: UTF8.self).lowercased() == "file" } ?? false }
+
+    /// The path without escapes. Nil for an opaque URL (`data:`, `mailto:`) and when the escapes are not UTF-8.
+    var decodedPath: [UInt8]? {
+        if scheme != nil && authority == nil && path.first != UInt8(ascii: "/") { return nil }
+        let decoded = PercentEncoding.decode(path)
+        return String(validating: decoded, as: UTF8.self) == nil ? nil : decoded
+    }
+
+    /// The extension of the decoded path, maybe empty. Nil where there is no such path.
+    var pathExtension: [UInt8]? { decodedPath.map(PathString.pathExtension(of:)) }
+
+    /// The URL with `path`, not yet escaped, in place of its own. Nil when the two do not go together.
+    func replacingPath(_ path: [UInt8]) -> [UInt8]? {
+        let slash = UInt8(ascii: "/")
+        guard authority == nil ? !path.starts(with: [slash, slash]) : (path.isEmpty || path.first == slash) else {
+            return nil
+        }
+        var encoded = PercentEncoding.encode(path, for: .path)
+        if scheme == nil && authority == nil {
+            // A colon in the first component would make what stands before it a scheme.
+            let first = encoded.prefix { $0 != slash }
+            let escaped = first.flatMap { $0 == UInt8(ascii: ":") ? PercentEncoding.escape($0) : [$0] }
+            encoded.replaceSubrange(..<first.endIndex, with: escaped)
+        }
+        let front = (scheme.map { $0 + [UInt8(ascii: ":")] } ?? []) + (authority.map { [slash, slash] + $0 } ?? [])
+        return front + encoded + tail
+    }
+
+    // MARK: - The parts
+
+    /// What stands before the first `:`, unless a `/`, `?` or `#` comes first; takes it and the colon off `rest`.
+    private static func takeScheme(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
+        let end = rest.firstIndex { Array(":/?#".utf8).contains($0) }
+        guard let end, end > rest.startIndex, rest[end] == UInt8(ascii: ":") else { return nil }
+        defer { rest = rest[(end + 1)...] }
+        return Array(rest[..<end])
+    }
+
+    private static func isScheme(_ bytes: [UInt8]) -> Bool {
+        func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
+        func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+        return bytes.first.map(isLetter) ?? false
+            && bytes.allSatisfy { isLetter($0) || isDigit($0) || Array("+-.".utf8).contains($0) }
+    }
+
+    /// Takes everything from the first `delimiter` on off `rest`; escaped, with the delimiter, empty if there is none.
+    private static func takeTail(_ rest: inout ArraySlice<UInt8>, from delimiter: UInt8) -> [UInt8] {
+        guard let start = rest.firstIndex(of: delimiter) else { return [] }
+        defer { rest = rest[..<start] }
+        return [delimiter] + PercentEncoding.repair(rest[(start + 1)...], for: .queryOrFragment)
+    }
+
+    /// User, host and port, escaped. Nil when host or port hold what they must not.
+    private static func authority(_ spelled: ArraySlice<UInt8>) -> [UInt8]? {
+        var user: [UInt8] = []
+        var rest = spelled
+        if let at = spelled.lastIndex(of: UInt8(ascii: "@")) {
+            user = PercentEncoding.repair(spelled[..<at], for: .user) + [UInt8(ascii: "@")]
+            rest = spelled[(at + 1)...]
+        }
+        let host: [UInt8]?
+        let port: ArraySlice<UInt8>
+        if rest.first == UInt8(ascii: "[") {
+            guard let close = rest.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+            host = literalHost(rest[...close])
+            port = rest[(close + 1)...]
+        } else {
+            let colon = rest.firstIndex(of: UInt8(ascii: ":")) ?? rest.endIndex
+            host = namedHost(rest[..<colon])
+            port = rest[colon...]
+        }
+        guard let host, isPort(port) else { return nil }
+        return user + host + port
+    }
+
+    private static func isPort(_ bytes: ArraySlice<UInt8>) -> Bool {
+        guard let colon = bytes.first else { return true }
+        return colon == UInt8(ascii: ":")
+            && bytes.dropFirst().allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+
+    /// An address in brackets.
+    private static func literalHost(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
+        let inside = bytes.dropFirst().dropLast().filter { $0 != UInt8(ascii: ":") }
+        return PercentEncoding.repair(inside, for: .host) == inside ? Array(bytes) : nil
+    }
+
+    /// A name; one with other than ASCII characters in its Punycode form.
+    private static func namedHost(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
+        var name = Array(bytes)
+        if name.contains(where: { $0 >= 0x80 }) {
+            guard let ascii = GLibText.asciiHost(String(decoding: name, as: UTF8.self)) else { return nil }
+            name = Array(ascii.string.lowercased().utf8)
+            let labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            guard labels.dropLast().allSatisfy({ !$0.isEmpty }), labels.allSatisfy({ $0.count < 64 }) else {
+                return nil
+            }
+        }
+        return PercentEncoding.repair(name, for: .host) == name ? name : nil
+    }
+}

@@ -1,0 +1,87 @@
+/// A batch, by number or name.
+public enum BatchReference: Sendable {
+    /// The number that opening it answered.
+    case id(Int64)
+    /// Its name.
+    case name(String)
+}
+
+/// Where a batch stands: exact at the moment it was read, from the ledger, without counting jobs.
+///
+/// `total` = `open` + `finished` at every instant. `finished`, `skipped` and `total` are the counts of SDWebImage's
+/// prefetch token (5.21.5, `SDWebImagePrefetcher`).
+public struct BatchProgress: Sendable {
+    /// The stations of a batch.
+    public enum State: String, Sendable {
+        /// Takes more URLs.
+        case open
+        /// Takes no more URLs; some items are open.
+        case sealed
+        /// Held by an operator.
+        case paused
+        /// Cancelled.
+        case cancelled
+        /// Sealed and no item is open.
+        case finished
+    }
+
+    /// The batch's number.
+    public let id: Int64
+    /// Its name, when it has one.
+    public let name: String?
+    /// Where it stands.
+    public let state: State
+    /// Items submitted, duplicates counted.
+    public let total: Int
+    /// Items not yet finished.
+    public let open: Int
+    /// Items finished: `succeeded` + `failed` + `cancelled`.
+    public let finished: Int
+    /// Items finished with an error: `failed` + `cancelled`.
+    public let skipped: Int
+    /// Items that succeeded, fresh ones included.
+    public let succeeded: Int
+    /// Items that failed, blocked and invalid ones included.
+    public let failed: Int
+    /// Items cancelled.
+    public let cancelled: Int
+    /// Items answered `fresh`.
+    public let fresh: Int
+    /// Items answered `blocked`.
+    public let blocked: Int
+    /// Items answered `invalid`.
+    public let invalid: Int
+    /// Items answered `joined`.
+    public let joined: Int
+    /// Attempts that were put off for another try.
+    public let retries: Int
+    /// Downloads made by the batch's own jobs.
+    public let downloads: Int
+    /// Variants made by the batch's own jobs.
+    public let variants: Int
+    /// Body bytes received.
+    public let bytesIn: Int
+    /// Bytes written to the cache.
+    public let bytesOut: Int
+    /// Finished items in percent of all; 100 for an empty batch.
+    public let percent: Double
+    /// Finished items per second over the batch's life.
+    public let rate: Double
+    /// Time since the batch was opened, until it finished.
+    public let elapsed: Duration
+}
+
+/// What is left to do, of one batch or of all, by the database's clock.
+public struct Remaining: Sendable {
+    /// True when a job is ready to be claimed.
+    public let hasReady: Bool
+    /// True when a worker, live or not yet rescued, holds a job.
+    public let hasRunning: Bool
+    /// True when a job is parked: it waits for an operator.
+    public let hasParked: Bool
+    /// Time until the next delayed job is due, zero when overdue; nil when none is delayed.
+    public let nextDue: Duration?
+
+    /// True when nothing is ready, running or delayed.
+    public var isDrained: Bool { !hasReady && !hasRunning && nextDue == nil }
+}

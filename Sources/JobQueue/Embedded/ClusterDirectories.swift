@@ -1,0 +1,76 @@
+private import Glibc
+
+/// Makes and checks the directories of a cluster. Permissions of directories it did not make are never changed.
+enum ClusterDirectories {
+    /// Makes `path` and its missing parents; as root so that every user can pass through the new ones, whatever the umask.
+    static func makePassable(_ path: String, isRoot: Bool) throws(ClusterError) {
+        var prefix = ""
+        for part in path.split(separator: "/") {
+            prefix += "/" + part
+            if mkdir(prefix, 0o755) == 0 {
+                if isRoot && chmod(prefix, 0o755) != 0 { throw .file(path: prefix, call: "chmod", code: errno) }
+            } else if errno != EEXIST && !isDirectory(prefix) {
+                throw .file(path: prefix, call: "mkdir", code: errno)
+            }
+        }
+    }
+
+    /// Makes `path`, whose parent exists, as a directory of mode 0700 that belongs to `account`, or checks that it is one.
+    static func makePrivate(_ path: String, account: ServerAccount, isRoot: Bool) throws(ClusterError) {
+        if mkdir(path, 0o700) != 0 && errno != EEXIST { throw .file(path: path, call: "mkdir", code: errno) }
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == EACCES || errno == ENOTDIR || errno == ELOOP {
+                throw .unsafeDirectory(path: path, expected: account.userID)
+            }
+            throw .file(path: path, call: "open", code: errno)
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .file(path: path, call: "fstat", code: errno) }
+        // Root's own directory is one that a killed command left between these two calls.
+        if isRoot && status.st_uid == 0 {
+            guard fchown(descriptor, account.userID, account.groupID) == 0, fstat(descriptor, &status) == 0 else {
+                throw .file(path: path, call: "fchown", code: errno)
+            }
+        }
+        guard status.st_uid == account.userID && status.st_mode & 0o077 == 0 else {
+            throw .unsafeDirectory(path: path, expected: account.userID)
+        }
+    }
+
+    /// The owner of `path`, links not followed; nil when there is no such file or it cannot be seen.
+    static func owner(of path: String) -> UInt32? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_uid : nil
+    }
+
+    /// True when `path` exists, links not followed.
+    static func exists(_ path: String) -> Bool { owner(of: path) != nil }
+
+    /// `path` made absolute and free of symbolic links as far as it exists.
+    static func canonical(_ path: String) -> String {
+        var absolute = path
+        if !path.utf8.starts(with: "/".utf8), let current = getcwd(nil, 0) {
+            absolute = String(cString: current) + "/" + path
+            free(current)
+        }
+        var missing: [Substring] = []
+        var parts = absolute.split(separator: "/")
+        while true {
+            let existing = "/" + parts.joined(separator: "/")
+            if let resolved = realpath(existing, nil) {
+                defer { free(resolved) }
+                let base = String(cString: resolved)
+                return missing.isEmpty ? base : (base == "/" ? "" : base) + "/" + missing.joined(separator: "/")
+            }
+            guard let last = parts.popLast() else { return absolute }
+            missing.insert(last, at: 0)
+        }
+    }
+
+    private static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+}

@@ -1,0 +1,121 @@
+private import Glibc
+
+/// Creating, starting and stopping, by the holder of the lock.
+extension ClusterPlace {
+    /// Recovery after a crash may take as long as the write-ahead log is big.
+    private static let startSeconds = 120
+    private static let stopSeconds = 60
+    private static let createSeconds = 120
+
+    /// A session with the running server, which is made and started for it when need be.
+    func sessionAfterStart() throws(ClusterError) -> MaintenanceSession {
+        let deadline = ContinuousClock.now + .seconds(Self.startSeconds)
+        var failure: ClusterError?
+        while ContinuousClock.now < deadline {
+            switch MaintenanceSession.call(maintenanceURL) {
+            case .session(let session): return session
+            case .refused(let message): throw .refused(sqlState: "", message: message)
+            // The last breath of a server, or its first: started by a command that was killed meanwhile.
+            case .rejecting: usleep(20_000)
+            case .silent:
+                if let failure { throw failure }
+                failure = try startServer()
+            }
+        }
+        throw .tooSlow(.start, seconds: Self.startSeconds)
+    }
+
+    /// Starts the server; the error when that failed for good.
+    private func startServer() throws(ClusterError) -> ClusterError? {
+        let binaries = try findBinaries()
+        if !ClusterDirectories.exists(paths.data) { try create(with: binaries) }
+        try writeFiles()
+        // The children of a killed postmaster need a moment to notice; until then no new one starts.
+        let deadline = ContinuousClock.now + .seconds(postmaster == nil ? 0 : 10)
+        while true {
+            let outcome = try commands.run(
+                [
+                    binaries.directory + "/pg_ctl", "start", "-D", "data", "-l", "start.log", "-w", "-s",
+                    "-t", "\(Self.startSeconds)",
+                ], limit: .seconds(Self.startSeconds + 10))
+            if outcome.succeeded { return nil }
+            if outcome.status == nil { return .tooSlow(.start, seconds: Self.startSeconds) }
+            if ContinuousClock.now >= deadline { return .commandFailed(.start, lines: reasons(outcome.lines)) }
+            usleep(100_000)
+        }
+    }
+
+    /// Ends the server if it runs.
+    func stopServer() throws(ClusterError) {
+        guard ClusterDirectories.exists(paths.data + "/postmaster.pid") else { return }
+        let control = try findBinaries().directory + "/pg_ctl"
+        let outcome = try commands.run(
+            [control, "stop", "-D", "data", "-m", "fast", "-w", "-s", "-t", "\(Self.stopSeconds)"],
+            limit: .seconds(Self.stopSeconds + 10))
+        if outcome.succeeded { return }
+        // 3: no server is running, the file was left behind by one that crashed.
+        let status = try commands.run([control, "status", "-D", "data"], limit: .seconds(30))
+        if status.code == 3 { return }
+        if outcome.status == nil { throw .tooSlow(.stop, seconds: Self.stopSeconds) }
+        throw .commandFailed(.stop, lines: outcome.lines)
+    }
+
+    /// Makes the data directory under another name and renames it: it is there whole or not at all.
+    private func create(with binaries: ServerBinaries) throws(ClusterError) {
+        // A name of its own: an initdb whose command was killed may still be writing into an older one.
+        let fresh = "new.\(getpid()).\(UInt64.random(in: 0...UInt64.max))"
+        let outcome = try commands.script(
+            """
+            rm -rf -- new.* 2>/dev/null
+            "$1"/initdb -D "$2" -U \(ClusterFiles.role) -E UTF8 --locale=C -A peer $3 >/dev/null &&
+            printf '\\n%s\\n' "include = 'larder.conf'" >>"$2"/postgresql.conf &&
+            mv -T -- "$2" data && sync -- .
+            """, [binaries.directory, fresh, configuration.disposable ? "--no-sync" : "--data-checksums"],
+            limit: .seconds(Self.createSeconds))
+        try check(outcome, .create, seconds: Self.createSeconds)
+    }
+
+    /// Written at each start, since the place of the socket and Larder's defaults may have changed.
+    private func writeFiles() throws(ClusterError) {
+        let disposable = configuration.disposable
+        let outcome = try commands.script(
+            """
+            put() { printf %s "$2" >data/"$1".new && mv -f -- data/"$1".new data/"$1"; }
+            : >start.log && put larder.conf "$1" && put pg_hba.conf "$2" && put pg_ident.conf "$3" &&
+            printf '%s\\n' "$4" >home
+            """,
+            [
+                ClusterFiles.settings(socketDirectory: paths.socketDirectory, disposable: disposable),
+                ClusterFiles.hostAccess(disposable: disposable), ClusterFiles.userMap(account: account), home,
+            ], limit: .seconds(30))
+        try check(outcome, .configure, seconds: 30)
+    }
+
+    private func check(
+        _ outcome: ClusterCommands.Outcome, _ step: ClusterError.Step, seconds: Int
+    ) throws(ClusterError) {
+        if outcome.succeeded { return }
+        if outcome.couldNotEnter { throw .cannotEnter(user: account.name, path: paths.directory) }
+        if outcome.status == nil { throw .tooSlow(step, seconds: seconds) }
+        throw .commandFailed(step, lines: outcome.lines)
+    }
+
+    /// Why the server did not start: what it said before its log was open, then the end of that log.
+    private func reasons(_ fallback: [String]) -> [String] {
+        let early = TextFile.lastLines(paths.directory + "/start.log")
+        // `stderr log/postgresql-Mon.log`
+        let current = TextFile.firstLine(paths.data + "/current_logfiles")?.split(separator: " ").last
+        let log = current.map { TextFile.lastLines("\(paths.data)/\($0)") } ?? []
+        let lines = early + log
+        return lines.isEmpty ? fallback : Array(lines.suffix(5))
+    }
+
+    private func findBinaries() throws(ClusterError) -> ServerBinaries {
+        try ServerBinaries.find(
+            major: dataVersion(), packaged: configuration.packaged, searchPath: configuration.searchPath
+        ) { directory in
+            // As the server's user: a search path may lead root to anybody's programs.
+            (try? commands.run(["\(directory)/postgres", "-V"], limit: .seconds(30)))?.lines.last
+        }
+    }
+}

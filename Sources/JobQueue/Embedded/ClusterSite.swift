@@ -1,0 +1,63 @@
+private import Glibc
+
+/// Finds out where a cluster lies: the circumstances on which `ClusterPaths` decides.
+struct ClusterSite: Sendable {
+    let configuration: EmbeddedCluster.Configuration
+
+    init(_ configuration: EmbeddedCluster.Configuration) { self.configuration = configuration }
+
+    /// Looks at the file system and decides. Nothing is made.
+    func locate() throws(ClusterError) -> ClusterPlace {
+        let home = ClusterDirectories.canonical(configuration.home)
+        let inHome = ClusterPaths.inHome(home)
+        let owner = ClusterDirectories.owner(of: inHome)
+        let caller = geteuid()
+        if caller != 0 {
+            guard let account = ServerAccount.withID(caller) else { throw .userUnknown(userID: caller) }
+            if let owner, owner != caller { throw .foreignCluster(path: inHome, owner: owner) }
+            return place(
+                .init(home: home, account: account, rootServes: false, clusters: configuration.clusters), isRoot: false)
+        }
+        // Root in a user's home: the cluster stays that user's.
+        if let owner, owner != 0, owner != ServerAccount.named(ServerAccount.packaged)?.userID {
+            guard let account = ServerAccount.withID(owner) else { throw .userUnknown(userID: owner) }
+            return place(
+                .init(home: home, account: account, rootServes: false, clusters: configuration.clusters), isRoot: true)
+        }
+        guard let account = ServerAccount.named(ServerAccount.packaged) else {
+            throw .accountMissing(name: ServerAccount.packaged, package: "postgresql")
+        }
+        var given = ClusterPaths.Circumstances(
+            home: home, account: account, rootServes: true, clusters: configuration.clusters)
+        let elsewhere = "\(configuration.clusters)/\(ClusterPaths.hash(of: home))"
+        given.existsInHome = ClusterDirectories.exists(inHome + "/data")
+        given.existsElsewhere = ClusterDirectories.exists(elsewhere + "/data")
+        if !given.existsInHome && !given.existsElsewhere {
+            given.canEnterHome = try canEnter(nearestExisting(home), account)
+        }
+        return place(given, isRoot: true)
+    }
+
+    private func place(_ given: ClusterPaths.Circumstances, isRoot: Bool) -> ClusterPlace {
+        ClusterPlace(
+            home: given.home, paths: ClusterPaths(given), account: given.account, isRoot: isRoot,
+            configuration: configuration)
+    }
+
+    /// Asks the kernel, as that user: access control lists and security modules have their say too.
+    private func canEnter(_ directory: String, _ account: ServerAccount) throws(ClusterError) -> Bool {
+        let commands = ClusterCommands(directory: directory, account: account, isRoot: true)
+        return try !commands.run(["/bin/true"], limit: .seconds(30)).couldNotEnter
+    }
+
+    /// What is missing will be made so that everybody can pass.
+    private func nearestExisting(_ path: String) -> String {
+        var parts = path.split(separator: "/")
+        while !parts.isEmpty {
+            let prefix = "/" + parts.joined(separator: "/")
+            if access(prefix, F_OK) == 0 { return prefix }
+            parts.removeLast()
+        }
+        return "/"
+    }
+}

@@ -1,0 +1,61 @@
+/// One URL × one pipeline, as a worker gets it from `WorkerSession.claim(upTo:)`.
+public struct Job: Sendable, Identifiable {
+    /// The job's number; also its place in the order of its priority.
+    public let id: Int64
+    /// The claim under which this worker holds it; an outcome must name it.
+    public let claim: Int64
+    /// Which attempt this is, from 1.
+    public let attempt: Int
+    /// How many attempts the job has in all.
+    public let maxAttempts: Int
+    /// The URL, byte for byte as given. Compare with `utf8.elementsEqual`, never with `==`.
+    public let url: String
+    /// The pipeline version; its text comes from `PostgresJobQueue.pipeline(id:)` and never changes.
+    public let pipeline: Int
+    /// SDWebImage's option bits (5.21.5, `SDWebImageOptions`).
+    public let options: UInt64
+    /// SDWebImage's context as JSON text, or nil.
+    public let context: String?
+    /// 0 first … 9 last.
+    public let priority: Int
+    /// Scheme, host and port in normal form, `https://example.com:443`.
+    public let origin: String
+    /// The batch that the job was first enqueued for.
+    public let batch: Int64
+
+    package init(
+        id: Int64, claim: Int64, attempt: Int = 1, maxAttempts: Int = 4, url: String, pipeline: Int = 1,
+        options: UInt64 = 0, context: String? = nil, priority: Int = 4, origin: String = "", batch: Int64 = 0
+    ) {
+        self.id = id
+        self.claim = claim
+        self.attempt = attempt
+        self.maxAttempts = maxAttempts
+        self.url = url
+        self.pipeline = pipeline
+        self.options = options
+        self.context = context
+        self.priority = priority
+        self.origin = origin
+        self.batch = batch
+    }
+}
+
+/// A claim on a job: what `release` gives back.
+public struct Claim: Sendable, Hashable {
+    /// The job.
+    public let job: Int64
+    /// The claim's number within its worker.
+    public let number: Int64
+
+    /// Names a claim.
+    public init(job: Int64, number: Int64) {
+        self.job = job
+        self.number = number
+    }
+}
+
+extension Job {
+    /// The claim under which this worker holds the job.
+    public var held: Claim { Claim(job: id, number: claim) }
+}

@@ -1,0 +1,140 @@
+/// One file of `migrations`, embedded in the program.
+struct Migration: Sendable {
+    let name: String
+    let sql: String
+
+    /// All of them, in order: number 1 is the first. A test compares this list with the directory.
+    static let all: [Migration] = [
+        Migration("0001_schema", PackageResources._001_schema_sql),
+        Migration("0002_rules", PackageResources._002_rules_sql),
+        Migration("0003_enqueue", PackageResources._003_enqueue_sql),
+        Migration("0004_worker", PackageResources._004_worker_sql),
+        Migration("0005_upkeep", PackageResources._005_upkeep_sql),
+        Migration("0006_views", PackageResources._006_views_sql),
+    ]
+
+    init(_ name: String, _ bytes: [UInt8]) {
+        self.name = name
+        sql = String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// Brings a database to this program's schema.
+public struct Migrator: Sendable {
+    /// One migration and whether the database has it.
+    public struct Step: Sendable {
+        /// Its number, from 1.
+        public let number: Int
+        /// Its file name without the ending.
+        public let name: String
+        /// When it was applied, as the database writes it; nil when it is pending.
+        public let appliedAt: String?
+    }
+
+    private let connection: Connection
+    private let migrations: [Migration]
+
+    /// A migrator for a database.
+    public init(_ configuration: PostgresJobQueue.Configuration) { self.init(configuration, migrations: Migration.all) }
+
+    init(_ configuration: PostgresJobQueue.Configuration, migrations: [Migration]) {
+        var patient = configuration
+        patient.statementTimeout = max(configuration.statementTimeout, .seconds(600))
+        connection = Connection(patient, name: "queue-migrate")
+        self.migrations = migrations
+    }
+
+    /// The migrations, applied and pending. Throws `.newerSchema`, `.changedMigration`, `.unreachable`.
+    public func status() async throws(QueueError) -> [Step] {
+        let migrations = migrations
+        return try await connection.withSession { session throws(QueueError) in
+            try Self.steps(of: migrations, on: session)
+        }
+    }
+
+    /// Applies what is pending, each in its own transaction under an advisory lock; returns what this call applied.
+    /// Any number of programs may do so at once. Throws as `status()`, and `.refused` when a migration fails.
+    @discardableResult
+    public func migrate() async throws(QueueError) -> [Step] {
+        var applied: [Step] = []
+        while let step = try await applyNext() { applied.append(step) }
+        return applied
+    }
+
+    private func applyNext() async throws(QueueError) -> Step? {
+        let migrations = migrations
+        return try await connection.withSession { session throws(QueueError) in
+            try session.run(script: "BEGIN", timeout: .seconds(10))
+            do throws(QueueError) {
+                // "larder" in ASCII; released by the end of the transaction, so it works through a pooler.
+                _ = try session.query("SELECT pg_advisory_xact_lock(119165786809714)", [], timeout: .seconds(600))
+                let next = try Self.steps(of: migrations, on: session).first { $0.appliedAt == nil }
+                if let next {
+                    try Self.apply(migrations[next.number - 1], number: next.number, on: session)
+                }
+                try session.run(script: "COMMIT", timeout: .seconds(60))
+                return next
+            } catch {
+                if error.code != .connectionLost && error.code != .timeout {
+                    try session.run(script: "ROLLBACK", timeout: .seconds(10))
+                }
+                throw error
+            }
+        }
+    }
+
+    private static func apply(_ migration: Migration, number: Int, on session: borrowing Session) throws(QueueError) {
+        if number == 1 {
+            try session.run(
+                script: """
+                    CREATE SCHEMA larder_data;
+                    COMMENT ON SCHEMA larder_data IS 'Larder''s tables; may change under the functions and views of larder.';
+                    CREATE TABLE larder_data.migration (
+                        number int PRIMARY KEY, name text NOT NULL, checksum bytea NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
+                    COMMENT ON TABLE larder_data.migration IS 'The migrations this database has, with the SHA-256 of their text.';
+                    COMMENT ON INDEX larder_data.migration_pkey IS 'Each once.';
+                    """, timeout: .seconds(60))
+        }
+        do { try session.run(script: migration.sql, timeout: .seconds(600)) } catch {
+            throw QueueError(error.code, "migration \(migration.name): \(error.message)", sqlState: error.sqlState)
+        }
+        _ = try session.query(
+            "INSERT INTO larder_data.migration (number, name, checksum) VALUES ($1, $2, sha256(convert_to($3, 'UTF8')))",
+            [.integer(Int64(number)), .text(migration.name), .text(migration.sql)], timeout: .seconds(60))
+    }
+
+    /// What is applied, compared with what this program knows.
+    private static func steps(
+        of migrations: [Migration], on session: borrowing Session
+    ) throws(QueueError) -> [Step] {
+        let exists = try session.query(
+            "SELECT to_regclass('larder_data.migration') IS NOT NULL", [], timeout: .seconds(60)
+        ).flag(0, 0)
+        var applied: [String] = []
+        if exists == true {
+            let rows = try session.query(
+                """
+                SELECT m.number, m.name, m.applied_at::text, m.checksum = sha256(convert_to(k.sql, 'UTF8')) AND m.name = k.name
+                FROM larder_data.migration m LEFT JOIN unnest($1, $2) WITH ORDINALITY AS k (name, sql, number) USING (number)
+                ORDER BY m.number
+                """, [.texts(migrations.map(\.name)), .texts(migrations.map(\.sql))], timeout: .seconds(60))
+            for row in 0..<rows.count {
+                let name = rows.text(row, 1) ?? ""
+                guard row < migrations.count else {
+                    throw QueueError(
+                        .newerSchema,
+                        "the database has migration \(name), this program knows only \(migrations.count) migrations")
+                }
+                guard rows.integer(row, 0) == Int64(row + 1), rows.flag(row, 3) == true else {
+                    throw QueueError(
+                        .changedMigration, "migration \(name) was applied in another wording than this program's")
+                }
+                applied.append(rows.text(row, 2) ?? "")
+            }
+        }
+        return migrations.enumerated().map { index, migration in
+            Step(
+                number: index + 1, name: migration.name, appliedAt: index < applied.count ? applied[index] : nil)
+        }
+    }
+}

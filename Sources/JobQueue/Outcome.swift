@@ -1,0 +1,114 @@
+/// A domain, a code and a text: how Larder and SDWebImage name an error.
+public struct FailureReason: Error, Equatable, Codable {
+    /// `SDWebImageErrorDomain`, `NSURLErrorDomain` or `LarderErrorDomain`.
+    public let domain: String
+    /// The code within the domain.
+    public let code: Int
+    /// For people; at most 2,000 characters are kept.
+    public let message: String
+
+    /// Names an error.
+    public init(domain: String, code: Int, message: String) {
+        self.domain = domain
+        self.code = code
+        self.message = message
+    }
+}
+
+/// One file that a job put into the cache, or could not make.
+public struct StoredFile: Sendable, Equatable, Codable {
+    /// The variant's name; nil is the original.
+    public var name: String?
+    /// SDWebImage's cache key.
+    public var key: String
+    /// The path below the cache root; nil when there is no file.
+    public var path: String?
+    /// The file's size in bytes.
+    public var bytes: Int?
+    /// `jpeg`, `png`, `gif`, `webp`, …
+    public var format: String?
+    /// The picture's width in pixels, as stored.
+    public var width: Int?
+    /// The picture's height in pixels, as stored.
+    public var height: Int?
+    /// SHA-256 of the original, 64 hexadecimal digits.
+    public var sha256: String?
+    /// How the file came to be there; nil when there is none.
+    public var origin: Origin?
+    /// Why the variant could not be made.
+    public var error: FailureReason?
+
+    /// How a file came to be in the cache.
+    public enum Origin: String, Sendable, Codable {
+        /// Downloaded by this job.
+        case downloaded
+        /// Made by this job.
+        case transcoded
+        /// The original's bytes under the variant's key: animated sources are not transformed.
+        case copied
+        /// There before.
+        case cached
+    }
+
+    /// Whether this job wrote the file.
+    public var isNew: Bool { origin != nil && origin != .cached }
+
+    /// Describes a file.
+    public init(
+        name: String? = nil, key: String, path: String? = nil, bytes: Int? = nil, origin: Origin? = nil,
+        error: FailureReason? = nil
+    ) {
+        self.name = name
+        self.key = key
+        self.path = path
+        self.bytes = bytes
+        self.origin = origin
+        self.error = error
+    }
+}
+
+/// How one attempt at a job ended: what a worker reports with `WorkerSession.settle(_:)`.
+///
+/// Whether a failure is tried again, or blocks the URL, is not the worker's to say: the rows of `retry_rule` decide.
+public struct Outcome: Sendable {
+    /// The three ends.
+    public enum Result: Sendable, Equatable {
+        /// The original and every variant are stored.
+        case succeeded
+        /// Something failed. `retryAfter` is what the server asked for, honoured up to an hour.
+        case failed(FailureReason, retryAfter: Duration? = nil)
+        /// The job was cancelled while it ran; recorded as SDWebImageErrorDomain 2002.
+        case cancelled
+    }
+
+    /// The claim that was worked on.
+    public let claim: Claim
+    /// How it ended.
+    public let result: Result
+    /// The last HTTP status seen.
+    public var httpStatus: Int?
+    /// Body bytes received.
+    public var bytesIn = 0
+    /// Bytes written to the cache.
+    public var bytesOut = 0
+    /// Downloads that were needed: 0 when the cache had the original, else 1.
+    public var downloads = 0
+    /// Variants made.
+    public var variants = 0
+    /// Time between the claim and the start of the fetch.
+    public var waiting: Duration = .zero
+    /// Time in the fetch stage.
+    public var fetching: Duration = .zero
+    /// Time in the transcode stage.
+    public var transcoding: Duration = .zero
+    /// Time in the store stage.
+    public var storing: Duration = .zero
+    /// The files, original first; also those of a failed job that were stored.
+    public var stored: [StoredFile] = []
+
+    /// An outcome whose measures are still zero.
+    public init(_ claim: Claim, _ result: Result) {
+        self.claim = claim
+        self.result = result
+    }
+}

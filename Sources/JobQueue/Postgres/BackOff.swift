@@ -1,0 +1,29 @@
+/// How long a call goes on trying: two quick tries whatever the patience, then doubling waits until it is used up.
+struct BackOff {
+    private let deadline: ContinuousClock.Instant
+    private var tries = 0
+
+    init(patience: Duration, now: ContinuousClock.Instant = .now) { deadline = now + patience }
+
+    /// True when a statement that failed so may be tried again now.
+    ///
+    /// Two transactions that collided (class 40) and a session that the server ended between two calls are tried
+    /// again at once, without patience: nobody is waited for.
+    func allows(
+        _ error: QueueError, _ repeating: PostgresJobQueue.Repeating, now: ContinuousClock.Instant = .now
+    ) -> Bool {
+        guard error.isTransient else { return false }
+        let collided = error.sqlState?.hasPrefix("40") ?? false
+        let undone = collided || error.code == .unreachable
+        guard undone || repeating == .harmless else { return false }
+        if (collided && tries < 10) || (error.code == .connectionLost && tries < 2) { return true }
+        return now < deadline
+    }
+
+    /// The next wait: up to 10 ms, 20 ms, … 2 s, half of it random.
+    mutating func next() -> Duration {
+        let cap = min(2_000, 10 << min(tries, 10))
+        tries += 1
+        return .milliseconds(Int.random(in: cap / 2...cap))
+    }
+}

@@ -1,0 +1,55 @@
+internal import Executors
+
+/// One session on a thread of its own, made when needed and made anew after it broke.
+///
+/// Tries once: how long to go on trying is the caller's to decide, outside this thread.
+actor Connection {
+    private let thread: DedicatedThread
+    private let configuration: PostgresJobQueue.Configuration
+    private var session: Session?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    init(_ configuration: PostgresJobQueue.Configuration, name: String) {
+        self.configuration = configuration
+        thread = DedicatedThread(name: name)
+    }
+
+    deinit { thread.stop() }
+
+    /// Runs one statement and reads its answer on this thread.
+    ///
+    /// Throws `.unreachable` when nothing was sent, `.connectionLost` or `.timeout` when it may have taken effect.
+    func query<Value: Sendable>(
+        _ sql: String, _ parameters: [Parameter], read: @Sendable (borrowing Rows) throws(QueueError) -> Value
+    ) throws(QueueError) -> Value {
+        let timeout = configuration.statementTimeout
+        return try withSession { session throws(QueueError) in
+            try read(session.query(sql, parameters, timeout: timeout))
+        }
+    }
+
+    /// Runs several statements on the same session, nobody else's between them. `body` blocks this thread.
+    func withSession<Value: Sendable>(
+        _ body: @Sendable (borrowing Session) throws(QueueError) -> Value
+    ) throws(QueueError) -> Value {
+        if let current = session.take(), current.isAlive() {
+            session = consume current
+        } else {
+            session = try Session(DatabaseURL(configuration.databaseURL), timeout: configuration.connectTimeout)
+        }
+        guard let open = session.take() else { throw QueueError(.unreachable, "no session") }
+        do throws(QueueError) {
+            let value = try body(open)
+            session = consume open
+            return value
+        } catch {
+            // With a broken connection, an unfinished statement or an open transaction the session is of no more use.
+            if error.code != .connectionLost && error.code != .timeout && open.isIdle { session = consume open }
+            throw error
+        }
+    }
+
+    /// Ends the session; the next call makes a new one.
+    func close() { session = nil }
+}

@@ -1,0 +1,24 @@
+private import CPostgres
+
+/// What a connection is made from, checked by libpq before anything is tried.
+///
+/// The text may hold a password, so no error ever quotes it.
+struct DatabaseURL {
+    /// The text as given.
+    let text: String
+
+    /// Throws `.badDatabaseURL`. The corresponding C function is `PQconninfoParse`.
+    init(_ text: String) throws(QueueError) {
+        self.text = text
+        // libpq takes a plain word for a database's name and then connects to whatever is near.
+        guard text.contains("://") || text.contains("="), !text.utf8.contains(0) else {
+            throw QueueError(.badDatabaseURL, "the database URL is neither postgresql://… nor key=value pairs")
+        }
+        var message: UnsafeMutablePointer<CChar>?
+        guard let options = PQconninfoParse(text, &message) else {
+            PQfreemem(message)
+            throw QueueError(.badDatabaseURL, "libpq cannot read the database URL")
+        }
+        PQconninfoFree(options)
+    }
+}

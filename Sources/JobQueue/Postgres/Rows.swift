@@ -1,0 +1,59 @@
+private import CPostgres
+import Glibc
+
+/// The answer to one statement; owns the `PGresult`.
+struct Rows: ~Copyable {
+    private let result: OpaquePointer
+
+    init(owning result: OpaquePointer) { self.result = result }
+
+    deinit { PQclear(result) }
+
+    /// Rows in the answer. The corresponding C function is `PQntuples`.
+    var count: Int { Int(PQntuples(result)) }
+
+    /// The error that this answer is, when it is one.
+    var error: QueueError? {
+        switch PQresultStatus(result) {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: return nil
+        default:
+            let state = larder_postgres_sqlstate(result).map { String(cString: $0) }
+            let message =
+                larder_postgres_primary_message(result).map { String(cString: $0) }
+                ?? String(cString: PQresultErrorMessage(result))
+            guard let state else { return QueueError(.connectionLost, message.firstLine) }
+            return QueueError(SQLState(state).code, message.firstLine, sqlState: state)
+        }
+    }
+
+    func isNull(_ row: Int, _ column: Int) -> Bool { PQgetisnull(result, Int32(row), Int32(column)) != 0 }
+
+    /// A value as text; nil for NULL.
+    func text(_ row: Int, _ column: Int) -> String? {
+        guard !isNull(row, column), let value = PQgetvalue(result, Int32(row), Int32(column)) else { return nil }
+        let bytes = UnsafeRawBufferPointer(start: value, count: Int(PQgetlength(result, Int32(row), Int32(column))))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// A whole number; nil for NULL.
+    func integer(_ row: Int, _ column: Int) -> Int64? {
+        guard !isNull(row, column), let value = PQgetvalue(result, Int32(row), Int32(column)) else { return nil }
+        return strtoll(value, nil, 10)
+    }
+
+    /// A number; nil for NULL.
+    func number(_ row: Int, _ column: Int) -> Double? {
+        text(row, column).flatMap(Double.init)
+    }
+
+    /// A truth value; nil for NULL.
+    func flag(_ row: Int, _ column: Int) -> Bool? {
+        guard !isNull(row, column), let value = PQgetvalue(result, Int32(row), Int32(column)) else { return nil }
+        return value.pointee == 0x74  // "t"
+    }
+}
+
+extension String {
+    /// Up to the first line end: libpq's messages end with one and may go on.
+    var firstLine: String { String(prefix { $0 != "\n" }) }
+}

@@ -1,0 +1,46 @@
+/// The five characters by which Postgres classifies an error, with the classes the queue reacts to.
+struct SQLState: RawRepresentable, Hashable, Sendable {
+    let rawValue: String
+
+    init(rawValue: String) { self.rawValue = rawValue }
+    init(_ rawValue: String) { self.rawValue = rawValue }
+
+    static let serializationFailure = SQLState("40001")
+    static let deadlockDetected = SQLState("40P01")
+    static let queryCanceled = SQLState("57014")
+    static let undefinedTable = SQLState("42P01")
+    static let undefinedFunction = SQLState("42883")
+    static let undefinedSchema = SQLState("3F000")
+    static let invalidParameter = SQLState("22023")
+
+    // Larder's own class LA, raised by the functions in `migrations`.
+    static let batchClosed = SQLState("LA001")
+    static let unknownBatch = SQLState("LA002")
+    static let unknownPipeline = SQLState("LA003")
+    static let protocolMismatch = SQLState("LA004")
+    static let workerLost = SQLState("LA005")
+    static let unknownQueue = SQLState("LA006")
+
+    /// True for what passes by itself: connection trouble (08), collisions (40), resources (53), shutdown and restart
+    /// (57P), a standby that still refuses writes (25006) and a partition being attached (55P03).
+    var isTransient: Bool {
+        rawValue.hasPrefix("08") || rawValue.hasPrefix("40") || rawValue.hasPrefix("53") || rawValue.hasPrefix("57P")
+            || rawValue == "25006" || rawValue == "55P03"
+    }
+
+    /// The queue's kind for an error with this state.
+    var code: QueueError.Code {
+        switch self {
+        case .batchClosed: .batchClosed
+        case .unknownBatch: .unknownBatch
+        case .unknownPipeline: .unknownPipeline
+        case .unknownQueue: .unknownQueue
+        case .protocolMismatch: .protocolMismatch
+        case .workerLost: .workerLost
+        case .invalidParameter: .invalidArgument
+        case .queryCanceled: .timeout
+        case .undefinedTable, .undefinedFunction, .undefinedSchema: .notMigrated
+        default: .refused
+        }
+    }
+}

@@ -1,0 +1,151 @@
+private import CPostgres
+import Glibc
+
+/// One connection to Postgres; owns the `PGconn`. All calls block, for a bounded time.
+struct Session: ~Copyable {
+    private let connection: OpaquePointer
+
+    /// Connects. Throws `.unreachable`, naming host and port, or `.badDatabaseURL`.
+    ///
+    /// What stands before `dbname` are defaults that the URL may override. `tcp_user_timeout` ends a connection whose
+    /// other side vanished without a word.
+    init(_ url: DatabaseURL, timeout: Duration) throws(QueueError) {
+        let settings: [(String, String)] = [
+            ("client_encoding", "UTF8"), ("fallback_application_name", "larder"),
+            ("connect_timeout", String(max(2, timeout.components.seconds))), ("tcp_user_timeout", "10000"),
+            ("dbname", url.text),
+        ]
+        let words = settings.map { strdup($0.0) }
+        let values = settings.map { strdup($0.1) }
+        defer { (words + values).forEach { free($0) } }
+        let keywords: [UnsafePointer<CChar>?] = words.map { UnsafePointer($0) } + [nil]
+        let settingValues: [UnsafePointer<CChar>?] = values.map { UnsafePointer($0) } + [nil]
+        guard let connection = PQconnectdbParams(keywords, settingValues, 1) else {
+            throw QueueError(.unreachable, "no memory for a connection")
+        }
+        guard PQstatus(connection) == CONNECTION_OK else {
+            let error = Session.connectFailure(connection)
+            PQfinish(connection)
+            throw error
+        }
+        larder_postgres_silence(connection)
+        PQsetnonblocking(connection, 1)
+        self.connection = connection
+    }
+
+    deinit { PQfinish(connection) }
+
+    private static func connectFailure(_ connection: OpaquePointer) -> QueueError {
+        let host = PQhost(connection).map { String(cString: $0) } ?? ""
+        let port = PQport(connection).map { String(cString: $0) } ?? ""
+        let place = host.hasPrefix("/") ? "\(host)/.s.PGSQL.\(port)" : "\(host.isEmpty ? "localhost" : host):\(port)"
+        // The last line tells the cause; the ones before repeat where.
+        let lines = String(cString: PQerrorMessage(connection)).split(separator: "\n")
+        return QueueError(.unreachable, "cannot reach the database at \(place): \(lines.first ?? "no reason given")")
+    }
+
+    /// False when the server has closed the connection meanwhile: known before a statement is risked on it.
+    func isAlive() -> Bool {
+        var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+        if poll(&descriptor, 1, 0) > 0 && PQconsumeInput(connection) == 0 { return false }
+        return PQstatus(connection) == CONNECTION_OK
+    }
+
+    /// True when no transaction is open.
+    var isIdle: Bool { PQtransactionStatus(connection) == PQTRANS_IDLE }
+
+    /// Runs one statement with parameters. The corresponding C function is `PQsendQueryParams`.
+    func query(_ sql: String, _ parameters: [Parameter], timeout: Duration) throws(QueueError) -> Rows {
+        let encoded = Parameters(parameters)
+        let sent = encoded.bytes.withUnsafeBytes { buffer in
+            // An empty value needs an address too: a null pointer would be NULL.
+            withUnsafePointer(to: CChar(0)) { empty in
+                let values = encoded.fields.map { field in
+                    field.offset.map { offset in
+                        buffer.baseAddress.map { ($0 + offset).assumingMemoryBound(to: CChar.self) } ?? empty
+                    }
+                }
+                return PQsendQueryParams(
+                    connection, sql, Int32(encoded.fields.count), encoded.fields.map(\.type), values,
+                    encoded.fields.map { Int32($0.length) }, encoded.fields.map { _ in 1 }, 0)
+            }
+        }
+        guard sent == 1 else { throw lost() }
+        return try finish(timeout: timeout)
+    }
+
+    /// Runs several statements without parameters, as one simple query. The corresponding C function is `PQsendQuery`.
+    func run(script: String, timeout: Duration) throws(QueueError) {
+        guard PQsendQuery(connection, script) == 1 else { throw lost() }
+        _ = try finish(timeout: timeout)
+    }
+
+    private func lost() -> QueueError {
+        QueueError(.connectionLost, String(cString: PQerrorMessage(connection)).firstLine)
+    }
+
+    /// Sends what is left to send, then reads until the answer is complete. The last error, else the last answer, counts.
+    private func finish(timeout: Duration) throws(QueueError) -> Rows {
+        let deadline = ContinuousClock.now + timeout
+        var unsent = PQflush(connection)
+        while unsent == 1 {
+            try wait(for: Int16(POLLIN | POLLOUT), until: deadline)
+            guard PQconsumeInput(connection) == 1 else { throw lost() }
+            unsent = PQflush(connection)
+        }
+        guard unsent == 0 else { throw lost() }
+        var last: OpaquePointer?
+        while true {
+            while PQisBusy(connection) == 1 {
+                do { try wait(for: Int16(POLLIN), until: deadline) } catch {
+                    PQclear(last)
+                    throw error
+                }
+                guard PQconsumeInput(connection) == 1 else {
+                    PQclear(last)
+                    throw lost()
+                }
+            }
+            guard let result = PQgetResult(connection) else { break }
+            if let last, PQresultStatus(last) == PGRES_FATAL_ERROR {
+                PQclear(result)
+            } else {
+                PQclear(last)
+                last = result
+            }
+        }
+        guard let last else { throw lost() }
+        let rows = Rows(owning: last)
+        if PQstatus(connection) != CONNECTION_OK { throw lost() }
+        if let error = rows.error { throw error }
+        return rows
+    }
+
+    /// Waits for the socket; at the deadline asks the server to stop (`PQcancel`) and throws `.timeout`.
+    private func wait(for events: Int16, until deadline: ContinuousClock.Instant) throws(QueueError) {
+        while true {
+            let left = deadline - ContinuousClock.now
+            guard left > .zero else {
+                let request = PQgetCancel(connection)
+                defer { PQfreeCancel(request) }
+                var reason = [CChar](repeating: 0, count: 256)
+                PQcancel(request, &reason, Int32(reason.count))
+                throw QueueError(.timeout, "the database took longer than allowed to answer")
+            }
+            var descriptor = pollfd(fd: PQsocket(connection), events: events, revents: 0)
+            let code = poll(&descriptor, 1, Int32(clamping: left.milliseconds + 1))
+            if code > 0 { return }
+            if code < 0 && errno != EINTR { throw lost() }
+        }
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, towards zero, within Int64.
+    var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let product = seconds.multipliedReportingOverflow(by: 1_000)
+        guard !product.overflow else { return seconds < 0 ? .min : .max }
+        return product.partialValue + attoseconds / 1_000_000_000_000_000
+    }
+}

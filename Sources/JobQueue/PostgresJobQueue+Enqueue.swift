@@ -1,0 +1,76 @@
+extension PostgresJobQueue {
+    /// Enqueues up to 10,000 URLs in one transaction; one answer per URL, in order.
+    ///
+    /// Not repeated when the connection breaks meanwhile (`.connectionLost`): repeating counts every item again.
+    /// Throws `.batchClosed`, `.unknownPipeline`, `.unknownQueue`, `.unknownBatch`, `.invalidArgument`.
+    public func enqueue(_ request: EnqueueRequest) async throws(QueueError) -> [EnqueueAnswer] {
+        let count = request.urls.count
+        guard count <= EnqueueRequest.mostURLs else {
+            throw QueueError(.invalidArgument, "at most \(EnqueueRequest.mostURLs) URLs a call, not \(count)")
+        }
+        return try await ask(
+            """
+            SELECT answer, job_id, domain, code, message
+            FROM larder.enqueue_many($1, batch => $2, pipeline => $3, priority => $4::int, run_at => \(request.start.sql),
+                options => $6, context => $7::json, max_attempts => $8::int, retry_base => $9 * interval '1 ms', queue => $10,
+                batch_id => $11)
+            """,
+            [
+                .texts(request.urls), .text(request.batch), .text(request.pipeline),
+                .integer(request.priority.map(Int64.init)), .integer(request.start.milliseconds),
+                .integer(Int64(bitPattern: request.options)), .text(request.context),
+                .integer(request.maxAttempts.map(Int64.init)), .integer(request.retryBase?.milliseconds),
+                .text(request.queue), .integer(request.batchID),
+            ], repeating: .onlyUndone
+        ) { rows throws(QueueError) in
+            guard rows.count == count else {
+                throw QueueError(.unexpectedAnswer, "\(rows.count) answers to \(count) URLs")
+            }
+            var answers: [EnqueueAnswer] = []
+            answers.reserveCapacity(count)
+            for row in 0..<count {
+                guard let kind = rows.text(row, 0).flatMap(EnqueueAnswer.Kind.init(rawValue:)) else {
+                    throw QueueError(.unexpectedAnswer, "enqueue answered \(rows.text(row, 0) ?? "nothing")")
+                }
+                answers.append(
+                    EnqueueAnswer(kind: kind, job: rows.integer(row, 1), error: rows.failure(row, domainAt: 2)))
+            }
+            return answers
+        }
+    }
+}
+
+extension EnqueueRequest.Start {
+    /// The expression for `run_at`; its one parameter is `milliseconds`.
+    var sql: String {
+        switch self {
+        case .now, .after: "now() + $5 * interval '1 ms'"
+        case .at: "to_timestamp($5 / 1000.0)"
+        }
+    }
+
+    var milliseconds: Int64? {
+        switch self {
+        case .now: nil
+        case .after(let delay): delay.milliseconds
+        case .at(let seconds): Int64(clampingToMilliseconds: seconds)
+        }
+    }
+}
+
+extension Int64 {
+    /// Seconds as milliseconds, within the years that Postgres knows.
+    init(clampingToMilliseconds seconds: Double) {
+        let bound = 9.0e12  // 287,000 years
+        self = seconds.isNaN ? 0 : Int64(Swift.max(-bound, Swift.min(bound, seconds)) * 1_000)
+    }
+}
+
+extension Rows {
+    /// The error whose domain, code and message stand in three columns; nil when there is none.
+    func failure(_ row: Int, domainAt column: Int) -> FailureReason? {
+        guard let domain = text(row, column) else { return nil }
+        return FailureReason(
+            domain: domain, code: Int(integer(row, column + 1) ?? 0), message: text(row, column + 2) ?? "")
+    }
+}

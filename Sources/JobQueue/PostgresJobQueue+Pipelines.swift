@@ -1,0 +1,65 @@
+/// One version of a pipeline.
+public struct PipelineVersion: Sendable {
+    /// The number jobs carry.
+    public let id: Int
+    /// The name.
+    public let name: String
+    /// The version, from 1.
+    public let version: Int
+    /// The JSON text exactly as it was set: numbers keep their spelling.
+    public let spec: String
+}
+
+extension PostgresJobQueue {
+    /// Makes a new version of a pipeline, unless the newest one has the same text. Live jobs keep theirs.
+    ///
+    /// The text must be JSON (else `.refused`); what it says is the caller's to check.
+    public func setPipeline(name: String, spec: String) async throws(QueueError) -> PipelineVersion {
+        try await ask(
+            """
+            SELECT s.pipeline_id, $1::text, s.version, $2::text FROM larder.pipeline_set($1, $2::json) AS s
+            """, [.text(name), .text(spec)]
+        ) { rows throws(QueueError) in try rows.pipeline(0) }
+    }
+
+    /// The pipeline version that jobs name. Throws `.unknownPipeline`.
+    public func pipeline(id: Int) async throws(QueueError) -> PipelineVersion {
+        try await ask(
+            "SELECT id, name, version, spec FROM larder_data.pipeline WHERE id = $1", [.integer(Int64(id))]
+        ) { rows throws(QueueError) in
+            guard rows.count == 1 else { throw QueueError(.unknownPipeline, "no pipeline has the number \(id)") }
+            return try rows.pipeline(0)
+        }
+    }
+
+    /// The newest version of a pipeline. Throws `.unknownPipeline`.
+    public func pipeline(named name: String) async throws(QueueError) -> PipelineVersion {
+        try await ask(
+            "SELECT id, name, version, spec FROM larder_data.pipeline WHERE id = larder_data.pipeline_number($1)",
+            [.text(name)]
+        ) { rows throws(QueueError) in try rows.pipeline(0) }
+    }
+
+    /// The newest version of each pipeline, by name.
+    public func pipelines() async throws(QueueError) -> [PipelineVersion] {
+        try await ask(
+            """
+            SELECT DISTINCT ON (name) id, name, version, spec FROM larder_data.pipeline ORDER BY name, version DESC
+            """
+        ) { rows throws(QueueError) in
+            var pipelines: [PipelineVersion] = []
+            for row in 0..<rows.count { pipelines.append(try rows.pipeline(row)) }
+            return pipelines
+        }
+    }
+}
+
+extension Rows {
+    /// A pipeline from the columns id, name, version, spec.
+    fileprivate func pipeline(_ row: Int) throws(QueueError) -> PipelineVersion {
+        guard row < count, let id = integer(row, 0), let name = text(row, 1), let version = integer(row, 2),
+            let spec = text(row, 3)
+        else { throw QueueError(.unexpectedAnswer, "an incomplete pipeline") }
+        return PipelineVersion(id: Int(id), name: name, version: Int(version), spec: spec)
+    }
+}

@@ -1,0 +1,62 @@
+extension PostgresJobQueue {
+    private static let columns = """
+        batch_id, batch, state, total, open, finished, skipped, succeeded, failed, cancelled, fresh, blocked, invalid, \
+        joined, retries, downloads, variants, bytes_in, bytes_out, percent, rate, (seconds * 1000)::bigint
+        """
+
+    /// Where a batch stands. Throws `.unknownBatch`.
+    public func progress(of batch: BatchReference) async throws(QueueError) -> BatchProgress {
+        let (condition, parameter, text) =
+            switch batch {
+            case .id(let id): ("batch_id = $1", Parameter.integer(id), "has the number \(id)")
+            case .name(let name): ("batch = $1", Parameter.text(name), "is called \"\(name)\"")
+            }
+        return try await ask(
+            "SELECT \(Self.columns) FROM larder.progress WHERE \(condition)", [parameter]
+        ) { rows throws(QueueError) in
+            guard rows.count == 1 else { throw QueueError(.unknownBatch, "no batch \(text)") }
+            return try rows.progress(0)
+        }
+    }
+
+    /// Where the newest batches stand, newest first.
+    public func progress(limit: Int = 100) async throws(QueueError) -> [BatchProgress] {
+        try await ask(
+            "SELECT \(Self.columns) FROM larder.progress ORDER BY batch_id DESC LIMIT $1", [.integer(Int64(limit))]
+        ) { rows throws(QueueError) in
+            var all: [BatchProgress] = []
+            for row in 0..<rows.count { all.append(try rows.progress(row)) }
+            return all
+        }
+    }
+
+    /// What is left to do of a batch; nil is the whole database.
+    ///
+    /// Of the whole database it is a look at four indexes; of a batch it reads the batch's live jobs, so look at
+    /// `progress(of:)` first.
+    public func remaining(of batch: Int64? = nil) async throws(QueueError) -> Remaining {
+        try await ask(
+            "SELECT has_ready, has_running, has_parked, next_due_ms FROM larder.remaining($1)", [.integer(batch)]
+        ) { rows throws(QueueError) in
+            Remaining(
+                hasReady: rows.flag(0, 0) ?? false, hasRunning: rows.flag(0, 1) ?? false,
+                hasParked: rows.flag(0, 2) ?? false, nextDue: rows.integer(0, 3).map { .milliseconds($0) })
+        }
+    }
+}
+
+extension Rows {
+    /// A batch's progress from the columns of `PostgresJobQueue.columns`.
+    fileprivate func progress(_ row: Int) throws(QueueError) -> BatchProgress {
+        guard let id = integer(row, 0), let state = text(row, 2).flatMap(BatchProgress.State.init(rawValue:)) else {
+            throw QueueError(.unexpectedAnswer, "a batch in state \(text(row, 2) ?? "none")")
+        }
+        func count(_ column: Int) -> Int { Int(integer(row, column) ?? 0) }
+        return BatchProgress(
+            id: id, name: text(row, 1), state: state, total: count(3), open: count(4), finished: count(5),
+            skipped: count(6), succeeded: count(7), failed: count(8), cancelled: count(9), fresh: count(10),
+            blocked: count(11), invalid: count(12), joined: count(13), retries: count(14), downloads: count(15),
+            variants: count(16), bytesIn: count(17), bytesOut: count(18), percent: number(row, 19) ?? 0,
+            rate: number(row, 20) ?? 0, elapsed: .milliseconds(count(21)))
+    }
+}

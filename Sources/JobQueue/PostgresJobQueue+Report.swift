@@ -1,0 +1,90 @@
+import FoundationEssentials
+
+extension PostgresJobQueue {
+    /// The report of a batch. Throws `.unknownBatch`.
+    public func report(on batch: BatchReference) async throws(QueueError) -> BatchReport {
+        let progress = try await progress(of: batch)
+        let errors = try await ask(
+            """
+            SELECT domain, code, sum(items) FROM larder.failed WHERE batch_id = $1
+            GROUP BY domain, code ORDER BY sum(items) DESC, domain, code LIMIT 100
+            """, [.integer(progress.id)]
+        ) { rows throws(QueueError) in
+            (0..<rows.count).map { row in
+                ErrorCount(
+                    domain: rows.text(row, 0) ?? "", code: Int(rows.integer(row, 1) ?? 0),
+                    items: Int(rows.integer(row, 2) ?? 0))
+            }
+        }
+        return BatchReport(progress: progress, failures: try await failures(of: progress.id), errors: errors)
+    }
+
+    /// One page of a batch's failures: jobs and items that failed, cancelled ones not among them.
+    public func failures(
+        of batch: Int64, after cursor: Cursor = .start, limit: Int = 1_000
+    ) async throws(QueueError) -> [FailureRecord] {
+        try await page(of: batch, after: cursor, limit: limit, "AND outcome = 2") { rows, row throws(QueueError) in
+            FailureRecord(
+                cursor: Cursor(value: rows.integer(row, 0) ?? 0), url: rows.text(row, 2) ?? "",
+                error: rows.failure(row, domainAt: 4) ?? FailureReason(domain: "", code: 0, message: ""),
+                attempts: Int(rows.integer(row, 7) ?? 0), items: Int(rows.integer(row, 8) ?? 0))
+        }
+    }
+
+    /// One page of everything that ended in a batch, successes and failures, with what was stored.
+    public func records(
+        of batch: Int64, after cursor: Cursor = .start, limit: Int = 1_000
+    ) async throws(QueueError) -> [StoredRecord] {
+        let ends: [StoredRecord.End] = [.succeeded, .failed, .cancelled]
+        return try await page(of: batch, after: cursor, limit: limit, "") { rows, row throws(QueueError) in
+            guard let outcome = rows.integer(row, 3), (1...3).contains(outcome) else {
+                throw QueueError(.unexpectedAnswer, "a record without an outcome")
+            }
+            return StoredRecord(
+                cursor: Cursor(value: rows.integer(row, 0) ?? 0), job: rows.integer(row, 1), url: rows.text(row, 2) ?? "",
+                end: ends[Int(outcome) - 1], error: rows.failure(row, domainAt: 4),
+                attempts: Int(rows.integer(row, 7) ?? 0), items: Int(rows.integer(row, 8) ?? 0),
+                stored: try StoredFile.list(json: rows.text(row, 9)))
+        }
+    }
+
+    /// Items that ended without a job of the batch first, then jobs: each half by its index, page by page.
+    private func page<Record: Sendable>(
+        of batch: Int64, after cursor: Cursor, limit: Int, _ condition: String,
+        read: @Sendable (borrowing Rows, Int) throws(QueueError) -> Record
+    ) async throws(QueueError) -> [Record] {
+        try await ask(
+            """
+            SELECT * FROM (
+                (SELECT -9223372036854775807 + id AS place, job_id, url, outcome, domain, code, message, attempt, items, stored
+                 FROM larder_data.item_history WHERE batch_id = $1 AND id > $2 \(condition) ORDER BY id LIMIT $4)
+                UNION ALL
+                (SELECT job_id, job_id, url, outcome, domain, code, message, attempt, items, stored
+                 FROM larder_data.job_history WHERE batch_id = $1 AND job_id > $3 AND items > 0 \(condition) ORDER BY job_id LIMIT $4)
+            ) AS record ORDER BY place LIMIT $4
+            """,
+            [.integer(batch), .integer(cursor.lastItem), .integer(max(cursor.value, 0)), .integer(Int64(limit))]
+        ) { rows throws(QueueError) in
+            var records: [Record] = []
+            for row in 0..<rows.count { records.append(try read(rows, row)) }
+            return records
+        }
+    }
+}
+
+extension Cursor {
+    /// The item record to go on after; items come first and have negative places.
+    fileprivate var lastItem: Int64 { value < 0 ? value + Int64.max : Int64.max }
+}
+
+extension StoredFile {
+    /// The files in the `stored` column; none for NULL.
+    fileprivate static func list(json: String?) throws(QueueError) -> [StoredFile] {
+        guard let json else { return [] }
+        do {
+            return try JSONDecoder().decode([StoredFile].self, from: Data(json.utf8))
+        } catch {
+            throw QueueError(.unexpectedAnswer, "a record's list of files cannot be read")
+        }
+    }
+}

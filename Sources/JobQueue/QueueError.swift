@@ -1,0 +1,71 @@
+/// Why the queue could not do what it was asked.
+///
+/// Classified by `code`; `message` is for people and never compared.
+public struct QueueError: Error, Sendable, CustomStringConvertible {
+    /// The kinds of failure.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// The name of the kind, as logs show it.
+        public let description: String
+
+        private init(_ description: String) { self.description = description }
+
+        /// No connection could be made.
+        public static let unreachable = Code("unreachable")
+        /// The database URL cannot be understood.
+        public static let badDatabaseURL = Code("badDatabaseURL")
+        /// The connection broke while a statement ran: whether it took effect is unknown.
+        public static let connectionLost = Code("connectionLost")
+        /// A statement took longer than the configured time and was cancelled.
+        public static let timeout = Code("timeout")
+        /// The database has no Larder schema, or an older one.
+        public static let notMigrated = Code("notMigrated")
+        /// The database has migrations that this program does not know.
+        public static let newerSchema = Code("newerSchema")
+        /// A migration was applied in another wording than this program's.
+        public static let changedMigration = Code("changedMigration")
+        /// The database no longer, or not yet, offers this program's worker protocol.
+        public static let protocolMismatch = Code("protocolMismatch")
+        /// The batch is sealed, cancelled or finished: it takes no more URLs.
+        public static let batchClosed = Code("batchClosed")
+        /// No such batch.
+        public static let unknownBatch = Code("unknownBatch")
+        /// No such pipeline.
+        public static let unknownPipeline = Code("unknownPipeline")
+        /// No such queue.
+        public static let unknownQueue = Code("unknownQueue")
+        /// The worker was stopped or its lease ran out: beat, or start anew.
+        public static let workerLost = Code("workerLost")
+        /// An argument is out of range.
+        public static let invalidArgument = Code("invalidArgument")
+        /// Anything else the server refused; see `sqlState`.
+        public static let refused = Code("refused")
+        /// The server answered in a shape this program does not understand.
+        public static let unexpectedAnswer = Code("unexpectedAnswer")
+    }
+
+    /// The kind of failure.
+    public let code: Code
+    /// What happened, in one line, without passwords.
+    public let message: String
+    /// The server's SQLSTATE, five characters, when it was the server that refused.
+    public let sqlState: String?
+
+    package init(_ code: Code, _ message: String, sqlState: String? = nil) {
+        self.code = code
+        self.message = message
+        self.sqlState = sqlState
+    }
+
+    /// One line that begins with the code.
+    public var description: String {
+        sqlState.map { "\(code) [\($0)]: \(message)" } ?? "\(code): \(message)"
+    }
+
+    /// True when the same call may well succeed later: the database was away, restarting, or two transactions collided.
+    public var isTransient: Bool {
+        switch code {
+        case .unreachable, .connectionLost, .timeout: true
+        default: sqlState.map { SQLState($0).isTransient } ?? false
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// What a worker says about itself when it starts.
+public struct WorkerDescription: Sendable {
+    /// A name for people; identity is a fresh number per start.
+    public var name: String
+    /// The machine.
+    public var host: String
+    /// The process.
+    public var processID: Int
+    /// The program's version.
+    public var version: String
+    /// How many jobs it works on at once.
+    public var slots: Int
+    /// The random id kept in its cache root; nil when it has none.
+    public var cacheID: String?
+
+    /// Describes a worker.
+    public init(
+        name: String, host: String, processID: Int, version: String, slots: Int, cacheID: String? = nil
+    ) {
+        self.name = name
+        self.host = host
+        self.processID = processID
+        self.version = version
+        self.slots = slots
+        self.cacheID = cacheID
+    }
+}
+
+/// What a heartbeat brings back.
+public struct BeatReply: Sendable {
+    /// Jobs of this worker that somebody cancelled: stop them and settle them as `.cancelled`.
+    public let cancelled: [Claim]
+    /// True when the lease had run out before this beat: jobs may have been given to others.
+    public let leaseWasLost: Bool
+    /// The lease that holds from now on.
+    public let lease: Duration
+}

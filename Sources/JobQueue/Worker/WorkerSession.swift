@@ -1,0 +1,125 @@
+internal import Executors
+
+/// One start of one worker: a fresh identity, under which it claims, settles and beats.
+///
+/// Calls may come from several tasks; claims and settlements share one connection, heartbeats have their own.
+public final class WorkerSession: Sendable {
+    /// Numbers claims, and keeps those whose answer did not come.
+    private struct Claims {
+        var last: Int64 = 0
+        var unanswered: [Int64] = []
+
+        mutating func take() -> Int64 {
+            if let number = unanswered.popLast() { return number }
+            last += 1
+            return last
+        }
+    }
+
+    /// The worker's number, never used again.
+    public let id: Int64
+    /// How long the database waits after a heartbeat before it gives the jobs to others; 15 s by default.
+    public let lease: Duration
+    let queue: PostgresJobQueue
+    private let claims = Locked(Claims())
+
+    init(id: Int64, lease: Duration, queue: PostgresJobQueue) {
+        self.id = id
+        self.lease = lease
+        self.queue = queue
+    }
+
+    /// Claims at most `limit` jobs (1…1,000) of a queue, lowest priority number and oldest first.
+    ///
+    /// A claim whose answer was lost is answered again by the next call, so no job is held unknowingly; that answer
+    /// may be longer than the next call's limit, never longer than the lost one's.
+    /// Throws `.workerLost` when the lease has run out: beat first. Throws `.unknownQueue`.
+    public func claim(upTo limit: Int, from queueName: String = "default") async throws(QueueError) -> [Job] {
+        let number = claims.withLock { $0.take() }
+        do throws(QueueError) {
+            return try await queue.ask(
+                """
+                SELECT job_id, attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id
+                FROM larder.claim_v1($1, $2, $3::int, $4)
+                """, [.integer(id), .integer(number), .integer(Int64(limit)), .text(queueName)]
+            ) { rows throws(QueueError) in
+                var jobs: [Job] = []
+                jobs.reserveCapacity(rows.count)
+                for row in 0..<rows.count { jobs.append(try rows.job(row, claim: number)) }
+                return jobs
+            }
+        } catch {
+            claims.withLock { $0.unanswered.append(number) }
+            throw error
+        }
+    }
+
+    /// Gives jobs back unstarted: they are ready again at their old place, their attempt refunded. Claims no longer held
+    /// are passed over.
+    public func release(_ claims: [Claim]) async throws(QueueError) {
+        guard !claims.isEmpty else { return }
+        try await queue.ask(
+            "SELECT larder.release_v1($1, $2, $3)",
+            [.integer(id), .integers(claims.map(\.job)), .integers(claims.map(\.number))]
+        ) { _ throws(QueueError) in }
+    }
+
+    /// Extends the lease of all the worker's jobs; due every 5 s. Never waits for a database that is away.
+    ///
+    /// Throws `.workerLost` when the worker was stopped.
+    public func beat() async throws(QueueError) -> BeatReply {
+        try await queue.ask(
+            """
+            SELECT lease_ms, lease_was_lost, c.job, c.claim FROM larder.beat_v1($1) AS b
+            LEFT JOIN LATERAL unnest(b.cancelled_jobs, b.cancelled_claims) AS c (job, claim) ON true
+            """, [.integer(id)], patience: .zero, on: queue.pulse
+        ) { rows throws(QueueError) in
+            guard let lease = rows.integer(0, 0), let wasLost = rows.flag(0, 1) else {
+                throw QueueError(.unexpectedAnswer, "an incomplete answer to a heartbeat")
+            }
+            let cancelled = (0..<rows.count).compactMap { row -> Claim? in
+                guard let job = rows.integer(row, 2), let number = rows.integer(row, 3) else { return nil }
+                return Claim(job: job, number: number)
+            }
+            return BeatReply(cancelled: cancelled, leaseWasLost: wasLost, lease: .milliseconds(lease))
+        }
+    }
+
+    /// Ends the worker: what it still holds is released. Stopping twice is fine.
+    public func stop() async throws(QueueError) {
+        try await queue.ask("SELECT larder.worker_stop_v1($1)", [.integer(id)]) { _ throws(QueueError) in }
+    }
+}
+
+extension PostgresJobQueue {
+    /// Registers a worker. Throws `.protocolMismatch` when the database does not offer this program's protocol,
+    /// `.notMigrated`, `.invalidArgument`.
+    public func startWorker(_ description: WorkerDescription) async throws(QueueError) -> WorkerSession {
+        let (id, lease) = try await ask(
+            "SELECT worker_id, lease_ms FROM larder.worker_start_v1($1, $2, $3::int, $4, $5::int, $6)",
+            [
+                .text(description.name), .text(description.host), .integer(Int64(description.processID)),
+                .text(description.version), .integer(Int64(description.slots)), .text(description.cacheID),
+            ]
+        ) { rows throws(QueueError) in
+            guard let id = rows.integer(0, 0), let lease = rows.integer(0, 1) else {
+                throw QueueError(.unexpectedAnswer, "no number for the worker")
+            }
+            return (id, lease)
+        }
+        return WorkerSession(id: id, lease: .milliseconds(lease), queue: self)
+    }
+}
+
+extension Rows {
+    /// A job from the columns that `claim` asks for.
+    fileprivate func job(_ row: Int, claim: Int64) throws(QueueError) -> Job {
+        guard let id = integer(row, 0), let url = text(row, 3), let pipeline = integer(row, 4) else {
+            throw QueueError(.unexpectedAnswer, "an incomplete job")
+        }
+        return Job(
+            id: id, claim: claim, attempt: Int(integer(row, 1) ?? 1), maxAttempts: Int(integer(row, 2) ?? 1), url: url,
+            pipeline: Int(pipeline), options: UInt64(bitPattern: integer(row, 5) ?? 0), context: text(row, 6),
+            priority: Int(integer(row, 7) ?? 4), origin: text(row, 8) ?? "", batch: integer(row, 9) ?? 0)
+    }
+}

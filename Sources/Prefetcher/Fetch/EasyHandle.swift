@@ -1,0 +1,68 @@
+internal import CCurl
+private import Glibc
+
+/// The owner of one transfer's handle. The corresponding C type is `CURL`.
+struct EasyHandle: ~Copyable {
+    let pointer: UnsafeMutableRawPointer
+    private let errorText: UnsafeMutablePointer<CChar>
+
+    /// Nil only when memory is short.
+    init?() {
+        guard Self.isLibraryReady, let handle = curl_easy_init() else { return nil }
+        pointer = handle
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        larder_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText)
+    }
+
+    deinit {
+        curl_easy_cleanup(pointer)
+        errorText.deallocate()
+    }
+
+    /// libcurl wants to be started once, before anything else.
+    static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_SSL)) == CURLE_OK
+
+    func set(_ option: CURLoption, _ value: Int) { larder_curl_set_long(pointer, option, value) }
+
+    /// libcurl copies the text.
+    func set(_ option: CURLoption, _ text: String) { larder_curl_set_text(pointer, option, text) }
+
+    func clear(_ option: CURLoption) { larder_curl_set_pointer(pointer, option, nil) }
+
+    /// A count or a code; 0 when there is none.
+    func count(_ info: CURLINFO) -> Int { larder_curl_get_long(pointer, info) }
+
+    /// A point in time since the start of the transfer; zero when it was not reached.
+    func time(_ info: CURLINFO) -> Duration { .microseconds(max(0, larder_curl_get_offset(pointer, info))) }
+
+    /// A header of the last answer, its first line of that name.
+    func header(_ name: String) -> [UInt8]? {
+        var header: UnsafeMutablePointer<curl_header>?
+        guard curl_easy_header(pointer, name, 0, UInt32(CURLH_HEADER), -1, &header) == CURLHE_OK,
+            let value = header?.pointee.value
+        else { return nil }
+        return UnsafeBufferPointer(start: value, count: strlen(value)).map { UInt8(bitPattern: $0) }
+    }
+
+    /// libcurl's words about the last failure, for people only.
+    func failureText(_ code: CURLcode) -> String {
+        let text = errorText.pointee == 0 ? curl_easy_strerror(code) : UnsafePointer(errorText)
+        return text.map { PercentEscape.printable(String(cString: $0).utf8, limit: 200) } ?? ""
+    }
+
+    func forgetFailure() { errorText.pointee = 0 }
+}
+
+/// The owner of a list of texts. The corresponding C type is `curl_slist`.
+struct CurlList: ~Copyable {
+    let pointer: UnsafeMutablePointer<curl_slist>
+
+    /// Nil only when memory is short.
+    init?(_ text: String) {
+        guard let list = curl_slist_append(nil, text) else { return nil }
+        pointer = list
+    }
+
+    deinit { curl_slist_free_all(pointer) }
+}

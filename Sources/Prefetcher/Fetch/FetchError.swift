@@ -1,0 +1,68 @@
+/// Why a download failed, in SDWebImage's domains and codes where it has one.
+package struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What went wrong. This enumeration is what code decides on; `domain` and `domainCode` are what is recorded.
+    package enum Code: Sendable, Equatable, CaseIterable {
+        case invalidURL, unsupportedScheme
+        case addressRefused, portRefused, downgradeRefused
+        case nameNotFound, cannotConnect, connectionLost, timedOut
+        case handshakeFailed, certificateRefused
+        case tooManyRedirects, badServerResponse, badContentEncoding, loginDenied, transportFailed
+        case badStatus, badImageData, bodyTooLarge, writeFailed, cancelled
+    }
+
+    package let code: Code
+    /// One line that names the URL (without userinfo and query), the limit and its value where there is one.
+    package let message: String
+    /// The status of the last answer, if there was one.
+    package let httpStatus: Int?
+    /// How long the origin asks to be left alone, 1 s … 1 h.
+    package let retryAfter: Duration?
+    /// libcurl's result code, when it was libcurl that failed.
+    package let curlCode: Int32?
+
+    package init(
+        _ code: Code, _ message: String, httpStatus: Int? = nil, retryAfter: Duration? = nil, curlCode: Int32? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.httpStatus = httpStatus
+        self.retryAfter = retryAfter
+        self.curlCode = curlCode
+    }
+
+    /// `SDWebImageErrorDomain`, `NSURLErrorDomain` or `LarderErrorDomain`.
+    package var domain: String { identity.domain }
+    /// The number within `domain`.
+    package var domainCode: Int { identity.code }
+
+    package var description: String { "\(message) (\(domain) \(domainCode))" }
+
+    private var identity: (domain: String, code: Int) {
+        let webImage = "SDWebImageErrorDomain"
+        let transport = "NSURLErrorDomain"
+        let larder = "LarderErrorDomain"
+        return switch code {
+        case .invalidURL: (webImage, 1000)
+        case .badImageData: (webImage, 1001)
+        case .badStatus: (webImage, 2001)
+        case .cancelled: (webImage, 2002)
+        case .transportFailed: (transport, -1)
+        case .timedOut: (transport, -1001)
+        case .unsupportedScheme: (transport, -1002)
+        case .nameNotFound: (transport, -1003)
+        case .cannotConnect: (transport, -1004)
+        case .connectionLost: (transport, -1005)
+        case .tooManyRedirects: (transport, -1007)
+        case .badServerResponse: (transport, -1011)
+        case .loginDenied: (transport, -1013)
+        case .badContentEncoding: (transport, -1016)
+        case .handshakeFailed: (transport, -1200)
+        case .certificateRefused: (transport, -1202)
+        case .addressRefused: (larder, 101)
+        case .portRefused: (larder, 102)
+        case .downgradeRefused: (larder, 103)
+        case .bodyTooLarge: (larder, 201)
+        case .writeFailed: (larder, 403)
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/// Foreign bytes made harmless: what comes from a server may go into logs, tables and pages.
+enum PercentEscape {
+    /// `%` and two upper-case hexadecimal digits.
+    static func escape(_ byte: UInt8) -> [UInt8] {
+        let digits = Array("0123456789ABCDEF".utf8)
+        return [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+
+    /// Printable ASCII stays, every other byte is percent-encoded, at most `limit` bytes come out.
+    static func printable(_ bytes: some Sequence<UInt8>, limit: Int) -> String {
+        var text: [UInt8] = []
+        for byte in bytes {
+            let next = (0x20..<0x7f).contains(byte) ? [byte] : escape(byte)
+            if text.count + next.count > limit { break }
+            text.append(contentsOf: next)
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,33 @@
+private import CCrypto
+
+/// SHA-256 of bytes that come in pieces. The corresponding C type is `EVP_MD_CTX`.
+struct SHA256Digest: ~Copyable {
+    private let context: OpaquePointer
+
+    /// Nil only when memory is short.
+    init?() {
+        guard let context = EVP_MD_CTX_new() else { return nil }
+        guard EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
+            EVP_MD_CTX_free(context)
+            return nil
+        }
+        self.context = context
+    }
+
+    deinit { EVP_MD_CTX_free(context) }
+
+    func update(_ bytes: UnsafeRawBufferPointer) { EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) }
+
+    /// The 32 bytes; nothing may follow.
+    consuming func finish() -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: 32)
+        EVP_DigestFinal_ex(context, &digest, nil)
+        return digest
+    }
+
+    /// Two lower-case digits a byte.
+    static func hex(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,51 @@
+internal import JobQueue
+internal import Transcoder
+
+/// One attempt at one job: the load, and what is told of it.
+struct Attempt: Sendable {
+    let job: Job
+    let manager: ImageManager
+    let pipelines: PipelineCatalogue
+    let lease: Lease
+
+    /// What came of an attempt.
+    struct End: Sendable {
+        let outcome: Outcome
+        let report: LoadReport
+        let failure: FailureReason?
+    }
+
+    /// Runs the load; nil when it was cut off, by cancellation or a lost lease: then nothing is to be told.
+    ///
+    /// - Throws: `QueueError` when the database could not be asked for the pipeline.
+    func run() async throws(QueueError) -> End? {
+        switch try await pipelines.pipeline(job.pipeline) {
+        case .failure(let reason):
+            return end(.failed(reason), LoadReport(), reason)
+        case .success(let pipeline):
+            var request = LoadRequest(url: job.url, variants: pipeline.variants, options: job.options)
+            request.mayPublish = { [lease] in lease.holds }
+            do throws(LoadError) {
+                let report = try await manager.load(request)
+                return end(report.failure.map { .failed($0) } ?? .succeeded, report, report.failure)
+            } catch {
+                guard !error.isCancellation else { return nil }
+                return end(.failed(error.failure, retryAfter: error.retryAfter), error.report, error.failure)
+            }
+        }
+    }
+
+    private func end(_ result: Outcome.Result, _ report: LoadReport, _ failure: FailureReason?) -> End {
+        var outcome = Outcome(job.held, result)
+        outcome.httpStatus = report.httpStatus
+        outcome.bytesIn = report.bytesIn
+        outcome.bytesOut = report.bytesOut
+        outcome.downloads = report.downloads
+        outcome.variants = report.made
+        outcome.fetching = report.timing.fetch
+        outcome.transcoding = report.timing.transcode
+        outcome.storing = report.timing.store
+        outcome.stored = report.stored
+        return End(outcome: outcome, report: report, failure: failure)
+    }
+}

@@ -1,0 +1,35 @@
+internal import JobQueue
+internal import Transcoder
+
+/// The pipelines a worker has met, read once each: a version never changes.
+actor PipelineCatalogue {
+    private let queue: PostgresJobQueue
+    private var known: [Int: Result<Pipeline, FailureReason>] = [:]
+
+    /// More than so many at once are forgotten and read again when met.
+    private static let most = 256
+
+    init(queue: PostgresJobQueue) { self.queue = queue }
+
+    /// The pipeline's variants, or why this program cannot make them.
+    ///
+    /// - Throws: `QueueError` when the database cannot be asked.
+    func pipeline(_ id: Int) async throws(QueueError) -> Result<Pipeline, FailureReason> {
+        if let result = known[id] { return result }
+        let version = try await queue.pipeline(id: id)
+        let result: Result<Pipeline, FailureReason>
+        do throws(VariantError) {
+            let pipeline = try Pipeline(json: version.spec.utf8)
+            try pipeline.validateSupported()
+            result = .success(pipeline)
+        } catch {
+            result = .failure(
+                FailureReason(
+                    domain: "LarderErrorDomain", code: 401,
+                    message: "pipeline \(version.name) version \(version.version): \(error)"))
+        }
+        if known.count >= Self.most { known.removeAll() }
+        known[id] = result
+        return result
+    }
+}

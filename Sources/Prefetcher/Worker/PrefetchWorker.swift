@@ -1,0 +1,91 @@
+public import JobQueue
+
+/// A worker: claims jobs, runs each through the image manager, settles them, and keeps its lease while it does.
+///
+/// `run` owns everything it starts: when it returns, nothing of it runs any more and no job is left half-claimed.
+public struct PrefetchWorker: Sendable {
+    /// How a worker works.
+    public struct Configuration: Sendable {
+        /// Who it is in views and logs; its `slots` are the jobs it holds at once.
+        public var description: WorkerDescription
+        /// When the worker ends by itself, `.stopped` by default.
+        public var end = End.stopped
+        /// How long it claims at most; nil, the default, is without limit.
+        public var runtime: Duration?
+        /// How long running jobs may go on after the end of claiming, 20 s by default.
+        public var grace = Duration.seconds(20)
+
+        /// The defaults for a worker described so.
+        public init(_ description: WorkerDescription) { self.description = description }
+    }
+
+    /// When a worker ends by itself.
+    public enum End: Sendable, Equatable {
+        /// Only when asked to.
+        case stopped
+        /// When nothing is left that is due within 30 s.
+        case drained
+        /// When this batch has no open item.
+        case batchFinished(Int64)
+    }
+
+    /// What a run did.
+    public struct Summary: Sendable, Equatable {
+        /// Jobs that ended well here.
+        public var succeeded = 0
+        /// Jobs that ended in failure here.
+        public var failed = 0
+        /// Attempts that will be made again.
+        public var retried = 0
+        /// What was left at the end.
+        public var left = Left.nothing
+
+        /// What a run leaves behind.
+        public enum Left: Sendable, Equatable {
+            /// Nothing this worker was to wait for.
+            case nothing
+            /// Only work that is due later than 30 s from then.
+            case later
+            /// Work that could have been done: the worker was stopped, or its time was up.
+            case work
+        }
+    }
+
+    let queue: PostgresJobQueue
+    let manager: ImageManager
+    let configuration: Configuration
+    let observe: @Sendable (WorkerEvent) -> Void
+
+    /// A worker on `queue` that loads with `manager`; `observe` must not block.
+    public init(
+        queue: PostgresJobQueue, manager: ImageManager, configuration: Configuration,
+        observe: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
+    ) {
+        self.queue = queue
+        self.manager = manager
+        self.configuration = configuration
+        self.observe = observe
+    }
+
+    /// Works until `stop` asks for the end or the configured end is reached.
+    ///
+    /// A lost lease starts it anew under a fresh identity; a database that is away is waited for.
+    ///
+    /// - Throws: `QueueError` that waiting does not mend, such as a protocol that the database no longer offers.
+    public func run(until stop: StopSignal) async throws(QueueError) -> Summary {
+        let deadline = configuration.runtime.map { ContinuousClock.now + $0 }
+        var summary = Summary()
+        while true {
+            let shift = try await WorkerShift(worker: self, stop: stop, deadline: deadline, summary: summary)
+            let end = await shift.run()
+            summary = end.summary
+            switch end.reason {
+            case .failed(let error): throw error
+            case .finished: return summary
+            case .leaseLost:
+                observe(.leaseLost)
+                if stop.urgency > .none { return summary }
+            }
+        }
+    }
+}

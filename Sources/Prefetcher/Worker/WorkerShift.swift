@@ -1,0 +1,201 @@
+internal import Executors
+internal import JobQueue
+
+/// One registration of a worker, from its start to its end or the loss of its lease.
+///
+/// Three services run beside the claim loop and end with it: the settler, the heartbeat and the queue's upkeep.
+struct WorkerShift: Sendable {
+    /// Why a shift ended.
+    enum Reason: Sendable {
+        case finished
+        case leaseLost
+        case failed(QueueError)
+    }
+
+    /// Between two heartbeats, a third of the shortest sensible lease.
+    static let beat = Duration.seconds(5)
+    /// Between two rounds of upkeep.
+    static let upkeep = Duration.seconds(1)
+    /// Work due later than this does not keep a drain waiting.
+    static let patience = Duration.seconds(30)
+
+    private let worker: PrefetchWorker
+    private let stop: StopSignal
+    private let deadline: ContinuousClock.Instant?
+    private let session: WorkerSession
+    private let settler: Settler
+    private let lease: Lease
+    private let tally: Tally
+    private let running = RunningJobs()
+    private let pipelines: PipelineCatalogue
+
+    /// Registers the worker.
+    init(
+        worker: PrefetchWorker, stop: StopSignal, deadline: ContinuousClock.Instant?, summary: PrefetchWorker.Summary
+    ) async throws(QueueError) {
+        self.worker = worker
+        self.stop = stop
+        self.deadline = deadline
+        tally = Tally(summary)
+        let asked = Lease.bootTime()
+        session = try await worker.queue.startWorker(worker.configuration.description)
+        lease = Lease(seconds: session.lease.seconds, asked: asked)
+        settler = Settler(session: session, observe: worker.observe)
+        pipelines = PipelineCatalogue(queue: worker.queue)
+        worker.observe(.started(worker: session.id))
+    }
+
+    /// Works until there is a reason to end; nothing started here runs on after it.
+    func run() async -> (summary: PrefetchWorker.Summary, reason: Reason) {
+        let reason = await withTaskGroup(of: Void.self) { services in
+            services.addTask { await settler.run() }
+            services.addTask { await keepLease() }
+            services.addTask { await keepUp() }
+            let reason = await claimLoop()
+            services.cancelAll()
+            return reason
+        }
+        // What is still held, cut off by the grace time, goes back with its attempt refunded.
+        if case .finished = reason { try? await session.stop() }
+        return (tally.summary, reason)
+    }
+
+    // MARK: The claim loop
+
+    private func claimLoop() async -> Reason {
+        await withDiscardingTaskGroup { jobs in
+            var policy = ClaimPolicy(
+                slots: worker.configuration.description.slots, drains: worker.configuration.end != .stopped)
+            var graceEnd: ContinuousClock.Instant?
+            while true {
+                policy.freed(tally.takeFreed())
+                if let reason = await lostOrFailed() {
+                    jobs.cancelAll()
+                    return reason
+                }
+                if let deadline, deadline <= .now, stop.urgency == .none {
+                    stop.ask(.finish)
+                    tally.leave(.work)
+                }
+                if stop.urgency > .none && graceEnd == nil {
+                    policy.stop()
+                    graceEnd = .now + worker.configuration.grace
+                    worker.observe(.stopping(running: tally.running))
+                }
+                if stop.urgency == .cancel || graceEnd.map({ $0 <= .now }) ?? false { jobs.cancelAll() }
+
+                do throws(QueueError) {
+                    switch policy.step {
+                    case .leave:
+                        return .finished
+                    case .wait(let pause):
+                        await stop.doorbell.wait(atMost: pause)
+                        policy.waited()
+                    case .look:
+                        if try await isOver() { policy.stop() } else { policy.stayed() }
+                    case .claim(let count):
+                        let claimed = try await session.claim(upTo: count)
+                        policy.claimed(claimed.count, of: count)
+                        if !claimed.isEmpty { worker.observe(.claimed(count: claimed.count)) }
+                        for job in claimed {
+                            tally.start()
+                            jobs.addTask { await perform(job) }
+                        }
+                        if try await batchIsOver() { policy.stop() }
+                    }
+                } catch {
+                    worker.observe(.queueUnavailable(error))
+                    guard error.isTransient || error.code == .workerLost else { return .failed(error) }
+                    policy.claimFailed()
+                }
+            }
+        }
+    }
+
+    /// One job: its attempt, its settlement, and only then its slot is free.
+    private func perform(_ job: Job) async {
+        defer {
+            tally.finish()
+            stop.doorbell.ring()
+        }
+        let attempt = Attempt(job: job, manager: worker.manager, pipelines: pipelines, lease: lease)
+        let (end, wasCancelled) = await running.run(job.held) { try? await attempt.run() }
+        if wasCancelled {
+            _ = await settler.settle(Outcome(job.held, .cancelled))
+        } else if let end = end ?? nil {
+            guard let decision = await settler.settle(end.outcome) else { return }
+            tally.count(decision)
+            worker.observe(
+                .settled(AttemptReport(job: job, load: end.report, failure: end.failure, decision: decision)))
+        } else if !Task.isCancelled {
+            // The pipeline could not be read: the job goes back as it came.
+            try? await session.release([job.held])
+        }
+    }
+
+    private func lostOrFailed() async -> Reason? {
+        if let failure = await settler.failure { return .failed(failure) }
+        return lease.holds ? nil : .leaseLost
+    }
+
+    // MARK: The end
+
+    private func isOver() async throws(QueueError) -> Bool {
+        switch worker.configuration.end {
+        case .stopped: return false
+        case .batchFinished: return try await batchIsOver()
+        case .drained:
+            let left = try await worker.queue.remaining()
+            if left.hasReady || left.hasRunning { return false }
+            if let due = left.nextDue {
+                if due <= Self.patience { return false }
+                tally.leave(.later)
+            }
+            return true
+        }
+    }
+
+    private func batchIsOver() async throws(QueueError) -> Bool {
+        guard case .batchFinished(let batch) = worker.configuration.end else { return false }
+        return try await worker.queue.progress(of: .id(batch)).open == 0
+    }
+
+    // MARK: Services
+
+    private func keepLease() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: Self.beat)
+            if Task.isCancelled { return }
+            let asked = lease.now
+            do throws(QueueError) {
+                let reply = try await session.beat()
+                if reply.leaseWasLost {
+                    lease.lose()
+                    stop.doorbell.ring()
+                    return
+                }
+                lease.confirm(askedAt: asked)
+                running.cancel(reply.cancelled)
+            } catch {
+                if error.code == .workerLost { lease.lose() }
+                worker.observe(.queueUnavailable(error))
+            }
+        }
+    }
+
+    private func keepUp() async {
+        while !Task.isCancelled {
+            do throws(QueueError) {
+                try await worker.queue.tick()
+            } catch {
+                worker.observe(.queueUnavailable(error))
+            }
+            try? await Task.sleep(for: Self.upkeep)
+        }
+    }
+}
+
+extension Duration {
+    /// The span in seconds.
+    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}

@@ -1,0 +1,93 @@
+private import Foundation
+
+/// What the pool asks of a child: one message, with the descriptors attached.
+struct ChildRequest: Codable, Sendable {
+    /// The version of these messages; both sides are one program, so a difference is a mistake in its set-up.
+    static let version = 1
+    /// The longest message, far above 32 variants of 16 transformers each.
+    static let longest = 192 << 10
+
+    enum Errand: String, Codable {
+        /// The variants of a picture; descriptors: the source, then one output per variant.
+        case transcode
+        /// A header; descriptors: the source.
+        case probe
+        /// The codecs; no descriptors.
+        case selfTest
+    }
+
+    var version = ChildRequest.version
+    /// Comes back in the reply.
+    let number: UInt64
+    let errand: Errand
+    var variants: [JSONValue] = []
+    var scale = 1.0
+    var transformsAnimated = false
+    let limits: TranscodeLimits
+}
+
+/// What a child answers.
+struct ChildReply: Codable, Sendable {
+    struct Failure: Codable, Sendable {
+        let code: TranscodeError.Code
+        let message: String
+
+        init(_ error: TranscodeError) {
+            code = error.code
+            message = error.message
+        }
+
+        var error: TranscodeError { TranscodeError(code, message) }
+    }
+
+    /// One variant: exactly one of the two.
+    struct Outcome: Codable, Sendable {
+        var variant: TranscodedVariant?
+        var failure: Failure?
+
+        init(_ result: Result<TranscodedVariant, TranscodeError>) {
+            switch result {
+            case .success(let made): variant = made
+            case .failure(let error): failure = Failure(error)
+            }
+        }
+
+        var result: Result<TranscodedVariant, TranscodeError> {
+            if let variant { return .success(variant) }
+            return .failure(failure?.error ?? TranscodeError(.died, "the child's answer makes no sense"))
+        }
+    }
+
+    let number: UInt64
+    /// Why there is nothing else.
+    var failure: Failure?
+    var header: SourceHeader?
+    var outcomes: [Outcome] = []
+    var codecs: CodecReport?
+    var processorTime: Duration = .zero
+    var residentBytes = 0
+    var peakResidentBytes = 0
+    /// The child has been at its memory's end and should not go on.
+    var spent = false
+}
+
+extension Encodable {
+    /// The message as it crosses the socket.
+    func message() throws(TranscodeError) -> [UInt8] {
+        do {
+            return Array(try JSONEncoder().encode(self))
+        } catch {
+            throw TranscodeError(.died, "a message to the child cannot be written")
+        }
+    }
+}
+
+extension Decodable {
+    init(message: [UInt8]) throws(TranscodeError) {
+        do {
+            self = try JSONDecoder().decode(Self.self, from: Data(message))
+        } catch {
+            throw TranscodeError(.died, "a message of the child cannot be read")
+        }
+    }
+}

@@ -1,0 +1,30 @@
+private import CLinux
+private import Glibc
+
+/// The child's end of the socket.
+struct ChildSocket: ~Copyable {
+    private let descriptor: Int32
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    /// The next message and the descriptors that came with it, which are the caller's to close; nil when the pool
+    /// has gone, or sends what cannot be received.
+    func receive() -> (message: [UInt8], descriptors: [Int32])? {
+        var message = [UInt8](repeating: 0, count: ChildRequest.longest)
+        var descriptors = [Int32](repeating: -1, count: Pipeline.variantLimit + 1)
+        var count = Int32(descriptors.count)
+        let length = message.withUnsafeMutableBytes {
+            larder_receive_descriptors(descriptor, $0.baseAddress, $0.count, &descriptors, &count)
+        }
+        guard length > 0 else { return nil }
+        return (Array(message.prefix(length)), Array(descriptors.prefix(Int(count))))
+    }
+
+    /// Sends a message; false when the pool has gone.
+    func send(_ message: [UInt8]) -> Bool {
+        message.withUnsafeBytes { larder_send_descriptors(descriptor, $0.baseAddress, $0.count, nil, 0) }
+            == message.count
+    }
+}

@@ -1,0 +1,59 @@
+private import CVips
+
+extension CodecReport {
+    /// The formats Larder has a saver for.
+    private static let savers: [ImageFormat] = [.jpeg, .png, .gif, .webp, .heic]
+
+    /// Tries every codec on a small picture: what a library's list of operations promises is not always there.
+    static func measured() -> CodecReport {
+        var writable: [ImageFormat] = []
+        var strips: [String: Bool] = [:]
+        var refusesTruncated: [String: Bool] = [:]
+        for format in savers {
+            guard let picture = try? marked(), let file = try? picture.encoded(format, quality: nil) else { continue }
+            writable.append(format)
+            strips[format.name] = isBare(format, file.bytes)
+            let half = UnsafeRawBufferPointer(rebasing: file.bytes.prefix(file.bytes.count / 2))
+            refusesTruncated[format.name] = !decodes(format, half)
+        }
+        vips_error_clear()
+        let readable = ImageFormat.allCases.filter { ImageFormat.acceptedByDefault.contains($0) && reads($0) }
+        return CodecReport(
+            libvips: VipsLibrary.version, readable: readable, writable: writable, strips: strips,
+            refusesTruncated: refusesTruncated)
+    }
+
+    /// Whether libvips here writes a format; the operation may be there without the encoder behind it.
+    static func writes(_ format: ImageFormat) -> Bool {
+        guard let picture = try? marked(), let file = try? picture.encoded(format, quality: nil) else {
+            vips_error_clear()
+            return false
+        }
+        return !file.bytes.isEmpty
+    }
+
+    private static func reads(_ format: ImageFormat) -> Bool {
+        let loader = format == .heif || format == .avif || format == .heic ? "heif" : format.name
+        return VipsLibrary.has("\(loader)load_buffer")
+    }
+
+    /// A small picture of noise with metadata that must not come out again.
+    private static func marked() throws(VipsFailure) -> VipsPicture {
+        let noise = try VipsPicture { larder_noise($0, 64, 64) }
+        let picture = try noise.inSRGB().copy()
+        let note = Array("<x:xmpmeta>where it was taken</x:xmpmeta>".utf8)
+        vips_image_set_blob_copy(picture.image, "xmp-data", note, note.count)
+        return picture
+    }
+
+    private static func isBare(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let picture = try? VipsPicture(format, bytes) else { return false }
+        let left = picture.fieldNames.filter { $0.hasPrefix("exif-ifd") || $0.hasPrefix("xmp") || $0.hasPrefix("iptc") }
+        return left.isEmpty
+    }
+
+    private static func decodes(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let opened = try? VipsPicture(format, bytes), (try? opened.inMemory()) != nil else { return false }
+        return true
+    }
+}

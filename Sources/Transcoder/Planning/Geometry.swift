@@ -1,0 +1,118 @@
+/// A rectangle in whole pixels, origin top-left.
+package struct PixelRect: Sendable, Hashable {
+    package var x, y, width, height: Int
+
+    package init(x: Int, y: Int, width: Int, height: Int) {
+        (self.x, self.y, self.width, self.height) = (x, y, width, height)
+    }
+
+    var size: PixelSize { PixelSize(width: width, height: height) }
+}
+
+/// A rectangle in fractions of pixels.
+package struct FractionalRect: Sendable, Hashable {
+    package var x, y, width, height: Double
+
+    package init(x: Double, y: Double, width: Double, height: Double) {
+        (self.x, self.y, self.width, self.height) = (x, y, width, height)
+    }
+}
+
+/// SDWebImage's arithmetic of sizes and rectangles.
+package enum Geometry {
+    /// Lengths beyond this are cut, so that no number in a variant can overflow; far above every limit on edges.
+    private static let longest = 1e9
+
+    /// A whole number of pixels from one that may be anything.
+    static func pixels(_ value: Double) -> Int { Int(min(max(value, -longest), longest)) }
+
+    /// The side of a canvas: rounded up, but for noise of floating point.
+    package static func canvas(width: Double, height: Double, scale: Double) -> PixelSize {
+        func side(_ points: Double) -> Int { max(1, pixels((points * scale - 1e-6).rounded(.up))) }
+        return PixelSize(width: side(width), height: side(height))
+    }
+
+    /// The longer side a thumbnail box asks for; nil when the picture is decoded in full.
+    ///
+    /// The box is compared with the size as stored, before orientation. From SDWebImage 5.21.5, SDImageIOCoder.
+    package static func thumbnailLongestSide(stored: PixelSize, width: Double, height: Double) -> Double? {
+        let (pixelWidth, pixelHeight) = (Double(stored.width), Double(stored.height))
+        guard width > 0, height > 0, pixelWidth > 0, pixelHeight > 0 else { return nil }
+        if pixelWidth <= width && pixelHeight <= height { return nil }
+        return pixelWidth / pixelHeight > width / height
+            ? max(width, width * pixelHeight / pixelWidth) : max(height, height * pixelWidth / pixelHeight)
+    }
+
+    /// The size a thumbnail decodes to, as stored; nil when the picture is decoded in full.
+    package static func thumbnail(stored: PixelSize, box: Variant.Thumbnail) -> PixelSize? {
+        let longest = thumbnailLongestSide(stored: stored, width: box.width, height: box.height)
+        guard let longest else { return nil }
+        guard box.preserveAspectRatio else {
+            return PixelSize(width: max(1, pixels(box.width.rounded())), height: max(1, pixels(box.height.rounded())))
+        }
+        let ratio = min(1, longest / Double(max(stored.width, stored.height)))
+        return PixelSize(
+            width: max(1, pixels((Double(stored.width) * ratio).rounded())),
+            height: max(1, pixels((Double(stored.height) * ratio).rounded())))
+    }
+
+    /// Where the whole picture lands on a canvas when it is resized; nil when nothing is drawn.
+    ///
+    /// From SDWebImage 5.21.5, SDImageResizingTransformer and SDCGRectFitWithScaleMode.
+    package static func content(
+        of image: PixelSize, width: Double, height: Double, mode: Transform.ScaleMode
+    ) -> FractionalRect? {
+        if mode == .fill { return FractionalRect(x: 0, y: 0, width: width, height: height) }
+        let (imageWidth, imageHeight) = (Double(image.width), Double(image.height))
+        guard min(imageWidth, imageHeight, width, height) >= 0.01 else { return nil }
+        let (horizontal, vertical) = (width / imageWidth, height / imageHeight)
+        let scale = mode == .aspectFit ? min(horizontal, vertical) : max(horizontal, vertical)
+        let size = (width: imageWidth * scale, height: imageHeight * scale)
+        return FractionalRect(
+            x: (width - size.width) / 2, y: (height - size.height) / 2, width: size.width, height: size.height)
+    }
+
+    /// The whole pixels drawn for `content`: never a gap at an edge that the picture covers, and at most half a
+    /// pixel off where it leaves the canvas transparent.
+    package static func drawn(_ content: FractionalRect, on canvas: PixelSize) -> PixelRect {
+        let horizontal = span(content.x, content.width, side: canvas.width)
+        let vertical = span(content.y, content.height, side: canvas.height)
+        return PixelRect(x: horizontal.start, y: vertical.start, width: horizontal.length, height: vertical.length)
+    }
+
+    private static func span(_ start: Double, _ length: Double, side: Int) -> (start: Int, length: Int) {
+        let noise = 1e-6
+        if start <= noise && start + length >= Double(side) - 1 + noise {
+            // It covers the side: outwards.
+            let first = min(0, pixels((start + noise).rounded(.down)))
+            return (first, max(side, pixels((start + length - noise).rounded(.up))) - first)
+        }
+        let whole = min(max(1, pixels(length.rounded())), side)
+        return (min(max(0, pixels(start.rounded())), side - whole), whole)
+    }
+
+    /// The part of `image` that shows where only part of `content` lies on the canvas, in whole pixels.
+    static func visible(of image: PixelSize, in content: FractionalRect, on canvas: PixelSize) -> PixelRect {
+        func part(_ start: Double, _ length: Double, side: Int, pixels count: Int) -> (start: Int, length: Int) {
+            let scale = length / Double(count)
+            let first = min(max(0, pixels((-start / scale).rounded(.down))), count - 1)
+            let last = min(count, max(first + 1, pixels(((Double(side) - start) / scale).rounded(.up))))
+            return (first, last - first)
+        }
+        let horizontal = part(content.x, content.width, side: canvas.width, pixels: image.width)
+        let vertical = part(content.y, content.height, side: canvas.height, pixels: image.height)
+        return PixelRect(x: horizontal.start, y: vertical.start, width: horizontal.length, height: vertical.length)
+    }
+
+    /// The pixels of a crop: the rectangle grown to whole pixels and cut to the image; nil when nothing is left.
+    ///
+    /// From SDWebImage 5.21.5, SDImageCroppingTransformer: the result is not padded to the size asked for.
+    package static func crop(_ rect: FractionalRect, scale: Double, of image: PixelSize) -> PixelRect? {
+        let left = max(0, pixels((rect.x * scale).rounded(.down)))
+        let top = max(0, pixels((rect.y * scale).rounded(.down)))
+        let right = min(image.width, pixels(((rect.x + rect.width) * scale).rounded(.up)))
+        let bottom = min(image.height, pixels(((rect.y + rect.height) * scale).rounded(.up)))
+        guard rect.width > 0, rect.height > 0, left < right, top < bottom else { return nil }
+        return PixelRect(x: left, y: top, width: right - left, height: bottom - top)
+    }
+}

@@ -1,0 +1,34 @@
+/// A colour in sRGB with straight alpha.
+public struct Color: Sendable, Hashable {
+    /// The components, 0…1.
+    public let red, green, blue, alpha: Double
+
+    /// A colour by its components; nil when one lies outside 0…1, where SDWebImage's text of it is undefined.
+    public init?(red: Double, green: Double, blue: Double, alpha: Double) {
+        guard [red, green, blue, alpha].allSatisfy({ (0...1).contains($0) }) else { return nil }
+        self.red = red
+        self.green = green
+        self.blue = blue
+        self.alpha = alpha
+    }
+
+    /// A colour by its text, `#aarrggbb`; nil when it is anything else.
+    public init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 9, bytes[0] == UInt8(ascii: "#") else { return nil }
+        let digits = bytes.dropFirst().compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard digits.count == 8 else { return nil }
+        func component(_ index: Int) -> Double { Double(digits[index] * 16 + digits[index + 1]) / 255 }
+        self.init(red: component(2), green: component(4), blue: component(6), alpha: component(0))
+    }
+
+    /// The text in keys: `#` and eight lower-case digits, alpha red green blue, each component times 255 rounded
+    /// half away from zero. From SDWebImage 5.21.5, UIColor+SDHexString.
+    public var text: String {
+        "#"
+            + [alpha, red, green, blue].map { component in
+                let digits = String(Int((component * 255).rounded(.toNearestOrAwayFromZero)), radix: 16)
+                return digits.count < 2 ? "0" + digits : digits
+            }.joined()
+    }
+}

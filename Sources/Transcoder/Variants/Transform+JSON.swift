@@ -1,0 +1,115 @@
+extension Transform {
+    init(_ value: JSONValue, path: String) throws(VariantError) {
+        var fields = try JSONFields(value, path: path)
+        guard let type = try fields.string("type") else { throw fields.refusal("type", "is missing") }
+        switch type {
+        case "resize":
+            let width = try fields.requiredSize("width")
+            let height = try fields.requiredSize("height")
+            self = .resize(width: width, height: height, scaleMode: try Self.scaleMode(&fields))
+        case "crop":
+            let x = try fields.requiredNumber("x")
+            let y = try fields.requiredNumber("y")
+            let width = try fields.requiredSize("width")
+            self = .crop(x: x, y: y, width: width, height: try fields.requiredSize("height"))
+        case "flip":
+            let horizontal = try fields.bool("horizontal", default: false)
+            self = .flip(horizontal: horizontal, vertical: try fields.bool("vertical", default: false))
+        case "rotate":
+            let angle = try fields.requiredNumber("angle")
+            self = .rotate(angle: angle, fitSize: try fields.bool("fitSize", default: false))
+        case "roundCorner":
+            let radius = try fields.requiredNumber("radius")
+            let corners = try Self.corners(&fields)
+            let border = try fields.number("borderWidth") ?? 0
+            self = .roundCorner(
+                radius: radius, corners: corners, borderWidth: border, borderColor: try fields.color("borderColor"))
+        case "tint":
+            guard let color = try fields.color("color") else { throw fields.refusal("color", "is missing") }
+            self = .tint(color: color, blendMode: try Self.blendMode(&fields))
+        case "blur":
+            self = .blur(radius: try fields.requiredNumber("radius"))
+        case "filter":
+            let name = try fields.requiredName("name")
+            guard Self.filterNames.contains(name) else { throw fields.refusal("name", "is not a known filter") }
+            self = .filter(name: name)
+        default:
+            throw fields.refusal("type", "is not a known transformer")
+        }
+        try fields.finish()
+    }
+
+    private static func scaleMode(_ fields: inout JSONFields) throws(VariantError) -> ScaleMode {
+        guard let name = try fields.string("scaleMode") else { return .fill }
+        guard let mode = ScaleMode.allCases.first(where: { "\($0)" == name }) else {
+            throw fields.refusal("scaleMode", "must be fill, aspectFit or aspectFill")
+        }
+        return mode
+    }
+
+    private static func corners(_ fields: inout JSONFields) throws(VariantError) -> Corners {
+        switch fields.take("corners") {
+        case nil, .string("all"): return .all
+        case .array(let values):
+            var corners: Corners = []
+            for (index, value) in values.enumerated() {
+                guard case .string(let name) = value, let known = Corners.names.first(where: { $0.name == name }) else {
+                    throw fields.refusal("corners[\(index)]", "must be topLeft, topRight, bottomLeft or bottomRight")
+                }
+                corners.insert(known.corner)
+            }
+            return corners
+        default: throw fields.refusal("corners", "must be \"all\" or a list of corners")
+        }
+    }
+
+    private static func blendMode(_ fields: inout JSONFields) throws(VariantError) -> BlendMode {
+        let mode: BlendMode? =
+            switch fields.take("blendMode") {
+            case nil: .sourceIn
+            case .string(let name): BlendMode.allCases.first { $0.name == name }
+            case .number(let number): Int(exactly: number).flatMap(BlendMode.init(rawValue:))
+            default: nil
+            }
+        guard let mode else {
+            throw fields.refusal("blendMode", "must be the name of a blend mode or its number, 0 to 27")
+        }
+        return mode
+    }
+
+    /// The JSON that gives this transformer again, with every default spelled out.
+    var json: JSONValue {
+        var fields: [String: JSONValue] = ["type": .string(typeName)]
+        switch self {
+        case .resize(let width, let height, let mode):
+            fields["width"] = .number(width)
+            fields["height"] = .number(height)
+            fields["scaleMode"] = .string("\(mode)")
+        case .crop(let x, let y, let width, let height):
+            fields["x"] = .number(x)
+            fields["y"] = .number(y)
+            fields["width"] = .number(width)
+            fields["height"] = .number(height)
+        case .flip(let horizontal, let vertical):
+            fields["horizontal"] = .bool(horizontal)
+            fields["vertical"] = .bool(vertical)
+        case .rotate(let angle, let fitSize):
+            fields["angle"] = .number(angle)
+            fields["fitSize"] = .bool(fitSize)
+        case .roundCorner(let radius, let corners, let border, let color):
+            fields["radius"] = .number(radius)
+            fields["borderWidth"] = .number(border)
+            fields["borderColor"] = color.map { .string($0.text) }
+            let named = Corners.names.filter { corners.contains($0.corner) }.map { JSONValue.string($0.name) }
+            fields["corners"] = corners == .all ? .string("all") : .array(named)
+        case .tint(let color, let mode):
+            fields["color"] = .string(color.text)
+            fields["blendMode"] = .string(mode.name)
+        case .blur(let radius):
+            fields["radius"] = .number(radius)
+        case .filter(let name):
+            fields["name"] = .string(name)
+        }
+        return .object(fields)
+    }
+}

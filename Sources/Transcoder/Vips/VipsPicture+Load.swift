@@ -1,0 +1,47 @@
+private import CVips
+
+extension VipsPicture {
+    /// Opens a picture of a known format; no pixel is read yet. `bytes` must outlive the picture.
+    ///
+    /// - Parameter shrink: libjpeg's shrinking while it decodes, 1, 2, 4 or 8; other formats ignore it.
+    /// - Throws: `VipsFailure` also for a format there is no loader for.
+    init(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer, shrink: Int = 1) throws(VipsFailure) {
+        let (start, length) = (bytes.baseAddress, bytes.count)
+        try self.init { (out) in
+            switch format {
+            case .jpeg: larder_jpeg_load(start, length, Int32(shrink), out)
+            case .png: larder_png_load(start, length, out)
+            case .gif: larder_gif_load(start, length, out)
+            case .webp: larder_webp_load(start, length, out)
+            case .heic, .heif, .avif: larder_heif_load(start, length, out)
+            case .tiff, .svg, .jxl, .pdf, .bmp: -1
+            }
+        }
+    }
+
+    /// What the opened picture says of itself.
+    func header(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) -> SourceHeader {
+        let frames =
+            switch format {
+            case .png: AnimatedPNG.frames(bytes)
+            case .gif, .webp: frames
+            // A HEIF container may hold many pictures; none of them is a frame.
+            default: 1
+            }
+        return SourceHeader(
+            format: format, width: size.width, height: size.height, frames: frames, orientation: orientation(format),
+            hasAlpha: hasAlpha, isInterlaced: hasField("jpeg-multiscan") || hasField("interlaced"))
+    }
+
+    /// By EXIF, else by XMP; libheif has turned its pictures already.
+    private func orientation(_ format: ImageFormat) -> Int {
+        if hasField("orientation") {
+            let value = Int(vips_image_get_orientation(image))
+            return (1...8).contains(value) ? value : 1
+        }
+        switch format {
+        case .jpeg, .png, .webp: return bytes("xmp-data").flatMap(XMPOrientation.read) ?? 1
+        default: return 1
+        }
+    }
+}

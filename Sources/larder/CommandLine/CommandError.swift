@@ -1,0 +1,61 @@
+import DiskCache
+import Glibc
+import JobQueue
+import Prefetcher
+import Transcoder
+
+/// What ends a command: a domain and code for machines, one line for people.
+///
+/// Codes of LarderErrorDomain below 100 are the command line's own: 1 wrong usage, 2 a file, 3 time limit,
+/// 4 variant or pipeline JSON, 5 the database, 6 the embedded database.
+struct CommandError: Error, Sendable {
+    let domain: String
+    let code: Int
+    let message: String
+    /// The exit code it leads to.
+    var exit = ExitCode.failed
+
+    init(domain: String, code: Int, message: String, exit: ExitCode = .failed) {
+        self.domain = domain
+        self.code = code
+        self.message = message
+        self.exit = exit
+    }
+
+    /// Wrong usage: code 1, exit code 2.
+    static func usage(_ message: String) -> CommandError {
+        CommandError(domain: "LarderErrorDomain", code: 1, message: message, exit: .wrongUsage)
+    }
+
+    /// A failure of Larder's own domain.
+    static func larder(_ code: Int, _ message: String, exit: ExitCode = .failed) -> CommandError {
+        CommandError(domain: "LarderErrorDomain", code: code, message: message, exit: exit)
+    }
+
+    /// A file that could not be opened, read or written; `errno` says why.
+    static func file(_ verb: String, _ path: String) -> CommandError {
+        larder(2, "cannot \(verb) \(path): \(String(cString: strerror(errno)))")
+    }
+
+    /// Any error of the modules, each in its own terms.
+    init(_ error: any Error) {
+        switch error {
+        case let error as CommandError:
+            self = error
+        case let error as VariantError:
+            self.init(domain: "LarderErrorDomain", code: 4, message: "\(error)", exit: .wrongUsage)
+        case let error as StoreError:
+            self = .larder(403, error.description)
+        case let error as FetchError:
+            self.init(domain: error.domain, code: error.domainCode, message: error.message)
+        case let error as TranscodeError:
+            self.init(domain: error.domain, code: error.code.rawValue, message: error.message)
+        case let error as QueueError:
+            self = .larder(5, error.description)
+        case let error as ClusterError:
+            self = .larder(6, error.description)
+        default:
+            self = .larder(0, "\(error)")
+        }
+    }
+}

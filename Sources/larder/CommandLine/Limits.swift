@@ -1,0 +1,70 @@
+import Prefetcher
+import Transcoder
+
+/// The options that set limits, shared by every command that downloads or decodes.
+enum Limits {
+    static let fetchOptions = [
+        Option("allow-address", .values("CIDR"), "open a private or loopback range, e.g. 127.0.0.0/8"),
+        Option("allow-port", .values("N"), "open a port besides 80, 443, 8080 and 8443"),
+        Option("max-body", .value("SIZE"), "largest body, default 32MiB"),
+        Option("dns-timeout", .value("TIME"), "name look-up, default 3s"),
+        Option("connect-timeout", .value("TIME"), "connecting, default 5s"),
+        Option("idle-timeout", .value("TIME"), "no byte received, default 15s"),
+        Option("total-timeout", .value("TIME"), "a whole download, redirects included, default 60s"),
+        Option("max-redirects", .value("N"), "redirects followed, default 5"),
+        Option("contact", .value("URL"), "an address for the user agent, for origins to complain to"),
+    ]
+
+    static let transcodeOptions = [
+        Option("transcoders", .value("N"), "child processes that decode and encode, default: cores"),
+        Option("max-pixels", .value("N"), "pixels of one frame, default 50000000"),
+        Option("max-edge", .value("N"), "longest edge of a source, default 16383"),
+        Option("max-frames", .value("N"), "frames of an animated source, default 100"),
+        Option("max-memory", .value("SIZE"), "memory of one transcoder, default 1GiB"),
+        Option("hard-time", .value("TIME"), "a transcoder is killed after so long with one picture, default 30s"),
+    ]
+
+    static func transcoders(_ arguments: Arguments) throws(CommandError) -> TranscoderPool.Configuration {
+        var configuration = TranscoderPool.Configuration()
+        configuration.count = try arguments.number("transcoders", in: 1...256) ?? Machine.cores
+        if let pixels = try arguments.number("max-pixels", in: 1...2_000_000_000) {
+            configuration.limits.framePixels = pixels
+        }
+        if let edge = try arguments.number("max-edge", in: 1...100_000) { configuration.limits.inputEdge = edge }
+        if let frames = try arguments.number("max-frames", in: 1...100_000) { configuration.limits.frames = frames }
+        if let bytes = try arguments.bytes("max-memory") { configuration.limits.memoryBytes = bytes }
+        if let time = try arguments.duration("hard-time") {
+            configuration.limits.hardTime = time
+            configuration.limits.softTime = min(configuration.limits.softTime, time)
+        }
+        return configuration
+    }
+}
+
+extension Limits {
+    static func fetch(_ arguments: Arguments) throws(CommandError) -> FetchConfiguration {
+        var ranges: [CIDR] = []
+        for text in try arguments.list("allow-address") {
+            guard let range = CIDR(text) else {
+                throw .usage("--allow-address: '\(text)' is no address range such as 10.0.0.0/8 or fd00::/8")
+            }
+            ranges.append(range)
+        }
+        var ports: Set<UInt16> = []
+        for text in try arguments.list("allow-port") {
+            guard let port = UInt16(text), port > 0 else { throw .usage("--allow-port: '\(text)' is no port") }
+            ports.insert(port)
+        }
+        var limits = FetchLimits()
+        if let bytes = try arguments.bytes("max-body") { limits.body = Int64(bytes) }
+        if let time = try arguments.duration("dns-timeout") { limits.lookup = time }
+        if let time = try arguments.duration("connect-timeout") { limits.connect = time }
+        if let time = try arguments.duration("idle-timeout") { limits.idle = time }
+        if let time = try arguments.duration("total-timeout") { limits.total = time }
+        if let count = try arguments.number("max-redirects", in: 0...50) { limits.redirects = count }
+        return FetchConfiguration(
+            policy: AddressPolicy(allowedAddresses: ranges, allowedPorts: ports), limits: limits,
+            userAgent: FetchConfiguration.userAgent(
+                version: Larder.version, contact: try arguments.value("contact")))
+    }
+}

@@ -1,0 +1,49 @@
+import Prefetcher
+
+/// Repeats a download by the policy until it succeeds, fails for good, or the time is up.
+struct Retries {
+    let policy: RetryPolicy
+    let deadline: ContinuousClock.Instant
+
+    /// Runs `body`; its last error is thrown.
+    func run<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws(FetchError) -> Value
+    ) async throws -> Value {
+        var retry = 0
+        while true {
+            do {
+                return try await limited(body)
+            } catch let error as FetchError {
+                let mayHelp = RetryPolicy.mayHelp(
+                    domain: error.domain, code: error.domainCode, httpStatus: error.httpStatus)
+                guard mayHelp, error.code != .cancelled,
+                    let wait = policy.wait(
+                        before: retry, retryAfter: error.retryAfter, random: .random(in: 0..<1)),
+                    .now + wait < deadline
+                else { throw error }
+                retry += 1
+                try await Task.sleep(for: wait)
+            }
+        }
+    }
+
+    /// One try, cut off at the deadline.
+    private func limited<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws(FetchError) -> Value
+    ) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value?.self) { race in
+            race.addTask { try await body() }
+            race.addTask {
+                try await Task.sleep(until: deadline)
+                return nil
+            }
+            defer { race.cancelAll() }
+            guard let first = try await race.next(), let value = first else {
+                throw CommandError(
+                    domain: "LarderErrorDomain", code: 3, message: "the time limit is reached, see --max-runtime",
+                    exit: .timeLimitReached)
+            }
+            return value
+        }
+    }
+}

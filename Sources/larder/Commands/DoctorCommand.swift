@@ -1,0 +1,96 @@
+import DiskCache
+import JobQueue
+import Transcoder
+
+extension Command {
+    static let doctor = Command(
+        words: ["doctor"], operands: "",
+        summary: "Test codecs, database and cache of this machine",
+        discussion: "Prints one line per check; the exit code is 1 when one failed.",
+        options: [Settings.databaseOption, Settings.cacheOption] + Limits.transcodeOptions
+    ) { arguments in
+        var checkup = Checkup(json: arguments.flag("json"))
+        checkup.passed("larder", Larder.version)
+        let settings = try Settings(arguments)
+        try await checkup.codecs(try Limits.transcoders(arguments))
+        checkup.cache(settings.cacheRoot)
+        await checkup.database(settings)
+        return checkup.failed ? .failed : .done
+    }
+}
+
+/// The checks of `doctor`, and their lines.
+private struct Checkup {
+    private struct Line: Encodable {
+        let check: String
+        let ok: Bool
+        let detail: String
+    }
+
+    let json: Bool
+    private(set) var failed = false
+
+    init(json: Bool) { self.json = json }
+
+    mutating func passed(_ check: String, _ detail: String) { tell(check, ok: true, detail) }
+
+    mutating func codecs(_ configuration: TranscoderPool.Configuration) async throws {
+        let pool = TranscoderPool(configuration: configuration)
+        do throws(TranscodeError) {
+            let report = try await pool.selfTest()
+            passed("libvips", report.libvips)
+            let readable = report.readable.map(\.name).sorted()
+            let missing = ImageFormat.acceptedByDefault.map(\.name).filter { !readable.contains($0) }.sorted()
+            tell(
+                "read", ok: missing.isEmpty,
+                readable.joined(separator: " ")
+                    + (missing.isEmpty ? "" : "; missing: " + missing.joined(separator: " ")))
+            passed("write", report.writable.map(\.name).sorted().joined(separator: " "))
+            for (format, strips) in report.strips.sorted(by: { $0.key < $1.key }) {
+                tell(
+                    "strip \(format)", ok: strips,
+                    strips ? "no metadata is left in outputs" : "metadata is left in outputs")
+            }
+            for (format, refuses) in report.refusesTruncated.sorted(by: { $0.key < $1.key }) {
+                // GIF readers cannot tell: the download's own length check does.
+                passed("truncated \(format)", refuses ? "refused by the decoder" : "only the transport can tell")
+            }
+        } catch {
+            tell("transcoder", ok: false, error.description)
+        }
+        await pool.shutdown()
+    }
+
+    mutating func cache(_ root: String) {
+        do throws(StoreError) {
+            let cache = try DiskCache(opening: root)
+            passed("cache", "\(cache.layout.directory), id \(cache.cacheID)")
+        } catch {
+            tell("cache", ok: false, error.description)
+        }
+    }
+
+    mutating func database(_ settings: Settings) async {
+        do {
+            let queue = try await settings.openQueue()
+            try await queue.checkReady()
+            let broken = try await queue.check()
+            passed(
+                "database",
+                settings.databaseURL == nil
+                    ? "embedded, in \(try await settings.cluster.status().directory)" : "reachable")
+            tell("queue", ok: broken.isEmpty, broken.first.map { "\($0.invariant): \($0.detail)" } ?? "sound")
+        } catch {
+            tell("database", ok: false, CommandError(error).message)
+        }
+    }
+
+    private mutating func tell(_ check: String, ok: Bool, _ detail: String) {
+        failed = failed || !ok
+        if json {
+            try? Console.json(Line(check: check, ok: ok, detail: detail))
+        } else {
+            Console.line("\(ok ? "ok  " : "FAIL") \(check): \(detail)")
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import JobQueue
+import Transcoder
+
+extension Command {
+    static let enqueue = Command(
+        words: ["enqueue"], operands: "URL...",
+        summary: "Put URLs in the queue",
+        discussion: """
+            Each URL is answered: inserted, joined (a live job for it takes this item along), fresh, blocked or invalid.
+            With --json one line per URL. A URL that is blocked or invalid is a failed item and never stops the others;
+            the exit code is then 1. The batch is sealed at the end, so that it can finish, unless --open is given.
+            """,
+        options: EnqueueOptions.options + [
+            Option("at", .value("TIME"), "start at this time (2026-11-21T18:00:00Z) or after a delay (+10m)"),
+            Option("open", "leave the batch open for more"),
+            Settings.databaseOption,
+        ]
+    ) { arguments in
+        let json = arguments.flag("json")
+        let options = try EnqueueOptions(arguments)
+        var source = try URLSource(arguments, command: "enqueue")
+        let queue = try await Settings(arguments).openQueue()
+        var totals: [String: Int] = [:]
+        var count = 0
+        let batch = try await Enqueuing(queue: queue, options: options).all(from: &source) { url, answer, batch in
+            totals[answer.kind.rawValue, default: 0] += 1
+            count += 1
+            if json {
+                try Console.json(EnqueueLine(url: url, batch: batch, answer))
+            } else if let error = answer.error {
+                Console.note("larder: \(url): \(error.message) (\(error.domain) \(error.code))")
+            }
+        }
+        if !arguments.flag("open") { try await queue.seal(.id(batch)) }
+        if !json {
+            let parts = totals.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+            let name = options.template.batch ?? "\(batch)"
+            Console.line("batch \(name): \(count) URLs" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")))
+        }
+        return totals["blocked"] == nil && totals["invalid"] == nil ? .done : .failed
+    }
+}
+
+/// Streams URLs into one batch.
+struct Enqueuing {
+    let queue: PostgresJobQueue
+    let options: EnqueueOptions
+
+    /// Enqueues everything of `source`, a call per 10,000, and hands each answer on.
+    ///
+    /// - Returns: the batch, which is left open.
+    func all(
+        from source: inout URLSource, priority: Int? = nil,
+        answered: (String, EnqueueAnswer, Int64) throws -> Void
+    ) async throws -> Int64 {
+        if let pipeline = options.adHoc {
+            _ = try await queue.setPipeline(name: pipeline.name, spec: pipeline.canonicalJSON)
+        }
+        var request = options.template
+        request.priority = request.priority ?? priority
+        let batch = try await queue.openBatch(
+            name: request.batch, pipeline: request.pipeline, priority: request.priority, queue: request.queue)
+        request.batchID = batch
+        while true {
+            request.urls = try source.next(EnqueueRequest.mostURLs)
+            if request.urls.isEmpty { return batch }
+            for (url, answer) in zip(request.urls, try await queue.enqueue(request)) {
+                try answered(url, answer, batch)
+            }
+        }
+    }
+}
+
+/// What became of one URL, as `enqueue --json` prints it.
+private struct EnqueueLine: Encodable {
+    let url: String
+    let batch: Int64
+    let answer: String
+    let job: Int64?
+    let error: FailureReason?
+
+    init(url: String, batch: Int64, _ answer: EnqueueAnswer) {
+        self.url = url
+        self.batch = batch
+        self.answer = answer.kind.rawValue
+        job = answer.job
+        error = answer.error
+    }
+
+    enum CodingKeys: CodingKey { case url, batch, answer, job, error }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(url, forKey: .url)
+        try container.encode(batch, forKey: .batch)
+        try container.encode(answer, forKey: .answer)
+        try container.encode(job, forKey: .job)
+        try container.encode(error, forKey: .error)
+    }
+}

@@ -1,0 +1,57 @@
+import Glibc
+import Prefetcher
+import Transcoder
+
+extension Command {
+    static let fetch = Command(
+        words: ["fetch"], operands: "URL",
+        summary: "Download one URL, by the worker's rules, limits, retries and errors; no database",
+        options: [
+            Option("output", short: "o", .value("FILE"), "where the body goes; without it only the facts are printed"),
+            Option("retries", .value("N"), "tries after the first, default 3"),
+            Option("retry-base", .value("TIME"), "the back-off's base: it waits up to base x 4^n; default 1s"),
+            Option("max-runtime", .value("TIME"), "end after so long in all, default 45s"),
+        ] + Limits.fetchOptions
+    ) { arguments in
+        struct Line: Encodable {
+            let url: String
+            let status: Int
+            let bytes: Int64
+            let sha256: String
+            let format: String?
+            let redirects: Int
+            let path: String?
+        }
+        let operands = try arguments.operands()
+        guard operands.count == 1 else { throw CommandError.usage("fetch: one URL, please") }
+        let url = try SourceURL(operands[0])
+        var policy = RetryPolicy()
+        if let retries = try arguments.number("retries", in: 0...99) { policy.retries = retries }
+        if let base = try arguments.duration("retry-base") { policy.base = base }
+        let limit = try arguments.duration("max-runtime") ?? .seconds(45)
+        let output = try arguments.value("output")
+        let file = try output.map { (path) throws(CommandError) in try OutputFile(path) } ?? OutputFile.scratch()
+        let descriptor = file.descriptor
+        let downloader = Downloader(try Limits.fetch(arguments))
+        let body = try await Retries(policy: policy, deadline: .now + limit).run { () async throws(FetchError) in
+            // A try before this one may have left part of a body.
+            ftruncate(descriptor, 0)
+            lseek(descriptor, 0, SEEK_SET)
+            return try await downloader.fetch(
+                FetchRequest(
+                    url: url, descriptor: descriptor, accepts: FormatGate(ImageFormat.acceptedByDefault).judge))
+        }
+        let format = ImageFormat.recognise(file.prefix(ImageFormat.recognisedBytes))
+        if output != nil { try file.keep() }
+        if arguments.flag("json") {
+            try Console.json(
+                Line(
+                    url: operands[0], status: body.status, bytes: body.bytes, sha256: body.sha256Hex,
+                    format: format?.name, redirects: body.redirects, path: output))
+        } else {
+            Console.line(
+                "\(body.status), \(format?.name ?? "?"), \(ByteCount(Int(body.bytes)).text), \(body.sha256Hex)")
+        }
+        return .done
+    }
+}

@@ -1,0 +1,50 @@
+import DiskCache
+import Prefetcher
+import Transcoder
+
+extension Command {
+    static let key = Command(
+        words: ["key"], operands: "KEY...",
+        summary: "Cache key and file name of originals and variants; no network, no database",
+        discussion: """
+            Prints one JSON object a line: {"variant":null,"key":...,"file":...} for the original, then one for each
+            variant and each suffix. A KEY is any string, URL or not. The rules are SDWebImage 5.21.5's.
+            """,
+        options: [
+            Option("variant", .values("JSON"), "a variant to name"),
+            Option("suffix", .values("TEXT"), "a raw transformer key to name, of an app's own transformer"),
+        ]
+    ) { arguments in
+        struct Line: Encodable {
+            let variant: String?
+            let key: String?
+            let file: String?
+
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: CodingKeys.self)
+                try container.encode(variant, forKey: .variant)
+                try container.encode(key, forKey: .key)
+                try container.encode(file, forKey: .file)
+            }
+
+            enum CodingKeys: CodingKey { case variant, key, file }
+        }
+        let keys = try arguments.operands()
+        guard !keys.isEmpty else { throw CommandError.usage("key: which KEY?") }
+        let variants = try EnqueueOptions.variants(try arguments.list("variant"))
+        let suffixes = try arguments.list("suffix")
+        for text in keys {
+            let original = CacheKey(text)
+            try Console.json(Line(variant: nil, key: original.text, file: original.fileName))
+            for variant in variants {
+                let key = original.appending(variant.keySuffixes)
+                try Console.json(Line(variant: variant.name, key: key?.text, file: key?.fileName))
+            }
+            for suffix in suffixes {
+                let key = original.appending(suffix)
+                try Console.json(Line(variant: suffix, key: key?.text, file: key?.fileName))
+            }
+        }
+        return .done
+    }
+}

@@ -1,0 +1,129 @@
+import Executors
+import JobQueue
+import Prefetcher
+
+extension Command {
+    static let run = Command(
+        words: ["run"], operands: "URL...",
+        summary: "Prefetch URLs in one step: enqueue, work until all are done, print the report",
+        discussion: """
+            With --json one line per job as it ends and the report as the last line; the paths are relative to the
+            cache root. The exit code is 1 when an item failed.
+            """,
+        options: EnqueueOptions.options + [
+            Option("max-runtime", .value("TIME"), "claim for so long at most"),
+            Option("migrate", "migrate the database given by --database, too"),
+            Option("verbose", short: "v", "log every attempt"),
+            Option("log-format", .value("FORMAT"), "of --verbose: text (default) or json"),
+        ] + WorkerSetup.options
+    ) { arguments in
+        let json = arguments.flag("json")
+        let log = try EventLog(arguments)
+        let options = try EnqueueOptions(arguments)
+        var source = try URLSource(arguments, command: "run")
+        let stop = StopSignal()
+        Signals.deliver(to: stop)
+        let settings = try Settings(arguments)
+        let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
+        var configuration = try setup.configuration(arguments)
+        let queue = try await settings.openQueue(migrate: arguments.flag("migrate"), patience: .seconds(600))
+
+        // What fails at once has its line at once; ahead of the queue's other work, as somebody waits for it.
+        let batch = try await Enqueuing(queue: queue, options: options).all(from: &source, priority: 1) {
+            url, answer, _ in
+            guard let error = answer.error else { return }
+            if json {
+                try Console.json(JobLine(url: ShownURL.text(url), outcome: "failed", files: [], error: error))
+            } else {
+                Console.note("larder: \(ShownURL.text(url)): \(error.message) (\(error.domain) \(error.code))")
+            }
+        }
+        try await queue.seal(.id(batch))
+
+        configuration.end = .batchFinished(batch)
+        let printed = Locked<Set<Int64>>([])
+        let verbose = arguments.flag("verbose")
+        let worker = PrefetchWorker(queue: queue, manager: setup.manager, configuration: configuration) { event in
+            if verbose { log.tell(event) }
+            guard case .settled(let report) = event, let line = JobLine(report), report.job.batch == batch else {
+                return
+            }
+            _ = printed.withLock { $0.insert(report.job.id) }
+            if json {
+                try? Console.json(line)
+            } else if !verbose, let failure = report.failure {
+                Console.note(
+                    "larder: \(ShownURL.text(report.job.url)): \(failure.message) (\(failure.domain) \(failure.code))")
+            }
+        }
+        let summary = try await withProgress(of: batch, in: queue, shown: !json && !verbose) {
+            try await worker.run(until: stop)
+        }
+        await setup.shutdown()
+        _ = try? await queue.tick(force: true)
+        if json { try await printOthers(of: batch, in: queue, except: printed.withLock { $0 }) }
+
+        let report = try await queue.report(on: .id(batch))
+        if json {
+            try Console.json(ReportJSON(report.progress, failures: report.failures))
+        } else {
+            Console.write(TextReport.text(report))
+        }
+        if summary.left == .work { return .timeLimitReached }
+        return report.progress.skipped > 0 || report.progress.open > 0 ? .failed : .done
+    }
+
+    /// Shows progress beside `body`, and ends with it.
+    private static func withProgress<Value: Sendable>(
+        of batch: Int64, in queue: PostgresJobQueue, shown: Bool, _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value?.self) { group in
+            group.addTask { try await body() }
+            if shown {
+                group.addTask {
+                    try? await ProgressWatch(queue: queue, terminal: Console.isTerminal).follow(.id(batch))
+                    return nil
+                }
+            }
+            while let value = try await group.next() {
+                if let value {
+                    group.cancelAll()
+                    return value
+                }
+            }
+            throw CancellationError()
+        }
+    }
+
+    /// The lines of jobs that another worker ended, or that were joined.
+    private static func printOthers(
+        of batch: Int64, in queue: PostgresJobQueue, except printed: Set<Int64>
+    ) async throws {
+        var cursor = Cursor.start
+        while true {
+            let page = try await queue.records(of: batch, after: cursor)
+            for record in page {
+                // Items that ended without a job had their line when they were enqueued.
+                guard let job = record.job, !printed.contains(job) else { continue }
+                try Console.json(JobLine(record))
+            }
+            guard let last = page.last else { return }
+            cursor = last.cursor
+        }
+    }
+}
+
+extension JobLine {
+    /// The line of an attempt that was the job's last; nil for one that will be made again.
+    init?(_ report: AttemptReport) {
+        let outcome: String
+        var error: FailureReason?
+        switch report.decision {
+        case .succeeded: outcome = "succeeded"
+        case .failed(let reason): (outcome, error) = ("failed", reason)
+        case .cancelled: outcome = "cancelled"
+        case .retried, .stale: return nil
+        }
+        self.init(url: ShownURL.text(report.job.url), outcome: outcome, files: report.load.stored, error: error)
+    }
+}

@@ -1,0 +1,66 @@
+import Glibc
+import Transcoder
+
+extension Command {
+    static let sniff = Command(
+        words: ["sniff"], operands: "FILE...",
+        summary: "Tell the format of files by their bytes, as SDWebImage does",
+        discussion: """
+            Prints {"path":...,"format":"jpeg","sdImageFormat":0}; -1 and "undefined" where SDWebImage knows none.
+            """,
+        options: []
+    ) { arguments in
+        struct Line: Encodable {
+            let path: String
+            let format: String
+            let sdImageFormat: Int
+        }
+        let paths = try arguments.operands()
+        guard !paths.isEmpty else { throw CommandError.usage("sniff: which FILE?") }
+        var failed = false
+        for path in paths {
+            do {
+                let ends = try FileEnds(path)
+                let format = SDImageFormat.sniff(prefix: ends.prefix, suffix: ends.suffix)
+                try Console.json(Line(path: path, format: "\(format)", sdImageFormat: format.rawValue))
+            } catch {
+                // One bad file never stops the others.
+                Console.report(CommandError(error), asJSON: arguments.flag("json"))
+                failed = true
+            }
+        }
+        return failed ? .failed : .done
+    }
+}
+
+/// The first and last bytes of a file, as many as sniffing looks at.
+struct FileEnds {
+    let prefix: [UInt8]
+    let suffix: [UInt8]
+
+    /// Reads them; throws a `CommandError` naming the file.
+    init(_ path: String) throws(CommandError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.unreadable(path) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw Self.unreadable(path) }
+        let size = Int(status.st_size)
+        let wanted = SDImageFormat.sniffedBytes
+        prefix = try Self.read(descriptor, wanted.prefix, at: 0, of: path)
+        suffix = try Self.read(descriptor, wanted.suffix, at: max(0, size - wanted.suffix), of: path)
+    }
+
+    private static func read(
+        _ descriptor: Int32, _ count: Int, at offset: Int, of path: String
+    ) throws(CommandError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let got = pread(descriptor, &bytes, count, off_t(offset))
+        guard got >= 0 else { throw unreadable(path) }
+        return Array(bytes.prefix(got))
+    }
+
+    private static func unreadable(_ path: String) -> CommandError {
+        .larder(2, "cannot read \(path): \(String(cString: strerror(errno)))")
+    }
+}

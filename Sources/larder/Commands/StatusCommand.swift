@@ -1,0 +1,55 @@
+import JobQueue
+
+extension Command {
+    static let status = Command(
+        words: ["status"], operands: "[BATCH]",
+        summary: "Progress of all batches or of one, by name or number",
+        options: [
+            Option("watch", "follow it until it is finished"),
+            Option("interval", .value("TIME"), "between two looks of --watch, default 1s"),
+            Settings.databaseOption,
+        ]
+    ) { arguments in
+        let operands = try arguments.operands()
+        guard operands.count <= 1 else { throw CommandError.usage("status: one BATCH at a time") }
+        let json = arguments.flag("json")
+        let queue = try await Settings(arguments).openQueue()
+        guard let name = operands.first else {
+            for progress in try await queue.progress(limit: 100) { try show(progress, json: json) }
+            return .done
+        }
+        let batch = BatchReference(word: name)
+        guard arguments.flag("watch") else {
+            try show(try await queue.progress(of: batch), json: json)
+            return .done
+        }
+        if !json {
+            try await ProgressWatch(queue: queue, terminal: Console.isTerminal).follow(batch)
+            return .done
+        }
+        let interval = try arguments.duration("interval") ?? .seconds(1)
+        while true {
+            let progress = try await queue.progress(of: batch)
+            try show(progress, json: true)
+            if progress.state == .finished || progress.state == .cancelled { return .done }
+            try await Task.sleep(for: interval)
+        }
+    }
+
+    private static func show(_ progress: BatchProgress, json: Bool) throws {
+        if json {
+            try Console.json(ReportJSON(progress))
+        } else {
+            let line = ProgressBar.line(
+                finished: progress.finished, total: progress.total, skipped: progress.skipped, note: "", width: 0)
+            Console.line("\(progress.name ?? "\(progress.id)"): \(progress.state.rawValue), \(line)")
+        }
+    }
+}
+
+extension BatchReference {
+    /// A batch as people name it: by number when the word is one, else by name.
+    init(word: String) {
+        if let number = Int64(word) { self = .id(number) } else { self = .name(word) }
+    }
+}

@@ -1,0 +1,53 @@
+import Glibc
+import Prefetcher
+import Transcoder
+
+extension Command {
+    static let transform = Command(
+        words: ["transform"], operands: "IN",
+        summary: "Make one variant of one local file, through the same transcoder; no network, no database",
+        options: [
+            Option("output", short: "o", .value("FILE"), "where the variant goes"),
+            Option("variant", .value("JSON"), "the variant to make"),
+            Option("options", .value("LIST"), "SDWebImage's options, such as TransformAnimatedImage"),
+        ] + Limits.transcodeOptions
+    ) { arguments in
+        struct Line: Encodable {
+            let output: String
+            let format: String
+            let width: Int
+            let height: Int
+            let bytes: Int
+            let copied: Bool
+        }
+        let operands = try arguments.operands()
+        guard operands.count == 1 else { throw CommandError.usage("transform: one IN file, please") }
+        guard let output = try arguments.value("output") else { throw CommandError.usage("transform: -o which FILE?") }
+        guard let text = try arguments.value("variant") else { throw CommandError.usage("transform: which --variant?") }
+        let bits = try EnqueueOptions.bits(try arguments.value("options"))
+        let variant = try Variant(json: text.utf8)
+        try variant.validateSupported()
+
+        let source = open(operands[0], O_RDONLY | O_CLOEXEC)
+        guard source >= 0 else { throw CommandError.file("read", operands[0]) }
+        defer { close(source) }
+        let pool = TranscoderPool(configuration: try Limits.transcoders(arguments))
+        let file = try OutputFile(output)
+        let report = try await pool.transcode(
+            TranscodeRequest(
+                source: source, variants: [variant], outputs: [file.descriptor],
+                transformsAnimated: bits & SDOptions.transformAnimatedImage != 0))
+        await pool.shutdown()
+        let made = try report.variants[0].get()
+        try file.keep()
+        if arguments.flag("json") {
+            try Console.json(
+                Line(
+                    output: output, format: made.format.name, width: made.width, height: made.height,
+                    bytes: made.bytes, copied: made.copied))
+        } else {
+            Console.line("\(output): \(made.format.name), \(made.width)×\(made.height), \(ByteCount(made.bytes).text)")
+        }
+        return .done
+    }
+}

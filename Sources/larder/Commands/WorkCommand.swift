@@ -1,0 +1,58 @@
+import JobQueue
+import Prefetcher
+
+extension Command {
+    static let work = Command(
+        words: ["work"], operands: "",
+        summary: "Work on the queue",
+        discussion: """
+            Without --drain until stopped. SIGTERM or SIGINT ends claiming: what runs is finished within --grace, the
+            rest goes back with its attempt refunded; a second signal gives up what runs at once.
+            """,
+        options: [
+            Option("drain", "end when nothing is left that is due within 30 s"),
+            Option("max-runtime", .value("TIME"), "claim for so long at most"),
+            Option("log-format", .value("FORMAT"), "text (default) or json"),
+        ] + WorkerSetup.options
+    ) { arguments in
+        guard arguments.operandBytes.isEmpty else { throw CommandError.usage("work takes no arguments") }
+        let log = try EventLog(arguments)
+        let stop = StopSignal()
+        Signals.deliver(to: stop)
+        let settings = try Settings(arguments)
+        let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
+        var configuration = try setup.configuration(arguments)
+        if arguments.flag("drain") { configuration.end = .drained }
+
+        let queue = try await settings.openQueue(patience: .seconds(600))
+        let worker = PrefetchWorker(
+            queue: queue, manager: setup.manager, configuration: configuration, observe: log.tell)
+        let summary = try await worker.run(until: stop)
+        await setup.shutdown()
+        if arguments.flag("json") {
+            try Console.json(WorkLine(summary))
+        } else {
+            Console.line("\(summary.succeeded) succeeded, \(summary.failed) failed, \(summary.retried) tried again")
+        }
+        switch summary.left {
+        case .work: return .timeLimitReached
+        case .later: return .onlyLaterWorkLeft
+        case .nothing: return summary.failed > 0 ? .failed : .done
+        }
+    }
+}
+
+/// What a worker did, as `work --json` prints it.
+private struct WorkLine: Encodable {
+    let succeeded: Int
+    let failed: Int
+    let retried: Int
+    let left: String
+
+    init(_ summary: PrefetchWorker.Summary) {
+        succeeded = summary.succeeded
+        failed = summary.failed
+        retried = summary.retried
+        left = "\(summary.left)"
+    }
+}

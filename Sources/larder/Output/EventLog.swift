@@ -1,0 +1,72 @@
+import Foundation
+import JobQueue
+import Prefetcher
+
+/// Turns a worker's events into log lines on standard error: `key=value` for people, JSON for machines.
+struct EventLog: Sendable {
+    private let json: Bool
+
+    init(_ arguments: Arguments) throws(CommandError) {
+        switch try arguments.value("log-format") ?? "text" {
+        case "text": json = false
+        case "json": json = true
+        case let other: throw .usage("--log-format: '\(other)' is neither text nor json")
+        }
+    }
+
+    /// Writes one event.
+    func tell(_ event: WorkerEvent) {
+        switch event {
+        case .started(let worker): line("started", [("worker", "\(worker)")])
+        case .claimed(let count): line("claimed", [("jobs", "\(count)")])
+        case .leaseLost: line("lease_lost", [])
+        case .stopping(let running): line("stopping", [("running", "\(running)")])
+        case .queueUnavailable(let error): line("queue_unavailable", [("error", error.description)])
+        case .settled(let report): line("settled", Self.fields(report))
+        }
+    }
+
+    private static func fields(_ report: AttemptReport) -> [(String, String)] {
+        let timing = report.load.timing
+        var fields = [
+            ("job", "\(report.job.id)"), ("attempt", "\(report.job.attempt)"), ("url", LoggedURL.text(report.job.url)),
+            ("decision", word(report.decision)), ("fetch_ms", milliseconds(timing.fetch)),
+            ("transcode_ms", milliseconds(timing.transcode)), ("store_ms", milliseconds(timing.store)),
+            ("bytes_in", "\(report.load.bytesIn)"),
+        ]
+        if let failure = report.failure { fields.append(("error", "\(failure.domain) \(failure.code)")) }
+        return fields
+    }
+
+    private static func word(_ decision: Settlement.Decision) -> String {
+        switch decision {
+        case .succeeded: "succeeded"
+        case .failed: "failed"
+        case .retried: "retried"
+        case .cancelled: "cancelled"
+        case .stale: "stale"
+        }
+    }
+
+    private static func milliseconds(_ duration: Duration) -> String {
+        "\(duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000)"
+    }
+
+    private func line(_ event: String, _ fields: [(String, String)]) {
+        if json {
+            let object = Dictionary([("event", event)] + fields) { first, _ in first }
+            if let text = try? JSONLine.text(object) { Console.note(text) }
+        } else {
+            let words = fields.map { key, value in value.contains(" ") ? "\(key)=\"\(value)\"" : "\(key)=\(value)" }
+            Console.note((["event=\(event)"] + words).joined(separator: " "))
+        }
+    }
+}
+
+/// A URL as logs may show it: without userinfo and query, and nothing that could forge a line.
+enum LoggedURL {
+    static func text(_ url: String) -> String {
+        guard let source = try? SourceURL(url) else { return "?" }
+        return String(source.description.unicodeScalars.map { $0.value < 0x20 || $0 == "\"" ? "?" : Character($0) })
+    }
+}

@@ -1,0 +1,39 @@
+import Glibc
+
+/// A file a command writes: under a temporary name beside the real one until it is whole.
+final class OutputFile {
+    /// Open for reading and writing.
+    let descriptor: Int32
+    private let path: String
+    private let temporary: String
+    private var kept = false
+
+    /// Creates the temporary file beside `path`; throws a `CommandError` naming it.
+    init(_ path: String) throws(CommandError) {
+        self.path = path
+        temporary = "\(path).larder-\(getpid())"
+        descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw .file("write", path) }
+    }
+
+    /// A file nobody will see, gone with its owner.
+    static func scratch() throws(CommandError) -> OutputFile { try OutputFile("/tmp/larder-fetch") }
+
+    deinit {
+        close(descriptor)
+        if !kept { unlink(temporary) }
+    }
+
+    /// The first bytes of what was written, `count` at most.
+    func prefix(_ count: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let got = pread(descriptor, &bytes, count, 0)
+        return Array(bytes.prefix(max(0, got)))
+    }
+
+    /// Gives the file its real name.
+    func keep() throws(CommandError) {
+        guard rename(temporary, path) == 0 else { throw .file("write", path) }
+        kept = true
+    }
+}

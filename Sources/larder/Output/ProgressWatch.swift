@@ -1,0 +1,21 @@
+import JobQueue
+
+/// Follows a batch on standard error until it has no open item.
+struct ProgressWatch {
+    let queue: PostgresJobQueue
+    let terminal: Bool
+
+    /// Shows the batch every half second; ends when it is finished, or with the task.
+    func follow(_ batch: BatchReference) async throws {
+        var bar = ProgressBar(terminal: terminal)
+        defer { bar.end() }
+        while !Task.isCancelled {
+            let progress = try await queue.progress(of: batch)
+            bar.show(
+                finished: progress.finished, total: progress.total, skipped: progress.skipped,
+                note: progress.rate > 0 ? "\((progress.rate * 10).rounded() / 10)/s" : "")
+            if progress.open == 0 && (progress.state == .finished || progress.state == .cancelled) { return }
+            try? await Task.sleep(for: .milliseconds(500))
+        }
+    }
+}

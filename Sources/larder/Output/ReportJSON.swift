@@ -1,0 +1,80 @@
+import Foundation
+import JobQueue
+
+/// A batch's report as one JSON object, and its progress as `status --json` prints it.
+struct ReportJSON: Encodable {
+    struct Failed: Encodable {
+        let url: String
+        let domain: String
+        let code: Int
+        let message: String
+        let attempts: Int
+
+        init(_ record: FailureRecord) {
+            url = ShownURL.text(record.url)
+            domain = record.error.domain
+            code = record.error.code
+            message = record.error.message
+            attempts = record.attempts
+        }
+    }
+
+    let batch: String
+    let id: Int64
+    let state: String
+    let total: Int
+    let finished: Int
+    let skipped: Int
+    let open: Int
+    let succeeded: Int
+    let failed: Int
+    let cancelled: Int
+    let fresh: Int
+    let blocked: Int
+    let invalid: Int
+    let joined: Int
+    let retries: Int
+    let downloads: Int
+    let variants: Int
+    let bytesIn: Int
+    let bytesOut: Int
+    let percent: Double
+    let seconds: Double
+    let failures: [Failed]?
+
+    init(_ progress: BatchProgress, failures: [FailureRecord]? = nil) {
+        batch = progress.name ?? "\(progress.id)"
+        id = progress.id
+        state = progress.state.rawValue
+        total = progress.total
+        finished = progress.finished
+        skipped = progress.skipped
+        open = progress.open
+        succeeded = progress.succeeded
+        failed = progress.failed
+        cancelled = progress.cancelled
+        fresh = progress.fresh
+        blocked = progress.blocked
+        invalid = progress.invalid
+        joined = progress.joined
+        retries = progress.retries
+        downloads = progress.downloads
+        variants = progress.variants
+        bytesIn = progress.bytesIn
+        bytesOut = progress.bytesOut
+        percent = progress.percent
+        seconds = Double(progress.elapsed.components.seconds) + Double(progress.elapsed.components.attoseconds) / 1e18
+        self.failures = failures?.map(Failed.init)
+    }
+}
+
+/// A URL as pages and reports may show it: without userinfo.
+enum ShownURL {
+    static func text(_ url: String) -> String {
+        guard let schemeEnd = url.range(of: "://")?.upperBound else { return url }
+        let rest = url[schemeEnd...]
+        let authorityEnd = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
+        guard let at = rest[..<authorityEnd].lastIndex(of: "@") else { return url }
+        return String(url[..<schemeEnd] + url[url.index(after: at)...])
+    }
+}

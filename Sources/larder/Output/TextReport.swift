@@ -1,0 +1,33 @@
+import JobQueue
+
+/// A batch's report for people.
+enum TextReport {
+    static func text(_ report: BatchReport) -> String {
+        let progress = report.progress
+        var text = "batch \(progress.name ?? "\(progress.id)"): \(progress.state.rawValue)\n"
+        for (name, value) in numbers(progress) { text += "  \(name): \(value)\n" }
+        if !report.errors.isEmpty {
+            text += "errors:\n"
+            for error in report.errors { text += "  \(error.items) × \(error.domain) \(error.code)\n" }
+            text += "failures:\n"
+            for failure in report.failures.prefix(50) {
+                text += "  \(ShownURL.text(failure.url)): \(failure.error.message)"
+                text += " (\(failure.error.domain) \(failure.error.code)), \(failure.attempts) attempts\n"
+            }
+            if report.failures.count > 50 { text += "  … --files --format json has all\n" }
+        }
+        return text
+    }
+
+    /// The numbers of a report, in the order people read them.
+    static func numbers(_ progress: BatchProgress) -> [(String, String)] {
+        let seconds = Double(progress.elapsed.components.seconds)
+        return [
+            ("total", "\(progress.total)"), ("finished", "\(progress.finished)"), ("skipped", "\(progress.skipped)"),
+            ("succeeded", "\(progress.succeeded)"), ("failed", "\(progress.failed)"),
+            ("cancelled", "\(progress.cancelled)"), ("downloads", "\(progress.downloads)"),
+            ("variants", "\(progress.variants)"), ("bytes in", ByteCount(progress.bytesIn).text),
+            ("bytes out", ByteCount(progress.bytesOut).text), ("elapsed", "\(seconds) s"),
+        ]
+    }
+}

@@ -1,0 +1,118 @@
+import DiskCache
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct `A cache key` {
+    @Test(arguments: try KeyVectors.read().derivedKeys)
+    func `takes a suffix where SDWebImage puts it`(row: KeyVectors.Derived) {
+        #expect(CacheKey(row.key).appending(row.suffix) == CacheKey(row.expected), "\(row.note)")
+    }
+
+    @Test(arguments: try KeyVectors.read().fileNames)
+    func `has SDWebImage's file name`(row: KeyVectors.Name) {
+        #expect(same(CacheKey(row.key).fileName, row.expected), "\(row.note)")
+    }
+
+    @Test(arguments: try KeyVectors.read().scaleFactors)
+    func `tells the scale`(row: KeyVectors.Scale) {
+        #expect(CacheKey(row.key).scaleFactor == row.expected, "\(row.note)")
+    }
+
+    @Test(arguments: [
+        ("http://foo/a%402x.jpg", 2), ("https://foo/a%403x.jpg", 3), ("http://foo/a@3x.png", 3), ("photo@2x.png", 2),
+        ("ab@2x.p", 1), ("abc@2x.p", 2), ("😀@2x.pn", 2), ("http://foo/a%402X.jpg", 1), ("", 1),
+    ])
+    func `tells the scale by its spelling alone`(key: String, expected: Int) {
+        #expect(CacheKey(key).scaleFactor == expected)
+    }
+
+    // What follows applies the rules to cases beyond the vectors.
+
+    @Test(arguments: [
+        // No URL: a plain path.
+        ("1a://foo/b.png", "1a:/foo/b-T.png"), ("http://foo bar/a.png", "http:/foo bar/a-T.png"),
+        ("http://[::1/a.png", "http:/[::1/a-T.png"), ("http://foo:8a/a.png", "http:/foo:8a/a-T.png"),
+        ("http://fo%zo/a.png", "http:/fo%zo/a-T.png"), ("图:片.png", "图:片-T.png"),
+        // A file's URL: likewise, its extension as the URL has it.
+        ("FILE:///a.png", "FILE:/a-T.png"), ("file://host//a b.png", "file:/host/a b-T.png"),
+        ("file:///tmp/a%2Epng", "file:/tmp/a%2Epng-T.png"), ("file:///tmp/a.png?q=1", "file:/tmp/a-T.png"),
+        // Opaque: it has no path, so nothing is inserted into one.
+        ("data:image/x.png", "data:image/x.png-T"), ("localhost:8080/a.png", "localhost:8080/a.png-T"),
+        ("file:a.png", "file:a.png-T"),
+        // The rest of the URL.
+        ("http://[::1]:80/a.png", "http://[::1]:80/a-T.png"), ("//foo/a.png#b", "//foo/a-T.png#b"),
+        ("http://u:p@foo/a.png?q=a b{}#x#y", "http://u:p@foo/a-T.png?q=a%20b%7B%7D#x%23y"),
+        ("http://a@b@c/a.png", "http://a%40b@c/a-T.png"), ("http:///a.png", "http:///a-T.png"),
+        ("http://例え.jp/a.png", "http://xn--r8jz45g.jp/a-T.png"),
+        ("http://foo/a.png?%c4%e3", "http://foo/a-T.png?%c4%e3"), ("http://foo?a.png", "http://foo?a.png-T"),
+        // The path.
+        ("http://foo//a///b.png//", "http://foo/a/b-T.png"),
+        ("http://foo/a%40b%2fc%20%3f.png", "http://foo/a@b/c%20%3F-T.png"),
+        ("http://foo/100%.png", "http://foo/100%25-T.png"), ("http://foo/a%252.png", "http://foo/a%252-T.png"),
+        ("http://foo/é.p é", "http://foo/%C3%A9-T.p%20%C3%A9"), ("a%3Ab.png", "a%3Ab-T.png"),
+        ("a/b%3Ac.png", "a/b:c-T.png"),
+        ("http://foo/a.", "http://foo/a.-T"), ("http://foo/..a.png", "http://foo/..a-T.png"),
+        ("http://foo/../.png", "http://foo/../.png-T"), ("", "-T"),
+    ])
+    func `takes a suffix`(key: String, expected: String) {
+        #expect(CacheKey(key).appending("T") == CacheKey(expected))
+    }
+
+    @Test(arguments: [
+        ("a:b", "image-a%3Ab.png"), ("a/b:c", "image-a/b:c.png"), ("x?y#z%41", "image-x%3Fy%23z%2541.png"),
+        ("é", "image-%C3%A9.png"), ("a/", "image-a.png"), ("..", "image-...png"),
+        (#"[]{}|\^`"<> "#, "image-%5B%5D%7B%7D%7C%5C%5E%60%22%3C%3E%20.png"),
+        ("!$&'()*+,;=~-_.@", "image-!$&'()*+,;=~-_.@.png"),
+    ])
+    func `escapes any suffix`(suffix: String, expected: String) {
+        #expect(CacheKey("image.png").appending(suffix) == CacheKey(expected))
+    }
+
+    @Test(arguments: [
+        ("a.b:c%2Fd", ".bc%2Fd"), ("http://foo/a.p:n%3Ag", ".png"), ("http://foo/a.%00", ""), ("http://foo/a.:", ""),
+        ("http://foo/%C4%E3.jpg?x", ".jpg?x"), ("mailto:a@b.com/", ".com"), ("http://foo/a%", ""),
+        ("http://foo/a.%zz", ".%zz"),
+        ("http://foo/a.b/", ".b"), ("http://foo/a.b//?c.d", ".b"), ("a.png\u{0}b", ".pngb"),
+        ("http://foo/a.\u{301}x", ".\u{301}x"),
+        ("http://foo/a.png#", ".png"), ("?a.png", ""), ("//a.png", ""), ("http://foo/a.b\nc", ".b\nc"),
+    ])
+    func `has a file name with the extension of its path`(key: String, expected: String) {
+        #expect(same(String(CacheKey(key).fileName.unicodeScalars.dropFirst(32)), expected))
+    }
+
+    @Test func `has a file name of its bytes up to the first NUL`() {
+        #expect(CacheKey("a\u{0}b").fileName == CacheKey("a\u{0}c").fileName)
+        #expect(CacheKey("a\u{0}b").fileName == CacheKey("a").fileName)
+        #expect(CacheKey("a").fileName == "0cc175b9c0f1b6a831c399e269772661")
+    }
+
+    @Test func `has a file name that fits a Linux file system`() {
+        let longest = CacheKey("http://foo/a." + String(repeating: "é", count: 111))
+        #expect(longest.fileName.utf8.count == 255)
+        #expect(CacheKey("http://foo/a.x" + String(repeating: "é", count: 111)).fileName.utf8.count == 32)
+        #expect(CacheKey("http://foo/" + String(repeating: "a", count: 100_000) + ".png").fileName.utf8.count == 36)
+    }
+
+    @Test(arguments: [
+        "../../etc/passwd", "http://foo/a.b%2F..%2F..%2Fc", "a.%2e%2e/..", "x./../y", "http://foo/..%2f..",
+        "a.b/%2E%2E",
+    ])
+    func `never leads out of the directory`(key: String) {
+        for name in [CacheKey(key), CacheKey(key).appending("/../T")].compactMap({ $0?.fileName }) {
+            #expect(!name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0))
+            #expect(name.utf8.prefix(32).allSatisfy { "0123456789abcdef".utf8.contains($0) })
+        }
+    }
+
+    @Test func `is equal to another only byte for byte`() {
+        let composed = CacheKey("caf\u{e9}.jpg")
+        let decomposed = CacheKey("cafe\u{301}.jpg")
+        #expect(composed.text == decomposed.text, "Swift's strings call them equal")
+        #expect(composed != decomposed)
+        #expect(Set([composed, decomposed, CacheKey("caf\u{e9}.jpg")]).count == 2)
+        #expect(composed.fileName != decomposed.fileName)
+    }
+}
+
+/// Byte for byte: Swift's `==` on strings is not.
+func same(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }

@@ -1,0 +1,39 @@
+import JobQueue
+import TestSupport
+import Testing
+
+@Suite("Temporary databases", .timeLimit(.minutes(2)))
+struct EmbeddedDatabaseTests {
+    @Test("every test gets a copy of what was prepared once, and sees nothing of the others")
+    func copies() async throws {
+        let made = try await withThrowingTaskGroup(of: TemporaryDatabase.self) { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    try await TemporaryDatabase.make(template: "copies") { url in
+                        // A second preparation would fail: the role is the server's, not the database's.
+                        try MaintenanceSession(url).ask("CREATE TABLE pictures AS SELECT 7 AS edge")
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(Set(made.map(\.url)).count == 3)
+        for database in made {
+            let session = try MaintenanceSession(database.url)
+            let edge = try session.ask("UPDATE pictures SET edge = edge + 1 RETURNING edge")
+            #expect(edge == "8")
+        }
+    }
+
+    @Test("an empty database is empty, in UTF-8 and in the C locale")
+    func empty() async throws {
+        let database = try await TemporaryDatabase.make()
+        let session = try MaintenanceSession(database.url)
+        let tables = try session.ask("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'")
+        #expect(tables == "0")
+        let kind = try session.ask(
+            "SELECT pg_encoding_to_char(encoding) || ' ' || datcollate FROM pg_database WHERE datname = current_database()"
+        )
+        #expect(kind == "UTF8 C")
+    }
+}

@@ -1,0 +1,134 @@
+import TestSupport
+import Testing
+
+@testable import Prefetcher
+
+@Suite("Transfers side by side", .timeLimit(.minutes(2)))
+struct TransferTests {
+    @Test("at most four connections go to one origin, and all downloads arrive")
+    func perOrigin() async throws {
+        let server = try OriginServer(["/x": .body(noise(5000))])
+        let downloader = Downloader(for: server)
+        let url = server.url("/x")
+        try await withThrowingTaskGroup(of: Int64.self) { group in
+            for _ in 0..<100 { group.addTask { try await downloader.fetch(url).bytes } }
+            for try await bytes in group { #expect(bytes == 5000) }
+        }
+        #expect(server.count("/x") == 100)
+        #expect(server.maximumConnections <= 4)
+        #expect(server.maximumConnections > 1)
+    }
+
+    @Test("an origin that hangs does not hold up another one")
+    func neighbours() async throws {
+        let stuck = try OriginServer(["/": .silent])
+        let healthy = try OriginServer(["/": .body(noise(10))])
+        let downloader = Downloader(
+            FetchConfiguration(policy: loopback(stuck.port, healthy.port)), resolver: StubResolver([:]))
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { _ = await downloader.failure(stuck.url("/")) } }
+            await stuck.waitForRequests("/", count: 4)
+            for _ in 0..<20 { #expect(await downloader.failure(healthy.url("/")) == nil) }
+            group.cancelAll()
+        }
+        #expect(stuck.count("/") == 4)
+    }
+
+    @Test("a cancelled download ends at once as 2002 and never touches its file again")
+    func cancellation() async throws {
+        let gate = OriginGate()
+        let server = try OriginServer([
+            "/x": OriginReply([
+                .bytes(OriginReply.head(200, [("Content-Length", "200000")]) + noise(100)), .wait(gate),
+                .bytes(noise(199_900)),
+            ]),
+            "/y": .body(noise(10)),
+        ])
+        let downloader = Downloader(for: server)
+        let file = BodyFile()
+        let begun = AsyncStream<Void>.makeStream()
+        await withTaskGroup(of: FetchError?.self) { group in
+            group.addTask {
+                await downloader.failure(server.url("/x"), into: file) { _ in
+                    begun.continuation.yield()
+                    return true
+                }
+            }
+            var starts = begun.stream.makeAsyncIterator()
+            await starts.next()
+            group.cancelAll()
+            let next = await group.next()
+            #expect(next??.row == "SDWebImageErrorDomain 2002")
+        }
+        let size = file.bytes.count
+        gate.openUp()
+        // Another transfer on the same thread comes and goes after the gate opened.
+        _ = try await downloader.fetch(server.url("/y"))
+        #expect(file.bytes.count == size)
+    }
+
+    @Test("a download that still waits, and one that is cancelled before it begins, end as 2002 and ask for nothing")
+    func cancelledWaiting() async throws {
+        let server = try OriginServer(["/x": .silent, "/waiting": .silent])
+        let downloader = Downloader(for: server)
+        await withTaskGroup(of: FetchError?.self) { running in
+            for _ in 0..<4 { running.addTask { await downloader.failure(server.url("/x")) } }
+            await server.waitForRequests("/x", count: 4)
+            await withTaskGroup(of: FetchError?.self) { waiting in
+                for _ in 0..<10 { waiting.addTask { await downloader.failure(server.url("/waiting")) } }
+                waiting.cancelAll()
+                waiting.addTask { await downloader.failure(server.url("/waiting")) }
+                for await error in waiting { #expect(error?.row == "SDWebImageErrorDomain 2002") }
+            }
+            running.cancelAll()
+            for await error in running { #expect(error?.row == "SDWebImageErrorDomain 2002") }
+        }
+        #expect(server.count("/waiting") == 0)
+    }
+
+    @Test(
+        "200 downloads from nginx over kept connections have the right digests",
+        .enabled(if: NginxServer.program != nil))
+    func nginx() async throws {
+        var files: [String: [UInt8]] = [:]
+        for number in 0..<200 { files["\(number).bin"] = noise(1 + number * 997, seed: UInt64(number + 1)) }
+        let server = try NginxServer(files: files)
+        let downloader = Downloader(
+            FetchConfiguration(policy: loopback(server.port)), resolver: StubResolver([:]))
+        let reused = try await withThrowingTaskGroup(of: Bool.self) { group -> Int in
+            for (name, bytes) in files {
+                group.addTask {
+                    let file = BodyFile()
+                    let result = try await downloader.fetch(server.url("/\(name)"), into: file)
+                    #expect(result.sha256 == sha256(bytes))
+                    #expect(file.bytes == bytes)
+                    return result.connectionReused
+                }
+            }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(reused >= 196)
+    }
+
+    @Test("over TLS nginx speaks HTTP/2, once its certificate is trusted", .enabled(if: NginxServer.program != nil))
+    func tls() async throws {
+        let server = try NginxServer(
+            files: ["a": noise(100_000)], tls: true,
+            locations: "location /down { return 302 http://127.0.0.1:8080/; } location /up { return 302 /a; }")
+        let policy = loopback(server.port)
+        let stranger = Downloader(FetchConfiguration(policy: policy), resolver: StubResolver([:]))
+        #expect(await stranger.failure(server.url("/a"))?.row == "NSURLErrorDomain -1202")
+
+        var configuration = FetchConfiguration(policy: policy)
+        configuration.authorities = server.certificate
+        let downloader = Downloader(configuration, resolver: StubResolver([:]))
+        let results = try await withThrowingTaskGroup(of: FetchedBody.self) { group -> [FetchedBody] in
+            for _ in 0..<50 { group.addTask { try await downloader.fetch(server.url("/a")) } }
+            return try await group.reduce([]) { $0 + [$1] }
+        }
+        #expect(results.allSatisfy { $0.httpMajor == 2 && $0.sha256 == sha256(noise(100_000)) })
+        #expect(results.filter { !$0.connectionReused }.count <= 4)
+        #expect(try await downloader.fetch(server.url("/up")).redirects == 1)
+        #expect(await downloader.failure(server.url("/down"))?.row == "LarderErrorDomain 103")
+    }
+}

@@ -1,0 +1,113 @@
+import Executors
+import Foundation
+import JobQueue
+
+/// The Postgres server of this test process: a private one, or the one that LARDER_TEST_DATABASE_URL names.
+///
+/// The private one dies with the process, however that ends: a watchdog waits at a pipe whose other end
+/// only this process has.
+actor TestServer {
+    static let shared = TestServer()
+
+    private let pool = BlockingPool(name: "test-server", threads: 4)
+    private let prefix = "larder_test_\(getpid())_"
+    private var starting: Task<Address, any Error>?
+    private var templates: [[UInt8]: Task<String, any Error>] = [:]
+    private var created = 0
+    private var disposal: Disposal?
+
+    /// How to name a database of the server.
+    struct Address: Sendable {
+        /// For making and dropping databases.
+        let maintenance: String
+        /// What stands before and after the database's name in a URL.
+        let before: String
+        let after: String
+
+        /// Splits `scheme://authority/database?parameters`.
+        init(_ url: String, maintenance: String?) {
+            let parts = url.split(separator: "?", maxSplits: 1).map(String.init)
+            let slashes = parts[0].split(separator: "/", omittingEmptySubsequences: false)
+            let before = slashes.prefix(3).joined(separator: "/") + "/"
+            let after = parts.count > 1 ? "?" + parts[1] : ""
+            self.maintenance = maintenance.map { before + $0 + after } ?? url
+            self.before = before
+            self.after = after
+        }
+
+        func url(_ database: String) -> String { before + database + after }
+    }
+
+    /// A new empty database.
+    func makeEmpty() async throws -> (name: String, url: String) {
+        let address = try await address()
+        let name = nextName()
+        try await ask("CREATE DATABASE \(name)", at: address.maintenance)
+        return (name, address.url(name))
+    }
+
+    /// A new copy of the template `key`, which `prepare` fills when it is asked for first.
+    func make(
+        template key: String, prepare: @escaping @Sendable (_ url: String) async throws -> Void
+    ) async throws -> (name: String, url: String) {
+        let address = try await address()
+        let template = try await template(key, at: address, prepare: prepare)
+        let name = nextName()
+        try await ask("CREATE DATABASE \(name) TEMPLATE \(template)", at: address.maintenance)
+        return (name, address.url(name))
+    }
+
+    /// Drops a database, breaking off its sessions.
+    func drop(_ name: String) async {
+        guard let address = try? await address() else { return }
+        _ = try? await ask("DROP DATABASE IF EXISTS \(name) WITH (FORCE)", at: address.maintenance)
+    }
+
+    private func template(
+        _ key: String, at address: Address, prepare: @escaping @Sendable (String) async throws -> Void
+    ) async throws -> String {
+        if let made = templates[Array(key.utf8)] { return try await made.value }
+        let name = nextName()
+        let task = Task {
+            try await ask("CREATE DATABASE \(name)", at: address.maintenance)
+            try await prepare(address.url(name))
+            // A template that somebody is connected to cannot be copied: shut it, then end who is left.
+            try await ask("ALTER DATABASE \(name) ALLOW_CONNECTIONS false", at: address.maintenance)
+            try await ask(
+                "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = '\(name)'",
+                at: address.maintenance)
+            return name
+        }
+        templates[Array(key.utf8)] = task
+        return try await task.value
+    }
+
+    private func nextName() -> String {
+        created += 1
+        return prefix + String(created)
+    }
+
+    @discardableResult
+    private func ask(_ sql: String, at url: String) async throws -> String? {
+        try await pool.run { () throws(ClusterError) in try MaintenanceSession(url).ask(sql) }
+    }
+
+    private func address() async throws -> Address {
+        if let starting { return try await starting.value }
+        let task = Task {
+            if let given = ProcessInfo.processInfo.environment["LARDER_TEST_DATABASE_URL"], !given.isEmpty {
+                disposal = try Disposal(databases: prefix, of: given)
+                return Address(given, maintenance: nil)
+            }
+            let home = "\(FileManager.default.temporaryDirectory.path)/larder-test-server-\(getpid())"
+            try FileManager.default.createDirectory(
+                atPath: home, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+            disposal = try Disposal(home: home)
+            var configuration = EmbeddedCluster.Configuration(home: home)
+            configuration.disposable = true
+            return Address(try await EmbeddedCluster(configuration).start(), maintenance: "postgres")
+        }
+        starting = task
+        return try await task.value
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Glibc
+import Testing
+import Transcoder
+
+/// The files the tests carry with them.
+enum Fixtures {
+    static func path(_ name: String) -> String { Bundle.module.bundlePath + "/" + name }
+
+    static func picture(_ name: String) throws -> [UInt8] { try bytes(path("Pictures/\(name)")) }
+
+    static func rows(_ file: String, _ list: String) throws -> [[String: Any]] {
+        let object = try JSONSerialization.jsonObject(with: Data(try bytes(path("Vectors/\(file)"))))
+        return try #require((object as? [String: Any])?[list] as? [[String: Any]])
+    }
+
+    static func bytes(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
+
+    /// The pictures that SDWebImage's own tests use, which are not ours to ship: present beside a checkout or not.
+    static let shared: String? = {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let home =
+            ProcessInfo.processInfo.environment["LARDER_SHARED"]
+            ?? root.deletingLastPathComponent().appendingPathComponent("shared").path
+        let images = home + "/spec/images"
+        let isThere = FileManager.default.fileExists(atPath: images)
+        if !isThere { print("tests of SDWebImage's own pictures do not run: \(images) is not there") }
+        return isThere ? images : nil
+    }()
+}
+
+/// A file without a name, open for reading and writing.
+struct ScratchFile: ~Copyable {
+    let descriptor: Int32
+
+    init(_ content: [UInt8] = []) throws {
+        var name = Array((NSTemporaryDirectory() + "/larder-XXXXXX").utf8CString)
+        descriptor = mkstemp(&name)
+        try #require(descriptor >= 0)
+        unlink(name)
+        #expect(write(descriptor, content, content.count) == content.count)
+    }
+
+    deinit { close(descriptor) }
+}
+
+/// A pool of real children: the built program, started as it starts itself.
+struct Kitchen: Sendable {
+    let pool: TranscoderPool
+
+    init(_ adjust: (inout TranscoderPool.Configuration) -> Void = { _ in }) {
+        var configuration = TranscoderPool.Configuration()
+        configuration.count = 1
+        let products = URL(fileURLWithPath: Bundle.module.bundlePath).deletingLastPathComponent()
+        configuration.executable = products.appendingPathComponent("larder").path
+        adjust(&configuration)
+        pool = TranscoderPool(configuration: configuration)
+    }
+
+    struct Dish {
+        let report: TranscodeReport
+        let files: [[UInt8]]
+
+        func made(_ index: Int = 0) throws -> TranscodedVariant { try report.variants[index].get() }
+
+        func sample(_ index: Int = 0) throws -> PixelSample { try #require(PixelSample(files[index])) }
+    }
+
+    /// Runs a picture through variants given as the JSON between the braces, without the name.
+    func make(
+        _ picture: [UInt8], _ variants: String..., scale: Double = 1, transformsAnimated: Bool = false
+    ) async throws -> Dish {
+        let parsed = try variants.enumerated().map { index, fields in
+            try Variant(json: #"{"name":"v\#(index)",\#(fields)}"#.utf8)
+        }
+        let source = try ScratchFile(picture)
+        var descriptors: [Int32] = []
+        defer { for descriptor in descriptors { close(descriptor) } }
+        for _ in parsed {
+            let output = try ScratchFile()
+            descriptors.append(dup(output.descriptor))
+        }
+        let request = TranscodeRequest(
+            source: source.descriptor, variants: parsed, outputs: descriptors, scale: scale,
+            transformsAnimated: transformsAnimated)
+        let report = try await pool.transcode(request)
+        return Dish(report: report, files: descriptors.map(Self.content))
+    }
+
+    private static func content(_ descriptor: Int32) -> [UInt8] {
+        let length = Int(lseek(descriptor, 0, SEEK_END))
+        var bytes = [UInt8](repeating: 0, count: length)
+        let read = pread(descriptor, &bytes, length, 0)
+        return Array(bytes.prefix(max(0, read)))
+    }
+
+    /// The code of the error that making this gives; nil when it succeeds.
+    func refusal(_ picture: [UInt8], _ variant: String = #""keySuffix":"x""#) async throws -> TranscodeError? {
+        do {
+            _ = try await make(picture, variant)
+            return nil
+        } catch let error as TranscodeError {
+            return error
+        }
+    }
+}
+
+func isClose(_ pixel: [Int], _ expected: [Int], within tolerance: Int) -> Bool {
+    zip(pixel, expected).allSatisfy { abs($0 - $1) <= tolerance }
+}

@@ -1,0 +1,159 @@
+import Testing
+import Transcoder
+
+@Suite(.timeLimit(.minutes(1)))
+struct PlanTests {
+    private func header(_ width: Int, _ height: Int, _ format: ImageFormat = .jpeg, orientation: Int = 1)
+        -> SourceHeader
+    {
+        SourceHeader(format: format, width: width, height: height, orientation: orientation)
+    }
+
+    private func plan(_ header: SourceHeader, _ variants: String..., scale: Double = 1) throws -> DecodePlan {
+        let parsed = try variants.enumerated().map { try Variant(json: #"{"name":"v\#($0)",\#($1)}"#.utf8) }
+        return DecodePlan(header, variants: parsed, scale: scale, limits: TranscodeLimits())
+    }
+
+    private let fit = { (side: Int) in
+        #""transform":[{"type":"resize","width":\#(side),"height":\#(side),"scaleMode":"aspectFill"}]"#
+    }
+
+    @Test(arguments: [(1000, 1), (999, 2), (500, 2), (499, 4), (250, 4), (249, 8), (10, 8)])
+    func `libjpeg shrinks while at least twice the need is left`(side: Int, shrink: Int) throws {
+        let plan = try plan(header(3998, 3998), #""thumbnail":{"width":\#(side),"height":\#(side)}"#)
+        #expect(plan.shrink == shrink)
+        #expect(plan.base == PixelSize(width: side, height: side))
+    }
+
+    @Test func `only JPEG shrinks while decoding`() throws {
+        #expect(try plan(header(4000, 4000, .png), #""thumbnail":{"width":10,"height":10}"#).shrink == 1)
+    }
+
+    @Test func `decodes once, at the largest size any variant needs`() throws {
+        let plan = try plan(header(4000, 3000), fit(100), #""thumbnail":{"width":1024,"height":1024}"#, fit(300))
+        #expect(plan.base == PixelSize(width: 1024, height: 768))
+        #expect(plan.shrink == 1)
+        #expect(plan.drawings.count == 3)
+    }
+
+    @Test func `a crop, or no step at all, needs every pixel`() throws {
+        let crop = #""transform":[{"type":"crop","x":0,"y":0,"width":5,"height":5}]"#
+        #expect(try plan(header(4000, 3000), fit(100), crop).base == PixelSize(width: 4000, height: 3000))
+        #expect(try plan(header(4000, 3000), #""keySuffix":"x""#).base == PixelSize(width: 4000, height: 3000))
+    }
+
+    @Test func `a variant that cannot be had needs nothing`() throws {
+        let crop = #""transform":[{"type":"crop","x":9000,"y":0,"width":5,"height":5}]"#
+        let plan = try plan(header(4000, 4000), fit(100), crop)
+        #expect(plan.base == PixelSize(width: 100, height: 100))
+        #expect(throws: TranscodeError.self) { try plan.drawings[1].get() }
+    }
+
+    @Test func `enlarging needs no more than there is`() throws {
+        let plan = try plan(header(100, 80), fit(1000))
+        #expect(plan.base == PixelSize(width: 100, height: 80))
+    }
+
+    @Test func `rotated files compare the box with the stored size`() throws {
+        // Stored 4000x3000, seen 3000x4000: the box gives 400x300 as stored, so 300x400 as seen.
+        let plan = try plan(header(4000, 3000, orientation: 6), #""thumbnail":{"width":400,"height":300}"#)
+        #expect(plan.base == PixelSize(width: 400, height: 300))
+        let drawing = try plan.drawings[0].get()
+        #expect(drawing.size == PixelSize(width: 300, height: 400))
+        #expect(drawing.steps == [.scale(PixelSize(width: 300, height: 400))])
+    }
+
+    @Test func `transformers work on the upright picture`() throws {
+        let plan = try plan(
+            header(400, 300, orientation: 8), #""transform":[{"type":"crop","x":0,"y":350,"width":300,"height":50}]"#)
+        #expect(try plan.drawings[0].get().size == PixelSize(width: 300, height: 50))
+    }
+
+    @Test func `lengths are points, thumbnails pixels`() throws {
+        let plan = try plan(
+            header(1000, 1000), fit(100), #""thumbnail":{"width":100,"height":100}"#, scale: 2)
+        #expect(try plan.drawings[0].get().size == PixelSize(width: 200, height: 200))
+        #expect(try plan.drawings[1].get().size == PixelSize(width: 100, height: 100))
+    }
+
+    @Test func `a strip that fills a square is cut before it is enlarged`() throws {
+        let plan = try plan(header(16000, 1), fit(1000))
+        let drawing = try plan.drawings[0].get()
+        #expect(drawing.size == PixelSize(width: 1000, height: 1000))
+        for case .scale(let size) in drawing.steps { #expect(size.area < 20_000_000) }
+    }
+
+    @Test func `a resize to the picture's own size does nothing`() throws {
+        #expect(try plan(header(100, 100), fit(100)).drawings[0].get().steps.isEmpty)
+    }
+
+    @Test func `a variant larger than the limit is refused by its edge`() throws {
+        let plan = try plan(header(100, 100), fit(8193), fit(8192))
+        guard case .failure(let error) = plan.drawings[0] else {
+            Issue.record("8193 pixels were let through")
+            return
+        }
+        #expect(error.code == .edge && error.message.contains("8193") && error.message.contains("8192"))
+        #expect(throws: Never.self) { try plan.drawings[1].get() }
+    }
+
+    @Test func `memory grows with what decoders must hold`() throws {
+        var progressive = header(6000, 6000)
+        progressive.isInterlaced = true
+        let variant = #""thumbnail":{"width":100,"height":100}"#
+        #expect(try plan(progressive, variant).memoryBytes > 5 * plan(header(6000, 6000), variant).memoryBytes)
+    }
+
+    @Test func `limits name themselves and the value`() {
+        let limits = TranscodeLimits()
+        func code(_ header: SourceHeader) -> TranscodeError.Code? {
+            do throws(TranscodeError) {
+                try limits.check(header)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(code(header(10_000, 5_000)) == nil)
+        #expect(code(header(10_000, 5_001)) == .pixels)
+        #expect(code(header(16_384, 1)) == .edge)
+        #expect(code(header(10, 10, .tiff)) == .undecodable)
+        var animated = header(1000, 1000, .gif)
+        animated.frames = 100
+        #expect(code(animated) == nil)
+        animated.frames = 101
+        #expect(code(animated) == .frames)
+        animated.format = .png
+        #expect(code(animated) == nil, "further frames of a PNG are never decoded")
+        animated.format = .webp
+        animated.frames = 11
+        animated.width = 10_000
+        #expect(code(animated) == .frames)
+    }
+
+    @Test func `formats are kept by the documented rule`() {
+        func decide(_ source: ImageFormat, alpha: Bool = false, asked: ImageFormat? = nil, pixels: Int = 100)
+            -> ImageFormat
+        {
+            OutputFormat.decide(
+                requested: asked, source: source, size: PixelSize(width: pixels, height: 1), hasAlpha: alpha,
+                canWriteHEIC: true)
+        }
+        for format in [ImageFormat.jpeg, .png, .gif, .webp, .heic] { #expect(decide(format, alpha: true) == format) }
+        #expect(decide(.heif) == .heic)
+        #expect(decide(.avif) == .jpeg && decide(.avif, alpha: true) == .png)
+        #expect(decide(.avif, alpha: true, asked: .jpeg) == .jpeg)
+        #expect(decide(.heic, pixels: OutputFormat.heicPixels + 1) == .jpeg)
+        let without = OutputFormat.decide(
+            requested: nil, source: .heic, size: PixelSize(width: 1, height: 1), hasAlpha: true, canWriteHEIC: false)
+        #expect(without == .png)
+    }
+
+    @Test func `errors have the domains of the documented table`() {
+        #expect(TranscodeError(.undecodable, "").domain == "SDWebImageErrorDomain")
+        #expect(TranscodeError(.cancelled, "").domain == "SDWebImageErrorDomain")
+        for code in [TranscodeError.Code.pixels, .edge, .frames, .memory, .time, .died, .transform, .encode, .store] {
+            #expect(TranscodeError(code, "").domain == "LarderErrorDomain")
+        }
+    }
+}

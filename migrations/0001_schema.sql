@@ -1,0 +1,338 @@
+-- Where everything lies.
+--
+-- Two schemas: `larder` holds functions and views, the contract; `larder_data` holds tables, which may change under it.
+--
+-- A job is one wide row, written once. Where it stands is one narrow row in exactly one of four small tables: ready,
+-- delayed, running, parked. So the rows that change hands thousands of times a second are short, the wide row is
+-- touched only on a retry or a join, and what is over leaves the live tables for history, partitioned by day.
+--
+-- A job's number is also its place: within a priority, lower numbers go first, and a job that comes back (released,
+-- rescued, retried) stands where it stood. Therefore `ready` needs one index and no other order.
+--
+-- Counts are a ledger: each transaction adds one row of differences per batch, nobody updates a shared row, and
+-- whoever holds the upkeep row folds them. Totals are exact at any instant because the differences commit with the
+-- change they count.
+--
+-- No foreign keys on the tables that jobs pass through: each would cost an index probe and a row lock per job, and
+-- larder.check() proves the same. No triggers. No state in sessions: everything works through pgbouncer in transaction
+-- mode. Time is the database's only.
+
+DO $$
+BEGIN
+    -- A URL is its bytes; only with UTF8 on both sides do they pass unchanged.
+    IF current_setting('server_encoding') <> 'UTF8' THEN
+        RAISE EXCEPTION 'Larder needs a database in UTF8, this one is in %', current_setting('server_encoding');
+    END IF;
+END $$;
+
+CREATE SCHEMA larder;
+COMMENT ON SCHEMA larder IS 'Larder''s functions and views: the contract.';
+
+CREATE TABLE larder_data.meta (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    protocol_oldest int NOT NULL,
+    protocol_newest int NOT NULL,
+    lease_ms int NOT NULL DEFAULT 15000 CHECK (lease_ms > 0),
+    most_rescues int NOT NULL DEFAULT 5 CHECK (most_rescues > 0),
+    retry_base_ms int NOT NULL DEFAULT 1000 CHECK (retry_base_ms >= 0),
+    retry_cap_ms int NOT NULL DEFAULT 900000 CHECK (retry_cap_ms >= 0),
+    retry_after_cap_ms int NOT NULL DEFAULT 3600000 CHECK (retry_after_cap_ms >= 0),
+    block_cap interval NOT NULL DEFAULT '30 days'
+);
+COMMENT ON TABLE larder_data.meta IS 'One row: the worker protocols offered, and the settings that hold for all queues.';
+COMMENT ON INDEX larder_data.meta_pkey IS 'Keeps it one row.';
+INSERT INTO larder_data.meta (protocol_oldest, protocol_newest) VALUES (1, 1);
+
+CREATE TABLE larder_data.queue (
+    id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL UNIQUE CHECK (name <> ''),
+    paused_at timestamptz
+);
+COMMENT ON TABLE larder_data.queue IS 'The queues; a paused one hands out nothing.';
+COMMENT ON INDEX larder_data.queue_pkey IS 'Jobs name their queue by number.';
+COMMENT ON INDEX larder_data.queue_name_key IS 'Callers name a queue by name.';
+INSERT INTO larder_data.queue (name) VALUES ('default');
+
+CREATE TABLE larder_data.pipeline (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL CHECK (name <> ''),
+    version int NOT NULL DEFAULT 1,
+    spec json NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (name, version)
+);
+COMMENT ON TABLE larder_data.pipeline IS
+    'Versions of pipelines; never changed, so that live jobs keep theirs. json, not jsonb: numbers keep their spelling, -0.0 included.';
+COMMENT ON INDEX larder_data.pipeline_pkey IS 'Jobs name their pipeline version by number.';
+COMMENT ON INDEX larder_data.pipeline_name_version_key IS 'Finds the newest version of a name.';
+INSERT INTO larder_data.pipeline (name, spec) VALUES ('original', '{"name":"original","variants":[]}');
+
+CREATE TABLE larder_data.origin (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL UNIQUE
+);
+COMMENT ON TABLE larder_data.origin IS 'Scheme, host and port in normal form, https://example.com:443.';
+COMMENT ON INDEX larder_data.origin_pkey IS 'Jobs name their origin by number.';
+COMMENT ON INDEX larder_data.origin_name_key IS 'Enqueue looks origins up by name.';
+
+CREATE TABLE larder_data.batch (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text UNIQUE CHECK (name <> ''),
+    queue_id smallint NOT NULL REFERENCES larder_data.queue,
+    pipeline_id int REFERENCES larder_data.pipeline,
+    priority smallint CHECK (priority BETWEEN 0 AND 9),
+    daily date,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    sealed_at timestamptz,
+    paused_at timestamptz,
+    cancelled_at timestamptz,
+    finished_at timestamptz
+) WITH (fillfactor = 70);
+COMMENT ON TABLE larder_data.batch IS
+    'The jobs enqueued together: unit of progress and of cancel. daily is set for the default batch of a queue and day.';
+COMMENT ON INDEX larder_data.batch_pkey IS 'Jobs name their batch by number.';
+COMMENT ON INDEX larder_data.batch_name_key IS 'Callers name a batch by name.';
+CREATE INDEX batch_unfinished ON larder_data.batch (id) WHERE finished_at IS NULL;
+COMMENT ON INDEX larder_data.batch_unfinished IS 'The few batches that upkeep looks at.';
+
+CREATE SEQUENCE larder_data.job_id AS bigint;
+COMMENT ON SEQUENCE larder_data.job_id IS 'Numbers of jobs, given in the order in which hosts take turns.';
+
+CREATE TABLE larder_data.job (
+    id bigint PRIMARY KEY,
+    batch_id bigint NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    options bigint NOT NULL DEFAULT 0,
+    last_worker_id bigint,
+    last_claim_no bigint,
+    cancelled_at timestamptz,
+    pipeline_id int NOT NULL,
+    origin_id int NOT NULL,
+    items int NOT NULL CHECK (items >= 0),
+    retry_base_ms int,
+    last_code int,
+    queue_id smallint NOT NULL,
+    priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 9),
+    attempt smallint NOT NULL DEFAULT 0,
+    max_attempts smallint NOT NULL CHECK (max_attempts BETWEEN 1 AND 100),
+    rescues smallint NOT NULL DEFAULT 0,
+    deaths smallint NOT NULL DEFAULT 0,
+    followed boolean NOT NULL DEFAULT false,
+    key bytea NOT NULL UNIQUE,
+    url text NOT NULL CHECK (octet_length(url) <= 8192),
+    context json,
+    last_domain text,
+    last_message text
+) WITH (fillfactor = 90);
+COMMENT ON TABLE larder_data.job IS
+    'Live jobs, one URL x one pipeline each. items: how many of its batch''s items ride on it; attempt: attempts used up; deaths: transcoders that died over it; last_*: the attempt before.';
+COMMENT ON INDEX larder_data.job_pkey IS 'Settle and claim find jobs by number.';
+COMMENT ON INDEX larder_data.job_key_key IS 'At most one live job per (URL, pipeline): 128 bits of SHA-256 over the URL''s bytes, a zero and the pipeline.';
+CREATE INDEX job_batch ON larder_data.job (batch_id);
+COMMENT ON INDEX larder_data.job_batch IS 'Proves that no live job of a batch is left; finds the jobs of a batch.';
+
+CREATE TABLE larder_data.job_follow (
+    job_id bigint NOT NULL,
+    batch_id bigint NOT NULL,
+    items int NOT NULL CHECK (items > 0),
+    PRIMARY KEY (job_id, batch_id)
+);
+COMMENT ON TABLE larder_data.job_follow IS 'Other batches whose items ride on a job. Written only with the job''s row locked.';
+COMMENT ON INDEX larder_data.job_follow_pkey IS 'Settle finds who follows a job.';
+CREATE INDEX job_follow_batch ON larder_data.job_follow (batch_id);
+COMMENT ON INDEX larder_data.job_follow_batch IS 'Proves that a batch follows no job any more.';
+
+CREATE TABLE larder_data.ready (
+    queue_id smallint NOT NULL,
+    priority smallint NOT NULL,
+    job_id bigint NOT NULL,
+    PRIMARY KEY (queue_id, priority, job_id)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
+COMMENT ON TABLE larder_data.ready IS 'Jobs that may be claimed. Rows are never updated, so a claim may delete them by tuple id.';
+COMMENT ON INDEX larder_data.ready_pkey IS 'The order of claims, and the only way in.';
+
+CREATE TABLE larder_data.delayed (
+    run_at timestamptz NOT NULL,
+    job_id bigint PRIMARY KEY
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
+COMMENT ON TABLE larder_data.delayed IS 'Jobs that wait for a time: scheduled, or put off after a failure.';
+COMMENT ON INDEX larder_data.delayed_pkey IS 'Finds a job''s place.';
+CREATE INDEX delayed_due ON larder_data.delayed (run_at);
+COMMENT ON INDEX larder_data.delayed_due IS 'Finds what is due.';
+
+CREATE TABLE larder_data.running (
+    worker_id bigint NOT NULL,
+    job_id bigint NOT NULL,
+    claim_no bigint NOT NULL,
+    claimed_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (worker_id, job_id)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
+COMMENT ON TABLE larder_data.running IS 'Jobs that a worker holds, under the number of its claim: the fence that a late outcome does not pass.';
+COMMENT ON INDEX larder_data.running_pkey IS 'Settle finds a worker''s claim, rescue all claims of a dead worker.';
+
+CREATE TABLE larder_data.parked (
+    job_id bigint PRIMARY KEY,
+    why text NOT NULL,
+    parked_at timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE larder_data.parked IS 'Jobs that wait for an operator: lost with their worker too often.';
+COMMENT ON INDEX larder_data.parked_pkey IS 'Finds a job''s place.';
+
+CREATE TABLE larder_data.worker (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    beat_at timestamptz NOT NULL DEFAULT now(),
+    started_at timestamptz NOT NULL DEFAULT now(),
+    stopped_at timestamptz,
+    lease_ms int NOT NULL,
+    pid int,
+    slots int NOT NULL,
+    name text NOT NULL,
+    host text NOT NULL,
+    version text NOT NULL,
+    cache_id text
+) WITH (fillfactor = 30);
+COMMENT ON TABLE larder_data.worker IS
+    'One row per start of a worker: a fresh identity each time. No index on beat_at, so that a heartbeat stays within its page.';
+COMMENT ON INDEX larder_data.worker_pkey IS 'Heartbeats and claims name their worker by number.';
+
+CREATE TABLE larder_data.batch_delta (
+    batch_id bigint NOT NULL,
+    bytes_in bigint NOT NULL DEFAULT 0,
+    bytes_out bigint NOT NULL DEFAULT 0,
+    total int NOT NULL DEFAULT 0,
+    succeeded int NOT NULL DEFAULT 0,
+    failed int NOT NULL DEFAULT 0,
+    cancelled int NOT NULL DEFAULT 0,
+    fresh int NOT NULL DEFAULT 0,
+    blocked int NOT NULL DEFAULT 0,
+    invalid int NOT NULL DEFAULT 0,
+    joined int NOT NULL DEFAULT 0,
+    retries int NOT NULL DEFAULT 0,
+    downloads int NOT NULL DEFAULT 0,
+    variants int NOT NULL DEFAULT 0
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
+COMMENT ON TABLE larder_data.batch_delta IS
+    'The ledger''s new entries, in items: one row per batch and transaction, added, never updated. succeeded includes fresh; failed includes blocked and invalid.';
+CREATE INDEX batch_delta_batch ON larder_data.batch_delta (batch_id);
+COMMENT ON INDEX larder_data.batch_delta_batch IS 'Progress adds up the entries of a batch.';
+
+CREATE TABLE larder_data.batch_total (
+    batch_id bigint PRIMARY KEY,
+    bytes_in bigint NOT NULL,
+    bytes_out bigint NOT NULL,
+    total bigint NOT NULL,
+    succeeded bigint NOT NULL,
+    failed bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    fresh bigint NOT NULL,
+    blocked bigint NOT NULL,
+    invalid bigint NOT NULL,
+    joined bigint NOT NULL,
+    retries bigint NOT NULL,
+    downloads bigint NOT NULL,
+    variants bigint NOT NULL
+) WITH (fillfactor = 50);
+COMMENT ON TABLE larder_data.batch_total IS 'The ledger''s folded entries. Written only by whoever folds.';
+COMMENT ON INDEX larder_data.batch_total_pkey IS 'One row per batch.';
+
+CREATE TABLE larder_data.job_history (
+    finished_at timestamptz NOT NULL DEFAULT now(),
+    created_at timestamptz NOT NULL,
+    job_id bigint NOT NULL,
+    batch_id bigint NOT NULL,
+    worker_id bigint,
+    claim_no bigint,
+    options bigint NOT NULL,
+    bytes_in bigint NOT NULL DEFAULT 0,
+    bytes_out bigint NOT NULL DEFAULT 0,
+    pipeline_id int NOT NULL,
+    origin_id int NOT NULL,
+    items int NOT NULL,
+    queue_ms int,
+    wait_ms int,
+    fetch_ms int,
+    transcode_ms int,
+    store_ms int,
+    code int,
+    http_status int,
+    outcome smallint NOT NULL CHECK (outcome BETWEEN 1 AND 3),
+    priority smallint NOT NULL,
+    attempt smallint NOT NULL,
+    rescues smallint NOT NULL,
+    downloads smallint NOT NULL DEFAULT 0,
+    variants smallint NOT NULL DEFAULT 0,
+    url text NOT NULL,
+    context json,
+    domain text,
+    message text,
+    stored json
+) PARTITION BY RANGE (finished_at);
+COMMENT ON TABLE larder_data.job_history IS
+    'The one terminal record of each job, by day (UTC). outcome: 1 succeeded, 2 failed, 3 cancelled. queue_ms: enqueue to claim; wait_ms: claim to fetch. claim_no lets an outcome whose answer was lost be sent again.';
+CREATE INDEX job_history_batch ON larder_data.job_history (batch_id, job_id);
+COMMENT ON INDEX larder_data.job_history_batch IS 'The report of a batch, page by page.';
+CREATE INDEX job_history_job ON larder_data.job_history USING brin (job_id) WITH (pages_per_range = 16, autosummarize = on);
+COMMENT ON INDEX larder_data.job_history_job IS 'Finds one job''s record; numbers end nearly in order, so ranges of pages do and cost next to nothing.';
+
+CREATE TABLE larder_data.item_history (
+    finished_at timestamptz NOT NULL DEFAULT now(),
+    id bigint NOT NULL,
+    batch_id bigint NOT NULL,
+    job_id bigint,
+    items int NOT NULL DEFAULT 1,
+    code int,
+    outcome smallint NOT NULL CHECK (outcome BETWEEN 1 AND 3),
+    attempt smallint NOT NULL DEFAULT 0,
+    why text NOT NULL CHECK (why IN ('fresh', 'blocked', 'invalid', 'followed', 'cancelled')),
+    url text NOT NULL,
+    domain text,
+    message text,
+    stored json
+) PARTITION BY RANGE (finished_at);
+COMMENT ON TABLE larder_data.item_history IS
+    'Items that ended without a job of their own batch: fresh, blocked, invalid, cancelled before their job ended, or riding on another batch''s job. By day (UTC).';
+CREATE INDEX item_history_batch ON larder_data.item_history (batch_id, id);
+COMMENT ON INDEX larder_data.item_history_batch IS 'The report of a batch, page by page.';
+CREATE SEQUENCE larder_data.item_id AS bigint;
+COMMENT ON SEQUENCE larder_data.item_id IS 'Numbers the records of items for paging.';
+
+CREATE TABLE larder_data.blocklist (
+    url_hash bytea PRIMARY KEY,
+    until timestamptz NOT NULL,
+    first_at timestamptz NOT NULL DEFAULT now(),
+    last_at timestamptz NOT NULL DEFAULT now(),
+    fails int NOT NULL DEFAULT 1,
+    code int,
+    http_status int,
+    url text NOT NULL,
+    domain text,
+    message text
+) WITH (fillfactor = 80);
+COMMENT ON TABLE larder_data.blocklist IS 'Failed URLs (SDWebImage''s failedURLs) until a time. An expired row stays for a while: the next block lasts longer.';
+COMMENT ON INDEX larder_data.blocklist_pkey IS '128 bits of SHA-256 of the URL''s bytes; enqueue probes it once per URL.';
+
+CREATE TABLE larder_data.retry_rule (
+    domain text NOT NULL,
+    code int,
+    http_status int,
+    retried boolean NOT NULL,
+    blocks boolean NOT NULL,
+    block_for interval NOT NULL DEFAULT '24 hours',
+    counts_for_origin boolean NOT NULL DEFAULT false,
+    then_code int,
+    what text NOT NULL,
+    CONSTRAINT retry_rule_error UNIQUE NULLS NOT DISTINCT (domain, code, http_status)
+);
+COMMENT ON TABLE larder_data.retry_rule IS
+    'What each error means, for operators to change. The row that says most wins: status, then code; code NULL = the rest of the domain. block_for doubles with each block. then_code: what the error becomes, at once and for good, when it happens to a job a second time.';
+COMMENT ON INDEX larder_data.retry_rule_error IS 'One rule per error.';
+
+CREATE TABLE larder_data.upkeep (
+    task text PRIMARY KEY,
+    every interval NOT NULL,
+    next_at timestamptz NOT NULL DEFAULT '-infinity'
+);
+COMMENT ON TABLE larder_data.upkeep IS 'The upkeep tasks: whoever comes by when one is due does it, holding its row.';
+COMMENT ON INDEX larder_data.upkeep_pkey IS 'One row per task.';
+INSERT INTO larder_data.upkeep (task, every) VALUES
+    ('promote', '200 ms'), ('rescue', '1 s'), ('fold', '1 s'), ('finish', '1 s'), ('partitions', '1 h'), ('purge', '10 min');

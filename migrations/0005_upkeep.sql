@@ -1,0 +1,222 @@
+-- Upkeep without a leader, and the proof that all is well.
+--
+-- Whoever comes by calls tick(): a worker once a second, cron, a person. A task that is due is done by the first who
+-- gets its row in `upkeep`; the others skip it, so no task runs twice at once and none needs a lock that could be left
+-- behind. Every task takes a bounded number of rows and skips those that others hold.
+
+CREATE FUNCTION larder_data.promote() RETURNS int
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    moved int;
+BEGIN
+    WITH due AS (
+        DELETE FROM larder_data.delayed d WHERE d.ctid = ANY (ARRAY(
+            SELECT x.ctid FROM larder_data.delayed x WHERE x.run_at <= now() ORDER BY x.run_at LIMIT 5000 FOR UPDATE SKIP LOCKED))
+        RETURNING d.job_id
+    )
+    INSERT INTO larder_data.ready (queue_id, priority, job_id)
+    SELECT j.queue_id, j.priority, d.job_id FROM due d, LATERAL (
+        SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = d.job_id OFFSET 0) AS j;
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.promote IS 'Makes delayed jobs ready whose time has come, at most 5,000.';
+
+-- A worker is dead when it has not beaten for a lease, or has stopped. Its row is locked, so a beat that comes at the
+-- same moment either counts or comes too late; what it settles later finds no claim. The loss of a worker says nothing
+-- about a picture: the attempt is not counted, but after most_rescues the job waits for an operator.
+CREATE FUNCTION larder_data.rescue() RETURNS int
+LANGUAGE plpgsql SET jit = off AS $$
+DECLARE
+    dead bigint[];
+    moved int;
+BEGIN
+    SELECT array_agg(x.id) INTO dead FROM (
+        SELECT w.id FROM larder_data.worker w
+        WHERE (w.stopped_at IS NOT NULL OR w.beat_at + w.lease_ms * interval '1 ms' < clock_timestamp())
+          AND EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = w.id)
+        FOR UPDATE OF w SKIP LOCKED
+    ) AS x;
+    IF dead IS NULL THEN
+        RETURN 0;
+    END IF;
+    WITH lost AS MATERIALIZED (
+        SELECT r.worker_id, r.job_id FROM larder_data.running r JOIN larder_data.job j ON j.id = r.job_id
+        WHERE r.worker_id = ANY (dead) LIMIT 5000 FOR UPDATE OF r, j SKIP LOCKED
+    ), gone AS (
+        DELETE FROM larder_data.running r USING lost l WHERE r.worker_id = l.worker_id AND r.job_id = l.job_id
+    ), counted AS (
+        UPDATE larder_data.job j SET rescues = j.rescues + 1 FROM lost l WHERE j.id = l.job_id
+        RETURNING j.id, j.queue_id, j.priority, j.rescues
+    ), aside AS (
+        INSERT INTO larder_data.parked (job_id, why)
+        SELECT c.id, 'lost with its worker ' || c.rescues || ' times' FROM counted c, larder_data.meta m WHERE c.rescues >= m.most_rescues
+    ), back AS (
+        INSERT INTO larder_data.ready (queue_id, priority, job_id)
+        SELECT c.queue_id, c.priority, c.id FROM counted c, larder_data.meta m WHERE c.rescues < m.most_rescues
+    )
+    SELECT count(*) INTO moved FROM counted;
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.rescue IS 'Makes the jobs of dead workers ready again, or parks them.';
+
+CREATE FUNCTION larder_data.fold() RETURNS int
+LANGUAGE plpgsql SET jit = off AS $$
+DECLARE
+    moved int;
+BEGIN
+    WITH d AS (
+        DELETE FROM larder_data.batch_delta x WHERE x.ctid = ANY (ARRAY(
+            SELECT y.ctid FROM larder_data.batch_delta y LIMIT 20000 FOR UPDATE SKIP LOCKED))
+        RETURNING x.*
+    ), added AS (
+        INSERT INTO larder_data.batch_total AS t (
+            batch_id, bytes_in, bytes_out, total, succeeded, failed, cancelled, fresh, blocked, invalid, joined, retries, downloads, variants)
+        SELECT d.batch_id, sum(d.bytes_in), sum(d.bytes_out), sum(d.total), sum(d.succeeded), sum(d.failed), sum(d.cancelled), sum(d.fresh),
+               sum(d.blocked), sum(d.invalid), sum(d.joined), sum(d.retries), sum(d.downloads), sum(d.variants)
+        FROM d GROUP BY d.batch_id ORDER BY d.batch_id
+        ON CONFLICT (batch_id) DO UPDATE SET
+            bytes_in = t.bytes_in + excluded.bytes_in, bytes_out = t.bytes_out + excluded.bytes_out, total = t.total + excluded.total,
+            succeeded = t.succeeded + excluded.succeeded, failed = t.failed + excluded.failed, cancelled = t.cancelled + excluded.cancelled,
+            fresh = t.fresh + excluded.fresh, blocked = t.blocked + excluded.blocked, invalid = t.invalid + excluded.invalid,
+            joined = t.joined + excluded.joined, retries = t.retries + excluded.retries, downloads = t.downloads + excluded.downloads,
+            variants = t.variants + excluded.variants
+    )
+    SELECT count(*) INTO moved FROM d;
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.fold IS 'Adds the ledger''s new entries to the totals, at most 20,000.';
+
+CREATE VIEW larder_data.ledger AS
+SELECT b.id AS batch_id,
+       coalesce(t.total, 0) + coalesce(d.total, 0) AS total, coalesce(t.succeeded, 0) + coalesce(d.succeeded, 0) AS succeeded,
+       coalesce(t.failed, 0) + coalesce(d.failed, 0) AS failed, coalesce(t.cancelled, 0) + coalesce(d.cancelled, 0) AS cancelled,
+       coalesce(t.fresh, 0) + coalesce(d.fresh, 0) AS fresh, coalesce(t.blocked, 0) + coalesce(d.blocked, 0) AS blocked,
+       coalesce(t.invalid, 0) + coalesce(d.invalid, 0) AS invalid, coalesce(t.joined, 0) + coalesce(d.joined, 0) AS joined,
+       coalesce(t.retries, 0) + coalesce(d.retries, 0) AS retries, coalesce(t.downloads, 0) + coalesce(d.downloads, 0) AS downloads,
+       coalesce(t.variants, 0) + coalesce(d.variants, 0) AS variants, (coalesce(t.bytes_in, 0) + coalesce(d.bytes_in, 0))::bigint AS bytes_in,
+       (coalesce(t.bytes_out, 0) + coalesce(d.bytes_out, 0))::bigint AS bytes_out
+FROM larder_data.batch b
+LEFT JOIN larder_data.batch_total t ON t.batch_id = b.id
+LEFT JOIN LATERAL (
+    SELECT sum(x.total) AS total, sum(x.succeeded) AS succeeded, sum(x.failed) AS failed, sum(x.cancelled) AS cancelled, sum(x.fresh) AS fresh,
+           sum(x.blocked) AS blocked, sum(x.invalid) AS invalid, sum(x.joined) AS joined, sum(x.retries) AS retries,
+           sum(x.downloads) AS downloads, sum(x.variants) AS variants, sum(x.bytes_in) AS bytes_in, sum(x.bytes_out) AS bytes_out
+    FROM larder_data.batch_delta x WHERE x.batch_id = b.id) AS d ON true;
+COMMENT ON VIEW larder_data.ledger IS 'Counts per batch, exact at this instant: what is folded plus what is not yet.';
+
+-- Finished is proved, not counted: sealed, the ledger says nothing is open, and no live job or follow is left. Sealed
+-- means that everybody who still added had committed, so nothing can come after the proof.
+CREATE FUNCTION larder_data.finish_batches() RETURNS int
+LANGUAGE plpgsql SET jit = off AS $$
+DECLARE
+    moved int;
+BEGIN
+    -- The default batches of days that are over.
+    UPDATE larder_data.batch b SET sealed_at = now() WHERE b.id IN (
+        SELECT x.id FROM larder_data.batch x
+        WHERE x.finished_at IS NULL AND x.sealed_at IS NULL AND x.daily < (now() AT TIME ZONE 'UTC' - interval '1 h')::date
+        FOR UPDATE SKIP LOCKED);
+    UPDATE larder_data.batch b SET finished_at = now() WHERE b.id IN (
+        SELECT x.id FROM larder_data.batch x JOIN larder_data.ledger l ON l.batch_id = x.id
+        WHERE x.finished_at IS NULL AND x.sealed_at IS NOT NULL AND l.total = l.succeeded + l.failed + l.cancelled
+          AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.batch_id = x.id AND j.items > 0)
+          AND NOT EXISTS (SELECT FROM larder_data.job_follow f WHERE f.batch_id = x.id)
+        LIMIT 1000 FOR UPDATE OF x SKIP LOCKED);
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.finish_batches IS 'Marks batches finished of which nothing is left.';
+
+CREATE FUNCTION larder_data.purge() RETURNS int
+LANGUAGE plpgsql SET jit = off AS $$
+DECLARE
+    workers int;
+    blocks int;
+BEGIN
+    DELETE FROM larder_data.worker w WHERE w.id IN (
+        SELECT x.id FROM larder_data.worker x
+        WHERE x.beat_at < now() - interval '1 day' AND NOT EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = x.id)
+        FOR UPDATE SKIP LOCKED);
+    GET DIAGNOSTICS workers = ROW_COUNT;
+    DELETE FROM larder_data.blocklist b WHERE b.url_hash IN (
+        SELECT x.url_hash FROM larder_data.blocklist x WHERE x.until < now() - interval '30 days' LIMIT 5000 FOR UPDATE SKIP LOCKED);
+    GET DIAGNOSTICS blocks = ROW_COUNT;
+    RETURN workers + blocks;
+END $$;
+COMMENT ON FUNCTION larder_data.purge IS 'Forgets workers gone for a day and blocks over for 30 days.';
+
+CREATE FUNCTION larder.tick(force boolean DEFAULT false) RETURNS TABLE (task text, moved int)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    due text;
+BEGIN
+    FOR due IN
+        SELECT u.task FROM larder_data.upkeep u WHERE force OR u.next_at <= clock_timestamp()
+        ORDER BY u.task FOR UPDATE SKIP LOCKED
+    LOOP
+        UPDATE larder_data.upkeep u SET next_at = clock_timestamp() + u.every WHERE u.task = due;
+        task := due;
+        CASE due
+            WHEN 'promote' THEN moved := larder_data.promote();
+            WHEN 'rescue' THEN moved := larder_data.rescue();
+            WHEN 'fold' THEN moved := larder_data.fold();
+            WHEN 'finish' THEN moved := larder_data.finish_batches();
+            WHEN 'partitions' THEN moved := larder_data.create_partitions(7);
+            WHEN 'purge' THEN moved := larder_data.purge();
+            ELSE CONTINUE;
+        END CASE;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION larder.tick IS 'Does what upkeep is due: promote, rescue, fold, finish, partitions, purge. Any number of callers; force also does what is not due.';
+
+CREATE FUNCTION larder.check() RETURNS TABLE (invariant text, subject bigint, detail text)
+LANGUAGE sql STABLE SET jit = off AS $$
+    WITH place AS MATERIALIZED (
+        SELECT r.job_id, 'ready' AS at FROM larder_data.ready r
+        UNION ALL SELECT d.job_id, 'delayed' FROM larder_data.delayed d
+        UNION ALL SELECT r.job_id, 'running' FROM larder_data.running r
+        UNION ALL SELECT p.job_id, 'parked' FROM larder_data.parked p
+    ), recount AS (
+        SELECT batch_id, sum(open) AS open, sum(succeeded) AS succeeded, sum(failed) AS failed, sum(cancelled) AS cancelled FROM (
+            SELECT j.batch_id, j.items AS open, 0 AS succeeded, 0 AS failed, 0 AS cancelled FROM larder_data.job j
+            UNION ALL SELECT f.batch_id, f.items, 0, 0, 0 FROM larder_data.job_follow f
+            UNION ALL SELECT h.batch_id, 0, h.items * (h.outcome = 1)::int, h.items * (h.outcome = 2)::int, h.items * (h.outcome = 3)::int FROM larder_data.job_history h
+            UNION ALL SELECT h.batch_id, 0, h.items * (h.outcome = 1)::int, h.items * (h.outcome = 2)::int, h.items * (h.outcome = 3)::int FROM larder_data.item_history h
+        ) AS x GROUP BY batch_id
+    )
+    SELECT 'a live job has exactly one place', j.id, coalesce(string_agg(p.at, ' and ' ORDER BY p.at), 'none')
+    FROM larder_data.job j LEFT JOIN place p ON p.job_id = j.id GROUP BY j.id HAVING count(p.at) <> 1
+    UNION ALL
+    SELECT 'a place belongs to a live job', p.job_id, p.at FROM place p WHERE NOT EXISTS (SELECT FROM larder_data.job j WHERE j.id = p.job_id)
+    UNION ALL
+    SELECT 'a ready job stands in its queue', r.job_id, 'queue ' || r.queue_id FROM larder_data.ready r JOIN larder_data.job j ON j.id = r.job_id WHERE j.queue_id <> r.queue_id
+    UNION ALL
+    SELECT 'a job''s key is the digest of its URL and pipeline', j.id, encode(j.key, 'hex') FROM larder_data.job j WHERE j.key <> larder_data.job_key(j.url, j.pipeline_id)
+    UNION ALL
+    SELECT 'a follow belongs to a live job marked followed, and not to its own batch', f.job_id, 'batch ' || f.batch_id
+    FROM larder_data.job_follow f LEFT JOIN larder_data.job j ON j.id = f.job_id WHERE j.id IS NULL OR NOT j.followed OR j.batch_id = f.batch_id
+    UNION ALL
+    SELECT 'a running job belongs to a registered worker', r.job_id, 'worker ' || r.worker_id
+    FROM larder_data.running r WHERE NOT EXISTS (SELECT FROM larder_data.worker w WHERE w.id = r.worker_id)
+    UNION ALL
+    SELECT 'a job ends once', h.job_id, count(*) || ' records' FROM larder_data.job_history h GROUP BY h.job_id HAVING count(*) > 1
+    UNION ALL
+    SELECT 'a job that ended is not live', j.id, j.url FROM larder_data.job j WHERE EXISTS (SELECT FROM larder_data.job_history h WHERE h.job_id = j.id)
+    UNION ALL
+    SELECT 'the ledger equals history and live items', l.batch_id,
+           format('ledger total %s, succeeded %s, failed %s, cancelled %s; counted open %s, succeeded %s, failed %s, cancelled %s',
+                  l.total, l.succeeded, l.failed, l.cancelled, coalesce(r.open, 0), coalesce(r.succeeded, 0), coalesce(r.failed, 0), coalesce(r.cancelled, 0))
+    FROM larder_data.ledger l LEFT JOIN recount r USING (batch_id)
+    WHERE (l.total - l.succeeded - l.failed - l.cancelled, l.succeeded, l.failed, l.cancelled)
+          IS DISTINCT FROM (coalesce(r.open, 0), coalesce(r.succeeded, 0), coalesce(r.failed, 0), coalesce(r.cancelled, 0))
+    UNION ALL
+    SELECT 'records belong to a batch', r.batch_id, 'no such batch' FROM recount r WHERE NOT EXISTS (SELECT FROM larder_data.batch b WHERE b.id = r.batch_id)
+    UNION ALL
+    SELECT 'a finished batch has no open item', b.id, l.total - l.succeeded - l.failed - l.cancelled || ' open'
+    FROM larder_data.batch b JOIN larder_data.ledger l ON l.batch_id = b.id
+    WHERE b.finished_at IS NOT NULL AND l.total <> l.succeeded + l.failed + l.cancelled
+$$;
+COMMENT ON FUNCTION larder.check IS 'Proves the queue''s invariants in one snapshot; no rows = sound. Reads everything: not for every second.';
