@@ -2,9 +2,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import threading
 import time
+from collections import Counter
 
 # Of every setting that could lead the demo to a database, cache or proxy of the user's own, none is passed on.
 FOREIGN = ("LARDER_", "PG", "DATABASE_URL", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -55,6 +57,10 @@ class Larder:
         """{(URL, key): path} of everything that a batch stored, or found stored."""
         rows = (line.split("\t") for line in self.call("report", batch, "--files").splitlines())
         return {(url, key): path for url, key, path in rows}
+
+    def outcomes(self, batch):
+        """How many jobs of a batch ended how, counted from the records of the single jobs."""
+        return Counter(line["outcome"] for line in self.lines("report", batch, "--files", "--format", "json"))
 
     def keys(self, urls, variants):
         """{URL: [{"variant", "key", "file"}, …]}, the original first."""
@@ -110,11 +116,17 @@ class Worker:
         return children
 
     def wait(self, seconds):
+        """Gives the exit code; ends the worker when it takes longer than it may."""
         self.thread.join(seconds)
-        if self.thread.is_alive():
-            self.process.kill()
-            self.thread.join()
+        self.end()
         return self.code
+
+    def end(self):
+        """Ends it, gently first. Only the thread collects the process, so the number is its own until then."""
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            if self.thread.is_alive():
+                os.kill(self.process.pid, how)
+                self.thread.join(30)
 
 
 def peak_memory(pid):

@@ -12,6 +12,7 @@ import http.client
 import json
 import os
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -196,6 +197,7 @@ def start_bad(directory, pictures):
 
 
 def main(directory):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # typed at the demo: that ends, and so does our input
     os.makedirs(os.path.join(directory, "origin"), exist_ok=True)
     for log in ("access.log", "bad.log"):
         open(os.path.join(directory, "origin", log), "w").close()

@@ -181,7 +181,7 @@ def plan():
     }
     kinds = [
         # count, extension, format, note, writer, sizes in turn
-        (30, "jpg", "jpeg", "baseline", jpeg(), ("small", "medium", "medium", "large")),
+        (32, "jpg", "jpeg", "baseline", jpeg(), ("small", "medium", "medium", "large")),
         (12, "jpg", "jpeg", "progressive", jpeg(progressive=True), ("medium", "small", "large")),
         (6, "jpeg", "jpeg", "4:4:4 with profile", jpeg(icc=True, subsampling=0), ("medium",)),
         (8, "jpg", "jpeg", "grey", jpeg("L"), ("medium", "small")),
@@ -204,7 +204,7 @@ def plan():
         (6, "webp", "webp", "lossless", webp(lossless=True, method=0), ("small", "icon")),
         (5, "webp", "webp", "animated", animation(6, "WEBP", quality=70, method=0), ("small",)),
         (6, "avif", "avif", "AV1", heif("av1"), ("small", "medium")),
-        (6, "heic", "heic", "HEVC", heif("hevc"), ("small", "medium")),
+        (4, "heic", "heic", "HEVC", heif("hevc"), ("small",)),
     ]
     entries = []
     for count, extension, form, note, writer, turns in kinds:
