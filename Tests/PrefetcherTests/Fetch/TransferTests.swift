@@ -34,9 +34,10 @@ struct TransferTests {
             for _ in 0..<20 { group.addTask { _ = await downloader.failure(stuck.url("/")) } }
             await stuck.waitForRequests("/", count: 4)
             for _ in 0..<20 { #expect(await downloader.failure(healthy.url("/")) == nil) }
+            // Before they are cancelled, one after the other: a place that becomes free goes to one still waiting.
+            #expect(stuck.count("/") == 4)
             group.cancelAll()
         }
-        #expect(stuck.count("/") == 4)
     }
 
     @Test("a cancelled download ends at once as 2002 and never touches its file again")
