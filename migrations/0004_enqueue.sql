@@ -24,7 +24,7 @@ LANGUAGE sql IMMUTABLE AS $$
         FROM schemed s WHERE s.scheme IN ('http', 'https')
     ), judged AS MATERIALIZED (
         SELECT h.ord, h.scheme || '://' || CASE
-            WHEN h.host = '' THEN NULL
+            WHEN h.host = '' OR strpos(h.host, ' ') > 0 THEN NULL
             WHEN strpos(h.host, ':') = 0 THEN h.host || CASE h.scheme WHEN 'http' THEN ':80' ELSE ':443' END
             WHEN h.host ~ '^(\[[0-9a-f:.]+\]|[^:\[\]]+):?$' THEN rtrim(h.host, ':') || CASE h.scheme WHEN 'http' THEN ':80' ELSE ':443' END
             WHEN h.host ~ '^(\[[0-9a-f:.]+\]|[^:\[\]]+):[0-9]{1,5}$' THEN
@@ -37,7 +37,7 @@ LANGUAGE sql IMMUTABLE AS $$
             (CASE
                 WHEN coalesce(g.url, '') = '' THEN 1
                 WHEN octet_length(g.url) > 8192 THEN 2
-                WHEN g.url ~ '[\x01-\x20\x7f\ufffd]' THEN 3
+                WHEN g.url ~ '[\x01-\x1f\x7f\ufffd]' THEN 3
                 WHEN j.origin IS NOT NULL THEN NULL
                 WHEN j.ord IS NOT NULL OR g.url ~* '^https?:' THEN 6
                 WHEN g.url ~ '^[A-Za-z][A-Za-z0-9+.-]*:' THEN 5
@@ -61,10 +61,10 @@ INSERT INTO larder_data.refusal VALUES
     (0, 'SDWebImageErrorDomain', 1003, 'the URL is blocked after an earlier failure'),
     (1, 'SDWebImageErrorDomain', 1000, 'the URL is empty'),
     (2, 'SDWebImageErrorDomain', 1000, 'the URL is longer than 8192 bytes'),
-    (3, 'SDWebImageErrorDomain', 1000, 'the URL has a space, a control character or bytes that are not UTF-8'),
+    (3, 'SDWebImageErrorDomain', 1000, 'the URL has a control character or bytes that are not UTF-8'),
     (4, 'SDWebImageErrorDomain', 1000, 'the URL has no scheme'),
     (5, 'NSURLErrorDomain', -1002, 'the scheme is not http or https'),
-    (6, 'SDWebImageErrorDomain', 1000, 'the URL has no host, or a port out of range');
+    (6, 'SDWebImageErrorDomain', 1000, 'the URL has no usable host, or a port out of range');
 
 -- A join raises the job's priority if higher, and lets a job scheduled for later come sooner when somebody wants it
 -- sooner; a back-off is kept. After the joining statement, so that the snapshot shows where a job stood that it had to

@@ -55,12 +55,7 @@ struct BatchTests {
         _ = try await adder.rows("BEGIN")
         _ = try await adder.rows("SELECT * FROM larder.enqueue('http://a/1', batch => 'batch')")
         async let sealed: Void = fixture.queue.seal(.id(id))
-        while try await fixture.value(
-            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
-            == "0"
-        {
-            await Task.yield()
-        }
+        try await fixture.waitUntilSomebodyWaits()
         try await fixture.queue.tick(force: true)
         #expect(try await fixture.value("SELECT finished_at IS NULL FROM larder_data.batch") == "t")
         _ = try await adder.rows("COMMIT")

@@ -105,13 +105,7 @@ struct JoinTests {
             "SELECT * FROM larder.complete_v1($1, $2::json)",
             [.integer(worker.id), .text(#"[{"job":\#(job.id),"claim":1,"result":"succeeded"}]"#)])
         async let answers = fixture.enqueue(["http://a/1"], batch: "second")
-        // Only once the enqueue stands before the lock is the race the one meant.
-        while try await fixture.value(
-            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
-            == "0"
-        {
-            await Task.yield()
-        }
+        try await fixture.waitUntilSomebodyWaits()
         _ = try await settler.rows("COMMIT")
         let answer = try #require(try await answers.first)
         #expect(answer.kind == .inserted && answer.job != job.id)

@@ -61,6 +61,16 @@ final class QueueFixture: Sendable {
         return try await queue.enqueue(request)
     }
 
+    /// Until some session of this database stands before a lock: only then is a race the one meant.
+    func waitUntilSomebodyWaits() async throws {
+        let waiting =
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        while try await value(waiting) == "0" {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
     /// Fails the test with what `check()` found.
     func expectSound(_ location: SourceLocation = #_sourceLocation) async throws {
         let broken = try await queue.check()
