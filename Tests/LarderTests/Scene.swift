@@ -25,23 +25,24 @@ final class Scene: Sendable {
     /// The cache root of the commands.
     var cache: String { directory.file("cache") }
 
-    /// The settings that every command of this scene has. Nobody makes anything in its home.
+    /// The settings that every command of this scene has. Nobody can make anything in its home: a command that took
+    /// the embedded database by mistake would fail.
     var environment: [String: String] {
         [
-            "LARDER_HOME": directory.file("home"), "LARDER_DATABASE_URL": database.url, "LARDER_CACHE": cache,
+            "LARDER_HOME": "/dev/null/home", "LARDER_DATABASE_URL": database.url, "LARDER_CACHE": cache,
             "LARDER_ALLOW_ADDRESS": "127.0.0.0/8", "LARDER_ALLOW_PORT": "\(origin.port)", "LARDER_RETRY_BASE": "1ms",
         ]
     }
 
     /// A command in these surroundings.
-    func larder(_ arguments: [String], input: some Sequence<UInt8> = []) -> LarderCommand {
+    func larder(_ arguments: [String], input: some Sequence<UInt8> = [UInt8]()) -> LarderCommand {
         var command = LarderCommand(environment: environment, input: input, limit: .seconds(120))
         command.arguments = arguments
         return command
     }
 
     /// Runs a command to its end.
-    func larder(_ arguments: String..., input: some Sequence<UInt8> = []) async throws -> CommandOutcome {
+    func larder(_ arguments: String..., input: some Sequence<UInt8> = [UInt8]()) async throws -> CommandOutcome {
         try await larder(arguments, input: input).run()
     }
 
