@@ -59,7 +59,8 @@ let package = Package(
         .testTarget(
             name: "DiskCacheTests", dependencies: ["DiskCache", "TestSupport"], resources: [.copy("Vectors")],
             swiftSettings: strict),
-        .testTarget(name: "JobQueueTests", dependencies: ["JobQueue", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "JobQueueTests", dependencies: ["JobQueue", "TestSupport", "Executors"], swiftSettings: strict),
         .testTarget(
             name: "TranscoderTests", dependencies: ["Transcoder", "TestSupport"],
             resources: [.copy("Vectors"), .copy("Pictures")], swiftSettings: strict),

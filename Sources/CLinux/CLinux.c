@@ -14,6 +14,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 enum { maxDescriptors = 253 };
@@ -145,4 +148,17 @@ int larder_exit_on_hangup(int socket, int code) {
     pthread_attr_destroy(&attributes);
     if (result != 0) { free(hangup); }
     return result;
+}
+
+int larder_touch_access_time(int descriptor) {
+    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
+    return futimens(descriptor, times);
+}
+
+long larder_get_attribute(int descriptor, const char *name, void *bytes, size_t room) {
+    return fgetxattr(descriptor, name, bytes, room);
+}
+
+int larder_set_attribute(int descriptor, const char *name, const void *bytes, size_t length) {
+    return fsetxattr(descriptor, name, bytes, length, 0);
 }

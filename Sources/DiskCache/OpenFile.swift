@@ -1,4 +1,4 @@
-private import CGLib
+private import CLinux
 import Glibc
 
 /// A stored picture, open for reading; closed with its last reference.
@@ -31,7 +31,7 @@ public final class OpenFile: Sendable {
     /// - Throws: `StoreError` when the attribute cannot be read.
     public func extendedData() throws(StoreError) -> [UInt8]? {
         var data = [UInt8](repeating: 0, count: 64 << 10)  // XATTR_SIZE_MAX
-        let length = fgetxattr(descriptor, extendedDataAttribute, &data, data.count)
+        let length = larder_get_attribute(descriptor, extendedDataAttribute, &data, data.count)
         if length >= 0 { return Array(data.prefix(length)) }
         if errno == ENODATA || errno == ENOTSUP { return nil }
         throw StoreError("fgetxattr", path)

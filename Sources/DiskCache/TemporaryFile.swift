@@ -1,4 +1,4 @@
-private import CGLib
+private import CLinux
 import Glibc
 
 /// A file being written, under a hidden name in the cache directory; gone with its last reference unless published.
@@ -31,7 +31,7 @@ public final class TemporaryFile: Sendable {
     ///
     /// A file system without attributes keeps none, which is no error.
     func setExtendedData(_ data: [UInt8]) throws(StoreError) {
-        if fsetxattr(descriptor, extendedDataAttribute, data, data.count, 0) == 0 || errno == ENOTSUP { return }
+        if larder_set_attribute(descriptor, extendedDataAttribute, data, data.count) == 0 || errno == ENOTSUP { return }
         throw StoreError("fsetxattr", path)
     }
 

@@ -7,10 +7,11 @@ struct Migration: Sendable {
     static let all: [Migration] = [
         Migration("0001_schema", PackageResources._001_schema_sql),
         Migration("0002_rules", PackageResources._002_rules_sql),
-        Migration("0003_enqueue", PackageResources._003_enqueue_sql),
-        Migration("0004_worker", PackageResources._004_worker_sql),
-        Migration("0005_upkeep", PackageResources._005_upkeep_sql),
-        Migration("0006_views", PackageResources._006_views_sql),
+        Migration("0003_batches", PackageResources._003_batches_sql),
+        Migration("0004_enqueue", PackageResources._004_enqueue_sql),
+        Migration("0005_worker", PackageResources._005_worker_sql),
+        Migration("0006_upkeep", PackageResources._006_upkeep_sql),
+        Migration("0007_views", PackageResources._007_views_sql),
     ]
 
     init(_ name: String, _ bytes: [UInt8]) {

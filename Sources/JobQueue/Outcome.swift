@@ -55,13 +55,15 @@ public struct StoredFile: Sendable, Equatable, Codable {
 
     /// Describes a file.
     public init(
-        name: String? = nil, key: String, path: String? = nil, bytes: Int? = nil, origin: Origin? = nil,
-        error: FailureReason? = nil
+        name: String? = nil, key: String, path: String? = nil, bytes: Int? = nil, format: String? = nil,
+        sha256: String? = nil, origin: Origin? = nil, error: FailureReason? = nil
     ) {
         self.name = name
         self.key = key
         self.path = path
         self.bytes = bytes
+        self.format = format
+        self.sha256 = sha256
         self.origin = origin
         self.error = error
     }

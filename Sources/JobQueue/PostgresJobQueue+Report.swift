@@ -41,7 +41,8 @@ extension PostgresJobQueue {
                 throw QueueError(.unexpectedAnswer, "a record without an outcome")
             }
             return StoredRecord(
-                cursor: Cursor(value: rows.integer(row, 0) ?? 0), job: rows.integer(row, 1), url: rows.text(row, 2) ?? "",
+                cursor: Cursor(value: rows.integer(row, 0) ?? 0), job: rows.integer(row, 1),
+                url: rows.text(row, 2) ?? "",
                 end: ends[Int(outcome) - 1], error: rows.failure(row, domainAt: 4),
                 attempts: Int(rows.integer(row, 7) ?? 0), items: Int(rows.integer(row, 8) ?? 0),
                 stored: try StoredFile.list(json: rows.text(row, 9)))

@@ -15,6 +15,7 @@ actor TestServer {
     private var templates: [[UInt8]: Task<String, any Error>] = [:]
     private var created = 0
     private var disposal: Disposal?
+    private var home: ClusterHome?
 
     /// How to name a database of the server.
     struct Address: Sendable {
@@ -99,13 +100,10 @@ actor TestServer {
                 disposal = try Disposal(databases: prefix, of: given)
                 return Address(given, maintenance: nil)
             }
-            let home = "\(FileManager.default.temporaryDirectory.path)/larder-test-server-\(getpid())"
-            try FileManager.default.createDirectory(
-                atPath: home, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
-            disposal = try Disposal(home: home)
-            var configuration = EmbeddedCluster.Configuration(home: home)
-            configuration.disposable = true
-            return Address(try await EmbeddedCluster(configuration).start(), maintenance: "postgres")
+            let home = try ClusterHome()
+            self.home = home
+            let cluster = EmbeddedCluster(home.configuration("home", disposable: true))
+            return Address(try await cluster.start(), maintenance: "postgres")
         }
         starting = task
         return try await task.value

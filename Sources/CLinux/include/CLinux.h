@@ -52,3 +52,14 @@ int larder_packet_pair(int sockets[2]);
 /// Starts a thread that ends the process with `code` once the other side of `socket` is gone, even while every other
 /// thread is deep in a codec; it sleeps until then. 0, or an errno.
 int larder_exit_on_hangup(int socket, int code);
+
+/// Sets the access time of an open file to now and leaves its modification time; -1 and errno on failure.
+/// The corresponding C function is `futimens`.
+int larder_touch_access_time(int descriptor);
+
+/// The length of an extended attribute of an open file, read into `bytes` when there is room; -1 and errno on failure.
+/// The corresponding C function is `fgetxattr`.
+long larder_get_attribute(int descriptor, const char *name, void *bytes, size_t room);
+
+/// Sets an extended attribute of an open file; -1 and errno on failure. The corresponding C function is `fsetxattr`.
+int larder_set_attribute(int descriptor, const char *name, const void *bytes, size_t length);

@@ -34,9 +34,19 @@ enum ClusterDirectories {
                 throw .file(path: path, call: "fchown", code: errno)
             }
         }
-        guard status.st_uid == account.userID && status.st_mode & 0o077 == 0 else {
+        guard isPrivate(status, of: account) else {
             throw .unsafeDirectory(path: path, expected: account.userID)
         }
+    }
+
+    /// True when `path` is a directory that only `account` and root can enter.
+    static func isPrivate(_ path: String, of account: ServerAccount) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && isPrivate(status, of: account)
+    }
+
+    private static func isPrivate(_ status: stat, of account: ServerAccount) -> Bool {
+        status.st_mode & S_IFMT == S_IFDIR && status.st_uid == account.userID && status.st_mode & 0o077 == 0
     }
 
     /// The owner of `path`, links not followed; nil when there is no such file or it cannot be seen.

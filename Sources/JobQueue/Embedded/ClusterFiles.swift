@@ -17,7 +17,7 @@ enum ClusterFiles {
         cluster_name = 'larder'
         timezone = 'UTC'
 
-        max_connections = 100
+        max_connections = \(disposable ? 300 : 100)
         shared_buffers = 128MB
         max_wal_size = 1GB
         # The queue's statements are short: compiling them costs more than it saves.

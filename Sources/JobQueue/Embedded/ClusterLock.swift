@@ -10,8 +10,14 @@ struct ClusterLock: ~Copyable {
     init(_ path: String, account: ServerAccount, isRoot: Bool) throws(ClusterError) {
         descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .file(path: path, call: "open", code: errno) }
-        // Root must not leave a file behind that the cluster's own user could not lock.
-        if isRoot { _ = fchown(descriptor, account.userID, account.groupID) }
+        // Root must not leave a file behind that the cluster's own user could not lock, and must not give away one
+        // that this user linked here: it owns the directory.
+        var status = stat()
+        if isRoot && fstat(descriptor, &status) == 0 && status.st_uid == 0 && status.st_nlink == 1
+            && status.st_size == 0
+        {
+            _ = fchown(descriptor, account.userID, account.groupID)
+        }
     }
 
     deinit { close(descriptor) }

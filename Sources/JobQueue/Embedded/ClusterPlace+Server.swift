@@ -10,39 +10,41 @@ extension ClusterPlace {
     /// A session with the running server, which is made and started for it when need be.
     func sessionAfterStart() throws(ClusterError) -> MaintenanceSession {
         let deadline = ContinuousClock.now + .seconds(Self.startSeconds)
-        var failure: ClusterError?
+        var givingUp: ContinuousClock.Instant?
         while ContinuousClock.now < deadline {
-            switch MaintenanceSession.call(maintenanceURL) {
+            switch call() {
             case .session(let session): return session
             case .refused(let message): throw .refused(sqlState: "", message: message)
             // The last breath of a server, or its first: started by a command that was killed meanwhile.
             case .rejecting: usleep(20_000)
             case .silent:
-                if let failure { throw failure }
-                failure = try startServer()
+                // Where a server left its process id, it may be coming up still, or its last children, orphaned by a
+                // crash, need a moment to end; until then no new one starts.
+                let patience: Duration = postmaster == nil ? .zero : .seconds(10)
+                if let failure = try startServer() {
+                    let end = givingUp ?? ContinuousClock.now + patience
+                    givingUp = end
+                    if ContinuousClock.now >= end { throw failure }
+                    usleep(50_000)
+                }
             }
         }
         throw .tooSlow(.start, seconds: Self.startSeconds)
     }
 
-    /// Starts the server; the error when that failed for good.
+    /// Tries to start the server; the error when it did not.
     private func startServer() throws(ClusterError) -> ClusterError? {
         let binaries = try findBinaries()
         if !ClusterDirectories.exists(paths.data) { try create(with: binaries) }
         try writeFiles()
-        // The children of a killed postmaster need a moment to notice; until then no new one starts.
-        let deadline = ContinuousClock.now + .seconds(postmaster == nil ? 0 : 10)
-        while true {
-            let outcome = try commands.run(
-                [
-                    binaries.directory + "/pg_ctl", "start", "-D", "data", "-l", "start.log", "-w", "-s",
-                    "-t", "\(Self.startSeconds)",
-                ], limit: .seconds(Self.startSeconds + 10))
-            if outcome.succeeded { return nil }
-            if outcome.status == nil { return .tooSlow(.start, seconds: Self.startSeconds) }
-            if ContinuousClock.now >= deadline { return .commandFailed(.start, lines: reasons(outcome.lines)) }
-            usleep(100_000)
-        }
+        let outcome = try commands.run(
+            [
+                binaries.directory + "/pg_ctl", "start", "-D", "data", "-l", "start.log", "-w", "-s",
+                "-t", "\(Self.startSeconds)",
+            ], limit: .seconds(Self.startSeconds + 10))
+        if outcome.succeeded { return nil }
+        if outcome.status == nil { return .tooSlow(.start, seconds: Self.startSeconds) }
+        return .commandFailed(.start, lines: reasons(outcome.lines))
     }
 
     /// Ends the server if it runs.
@@ -64,15 +66,17 @@ extension ClusterPlace {
     private func create(with binaries: ServerBinaries) throws(ClusterError) {
         // A name of its own: an initdb whose command was killed may still be writing into an older one.
         let fresh = "new.\(getpid()).\(UInt64.random(in: 0...UInt64.max))"
-        let outcome = try commands.script(
+        let made = try commands.script(
             """
             rm -rf -- new.* 2>/dev/null
             "$1"/initdb -D "$2" -U \(ClusterFiles.role) -E UTF8 --locale=C -A peer $3 >/dev/null &&
-            printf '\\n%s\\n' "include = 'larder.conf'" >>"$2"/postgresql.conf &&
-            mv -T -- "$2" data && sync -- .
-            """, [binaries.directory, fresh, configuration.disposable ? "--no-sync" : "--data-checksums"],
+            printf '\\n%s\\n' "include = 'larder.conf'" >>"$2"/postgresql.conf
+            """, [binaries.directory, fresh, configuration.disposable ? "--no-sync" : ""],
             limit: .seconds(Self.createSeconds))
-        try check(outcome, .create, seconds: Self.createSeconds)
+        try check(made, .create, seconds: Self.createSeconds)
+        // Only who holds the lock puts it in place: the script above may outlive a killed command.
+        let placed = try commands.script("mv -T -- \"$1\" data && sync -- .", [fresh], limit: .seconds(30))
+        try check(placed, .create, seconds: 30)
     }
 
     /// Written at each start, since the place of the socket and Larder's defaults may have changed.
@@ -81,7 +85,7 @@ extension ClusterPlace {
         let outcome = try commands.script(
             """
             put() { printf %s "$2" >data/"$1".new && mv -f -- data/"$1".new data/"$1"; }
-            : >start.log && put larder.conf "$1" && put pg_hba.conf "$2" && put pg_ident.conf "$3" &&
+            : >start.log && rm -f data/current_logfiles && put larder.conf "$1" && put pg_hba.conf "$2" && put pg_ident.conf "$3" &&
             printf '%s\\n' "$4" >home
             """,
             [
@@ -100,7 +104,7 @@ extension ClusterPlace {
         throw .commandFailed(step, lines: outcome.lines)
     }
 
-    /// Why the server did not start: what it said before its log was open, then the end of that log.
+    /// Why the server did not start: what it said before its log was open, then the end of that log, if it got so far.
     private func reasons(_ fallback: [String]) -> [String] {
         let early = TextFile.lastLines(paths.directory + "/start.log")
         // `stderr log/postgresql-Mon.log`

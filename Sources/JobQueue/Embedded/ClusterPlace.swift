@@ -14,9 +14,6 @@ struct ClusterPlace: Sendable {
 
     var commands: ClusterCommands { ClusterCommands(directory: paths.directory, account: account, isRoot: isRoot) }
 
-    /// The database every cluster has, from which others are made.
-    var maintenanceURL: String { url(database: "postgres") }
-
     /// Longer than creating and starting may take together, so that who waits sees the result of who works.
     private static let patience = Duration.seconds(300)
 
@@ -31,7 +28,7 @@ struct ClusterPlace: Sendable {
 
     /// Up with the server and its database; nothing to do when both are there.
     func start() throws(ClusterError) {
-        if case .session(let session) = MaintenanceSession.call(maintenanceURL), try hasDatabase(session) { return }
+        if case .session(let session) = call(), try hasDatabase(session) { return }
         try makeDirectories()
         try withLock { () throws(ClusterError) in
             let session = try sessionAfterStart()
@@ -51,7 +48,7 @@ struct ClusterPlace: Sendable {
         if ClusterDirectories.exists(paths.data) {
             state = .stopped
             version = dataVersion().map(String.init)
-            switch MaintenanceSession.call(maintenanceURL) {
+            switch call() {
             case .silent: break
             case .session(let session):
                 version = try session.ask("SHOW server_version") ?? version
@@ -63,6 +60,14 @@ struct ClusterPlace: Sendable {
         return ClusterStatus(
             state: state, directory: paths.directory, socketDirectory: paths.socketDirectory, serverVersion: version,
             moved: paths.moved)
+    }
+
+    /// Asks who listens, by the database that every cluster has.
+    ///
+    /// Only in a directory that nobody else could have put a socket into.
+    func call() -> MaintenanceSession.Reply {
+        guard ClusterDirectories.isPrivate(paths.socketDirectory, of: account) else { return .silent }
+        return MaintenanceSession.call(url(database: "postgres"))
     }
 
     /// The process id a running server left in its data directory.

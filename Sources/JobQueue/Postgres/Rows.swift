@@ -12,6 +12,9 @@ struct Rows: ~Copyable {
     /// Rows in the answer. The corresponding C function is `PQntuples`.
     var count: Int { Int(PQntuples(result)) }
 
+    /// Columns in the answer. The corresponding C function is `PQnfields`.
+    var columnCount: Int { Int(PQnfields(result)) }
+
     /// The error that this answer is, when it is one.
     var error: QueueError? {
         switch PQresultStatus(result) {

@@ -45,9 +45,13 @@ struct Session: ~Copyable {
     }
 
     /// False when the server has closed the connection meanwhile: known before a statement is risked on it.
+    ///
+    /// An idle server says nothing but notices and its farewell; the end of the stream comes behind the latter.
     func isAlive() -> Bool {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
-        if poll(&descriptor, 1, 0) > 0 && PQconsumeInput(connection) == 0 { return false }
+        while poll(&descriptor, 1, 0) > 0 {
+            guard PQconsumeInput(connection) == 1, PQisBusy(connection) == 0 else { return false }
+        }
         return PQstatus(connection) == CONNECTION_OK
     }
 

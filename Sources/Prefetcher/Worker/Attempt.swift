@@ -30,7 +30,10 @@ struct Attempt: Sendable {
                 return end(report.failure.map { .failed($0) } ?? .succeeded, report, report.failure)
             } catch {
                 guard !error.isCancellation else { return nil }
-                return end(.failed(error.failure, retryAfter: error.retryAfter), error.report, error.failure)
+                var report = error.report
+                // The rules of retry go by the status: without it every 500 would be final.
+                report.httpStatus = error.httpStatus
+                return end(.failed(error.failure, retryAfter: error.retryAfter), report, error.failure)
             }
         }
     }

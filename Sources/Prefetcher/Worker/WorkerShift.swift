@@ -143,7 +143,12 @@ struct WorkerShift: Sendable {
     private func isOver() async throws(QueueError) -> Bool {
         switch worker.configuration.end {
         case .stopped: return false
-        case .batchFinished: return try await batchIsOver()
+        case .batchFinished(let batch):
+            if try await batchIsOver() { return true }
+            // What is parked waits for an operator, not for this worker.
+            guard try await worker.queue.remaining(of: batch).isDrained else { return false }
+            tally.leave(.work)
+            return true
         case .drained:
             let left = try await worker.queue.remaining()
             if left.hasReady || left.hasRunning { return false }

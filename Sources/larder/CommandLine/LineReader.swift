@@ -3,15 +3,15 @@ import Glibc
 /// Reads lines of a file or of standard input, a block at a time: a list of ten million URLs takes constant memory.
 ///
 /// Lines are bytes: what is not UTF-8 is the reader's caller's business. `\r` before the newline is dropped,
-/// as are empty lines; a line longer than 64 KiB is an error that names its number.
+/// as are empty lines. A line longer than 64 KiB comes cut off: no URL is that long, so it is refused like any bad one.
 struct LineReader: ~Copyable {
     private let descriptor: Int32
     private let path: String
     private var buffer: [UInt8] = []
     private var start = 0
     private var ended = false
-    /// The number of the line last returned, from 1.
-    private(set) var lineNumber = 0
+    /// Within a line whose beginning was returned.
+    private var isSkipping = false
 
     private static let block = 1 << 18
     private static let longest = 1 << 16
@@ -32,24 +32,18 @@ struct LineReader: ~Copyable {
     /// The next line that is not empty; nil at the end.
     mutating func next() throws(CommandError) -> [UInt8]? {
         while true {
-            if let newline = buffer[start...].firstIndex(of: UInt8(ascii: "\n")) {
-                let line = trimmed(buffer[start..<newline])
-                start = newline + 1
-                lineNumber += 1
-                if !line.isEmpty { return Array(line) }
+            let newline = buffer[start...].firstIndex(of: UInt8(ascii: "\n"))
+            if newline == nil && !ended && buffer.count - start <= Self.longest {
+                try fill()
                 continue
             }
-            if ended {
-                guard start < buffer.count else { return nil }
-                let line = trimmed(buffer[start...])
-                start = buffer.count
-                lineNumber += 1
-                return line.isEmpty ? nil : Array(line)
-            }
-            guard buffer.count - start <= Self.longest else {
-                throw .larder(2, "\(path): line \(lineNumber + 1) is longer than \(Self.longest) bytes")
-            }
-            try fill()
+            if newline == nil && start == buffer.count { return nil }
+            let line = trimmed(buffer[start..<(newline ?? buffer.count)].prefix(Self.longest))
+            start = newline.map { $0 + 1 } ?? buffer.count
+            let wasSkipping = isSkipping
+            // Neither its newline nor the end of the file is here: more of this line is to come.
+            isSkipping = newline == nil && !ended
+            if !wasSkipping && !line.isEmpty { return Array(line) }
         }
     }
 

@@ -29,7 +29,9 @@ struct Settings {
             throw .usage("neither LARDER_HOME nor HOME is set: where should the database and the cache lie?")
         }
         cacheRoot = try arguments.value("cache").map(Self.absolute) ?? home + "/cache"
-        databaseURL = try arguments.value("database") ?? arguments.variable("DATABASE_URL")
+        databaseURL =
+            try arguments.value("database") ?? arguments.variable("LARDER_DATABASE_URL")
+            ?? arguments.variable("DATABASE_URL")
     }
 
     /// The embedded cluster of this home.

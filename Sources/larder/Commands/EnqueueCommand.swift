@@ -28,7 +28,7 @@ extension Command {
             if json {
                 try Console.json(EnqueueLine(url: url, batch: batch, answer))
             } else if let error = answer.error {
-                Console.note("larder: \(url): \(error.message) (\(error.domain) \(error.code))")
+                Console.note("larder: \(FailureLine.text(url, error))")
             }
         }
         if !arguments.flag("open") { try await queue.seal(.id(batch)) }

@@ -35,7 +35,7 @@ extension Command {
             if json {
                 try Console.json(JobLine(url: ShownURL.text(url), outcome: "failed", files: [], error: error))
             } else {
-                Console.note("larder: \(ShownURL.text(url)): \(error.message) (\(error.domain) \(error.code))")
+                Console.note("larder: \(FailureLine.text(url, error))")
             }
         }
         try await queue.seal(.id(batch))
@@ -52,8 +52,7 @@ extension Command {
             if json {
                 try? Console.json(line)
             } else if !verbose, let failure = report.failure {
-                Console.note(
-                    "larder: \(ShownURL.text(report.job.url)): \(failure.message) (\(failure.domain) \(failure.code))")
+                Console.note("larder: \(FailureLine.text(report.job.url, failure))")
             }
         }
         let summary = try await withProgress(of: batch, in: queue, shown: !json && !verbose) {

@@ -62,11 +62,3 @@ struct EventLog: Sendable {
         }
     }
 }
-
-/// A URL as logs may show it: without userinfo and query, and nothing that could forge a line.
-enum LoggedURL {
-    static func text(_ url: String) -> String {
-        guard let source = try? SourceURL(url) else { return "?" }
-        return String(source.description.unicodeScalars.map { $0.value < 0x20 || $0 == "\"" ? "?" : Character($0) })
-    }
-}

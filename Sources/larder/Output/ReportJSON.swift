@@ -1,4 +1,3 @@
-import Foundation
 import JobQueue
 
 /// A batch's report as one JSON object, and its progress as `status --json` prints it.
@@ -65,16 +64,5 @@ struct ReportJSON: Encodable {
         percent = progress.percent
         seconds = Double(progress.elapsed.components.seconds) + Double(progress.elapsed.components.attoseconds) / 1e18
         self.failures = failures?.map(Failed.init)
-    }
-}
-
-/// A URL as pages and reports may show it: without userinfo.
-enum ShownURL {
-    static func text(_ url: String) -> String {
-        guard let schemeEnd = url.range(of: "://")?.upperBound else { return url }
-        let rest = url[schemeEnd...]
-        let authorityEnd = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
-        guard let at = rest[..<authorityEnd].lastIndex(of: "@") else { return url }
-        return String(url[..<schemeEnd] + url[url.index(after: at)...])
     }
 }

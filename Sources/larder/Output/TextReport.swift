@@ -11,8 +11,7 @@ enum TextReport {
             for error in report.errors { text += "  \(error.items) × \(error.domain) \(error.code)\n" }
             text += "failures:\n"
             for failure in report.failures.prefix(50) {
-                text += "  \(ShownURL.text(failure.url)): \(failure.error.message)"
-                text += " (\(failure.error.domain) \(failure.error.code)), \(failure.attempts) attempts\n"
+                text += "  \(FailureLine.text(failure.url, failure.error)), \(failure.attempts) attempts\n"
             }
             if report.failures.count > 50 { text += "  … --files --format json has all\n" }
         }
@@ -21,7 +20,8 @@ enum TextReport {
 
     /// The numbers of a report, in the order people read them.
     static func numbers(_ progress: BatchProgress) -> [(String, String)] {
-        let seconds = Double(progress.elapsed.components.seconds)
+        let parts = progress.elapsed.components
+        let seconds = Double(parts.seconds) + Double(parts.attoseconds / 1_000_000_000_000_000) / 1000
         return [
             ("total", "\(progress.total)"), ("finished", "\(progress.finished)"), ("skipped", "\(progress.skipped)"),
             ("succeeded", "\(progress.succeeded)"), ("failed", "\(progress.failed)"),

@@ -23,15 +23,21 @@ struct TransferTests {
     func neighbours() async throws {
         let stuck = try OriginServer(["/": .silent])
         let healthy = try OriginServer(["/": .body(noise(10))])
+        // Longer than the test may take: on a busy machine the silent ones must not time out and let others try.
+        var limits = FetchLimits()
+        limits.idle = .seconds(300)
+        limits.total = .seconds(300)
         let downloader = Downloader(
-            FetchConfiguration(policy: loopback(stuck.port, healthy.port)), resolver: StubResolver([:]))
+            FetchConfiguration(policy: loopback(stuck.port, healthy.port), limits: limits),
+            resolver: StubResolver([:]))
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<20 { group.addTask { _ = await downloader.failure(stuck.url("/")) } }
             await stuck.waitForRequests("/", count: 4)
             for _ in 0..<20 { #expect(await downloader.failure(healthy.url("/")) == nil) }
+            // Before they are cancelled, one after the other: a place that becomes free goes to one still waiting.
+            #expect(stuck.count("/") == 4)
             group.cancelAll()
         }
-        #expect(stuck.count("/") == 4)
     }
 
     @Test("a cancelled download ends at once as 2002 and never touches its file again")

@@ -43,7 +43,7 @@ RETURNS TABLE (
     job_id bigint, attempt int, max_attempts int, url text, pipeline_id int, options bigint, context json,
     priority int, origin text, batch_id bigint
 )
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     queue_no smallint;
@@ -91,7 +91,7 @@ COMMENT ON FUNCTION larder.claim_v1 IS
 
 CREATE FUNCTION larder.complete_v1(worker bigint, outcomes json)
 RETURNS TABLE (job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text)
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     held bigint[];
@@ -107,10 +107,11 @@ BEGIN
     END IF;
 
     SELECT array_agg(locked.id), array_agg(locked.claim) INTO held, held_claims FROM (
-        SELECT j.id, g.claim FROM json_to_recordset(outcomes) AS g (job bigint, claim bigint)
-        JOIN larder_data.running r ON r.worker_id = worker AND r.job_id = g.job AND r.claim_no = g.claim
-        JOIN larder_data.job j ON j.id = g.job
-        FOR UPDATE OF r, j SKIP LOCKED
+        SELECT j.id, g.claim FROM json_to_recordset(outcomes) AS g (job bigint, claim bigint),
+            LATERAL (
+                SELECT x.job_id FROM larder_data.running x WHERE x.worker_id = worker AND x.job_id = g.job AND x.claim_no = g.claim
+                FOR UPDATE SKIP LOCKED) AS r,
+            LATERAL (SELECT x.id FROM larder_data.job x WHERE x.id = r.job_id FOR UPDATE SKIP LOCKED) AS j
     ) AS locked;
 
     RETURN QUERY
@@ -124,15 +125,15 @@ BEGIN
         WHERE g.job = ANY (held)
     ), met AS MATERIALIZED (
         -- What happens to a job a second time may become something else, at once and for good: 301 becomes poison.
-        SELECT g.*, j.*, r.claimed_at, second.then_code IS NOT NULL AS counted,
+        SELECT g.*, j.*, r.claimed_at, r.claim_tid, second.then_code IS NOT NULL AS counted,
                CASE WHEN g.reason IS NULL THEN NULL WHEN j.deaths > 0 THEN coalesce(second.then_code, g.code, 0) ELSE coalesce(g.code, 0) END AS meant
         FROM given g
         CROSS JOIN LATERAL (
-            SELECT x.id, x.batch_id, x.created_at, x.options, x.pipeline_id, x.origin_id, x.items, x.retry_base_ms, x.priority, x.attempt,
+            SELECT x.ctid AS tid, x.id, x.batch_id, x.created_at, x.options, x.pipeline_id, x.origin_id, x.items, x.retry_base_ms, x.priority, x.attempt,
                    x.max_attempts, x.rescues, x.deaths, x.followed, x.url, x.context, x.cancelled_at
             FROM larder_data.job x WHERE x.id = g.job OFFSET 0) AS j
         CROSS JOIN LATERAL (
-            SELECT x.claimed_at FROM larder_data.running x WHERE x.worker_id = worker AND x.job_id = g.job AND x.claim_no = g.claim OFFSET 0) AS r
+            SELECT x.ctid AS claim_tid, x.claimed_at FROM larder_data.running x WHERE x.worker_id = worker AND x.job_id = g.job AND x.claim_no = g.claim OFFSET 0) AS r
         LEFT JOIN LATERAL (
             SELECT x.then_code FROM larder_data.retry_rule x
             WHERE g.reason IS NOT NULL AND x.domain = g.reason AND x.code = g.code AND x.then_code IS NOT NULL LIMIT 1) AS second ON true
@@ -159,9 +160,10 @@ BEGIN
             CASE j.verdict WHEN 2 THEN coalesce(j.said, '') WHEN 3 THEN 'the job was cancelled' END AS final_message
         FROM judged j WHERE j.verdict > 0
     ), gone AS (
-        DELETE FROM larder_data.running r USING unnest(held) AS h (id) WHERE r.worker_id = worker AND r.job_id = h.id
+        -- By tuple id: the rows are locked, so they stay where they are.
+        DELETE FROM larder_data.running r WHERE r.ctid = ANY (ARRAY(SELECT m.claim_tid FROM met m))
     ), over AS (
-        DELETE FROM larder_data.job j WHERE j.id = ANY (ARRAY(SELECT e.id FROM ended e))
+        DELETE FROM larder_data.job j WHERE j.ctid = ANY (ARRAY(SELECT e.tid FROM ended e))
     ), history AS (
         INSERT INTO larder_data.job_history (
             created_at, job_id, batch_id, worker_id, claim_no, options, bytes_in, bytes_out, pipeline_id, origin_id, items,
@@ -186,7 +188,7 @@ BEGIN
     ), again AS (
         UPDATE larder_data.job j SET attempt = j.attempt + 1, deaths = j.deaths + e.counted::int, last_worker_id = worker,
             last_claim_no = e.claim, last_domain = e.reason, last_code = e.meant, last_message = e.said
-        FROM judged e WHERE e.verdict = 0 AND j.id = e.id
+        FROM judged e WHERE e.verdict = 0 AND j.ctid = e.tid
     ), put_off AS (
         INSERT INTO larder_data.delayed (run_at, job_id)
         SELECT now() + e.delay * interval '1 ms', e.id FROM judged e WHERE e.verdict = 0
@@ -245,7 +247,7 @@ COMMENT ON FUNCTION larder.complete_v1 IS
     'Settles outcomes: a JSON array of {job, claim, result: succeeded|failed|cancelled, domain, code, message, http_status, retry_after_ms, bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored}. Answers per job: succeeded, retried (with its delay), failed, cancelled, stale (nothing recorded) or busy (send it again). May be repeated.';
 
 CREATE FUNCTION larder.release_v1(worker bigint, jobs bigint[], claims bigint[]) RETURNS int
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     freed int;
 BEGIN

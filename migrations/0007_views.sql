@@ -62,7 +62,7 @@ DECLARE
 BEGIN
     IF asked IS NULL THEN
         RETURN QUERY SELECT EXISTS (SELECT FROM larder_data.ready), EXISTS (SELECT FROM larder_data.running), EXISTS (SELECT FROM larder_data.parked),
-            (SELECT greatest(extract(epoch FROM min(d.run_at) - clock_timestamp()) * 1000, 0)::bigint FROM larder_data.delayed d);
+            (SELECT greatest(extract(epoch FROM d.run_at - clock_timestamp()) * 1000, 0)::bigint FROM larder_data.delayed d ORDER BY d.run_at LIMIT 1);
     ELSE
         RETURN QUERY
         WITH mine AS MATERIALIZED (
@@ -73,8 +73,8 @@ BEGIN
                        JOIN larder_data.ready r ON r.priority = lane.p WHERE r.queue_id = m.queue_id AND r.job_id = m.id),
             EXISTS (SELECT FROM mine m JOIN larder_data.running r ON r.job_id = m.id),
             EXISTS (SELECT FROM mine m JOIN larder_data.parked p ON p.job_id = m.id),
-            (SELECT greatest(extract(epoch FROM min(d.run_at) - clock_timestamp()) * 1000, 0)::bigint
-             FROM mine m JOIN larder_data.delayed d ON d.job_id = m.id);
+            (SELECT greatest(extract(epoch FROM d.run_at - clock_timestamp()) * 1000, 0)::bigint
+             FROM mine m JOIN larder_data.delayed d ON d.job_id = m.id ORDER BY d.run_at LIMIT 1);
     END IF;
 END $$;
 COMMENT ON FUNCTION larder.remaining IS

@@ -1,0 +1,39 @@
+# `make help` lists what there is. Thin on purpose: each recipe is a command one could type.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+# With Swift's own library inside, the program runs where there is no toolchain.
+RELEASE := -c release --product larder --static-swift-stdlib
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test lint check install clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install the Debian packages that are missing (packages.txt)
+	@scripts/setup
+
+build: ## build the program: .build/release/larder
+	@scripts/swift build $(RELEASE)
+
+demo: setup ## 200 pictures and ten bad URLs through the whole program, to demo-output/
+	@$(MAKE) --no-print-directory build
+	@demo/run
+
+test: setup ## run all tests
+	@scripts/swift test --disable-xctest
+
+lint: ## swift format and the house rules
+	@scripts/lint
+
+check: ## all that CI does
+	@.ci/run
+
+install: build ## install the program to PREFIX/bin (PREFIX=/usr/local)
+	install -D -m 755 .build/release/larder '$(DESTDIR)$(PREFIX)/bin/larder'
+
+clean: ## remove what was built and what the demo left
+	@[ ! -x .build/release/larder ] || [ ! -d demo-output/home ] || \
+	    LARDER_HOME='$(CURDIR)/demo-output/home' .build/release/larder db stop >/dev/null || true
+	rm -rf .build demo-output

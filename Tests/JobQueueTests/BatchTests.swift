@@ -1,0 +1,127 @@
+import Testing
+
+@testable import JobQueue
+
+@Suite("Batches", .timeLimit(.minutes(2)))
+struct BatchTests {
+    @Test("a batch is finished once it is sealed and nothing is open, and only then")
+    func finish() async throws {
+        let fixture = try await QueueFixture.make()
+        let id = try await fixture.queue.openBatch(name: "batch", priority: 7)
+        #expect(try await fixture.queue.openBatch(name: "batch") == id)
+        try await fixture.enqueue(["http://a/1", "http://a/1", "nothing"])
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 9).first)
+        #expect(job.priority == 7)
+        func state() async throws -> BatchProgress.State {
+            try await fixture.queue.tick(force: true)
+            return try await fixture.queue.progress(of: .id(id)).state
+        }
+        #expect(try await state() == .open)
+        try await fixture.queue.seal(.id(id))
+        #expect(try await state() == .sealed)
+        _ = try await worker.settle([Outcome(job.held, .succeeded)])
+        #expect(try await fixture.queue.progress(of: .id(id)).state == .finished)
+        #expect(try await state() == .finished)
+        let finished = try await fixture.value("SELECT finished_at IS NOT NULL FROM larder_data.batch")
+        #expect(finished == "t")
+        let progress = try await fixture.queue.progress(of: .id(id))
+        #expect(progress.total == 3 && progress.finished == 3 && progress.skipped == 1 && progress.percent == 100)
+        await #expect { try await fixture.enqueue(["http://a/9"]) } throws: {
+            ($0 as? QueueError)?.code == .batchClosed
+        }
+        try await fixture.expectSound()
+    }
+
+    @Test("an empty sealed batch is finished with nothing in it")
+    func empty() async throws {
+        let fixture = try await QueueFixture.make()
+        let id = try await fixture.queue.openBatch(name: nil)
+        #expect(try await fixture.queue.openBatch(name: nil) != id)
+        try await fixture.enqueue([], batch: "other")
+        try await fixture.queue.seal(.id(id))
+        let progress = try await fixture.queue.progress(of: .id(id))
+        #expect(progress.state == .finished && progress.total == 0 && progress.percent == 100)
+        await #expect { try await fixture.queue.progress(of: .name("none")) } throws: {
+            ($0 as? QueueError)?.code == .unknownBatch
+        }
+    }
+
+    @Test("sealing waits for a transaction that still adds, so that a finished batch never gets a job late")
+    func sealRace() async throws {
+        let fixture = try await QueueFixture.make()
+        let id = try await fixture.queue.openBatch(name: "batch")
+        let adder = fixture.otherConnection()
+        _ = try await adder.rows("BEGIN")
+        _ = try await adder.rows("SELECT * FROM larder.enqueue('http://a/1', batch => 'batch')")
+        async let sealed: Void = fixture.queue.seal(.id(id))
+        try await fixture.waitUntilSomebodyWaits()
+        try await fixture.queue.tick(force: true)
+        #expect(try await fixture.value("SELECT finished_at IS NULL FROM larder_data.batch") == "t")
+        _ = try await adder.rows("COMMIT")
+        try await sealed
+        try await fixture.queue.tick(force: true)
+        let progress = try await fixture.queue.progress(of: .id(id))
+        #expect(progress.total == 1 && progress.open == 1 && progress.state == .sealed)
+        try await fixture.expectSound()
+    }
+
+    @Test("progress is the same before, while and after the ledger is folded")
+    func fold() async throws {
+        let fixture = try await QueueFixture.make()
+        for _ in 0..<5 { try await fixture.enqueue(["http://a/1", "nothing"]) }
+        let folder = fixture.otherConnection()
+        func total() async throws -> [Int] {
+            let progress = try await fixture.queue.progress(of: .name("batch"))
+            return [progress.total, progress.open, progress.failed, progress.joined]
+        }
+        #expect(try await total() == [10, 5, 5, 4])
+        _ = try await folder.rows("BEGIN")
+        #expect(try await folder.rows("SELECT larder_data.fold()") == [["5"]])
+        #expect(try await total() == [10, 5, 5, 4])
+        _ = try await folder.rows("COMMIT")
+        #expect(try await total() == [10, 5, 5, 4])
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch_delta") == "0")
+        try await fixture.expectSound()
+    }
+
+    @Test("what is left: ready, running, delayed, of one batch and of all")
+    func remaining() async throws {
+        let fixture = try await QueueFixture.make()
+        let one = try await fixture.queue.openBatch(name: "one")
+        let two = try await fixture.queue.openBatch(name: "two")
+        #expect(try await fixture.queue.remaining().isDrained)
+        try await fixture.enqueue(["http://a/1"], batch: "one")
+        try await fixture.enqueue(["http://a/2"], batch: "two") { $0.start = .after(.seconds(100)) }
+        var left = try await fixture.queue.remaining(of: one)
+        #expect(left.hasReady && !left.hasRunning && left.nextDue == nil)
+        left = try await fixture.queue.remaining(of: two)
+        #expect(!left.hasReady && !left.hasRunning && left.nextDue.map { $0 > .seconds(90) } == true)
+        let worker = try await fixture.startWorker()
+        _ = try await worker.claim(upTo: 9)
+        left = try await fixture.queue.remaining()
+        #expect(!left.hasReady && left.hasRunning && left.nextDue != nil && !left.isDrained)
+        // A follower's jobs are its own as well.
+        try await fixture.enqueue(["http://a/1"], batch: "two")
+        #expect(try await fixture.queue.remaining(of: two).hasRunning)
+    }
+
+    @Test("a queue that slept past its partitions makes them itself")
+    func partitions() async throws {
+        let fixture = try await QueueFixture.make()
+        let parts = try await fixture.sql(
+            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'larder_data.job_history'::regclass")
+        #expect(parts.count == 9)
+        for part in parts {
+            try await fixture.sql("DROP TABLE \(part[0] ?? "")")
+        }
+        try await fixture.sql(
+            "DO $$ DECLARE r text; BEGIN FOR r IN SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'larder_data.item_history'::regclass LOOP EXECUTE 'DROP TABLE ' || r; END LOOP; END $$"
+        )
+        try await fixture.enqueue(["http://a/1", "nothing"])
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        #expect(try await worker.settle([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
+        try await fixture.expectSound()
+    }
+}

@@ -1,0 +1,156 @@
+import Testing
+
+@testable import JobQueue
+
+@Suite("Claim, settle, release", .timeLimit(.minutes(2)))
+struct ClaimTests {
+    @Test("eight claimers at once get disjoint jobs, never more than they asked for, and all of them")
+    func disjoint() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue((0..<1_000).map { "http://host\($0 % 5)/\($0)" })
+        let claimed = try await withThrowingTaskGroup(of: [Int64].self) { group in
+            for index in 0..<8 {
+                group.addTask {
+                    // A queue object of its own: a connection of its own.
+                    let queue = PostgresJobQueue(fixture.configuration)
+                    let worker = try await queue.startWorker(
+                        WorkerDescription(name: "w\(index)", host: "test", processID: 1, version: "1", slots: 7))
+                    var mine: [Int64] = []
+                    while true {
+                        let jobs = try await worker.claim(upTo: 7)
+                        #expect(jobs.count <= 7)
+                        if jobs.isEmpty { return mine }
+                        mine += jobs.map(\.id)
+                        let settled = try await worker.settle(jobs.map { Outcome($0.held, .succeeded) })
+                        #expect(settled.allSatisfy { $0.decision == .succeeded })
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(claimed.count == 1_000 && Set(claimed).count == 1_000)
+        let progress = try await fixture.queue.progress(of: .name("batch"))
+        #expect(progress.succeeded == 1_000 && progress.open == 0)
+        try await fixture.expectSound()
+    }
+
+    @Test("a claim whose answer was lost is answered again")
+    func lostClaim() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue((0..<10).map { "http://a/\($0)" })
+        let worker = try await fixture.startWorker()
+        let claim = "SELECT job_id FROM larder.claim_v1($1, 1, 3)"
+        let first = try await fixture.sql(claim, [.integer(worker.id)])
+        let second = try await fixture.sql(claim, [.integer(worker.id)])
+        #expect(first.count == 3 && first == second)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.running") == "3")
+    }
+
+    @Test("a settle whose answer was lost is answered the same again, and recorded once")
+    func lostSettle() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue((0..<4).map { "http://a/\($0)" })
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 4)
+        let outcomes = [
+            Outcome(jobs[0].held, .succeeded), Outcome(jobs[1].held, .failed(.notAnImage)),
+            .unavailable(jobs[2].held, retryAfter: .seconds(600)), Outcome(jobs[3].held, .cancelled),
+        ]
+        let first = try await worker.settle(outcomes).map(\.decision)
+        let second = try await worker.settle(outcomes).map(\.decision)
+        for decisions in [first, second] {
+            #expect(decisions[0] == .succeeded && decisions[1] == .failed(.notAnImage) && decisions[3] == .cancelled)
+            guard case .retried(let delay) = decisions[2] else {
+                Issue.record("\(decisions[2])")
+                continue
+            }
+            #expect(delay > .seconds(590) && delay <= .seconds(600))
+        }
+        let progress = try await fixture.queue.progress(of: .name("batch"))
+        #expect(progress.succeeded == 1 && progress.failed == 1 && progress.cancelled == 1 && progress.retries == 1)
+        try await fixture.expectSound()
+    }
+
+    @Test("who no longer holds the claim records nothing")
+    func stale() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"])
+        let zombie = try await fixture.startWorker("zombie")
+        let held = try #require(try await zombie.claim(upTo: 1).first)
+        try await zombie.release([held.held])
+        let other = try await fixture.startWorker("other")
+        let job = try #require(try await other.claim(upTo: 1).first)
+        #expect(job.id == held.id && job.attempt == 1)
+        #expect(try await zombie.settle([Outcome(held.held, .succeeded)]).map(\.decision) == [.stale])
+        // The same worker with another claim number is fenced as well.
+        let wrong = Claim(job: job.id, number: job.claim + 1)
+        let settled = try await other.settle([Outcome(wrong, .failed(.notAnImage)), Outcome(job.held, .succeeded)])
+        #expect(settled.map(\.decision) == [.stale, .succeeded])
+        #expect(try await zombie.settle([Outcome(held.held, .succeeded)]).map(\.decision) == [.stale])
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.job_history") == "1")
+        try await fixture.expectSound()
+    }
+
+    @Test("released jobs stand at their old place with their attempt refunded")
+    func release() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue((0..<4).map { "http://a/\($0)" })
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 2)
+        try await worker.release(jobs.map(\.held))
+        let again = try await worker.claim(upTo: 4)
+        #expect(again.map(\.id) == again.map(\.id).sorted() && again.first?.id == jobs.first?.id)
+        #expect(again.allSatisfy { $0.attempt == 1 } && again.count == 4)
+        try await worker.stop()
+        #expect(try await fixture.queue.remaining().hasRunning == false)
+        let next = try await fixture.startWorker("next")
+        #expect(try await next.claim(upTo: 10).count == 4)
+        await #expect { try await worker.claim(upTo: 1) } throws: { ($0 as? QueueError)?.code == .workerLost }
+        await #expect { try await worker.beat() } throws: { ($0 as? QueueError)?.code == .workerLost }
+        try await fixture.expectSound()
+    }
+
+    @Test("what was measured and stored is found in the records, page by page")
+    func records() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue((0..<5).map { "http://a/\($0)" } + ["nothing", ""])
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 5)
+        let outcomes = jobs.enumerated().map { index, job in
+            var outcome = Outcome(job.held, index == 4 ? .failed(.notAnImage) : .succeeded)
+            outcome.httpStatus = 200
+            outcome.bytesIn = 100
+            outcome.bytesOut = 300
+            outcome.downloads = 1
+            outcome.variants = 2
+            outcome.fetching = .milliseconds(7)
+            outcome.stored = [
+                StoredFile(key: job.url, path: "ab/\(index).jpg", bytes: 300, format: "jpeg", sha256: "ff"),
+                StoredFile(
+                    name: "card \"\\\n\u{1}", key: "k\u{0}",
+                    error: .init(domain: "LarderErrorDomain", code: 401, message: "no")),
+            ]
+            return outcome
+        }
+        _ = try await worker.settle(outcomes)
+        let report = try await fixture.queue.report(on: .name("batch"))
+        #expect(report.progress.downloads == 5 && report.progress.variants == 10)
+        #expect(report.progress.bytesIn == 500 && report.progress.bytesOut == 1_500)
+        #expect(report.failures.map(\.url) == ["nothing", "", "http://a/4"])
+        #expect(report.failures.map(\.attempts) == [0, 0, 1])
+        #expect(report.errors.map(\.items) == [2, 1] && report.errors.map(\.code) == [1_000, 1_001])
+        var pages: [StoredRecord] = []
+        var cursor = Cursor.start
+        while true {
+            let page = try await fixture.queue.records(of: report.progress.id, after: cursor, limit: 2)
+            guard let last = page.last else { break }
+            pages += page
+            cursor = last.cursor
+        }
+        #expect(pages.map(\.end) == [.failed, .failed, .succeeded, .succeeded, .succeeded, .succeeded, .failed])
+        #expect(pages[2].stored[0] == outcomes[0].stored[0])
+        #expect(pages[2].stored[1].name == "card \"\\\n\u{1}" && pages[2].stored[1].key == "k\u{FFFD}")
+        #expect(pages[2].stored[1].error?.code == 401)
+        try await fixture.expectSound()
+    }
+}

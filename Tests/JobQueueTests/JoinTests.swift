@@ -1,0 +1,115 @@
+import Testing
+
+@testable import JobQueue
+
+@Suite("Joining live jobs", .timeLimit(.minutes(2)))
+struct JoinTests {
+    @Test("a second batch joins the live job, and both see true progress")
+    func follow() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "http://a/1", "http://a/2"], batch: "first")
+        let answers = try await fixture.enqueue(["http://a/1", "http://a/3", "http://a/1"], batch: "second")
+        #expect(answers.map(\.kind) == [.joined, .inserted, .joined])
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 10)
+        #expect(jobs.count == 3)
+        let shared = try #require(jobs.first { $0.id == answers[0].job })
+        var outcome = Outcome(shared.held, .succeeded)
+        outcome.stored = [StoredFile(key: "k", path: "p")]
+        _ = try await worker.settle([outcome])
+        let first = try await fixture.queue.progress(of: .name("first"))
+        let second = try await fixture.queue.progress(of: .name("second"))
+        #expect(first.total == 3 && first.succeeded == 2 && first.open == 1)
+        #expect(second.total == 3 && second.succeeded == 2 && second.open == 1)
+        let followed = try await fixture.queue.records(of: second.id)
+        #expect(followed.count == 1 && followed[0].items == 2 && followed[0].stored.first?.path == "p")
+        try await fixture.expectSound()
+    }
+
+    @Test("the same URL in another pipeline is another job")
+    func pipelines() async throws {
+        let fixture = try await QueueFixture.make()
+        _ = try await fixture.queue.setPipeline(name: "card", spec: "{}")
+        try await fixture.enqueue(["http://a/1"])
+        let answers = try await fixture.enqueue(["http://a/1"]) { $0.pipeline = "card" }
+        #expect(answers.map(\.kind) == [.inserted])
+    }
+
+    @Test("a join raises the priority when it is higher, never lowers it")
+    func priority() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "http://b/2", "http://c/3"])
+        try await fixture.enqueue(["http://c/3"], batch: "urgent") { $0.priority = 0 }
+        try await fixture.enqueue(["http://a/1"], batch: "idle") { $0.priority = 9 }
+        let worker = try await fixture.startWorker()
+        let order = try await worker.claim(upTo: 10).map(\.url)
+        #expect(order == ["http://c/3", "http://a/1", "http://b/2"])
+        try await fixture.expectSound()
+    }
+
+    @Test("a job scheduled for later comes sooner when somebody wants it now; a back-off is kept")
+    func sooner() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"]) { $0.start = .after(.seconds(3_600)) }
+        let worker = try await fixture.startWorker()
+        try await fixture.queue.tick(force: true)
+        #expect(try await worker.claim(upTo: 1).isEmpty)
+        let due = try #require(try await fixture.queue.remaining().nextDue)
+        #expect(due > .seconds(3_500) && due <= .seconds(3_600))
+        try await fixture.enqueue(["http://a/1"], batch: "now")
+        try await fixture.queue.tick(force: true)
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        let settled = try await worker.settle([.unavailable(job.held, retryAfter: .seconds(3_000))])
+        guard case .retried = settled[0].decision else {
+            Issue.record("\(settled)")
+            return
+        }
+        try await fixture.enqueue(["http://a/1"], batch: "now")
+        try await fixture.queue.tick(force: true)
+        #expect(try await worker.claim(upTo: 1).isEmpty)
+        try await fixture.expectSound()
+    }
+
+    @Test("settle does not wait for a transaction that joins one of its jobs, and the joiner loses nothing")
+    func joinDuringSettle() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "http://a/2"], batch: "first")
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 2)
+        let joiner = fixture.otherConnection()
+        _ = try await joiner.rows("BEGIN")
+        let joined = try await joiner.rows("SELECT answer FROM larder.enqueue('http://a/1', batch => 'second')")
+        #expect(joined == [["joined"]])
+        let outcomes =
+            #"[{"job":\#(jobs[0].id),"claim":1,"result":"succeeded"},{"job":\#(jobs[1].id),"claim":1,"result":"succeeded"}]"#
+        let decisions = try await fixture.sql(
+            "SELECT decision FROM larder.complete_v1($1, $2::json) ORDER BY job_id",
+            [.integer(worker.id), .text(outcomes)])
+        #expect(decisions == [["busy"], ["succeeded"]])
+        async let settled = worker.settle(jobs.map { Outcome($0.held, .succeeded) })
+        _ = try await joiner.rows("COMMIT")
+        #expect(try await settled.map(\.decision) == [.succeeded, .succeeded])
+        #expect(try await fixture.queue.progress(of: .name("second")).succeeded == 1)
+        try await fixture.expectSound()
+    }
+
+    @Test("an enqueue that waits for a settle inserts anew when the job is gone")
+    func settleDuringJoin() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"], batch: "first")
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        let settler = fixture.otherConnection()
+        _ = try await settler.rows("BEGIN")
+        _ = try await settler.rows(
+            "SELECT * FROM larder.complete_v1($1, $2::json)",
+            [.integer(worker.id), .text(#"[{"job":\#(job.id),"claim":1,"result":"succeeded"}]"#)])
+        async let answers = fixture.enqueue(["http://a/1"], batch: "second")
+        try await fixture.waitUntilSomebodyWaits()
+        _ = try await settler.rows("COMMIT")
+        let answer = try #require(try await answers.first)
+        #expect(answer.kind == .inserted && answer.job != job.id)
+        #expect(try await fixture.queue.progress(of: .name("second")).open == 1)
+        try await fixture.expectSound()
+    }
+}

@@ -1,0 +1,126 @@
+import Testing
+
+@testable import JobQueue
+
+@Suite("Workers that live and die", .timeLimit(.minutes(2)))
+struct LivenessTests {
+    private func kill(_ worker: WorkerSession, in fixture: QueueFixture) async throws {
+        try await fixture.sql(
+            "UPDATE larder_data.worker SET beat_at = now() - interval '16 s' WHERE id = $1", [.integer(worker.id)])
+    }
+
+    @Test("a dead worker's jobs run again without costing an attempt, and its late outcome is refused")
+    func rescue() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "http://a/2"])
+        let dead = try await fixture.startWorker("dead")
+        let held = try await dead.claim(upTo: 1)
+        let live = try await fixture.startWorker("live")
+        try await fixture.queue.tick(force: true)
+        #expect(try await live.claim(upTo: 10).map(\.url) == ["http://a/2"])
+        try await kill(dead, in: fixture)
+        #expect(try await fixture.value("SELECT state FROM larder.worker WHERE name = 'dead'") == "lost")
+        try await fixture.queue.tick(force: true)
+        let job = try #require(try await live.claim(upTo: 10).first)
+        #expect(job.id == held[0].id && job.attempt == 1)
+        #expect(try await dead.settle([Outcome(held[0].held, .succeeded)]).map(\.decision) == [.stale])
+        await #expect { try await dead.claim(upTo: 1) } throws: { ($0 as? QueueError)?.code == .workerLost }
+        // It lives after all: a beat tells it what happened and lets it go on.
+        #expect(try await dead.beat().leaseWasLost)
+        #expect(try await dead.beat().leaseWasLost == false)
+        #expect(try await dead.claim(upTo: 1).isEmpty)
+        #expect(try await live.settle([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
+        let rescues = try await fixture.value("SELECT rescues FROM larder_data.job_history")
+        #expect(rescues == "1")
+        try await fixture.expectSound()
+    }
+
+    @Test("a worker that beats keeps its jobs")
+    func beating() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"])
+        let worker = try await fixture.startWorker()
+        _ = try await worker.claim(upTo: 1)
+        try await kill(worker, in: fixture)
+        let reply = try await worker.beat()
+        #expect(reply.leaseWasLost && reply.lease == .seconds(15) && reply.cancelled.isEmpty)
+        try await fixture.queue.tick(force: true)
+        #expect(try await fixture.queue.remaining().hasRunning)
+    }
+
+    @Test("a job whose worker is lost five times is parked, and its batch stays open")
+    func parked() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"])
+        try await fixture.queue.seal(.name("batch"))
+        for _ in 1...5 {
+            let worker = try await fixture.startWorker()
+            #expect(try await worker.claim(upTo: 1).count == 1)
+            try await kill(worker, in: fixture)
+            try await fixture.queue.tick(force: true)
+            try await fixture.expectSound()
+        }
+        let worker = try await fixture.startWorker()
+        #expect(try await worker.claim(upTo: 1).isEmpty)
+        let batch = try await fixture.queue.progress(of: .name("batch"))
+        let remaining = try await fixture.queue.remaining(of: batch.id)
+        #expect(remaining.hasParked && remaining.isDrained && batch.open == 1 && batch.state == .sealed)
+        try await fixture.expectSound()
+    }
+
+    @Test("a job that an operator cancelled is named by the next beat, and not tried again")
+    func cancelled() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "http://a/2"])
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 2)
+        try await fixture.sql("UPDATE larder_data.job SET cancelled_at = now() WHERE id = $1", [.integer(jobs[1].id)])
+        #expect(try await worker.beat().cancelled == [jobs[1].held])
+        #expect(try await worker.settle([.unavailable(jobs[1].held)]).map(\.decision) == [.cancelled])
+    }
+
+    @Test("a session that the server ends costs a claim, a settle and a beat nothing")
+    func brokenSessions() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue((0..<10).map { "http://a/\($0)" })
+        let worker = try await fixture.startWorker()
+        func breakAll() async throws {
+            try await fixture.sql(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        }
+        let first = try await worker.claim(upTo: 3)
+        _ = try await worker.beat()
+        try await breakAll()
+        let second = try await worker.claim(upTo: 3)
+        #expect(first.count == 3 && second.count == 3 && Set(first.map(\.id)).isDisjoint(with: second.map(\.id)))
+        try await breakAll()
+        _ = try await worker.beat()
+        let settled = try await worker.settle((first + second).map { Outcome($0.held, .succeeded) })
+        #expect(settled.allSatisfy { $0.decision == .succeeded })
+        try await breakAll()
+        // Known to be broken before anything was sent: an enqueue goes through as well.
+        #expect(try await fixture.enqueue(["http://b/1"]).map(\.kind) == [.inserted])
+        try await fixture.expectSound()
+    }
+
+    @Test("an unreachable database is one line that names the place and never the password")
+    func unreachable() async throws {
+        func failure(_ url: String) async -> QueueError? {
+            do {
+                try await PostgresJobQueue(PostgresJobQueue.Configuration(databaseURL: url)).checkReady()
+                return nil
+            } catch { return error }
+        }
+        let socket = await failure("postgresql://me:s3cret@/larder?host=/nonexistent&port=6543")
+        #expect(socket?.code == .unreachable && socket?.message.contains("/nonexistent/.s.PGSQL.6543") == true)
+        let tcp = await failure("postgresql://me:s3cret@127.0.0.1:1/larder")
+        #expect(tcp?.code == .unreachable && tcp?.message.contains("127.0.0.1:1") == true)
+        let bad = await failure("postgresql://me:s3cret@[broken/larder")
+        #expect(bad?.code == .badDatabaseURL)
+        #expect(await failure("larder")?.code == .badDatabaseURL)
+        for error in [socket, tcp, bad] {
+            #expect(error?.description.contains("s3cret") == false && error?.message.contains("\n") == false)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+@Suite("Migrations", .timeLimit(.minutes(2)))
+struct MigratorTests {
+    private func code(_ body: () async throws -> Void) async -> QueueError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch { return (error as? QueueError)?.code }
+    }
+
+    @Test("four migrators at once apply each migration once, and a fifth finds nothing to do")
+    func concurrent() async throws {
+        let database = try await TemporaryDatabase.make()
+        let configuration = PostgresJobQueue.Configuration(databaseURL: database.url)
+        #expect(try await Migrator(configuration).status().allSatisfy { $0.appliedAt == nil })
+        #expect(await code { try await PostgresJobQueue(configuration).checkReady() } == .notMigrated)
+        let applied = try await withThrowingTaskGroup(of: [Int].self) { group in
+            for _ in 0..<4 { group.addTask { try await Migrator(configuration).migrate().map(\.number) } }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(applied.sorted() == Array(1...Migration.all.count))
+        let migrator = Migrator(configuration)
+        #expect(try await migrator.migrate().isEmpty)
+        #expect(try await migrator.status().allSatisfy { $0.appliedAt != nil })
+        try await PostgresJobQueue(configuration).checkReady()
+    }
+
+    @Test("a newer database is refused by the migrator, and used by a worker while the protocol is offered")
+    func newer() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.sql(
+            "INSERT INTO larder_data.migration (number, name, checksum) VALUES (99, '0099_future', '')")
+        let migrator = Migrator(fixture.configuration)
+        #expect(await code { try await migrator.migrate() } == .newerSchema)
+        #expect(await code { _ = try await migrator.status() } == .newerSchema)
+        try await fixture.queue.checkReady()
+        try await fixture.sql("UPDATE larder_data.meta SET protocol_oldest = 2, protocol_newest = 3")
+        #expect(await code { try await fixture.queue.checkReady() } == .protocolMismatch)
+        #expect(await code { _ = try await fixture.startWorker() } == .protocolMismatch)
+    }
+
+    @Test("a database that lacks migrations, or has one in another wording, is refused")
+    func olderAndChanged() async throws {
+        let database = try await TemporaryDatabase.make()
+        let configuration = PostgresJobQueue.Configuration(databaseURL: database.url)
+        try await Migrator(configuration, migrations: Array(Migration.all.prefix(2))).migrate()
+        #expect(await code { try await PostgresJobQueue(configuration).checkReady() } == .notMigrated)
+        let changed = Migration.all.enumerated().map { index, migration in
+            index == 1 ? Migration(migration.name, Array((migration.sql + " ").utf8)) : migration
+        }
+        #expect(await code { try await Migrator(configuration, migrations: changed).migrate() } == .changedMigration)
+    }
+
+    @Test("a migration that fails leaves nothing of itself behind")
+    func failing() async throws {
+        let database = try await TemporaryDatabase.make()
+        let configuration = PostgresJobQueue.Configuration(databaseURL: database.url)
+        let broken = [
+            Migration("0001_good", Array("CREATE TABLE good (x int);".utf8)),
+            Migration("0002_bad", Array("CREATE TABLE half (x int); SELECT 1 / 0;".utf8)),
+        ]
+        let migrator = Migrator(configuration, migrations: broken)
+        #expect(await code { try await migrator.migrate() } == .refused)
+        let rows = try await Connection(configuration, name: "test").rows(
+            "SELECT to_regclass('good') IS NOT NULL, to_regclass('half') IS NULL, (SELECT count(*) FROM larder_data.migration)"
+        )
+        #expect(rows == [["t", "t", "1"]])
+        #expect(try await migrator.status().map { $0.appliedAt == nil } == [false, true])
+    }
+
+    @Test("the list in the program is the directory")
+    func listed() throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: PackageRoot.path + "/migrations").sorted()
+        #expect(names == Migration.all.map { $0.name + ".sql" })
+    }
+
+    @Test("every table, view, function and index says what it is for")
+    func commented() async throws {
+        let fixture = try await QueueFixture.make()
+        let silent = try await fixture.sql(
+            """
+            SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname IN ('larder', 'larder_data') AND c.relkind IN ('r', 'p', 'i', 'I', 'v', 'S') AND NOT c.relispartition
+              AND obj_description(c.oid, 'pg_class') IS NULL
+              AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'i' AND c.relkind = 'S')
+            UNION ALL
+            SELECT p.oid::regprocedure::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+            WHERE n.nspname IN ('larder', 'larder_data') AND obj_description(p.oid, 'pg_proc') IS NULL
+            """)
+        #expect(silent.isEmpty, "\(silent)")
+    }
+}

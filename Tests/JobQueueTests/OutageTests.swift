@@ -1,0 +1,70 @@
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+@Suite("Outages", .timeLimit(.minutes(2)))
+struct OutageTests {
+    @Test("a database that goes away and comes back costs a worker only time; heartbeats and enqueues say so at once")
+    func restart() async throws {
+        let directory = try TemporaryDirectory(open: true)
+        var site = EmbeddedCluster.Configuration(home: directory.path)
+        site.disposable = true
+        let cluster = EmbeddedCluster(site)
+        var configuration = PostgresJobQueue.Configuration(databaseURL: try await cluster.start())
+        try await Migrator(configuration).migrate()
+        let hurried = PostgresJobQueue(configuration)
+        configuration.patience = .seconds(100)
+        let queue = PostgresJobQueue(configuration)
+        _ = try await hurried.enqueue(EnqueueRequest(urls: ["http://a/1"]))
+        let worker = try await queue.startWorker(
+            WorkerDescription(name: "w", host: "test", processID: 1, version: "1", slots: 1))
+        try await cluster.stop()
+        await #expect { try await worker.beat() } throws: { ($0 as? QueueError)?.code == .unreachable }
+        await #expect { _ = try await hurried.enqueue(EnqueueRequest(urls: ["http://a/2"])) } throws: {
+            ($0 as? QueueError)?.code == .unreachable
+        }
+        async let claimed = worker.claim(upTo: 1)
+        _ = try await cluster.start()
+        let job = try #require(try await claimed.first)
+        #expect(try await worker.settle([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
+        #expect(try await queue.check().isEmpty)
+        await queue.close()
+        await hurried.close()
+        try await cluster.stop()
+    }
+
+    @Test("waiting for a database ends with the task")
+    func cancelled() async throws {
+        var configuration = PostgresJobQueue.Configuration(databaseURL: "postgresql://127.0.0.1:1/larder")
+        configuration.patience = .seconds(3_600)
+        let queue = PostgresJobQueue(configuration)
+        await withTaskGroup(of: QueueError.Code?.self) { group in
+            group.addTask {
+                do throws(QueueError) {
+                    try await queue.checkReady()
+                    return nil
+                } catch { return error.code }
+            }
+            group.cancelAll()
+            for await code in group { #expect(code == .unreachable) }
+        }
+    }
+
+    @Test("only what certainly had no effect is repeated when repeating could do harm")
+    func repeating() {
+        let now = ContinuousClock.now
+        let patient = BackOff(patience: .seconds(10), now: now)
+        let impatient = BackOff(patience: .zero, now: now)
+        let unreachable = QueueError(.unreachable, "")
+        let lost = QueueError(.connectionLost, "")
+        let deadlock = QueueError(.refused, "", sqlState: "40P01")
+        let syntax = QueueError(.refused, "", sqlState: "42601")
+        #expect(
+            patient.allows(unreachable, .onlyUndone, now: now) && !impatient.allows(unreachable, .harmless, now: now))
+        #expect(patient.allows(lost, .harmless, now: now) && !patient.allows(lost, .onlyUndone, now: now))
+        #expect(impatient.allows(lost, .harmless, now: now) && impatient.allows(deadlock, .onlyUndone, now: now))
+        #expect(!patient.allows(syntax, .harmless, now: now))
+        #expect(!patient.allows(unreachable, .harmless, now: now + .seconds(10)))
+    }
+}

@@ -1,0 +1,105 @@
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// A migrated database of its own with a queue on it, and SQL for what only a test may do.
+final class QueueFixture: Sendable {
+    let database: TemporaryDatabase
+    let queue: PostgresJobQueue
+    private let connection: Connection
+
+    static func make() async throws -> QueueFixture {
+        try await QueueFixture(
+            TemporaryDatabase.make(template: "migrated") { url in
+                try await Migrator(PostgresJobQueue.Configuration(databaseURL: url)).migrate()
+            })
+    }
+
+    private init(_ database: TemporaryDatabase) {
+        self.database = database
+        let configuration = PostgresJobQueue.Configuration(databaseURL: database.url)
+        queue = PostgresJobQueue(configuration)
+        connection = Connection(configuration, name: "test")
+    }
+
+    var configuration: PostgresJobQueue.Configuration { PostgresJobQueue.Configuration(databaseURL: database.url) }
+
+    /// For callers whose sessions are broken again and again.
+    var patientConfiguration: PostgresJobQueue.Configuration {
+        var patient = configuration
+        patient.patience = .seconds(60)
+        return patient
+    }
+
+    /// Another connection, for transactions that overlap.
+    func otherConnection() -> Connection { Connection(configuration, name: "test-other") }
+
+    /// Runs one statement; its rows as text.
+    @discardableResult
+    func sql(_ statement: String, _ parameters: [Parameter] = []) async throws -> [[String?]] {
+        try await connection.rows(statement, parameters)
+    }
+
+    /// The first value of the first row.
+    func value(_ statement: String, _ parameters: [Parameter] = []) async throws -> String? {
+        try await sql(statement, parameters).first?.first ?? nil
+    }
+
+    func startWorker(_ name: String = "worker", slots: Int = 8) async throws -> WorkerSession {
+        try await queue.startWorker(
+            WorkerDescription(name: name, host: "test", processID: 1, version: "test", slots: slots))
+    }
+
+    /// Enqueues into a batch and gives the answers' kinds.
+    @discardableResult
+    func enqueue(
+        _ urls: [String], batch: String = "batch", _ change: (inout EnqueueRequest) -> Void = { _ in }
+    ) async throws -> [EnqueueAnswer] {
+        var request = EnqueueRequest(urls: urls, batch: batch)
+        change(&request)
+        return try await queue.enqueue(request)
+    }
+
+    /// Until some session of this database stands before a lock: only then is a race the one meant.
+    func waitUntilSomebodyWaits() async throws {
+        let waiting =
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        while try await value(waiting) == "0" {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
+    /// Fails the test with what `check()` found.
+    func expectSound(_ location: SourceLocation = #_sourceLocation) async throws {
+        let broken = try await queue.check()
+        #expect(broken.isEmpty, "\(broken)", sourceLocation: location)
+    }
+}
+
+extension Connection {
+    func rows(_ statement: String, _ parameters: [Parameter] = []) throws(QueueError) -> [[String?]] {
+        try query(statement, parameters) { rows throws(QueueError) in rows.texts }
+    }
+}
+
+extension Rows {
+    var texts: [[String?]] {
+        (0..<count).map { row in (0..<columnCount).map { text(row, $0) } }
+    }
+}
+
+extension FailureReason {
+    static let unavailable = FailureReason(domain: "SDWebImageErrorDomain", code: 2001, message: "503")
+    static let notAnImage = FailureReason(domain: "SDWebImageErrorDomain", code: 1001, message: "not an image")
+    static let transcoderDied = FailureReason(domain: "LarderErrorDomain", code: 301, message: "died")
+}
+
+extension Outcome {
+    static func unavailable(_ claim: Claim, retryAfter: Duration? = nil) -> Outcome {
+        var outcome = Outcome(claim, .failed(.unavailable, retryAfter: retryAfter))
+        outcome.httpStatus = 503
+        return outcome
+    }
+}

@@ -1,0 +1,183 @@
+import TestSupport
+import Testing
+
+/// `larder run` from outside: what it prints, what it stores, what it downloads, how it ends.
+@Suite(.timeLimit(.minutes(3)))
+struct RunTests {
+    @Test func `prints one line of the fixed shape per job and the report last, and the files are where it says`()
+        async throws
+    {
+        let scene = try await Scene()
+        let pictures = ["plain.jpg", "rgb.png", "still.webp", "still.heic", "still.avif", "cmyk.jpg", "animated.gif"]
+        var urls: [String] = []
+        for name in pictures { urls.append(try scene.serve(name, at: "/\(name)")) }
+        let outcome = try await scene.larder(["run", "--json"] + Variants.all + urls).run()
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(outcome.errorText == "")
+        let lines = try RunLines(outcome)
+        #expect(lines.jobs.count == urls.count)
+
+        var bytesIn = 0
+        var files: [String] = []
+        for (name, url) in zip(pictures, urls) {
+            let job = try lines.job(url)
+            #expect(job.outcome == "succeeded" && job.error == nil)
+            let original = try #require(job.original)
+            #expect(original.key == url)
+            let served = try Picture.bytes(name)
+            #expect(try scene.bytes(original.path) == served)
+            bytesIn += served.count
+            #expect(job.variants.map(\.name) == ["small", "corner", "thumb"])
+            for variant in job.variants {
+                #expect(variant.error == nil)
+                #expect(try !scene.bytes(variant.path).isEmpty, "\(url) \(variant.name)")
+            }
+            files += [original.path] + job.variants.compactMap(\.path)
+        }
+        #expect(Set(files).count == pictures.count * 4)
+        #expect(scene.stored == files.map { String($0.dropFirst("default/".count)) }.sorted())
+
+        let report = lines.report
+        #expect([report.total, report.finished, report.succeeded, report.downloads] == [7, 7, 7, 7])
+        #expect([report.skipped, report.failed, report.cancelled, report.failures.count] == [0, 0, 0, 0])
+        #expect(report.variants == 21)
+        #expect(report.bytesIn == bytesIn)
+        #expect(report.bytesOut == (try files.reduce(0) { try $0 + scene.bytes($1).count }))
+        #expect(try await scene.faults() == [])
+    }
+
+    @Test func `keys and names are what the key command says of them`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/photo.jpg?size=1")
+        let lines = try RunLines(try await scene.larder(["run", "--json"] + Variants.all + [url]).run())
+        let named = try await scene.larder(["key"] + Variants.all + [url]).run().lines.map(fields)
+        let job = try lines.job(url)
+        let keys = [job.original?.key] + job.variants.map(\.key)
+        let paths = [job.original?.path] + job.variants.map(\.path)
+        #expect(named.map { $0["key"] as? String } == keys)
+        #expect(named.map { "default/" + ($0["file"] as? String ?? "") } == paths)
+    }
+
+    @Test func `a second run downloads no good picture again and asks again what never blocks`() async throws {
+        let scene = try await Scene()
+        let good = try scene.serve("plain.jpg", at: "/good.jpg")
+        let missing = scene.origin.url("/missing.jpg")
+        scene.origin.on("/page.jpg", .body(Array("<html>no picture</html>".utf8)))
+        let page = scene.origin.url("/page.jpg")
+        let words = ["run", "--json", good, missing, page]
+
+        let first = try RunLines(try await scene.larder(words).run())
+        #expect(try first.failure(missing).kind == "SDWebImageErrorDomain 2001")
+        #expect(try first.failure(page).kind == "SDWebImageErrorDomain 1001")
+
+        let outcome = try await scene.larder(words).run()
+        #expect(outcome.code == 1)
+        let second = try RunLines(outcome)
+        #expect(try second.job(good).outcome == "succeeded")
+        #expect(try second.job(good).original?.path == first.job(good).original?.path)
+        #expect(try second.failure(missing).kind == "SDWebImageErrorDomain 2001")
+        #expect(try second.failure(page).kind == "SDWebImageErrorDomain 1003", "blocked by its first failure")
+        #expect(try second.failure(page).attempts == 0)
+        #expect(second.report.downloads == 0)
+        #expect(["/good.jpg", "/missing.jpg", "/page.jpg"].map(scene.origin.count) == [1, 2, 1])
+
+        let insisting = try RunLines(try await scene.larder(["run", "--json", "--options", "RetryFailed", page]).run())
+        #expect(try insisting.failure(page).kind == "SDWebImageErrorDomain 1001", "asked again when told so")
+        #expect(scene.origin.count("/page.jpg") == 2)
+    }
+
+    @Test func `waits for its own delayed retries`() async throws {
+        let scene = try await Scene()
+        scene.origin.on("/a.jpg", .status(500), .status(503), .body(try Picture.bytes("plain.jpg")))
+        let url = scene.origin.url("/a.jpg")
+        let outcome = try await scene.larder("run", "--json", "--retry-base", "300ms", url)
+        #expect(outcome.code == 0)
+        let lines = try RunLines(outcome)
+        #expect(try lines.job(url).outcome == "succeeded")
+        #expect(scene.origin.count("/a.jpg") == 3)
+        #expect([lines.report.total, lines.report.succeeded, lines.report.downloads] == [1, 1, 1])
+    }
+
+    @Test func `a URL given three times is three items, one job and one download`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        let outcome = try await scene.larder("run", "--json", url, url, url)
+        #expect(outcome.code == 0)
+        let lines = try RunLines(outcome)
+        #expect(try lines.job(url).outcome == "succeeded")
+        #expect([lines.report.total, lines.report.finished, lines.report.succeeded] == [3, 3, 3])
+        #expect(scene.origin.count("/a.jpg") == 1)
+        #expect(try await scene.faults() == [])
+    }
+
+    @Test func `a URL that another batch has queued is joined, and both batches see it end`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        let queued = try await scene.larder("enqueue", "--json", "--batch", "other", url)
+        #expect(try fields(try #require(queued.lines.first))["answer"] as? String == "inserted")
+        let outcome = try await scene.larder("run", "--json", "--batch", "mine", url)
+        #expect(outcome.code == 0)
+        let lines = try RunLines(outcome)
+        #expect(try lines.job(url).outcome == "succeeded")
+        #expect(try lines.job(url).original != nil)
+        #expect(lines.report.batch == "mine")
+        #expect([lines.report.total, lines.report.succeeded] == [1, 1])
+        let other = try ReportLine(try #require(try await scene.larder("report", "other", "--json").lines.last))
+        #expect([other.total, other.succeeded] == [1, 1])
+        #expect(scene.origin.count("/a.jpg") == 1)
+        #expect(try await scene.faults() == [])
+    }
+
+    @Test func `one bad variant fails the job; its original and the good variants stay`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        let outcome = try await scene.larder(
+            "run", "--json", "--variant", Variants.outside, "--variant", Variants.small, url)
+        #expect(outcome.code == 1)
+        let job = try RunLines(outcome).job(url)
+        #expect(job.outcome == "failed")
+        #expect(job.error?.kind == "LarderErrorDomain 401")
+        #expect(job.original != nil)
+        #expect(job.variants.map { $0.path != nil } == [false, true])
+        #expect(job.variants.map { $0.error?.code } == [401, nil])
+        #expect(scene.stored.count == 2)
+    }
+
+    @Test func `without --json it prints a report for people, and failures on standard error`() async throws {
+        let scene = try await Scene()
+        let good = try scene.serve("plain.jpg", at: "/good.jpg")
+        let outcome = try await scene.larder("run", good, scene.origin.url("/missing.jpg"))
+        #expect(outcome.code == 1)
+        #expect(outcome.text.contains("total: 2") && outcome.text.contains("succeeded: 1"))
+        #expect(outcome.text.contains("1 × SDWebImageErrorDomain 2001"))
+        #expect(outcome.errorText.contains("/missing.jpg") && outcome.errorText.contains("SDWebImageErrorDomain 2001"))
+        #expect(!outcome.text.contains("{"))
+    }
+
+    @Test func `the time limit ends it with the report and exit code 3`() async throws {
+        let scene = try await Scene()
+        scene.origin.on("/never.jpg", .silent)
+        let outcome = try await scene.larder(
+            "run", "--json", "--max-runtime", "500ms", "--grace", "100ms", scene.origin.url("/never.jpg"))
+        #expect(outcome.code == 3)
+        let lines = try RunLines(outcome)
+        #expect([lines.report.total, lines.report.finished] == [1, 0])
+        #expect(scene.stored == [])
+        #expect(scene.temporary == [])
+    }
+
+    @Test func `a password in a URL shows nowhere`() async throws {
+        let scene = try await Scene()
+        let picture = try Picture.bytes("plain.jpg")
+        scene.origin.on("/good.jpg", .body(picture))
+        let host = "http://user:s3cret@127.0.0.1:\(scene.origin.port)"
+        let outcome = try await scene.larder("run", "--json", "\(host)/good.jpg", "\(host)/missing.jpg")
+        let verbose = try await scene.larder("run", "--verbose", "\(host)/good.jpg", "\(host)/missing.jpg")
+        for (name, text) in [("output", outcome.text), ("errors", outcome.errorText), ("log", verbose.errorText)] {
+            // The key is the URL, as SDWebImage has it: it tells where the file is, and must be the bytes.
+            let shown = text.split(separator: ",").filter { !$0.contains(#""key":"#) }.joined()
+            #expect(!shown.contains("s3cret"), "\(name)")
+        }
+        #expect(!verbose.text.contains("s3cret"))
+    }
+}

@@ -1,0 +1,165 @@
+import Glibc
+import JobQueue
+import TestSupport
+import Testing
+
+/// Workers as processes: they share what is queued, stop when told, and say what is left.
+@Suite(.timeLimit(.minutes(3)))
+struct WorkTests {
+    @Test func `two processes share sixty pictures, and totals are exact`() async throws {
+        let scene = try await Scene()
+        let names = ["plain.jpg", "rgb.png", "still.webp", "still.gif", "orientation-6.jpg", "alpha.png"]
+        // Nobody is answered until both workers have asked.
+        let gate = OriginGate()
+        var served: [String: [UInt8]] = [:]
+        for number in 0..<60 {
+            let picture = try Picture.bytes(names[number % names.count])
+            var reply = OriginReply.body(picture)
+            reply.steps.insert(.wait(gate), at: 0)
+            scene.origin.on("/\(number)", reply)
+            served[scene.origin.url("/\(number)")] = picture
+        }
+        let urls = (0..<60).map { scene.origin.url("/\($0)") }
+        let list = urls.prefix(30).joined(separator: "\n")
+        let byCommand = try await scene.larder(
+            ["enqueue", "--batch", "spring", "--open"] + Variants.all + ["--from", "-"], input: list.utf8
+        ).run()
+        #expect(byCommand.code == 0)
+        let array = urls.suffix(30).map { "'\($0)'" }.joined(separator: ", ")
+        let inserted = try await scene.sql(
+            """
+            SELECT count(*) FROM larder.enqueue_many(ARRAY[\(array)], batch => 'spring') WHERE answer = 'inserted';
+            """)
+        #expect(inserted == "30")
+        try await scene.queue.seal(.name("spring"))
+
+        let words = ["work", "--drain", "--json", "--slots", "8", "--transcoders", "1"]
+        let workers = [try scene.larder(words).start(), try scene.larder(words).start()]
+        // Four connections per origin and worker.
+        #expect(await workers[0].reaches { _ in scene.origin.requests.count == 8 })
+        gate.openUp()
+        var succeeded = 0
+        for worker in workers {
+            let outcome = await worker.outcome()
+            #expect(outcome.code == 0, "\(outcome.errorText)")
+            let line = try fields(try #require(outcome.lines.last))
+            #expect(outcome.lines.count == 1)
+            #expect(line["left"] as? String == "nothing")
+            let count = try #require(line["succeeded"] as? Int)
+            #expect(count > 0)
+            succeeded += count
+        }
+        #expect(succeeded == 60)
+        #expect(try await scene.sql("SELECT count(DISTINCT worker_id) FROM larder_data.job_history") == "2")
+        #expect(try await scene.sql("SELECT count(*) - count(DISTINCT job_id) FROM larder_data.job_history") == "0")
+        #expect(scene.origin.requests.count == 60)
+        let progress = try await scene.queue.progress(of: .name("spring"))
+        #expect(progress.total == 60 && progress.finished == 60 && progress.succeeded == 60)
+        #expect(progress.downloads == 60 && progress.variants == 180)
+        #expect(try await scene.faults() == [])
+
+        let files = try await scene.larder("report", "spring", "--files", "--json").lines.map(JobLine.init)
+        #expect(files.count == 60)
+        for job in files {
+            #expect(try scene.bytes(job.original?.path) == served[job.url])
+            #expect(job.variants.allSatisfy { $0.path != nil } && job.variants.count == 3)
+        }
+        #expect(scene.stored.count == 240 && scene.temporary == [])
+    }
+
+    @Test func `a drain that leaves only later work ends with exit code 4, at once`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        let later = try await scene.larder("enqueue", "--at", "+1h", url)
+        #expect(later.code == 0)
+        let outcome = try await scene.larder("work", "--drain", "--json")
+        #expect(outcome.code == 4)
+        #expect(try fields(try #require(outcome.lines.last))["left"] as? String == "later")
+        #expect(scene.origin.requests.isEmpty)
+    }
+
+    @Test func `a drain waits for work that is due within seconds`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        _ = try await scene.larder("enqueue", "--at", "+1s", url)
+        let outcome = try await scene.larder("work", "--drain")
+        #expect(outcome.code == 0)
+        #expect(scene.origin.count("/a.jpg") == 1)
+    }
+
+    @Test func `an empty queue is drained at once, and failed jobs make exit code 1`() async throws {
+        let scene = try await Scene()
+        #expect(try await scene.larder("work", "--drain").code == 0)
+        _ = try await scene.larder("enqueue", scene.origin.url("/missing.jpg"))
+        let outcome = try await scene.larder("work", "--drain", "--json")
+        #expect(outcome.code == 1)
+        #expect(try fields(try #require(outcome.lines.last))["failed"] as? Int == 1)
+    }
+
+    @Test func `SIGTERM ends claiming; what runs is finished, the rest is ready as it was`() async throws {
+        let scene = try await Scene()
+        let gate = OriginGate()
+        var reply = OriginReply.body(try Picture.bytes("plain.jpg"))
+        reply.steps.insert(.wait(gate), at: 0)
+        for number in 1...3 { scene.origin.on("/\(number)", reply) }
+        _ = try await scene.larder(["enqueue"] + (1...3).map { scene.origin.url("/\($0)") }).run()
+        let worker = try scene.larder(["work", "--slots", "1"]).start()
+        await scene.origin.waitForRequests("/1")
+        worker.signal(SIGTERM)
+        #expect(await worker.reaches { String(decoding: $0.errorsSoFar, as: UTF8.self).contains("event=stopping") })
+        gate.openUp()
+        let outcome = await worker.outcome()
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(scene.origin.requests.map(\.target) == ["/1"])
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.ready") == "2")
+        #expect(try await scene.sql("SELECT sum(attempt) FROM larder_data.job") == "0")
+        #expect(try await scene.sql("SELECT string_agg(state, '') FROM larder.worker") == "stopped")
+        #expect(try await scene.faults() == [])
+    }
+
+    @Test(arguments: [["--grace", "50ms"], []])
+    func `what cannot be finished in time goes back with its attempt refunded`(grace: [String]) async throws {
+        let scene = try await Scene()
+        scene.origin.on("/never", .silent)
+        let url = scene.origin.url("/never")
+        _ = try await scene.larder("enqueue", url)
+        let worker = try scene.larder(["work"] + grace).start()
+        await scene.origin.waitForRequests("/never")
+        worker.signal(SIGTERM)
+        if grace.isEmpty {
+            // A second one does not wait for the time of grace.
+            #expect(await worker.reaches { String(decoding: $0.errorsSoFar, as: UTF8.self).contains("event=stopping") })
+            worker.signal(SIGTERM)
+        }
+        #expect(await worker.outcome().code == 0)
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.ready") == "1")
+        #expect(try await scene.sql("SELECT attempt + rescues + deaths FROM larder_data.job") == "0")
+        #expect(scene.temporary == [] && scene.stored == [])
+        // And somebody else takes it at once.
+        scene.origin.on("/never", .body(try Picture.bytes("plain.jpg")))
+        #expect(try await scene.larder("work", "--drain").code == 0)
+        #expect(try await scene.faults() == [])
+    }
+
+    @Test func `the time limit ends a worker with exit code 3 and gives back what it held`() async throws {
+        let scene = try await Scene()
+        scene.origin.on("/never", .silent)
+        _ = try await scene.larder("enqueue", scene.origin.url("/never"))
+        let outcome = try await scene.larder(
+            "work", "--drain", "--json", "--max-runtime", "500ms", "--grace", "100ms")
+        #expect(outcome.code == 3)
+        #expect(try fields(try #require(outcome.lines.last))["left"] as? String == "work")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.ready") == "1")
+    }
+
+    @Test func `the log is JSON when asked for, one object a line, without query and userinfo`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg?token=s3cret")
+        _ = try await scene.larder("enqueue", url)
+        let outcome = try await scene.larder("work", "--drain", "--log-format", "json")
+        let lines = try outcome.errorText.split(separator: "\n").map { try fields(String($0)) }
+        let events = lines.compactMap { $0["event"] as? String }
+        #expect(events.first == "started" && events.contains("claimed") && events.contains("settled"))
+        #expect(!outcome.errorText.contains("s3cret"))
+    }
+}

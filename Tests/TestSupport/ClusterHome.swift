@@ -1,0 +1,28 @@
+import Executors
+public import JobQueue
+
+/// A home for embedded clusters of one test. Servers in it end, and it goes, with its last reference or the process.
+public final class ClusterHome: Sendable {
+    /// A directory that everybody can pass through.
+    public let directory: TemporaryDirectory
+    private let disposal: Disposal
+
+    /// An empty one.
+    public init() throws {
+        directory = try TemporaryDirectory(open: true)
+        disposal = try Disposal(directory: directory.path)
+    }
+
+    // Before the directory goes: its files lead to the servers.
+    deinit { disposal.clearAway() }
+
+    /// The configuration of a cluster whose home is `name` inside, and which leaves no trace outside.
+    ///
+    /// - Parameter disposable: quick, open to every role, and lost when the machine crashes.
+    public func configuration(_ name: String, disposable: Bool = false) -> EmbeddedCluster.Configuration {
+        var configuration = EmbeddedCluster.Configuration(home: directory.file(name))
+        configuration.clusters = directory.file("clusters")
+        configuration.disposable = disposable
+        return configuration
+    }
+}

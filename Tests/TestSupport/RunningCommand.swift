@@ -1,0 +1,112 @@
+import Executors
+import Glibc
+import Synchronization
+
+/// A command that runs in the background, and is killed with its last reference.
+public final class RunningCommand: Sendable {
+    /// Its process id.
+    public let processID: Int32
+    private let child: Mutex<ChildProcess>
+    private let output: UnnamedFile
+    private let errors: UnnamedFile
+    private let deadline: ContinuousClock.Instant
+    // One thread for each: commands that wait for one another cannot starve each other of threads.
+    private let pool = BlockingPool(name: "command", threads: 1)
+
+    /// Starts `program`; its input and outputs are files, so that nobody has to read or write while it runs.
+    public init(
+        _ program: String, _ arguments: [String], environment: [String: String], input: [UInt8], limit: Duration
+    ) throws {
+        output = try UnnamedFile()
+        errors = try UnnamedFile()
+        let given = try UnnamedFile(input)
+        let started = try ChildProcess(
+            program, arguments, environment: environment.map { "\($0.key)=\($0.value)" },
+            descriptors: [given.descriptor, output.descriptor, errors.descriptor])
+        processID = started.processID
+        child = Mutex(started)
+        deadline = .now + limit
+    }
+
+    /// Sends it a signal; nothing happens when it has ended.
+    public func signal(_ signal: Int32) { child.withLock { $0.kill(signal) } }
+
+    /// What it has written to standard output so far.
+    public var outputSoFar: [UInt8] { output.bytes() }
+
+    /// What it has written to standard error so far.
+    public var errorsSoFar: [UInt8] { errors.bytes() }
+
+    /// Waits until `condition` holds; false when the command ended or ran out of time before.
+    ///
+    /// For conditions that the command brings about: a line it writes, a row, a file.
+    public func reaches(_ condition: @escaping @Sendable (RunningCommand) -> Bool) async -> Bool {
+        await pool.run { [self] in
+            while !condition(self) {
+                guard ContinuousClock.now < deadline, child.withLock({ $0.poll() }) == nil else {
+                    return condition(self)
+                }
+                usleep(5000)
+            }
+            return true
+        }
+    }
+
+    /// Waits for its end, and kills it at its time limit.
+    public func outcome() async -> CommandOutcome {
+        await pool.run { [self] in
+            var ranOutOfTime = false
+            while true {
+                if let status = child.withLock({ $0.poll() }) {
+                    var code: Int32?
+                    var signal: Int32?
+                    switch status {
+                    case .exited(let value): code = value
+                    case .signalled(let value): signal = value
+                    }
+                    return CommandOutcome(
+                        code: code, signal: signal, ranOutOfTime: ranOutOfTime, output: output.bytes(),
+                        errors: errors.bytes())
+                }
+                if ContinuousClock.now >= deadline && !ranOutOfTime {
+                    ranOutOfTime = true
+                    self.signal(SIGKILL)
+                }
+                usleep(2000)
+            }
+        }
+    }
+}
+
+/// A file that nobody else can name.
+private struct UnnamedFile: ~Copyable, Sendable {
+    struct Failure: Error { let code: Int32 }
+
+    let descriptor: Int32
+
+    /// A file that holds `bytes`, read from its beginning.
+    init(_ bytes: [UInt8] = []) throws(Failure) {
+        var path = Array("/tmp/larder-test-XXXXXX".utf8CString)
+        descriptor = mkstemp(&path)
+        guard descriptor >= 0 else { throw Failure(code: errno) }
+        unlink(path)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes[offset...].withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
+            guard count > 0 else { throw Failure(code: errno) }
+            offset += count
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    func bytes() -> [UInt8] {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_size > 0 else { return [] }
+        let size = Int(status.st_size)
+        return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            count = max(0, pread(descriptor, buffer.baseAddress, size, 0))
+        }
+    }
+}

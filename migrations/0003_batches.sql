@@ -1,0 +1,176 @@
+-- What enqueue stands on: the identity of URLs and jobs, partitions of history, queues, pipelines and batches by name.
+--
+-- Error codes: LA001 batch closed, LA002 no such batch, LA003 no such pipeline, LA006 no such queue, 22023 argument.
+
+CREATE FUNCTION larder_data.url_hash(url text) RETURNS bytea
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN substring(sha256(convert_to(url, 'UTF8')) FROM 1 FOR 16);
+COMMENT ON FUNCTION larder_data.url_hash IS 'Identity of a URL: 128 bits of SHA-256 over its bytes.';
+
+CREATE FUNCTION larder_data.job_key(url text, pipeline_id int) RETURNS bytea
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN substring(sha256(convert_to(url, 'UTF8') || '\x00'::bytea || int4send(pipeline_id)) FROM 1 FOR 16);
+COMMENT ON FUNCTION larder_data.job_key IS 'Identity of a live job: 128 bits of SHA-256 over the URL''s bytes, a zero and the pipeline.';
+
+-- History tables have one partition per day and no default one. A partition is made beside its parent and then
+-- attached, because CREATE TABLE ... PARTITION OF would lock the parent against everybody.
+CREATE FUNCTION larder_data.create_partitions(days int) RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    today date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
+    parent text;
+    part text;
+    made int := 0;
+BEGIN
+    PERFORM FROM larder_data.upkeep u WHERE u.task = 'partitions' FOR UPDATE;
+    FOREACH parent IN ARRAY ARRAY['job_history', 'item_history'] LOOP
+        FOR i IN -1 .. days LOOP
+            part := parent || '_' || to_char(today + i, 'YYYYMMDD');
+            CONTINUE WHEN to_regclass('larder_data.' || part) IS NOT NULL;
+            EXECUTE format('CREATE TABLE larder_data.%I (LIKE larder_data.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', part, parent);
+            EXECUTE format('ALTER TABLE larder_data.%I ATTACH PARTITION larder_data.%I FOR VALUES FROM (%L) TO (%L)',
+                parent, part, (today + i) || ' 00:00:00+00', (today + i + 1) || ' 00:00:00+00');
+            made := made + 1;
+        END LOOP;
+    END LOOP;
+    RETURN made;
+END $$;
+COMMENT ON FUNCTION larder_data.create_partitions IS 'Makes the missing partitions of yesterday to so many days ahead.';
+SELECT larder_data.create_partitions(7);
+
+CREATE FUNCTION larder_data.ensure_today() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    -- A queue that slept for weeks wakes with an enqueue or a settle, before any upkeep.
+    IF to_regclass('larder_data.item_history_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')) IS NULL THEN
+        PERFORM larder_data.create_partitions(7);
+    END IF;
+END $$;
+COMMENT ON FUNCTION larder_data.ensure_today IS 'Makes sure that what ends in this transaction has a partition to go to.';
+
+CREATE FUNCTION larder_data.queue_number(queue text) RETURNS smallint
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    found_id smallint;
+BEGIN
+    SELECT q.id INTO found_id FROM larder_data.queue q WHERE q.name = queue_number.queue;
+    IF found_id IS NULL THEN
+        RAISE EXCEPTION 'no queue is called "%"', queue USING ERRCODE = 'LA006';
+    END IF;
+    RETURN found_id;
+END $$;
+COMMENT ON FUNCTION larder_data.queue_number IS 'The queue of that name.';
+
+CREATE FUNCTION larder_data.pipeline_number(name text) RETURNS int
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    found_id int;
+BEGIN
+    SELECT p.id INTO found_id FROM larder_data.pipeline p WHERE p.name = pipeline_number.name ORDER BY p.version DESC LIMIT 1;
+    IF found_id IS NULL THEN
+        RAISE EXCEPTION 'no pipeline is called "%"', name USING ERRCODE = 'LA003';
+    END IF;
+    RETURN found_id;
+END $$;
+COMMENT ON FUNCTION larder_data.pipeline_number IS 'The newest version of that name.';
+
+CREATE FUNCTION larder.pipeline_set(name text, spec json) RETURNS TABLE (pipeline_id int, version int)
+LANGUAGE plpgsql AS $$
+DECLARE
+    newest larder_data.pipeline;
+BEGIN
+    IF coalesce(name, '') = '' OR octet_length(name) > 200 OR spec IS NULL THEN
+        RAISE EXCEPTION 'a pipeline needs a name of at most 200 bytes and a spec' USING ERRCODE = '22023';
+    END IF;
+    LOOP
+        SELECT * INTO newest FROM larder_data.pipeline p WHERE p.name = pipeline_set.name ORDER BY p.version DESC LIMIT 1;
+        EXIT WHEN newest.spec::text = spec::text;
+        INSERT INTO larder_data.pipeline (name, version, spec) VALUES (pipeline_set.name, coalesce(newest.version, 0) + 1, pipeline_set.spec)
+            ON CONFLICT ON CONSTRAINT pipeline_name_version_key DO NOTHING
+            RETURNING * INTO newest;
+        EXIT WHEN FOUND;
+    END LOOP;
+    RETURN QUERY SELECT newest.id, newest.version;
+END $$;
+COMMENT ON FUNCTION larder.pipeline_set IS 'Makes a new version of a pipeline unless the newest has the very same text; live jobs keep theirs.';
+
+-- The batch row is locked FOR SHARE until the caller's transaction ends, so sealing waits for whoever still adds: a
+-- sealed batch never grows, and a finished one never gets a job late.
+CREATE FUNCTION larder_data.batch_for_enqueue(
+    batch text, batch_id bigint, pipeline text, priority int, queue text, for_adding boolean
+) RETURNS larder_data.batch
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    b larder_data.batch;
+    today date;
+    wanted text := batch_for_enqueue.batch;
+BEGIN
+    IF batch_for_enqueue.batch_id IS NOT NULL THEN
+        SELECT * INTO b FROM larder_data.batch x WHERE x.id = batch_for_enqueue.batch_id FOR SHARE;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'no batch has the number %', batch_for_enqueue.batch_id USING ERRCODE = 'LA002';
+        END IF;
+    ELSE
+        IF wanted IS NULL AND for_adding THEN
+            -- The clock, not now(): a long transaction must not look for a day that is over and sealed.
+            today := (clock_timestamp() AT TIME ZONE 'UTC')::date;
+            wanted := batch_for_enqueue.queue || '/' || today;
+        END IF;
+        IF wanted = '' OR octet_length(wanted) > 200 THEN
+            RAISE EXCEPTION 'a batch name has 1 to 200 bytes' USING ERRCODE = '22023';
+        END IF;
+        LOOP
+            SELECT * INTO b FROM larder_data.batch x WHERE x.name = wanted FOR SHARE;
+            EXIT WHEN FOUND;
+            INSERT INTO larder_data.batch (name, queue_id, pipeline_id, priority, daily)
+            VALUES (
+                wanted, larder_data.queue_number(batch_for_enqueue.queue),
+                CASE WHEN batch_for_enqueue.pipeline IS NOT NULL AND today IS NULL THEN larder_data.pipeline_number(batch_for_enqueue.pipeline) END,
+                CASE WHEN today IS NULL THEN batch_for_enqueue.priority END, today)
+            ON CONFLICT (name) DO NOTHING RETURNING * INTO b;
+            EXIT WHEN FOUND;
+        END LOOP;
+    END IF;
+    IF b.sealed_at IS NOT NULL OR b.cancelled_at IS NOT NULL OR b.finished_at IS NOT NULL THEN
+        RAISE EXCEPTION 'batch % is %', coalesce('"' || b.name || '"', b.id::text),
+            CASE WHEN b.cancelled_at IS NOT NULL THEN 'cancelled' WHEN b.finished_at IS NOT NULL THEN 'finished' ELSE 'sealed' END
+            USING ERRCODE = 'LA001';
+    END IF;
+    RETURN b;
+END $$;
+COMMENT ON FUNCTION larder_data.batch_for_enqueue IS 'The open batch to add to, opened when missing, locked against sealing.';
+
+CREATE FUNCTION larder.batch_open(name text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL, queue text DEFAULT 'default')
+RETURNS bigint
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF priority NOT BETWEEN 0 AND 9 THEN
+        RAISE EXCEPTION 'a priority is 0 to 9, not %', priority USING ERRCODE = '22023';
+    END IF;
+    RETURN (larder_data.batch_for_enqueue(name, NULL, pipeline, priority, queue, false)).id;
+END $$;
+COMMENT ON FUNCTION larder.batch_open IS 'Opens a batch, or answers the open one of that name; without a name always a new one.';
+
+CREATE FUNCTION larder.batch_seal(batch_id bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE larder_data.batch b SET sealed_at = coalesce(b.sealed_at, clock_timestamp()) WHERE b.id = batch_seal.batch_id;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'no batch has the number %', batch_id USING ERRCODE = 'LA002';
+    END IF;
+END $$;
+COMMENT ON FUNCTION larder.batch_seal(bigint) IS 'Says that a batch is complete; waits for transactions that still add to it.';
+
+CREATE FUNCTION larder.batch_seal(batch text) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    number bigint;
+BEGIN
+    SELECT b.id INTO number FROM larder_data.batch b WHERE b.name = batch_seal.batch;
+    IF number IS NULL THEN
+        RAISE EXCEPTION 'no batch is called "%"', batch USING ERRCODE = 'LA002';
+    END IF;
+    PERFORM larder.batch_seal(number);
+END $$;
+COMMENT ON FUNCTION larder.batch_seal(text) IS 'Says that a batch is complete; waits for transactions that still add to it.';
