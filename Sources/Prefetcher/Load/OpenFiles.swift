@@ -1,0 +1,10 @@
+internal import DiskCache
+internal import Executors
+
+/// The files a load holds, so that the last reference to each is dropped where closing and unlinking may block.
+final class OpenFiles: Sendable {
+    private let files = Locked<[any Sendable & AnyObject]>([])
+
+    /// Keeps a file until the load is over.
+    func keep(_ file: any Sendable & AnyObject) { files.withLock { $0.append(file) } }
+}
