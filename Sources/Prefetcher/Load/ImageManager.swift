@@ -45,34 +45,48 @@ public struct ImageManager: Sendable {
     /// - Throws: `LoadError` when the original cannot be had or nothing may be published. A variant that fails alone
     ///   is told in the report; the original and the other variants stay.
     public func load(_ request: LoadRequest) async throws(LoadError) -> LoadReport {
-        let keys = LoadKeys(request)
-        var report = LoadReport()
-        // What is still open at the end is closed where that may block.
-        let files = OpenFiles()
-        defer { disk.submit { withExtendedLifetime(files) {} } }
+        try await withFiles { (files, report) async throws(LoadError) in
+            let keys = LoadKeys(request)
 
-        let found = try await lookUp(keys, files)
-        let missing = found.missing(keys)
-        var publication = Publication(keys: keys, found: found, mayPublish: request.mayPublish)
+            let found = try await lookUp(keys, files)
+            let missing = found.missing(keys)
+            var publication = Publication(keys: keys, found: found, mayPublish: request.mayPublish)
+            if found.original != nil && missing.isEmpty { return try await store(publication, &report) }
 
-        if found.original != nil && missing.isEmpty { return try await store(publication, &report) }
-
-        if let cached = found.original {
-            do throws(LoadError) {
-                return try await transcodeAndStore(cached.descriptor, missing, publication, request, files, &report)
-            } catch {
-                // A stored file that does not decode is a miss: it is fetched again and overwritten.
-                guard error.isUndecodable else { throw error }
+            if let cached = found.original {
+                do throws(LoadError) {
+                    return try await transcodeAndStore(
+                        cached.descriptor, missing, publication, request, files, &report)
+                } catch {
+                    // A stored file that does not decode is a miss: it is fetched again and overwritten.
+                    guard error.isUndecodable else { throw error }
+                }
             }
-        }
 
-        let download = try await fetch(request, files, &report)
-        publication.original = download
-        return try await transcodeAndStore(
-            download.file.descriptor, missing, publication, request, files, &report)
+            let download = try await fetch(request, files, &report)
+            publication.original = download
+            return try await transcodeAndStore(
+                download.file.descriptor, missing, publication, request, files, &report)
+        }
     }
 
     // MARK: - Stages
+
+    /// Runs a load, and closes and removes what it leaves open where that may block.
+    private func withFiles(
+        _ load: (OpenFiles, inout LoadReport) async throws(LoadError) -> LoadReport
+    ) async throws(LoadError) -> LoadReport {
+        let files = OpenFiles()
+        var report = LoadReport()
+        let result: Result<LoadReport, LoadError>
+        do throws(LoadError) {
+            result = .success(try await load(files, &report))
+        } catch {
+            result = .failure(error)
+        }
+        await disk.run { files.close() }
+        return try result.get()
+    }
 
     private func lookUp(_ keys: LoadKeys, _ files: OpenFiles) async throws(LoadError) -> FoundImages {
         do throws(StoreError) {

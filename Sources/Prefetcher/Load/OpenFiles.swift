@@ -7,4 +7,13 @@ final class OpenFiles: Sendable {
 
     /// Keeps a file until the load is over.
     func keep(_ file: any Sendable & AnyObject) { files.withLock { $0.append(file) } }
+
+    /// Lets go of all: closes them, and removes those that got no name. Blocks.
+    func close() {
+        let last = files.withLock { files in
+            defer { files = [] }
+            return files
+        }
+        withExtendedLifetime(last) {}
+    }
 }
