@@ -48,18 +48,21 @@ struct DeathTests {
             }
             scene.origin.on("/\(number)", reply, .body(picture))
         }
-        let urls = (0..<9).map { scene.origin.url("/\($0)") }
-        _ = try await scene.larder(["enqueue", "--batch", "b", "--variant", Variants.small] + urls).run()
-
-        let first = try scene.larder(["work", "--drain"]).start()
-        #expect(
-            await first.reaches { _ in
-                scene.origin.requests.count == 7
-                    && scene.holds("(SELECT count(*) FROM larder_data.job_history) = 3")
-            })
+        func enqueue(_ numbers: Range<Int>) async throws {
+            let words = ["enqueue", "--batch", "b", "--open", "--variant", Variants.small]
+            let outcome = try await scene.larder(words + numbers.map { scene.origin.url("/\($0)") }).run()
+            #expect(outcome.code == 0)
+        }
+        try await enqueue(0..<3)
+        let first = try scene.larder(["work"]).start()
+        #expect(await first.reaches { _ in scene.holds("(SELECT count(*) FROM larder_data.job_history) = 3") })
+        try await enqueue(3..<9)
+        // Four connections per origin.
+        #expect(await first.reaches { _ in scene.origin.requests.count == 7 && scene.temporary.count >= 4 })
         first.signal(SIGKILL)
         #expect(await first.outcome().signal == SIGKILL)
         gate.openUp()
+        try await scene.queue.seal(.name("b"))
         #expect(!scene.temporary.isEmpty, "it died with bodies half written")
         #expect(scene.stored.count == 6)
 
