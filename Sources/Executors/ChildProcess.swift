@@ -44,8 +44,8 @@ package struct ChildProcess: ~Copyable, Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // Two passes, so that no target overwrites a source that is still needed.
-        let lifted = Int32(descriptors.count) + 200
+        // Two passes over numbers above all others, so that no target overwrites a source that is still needed.
+        let lifted = max(Int32(descriptors.count), (descriptors.max() ?? 0) + 1)
         for (target, source) in descriptors.enumerated() where source >= 0 {
             posix_spawn_file_actions_adddup2(&actions, source, lifted + Int32(target))
         }

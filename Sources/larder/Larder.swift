@@ -30,6 +30,9 @@ struct Larder {
             let (command, rest) = try CommandTable.find(words)
             let arguments = try Arguments(
                 rest, options: command.options + CommandTable.commonOptions, environment: environment)
+            if command.operands.isEmpty, let operand = arguments.operandBytes.first {
+                throw .usage("\(command.name): '\(String(decoding: operand, as: UTF8.self))': it takes no arguments")
+            }
             do {
                 return try await command.run(arguments)
             } catch {

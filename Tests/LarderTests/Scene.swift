@@ -13,7 +13,8 @@ final class Scene: Sendable {
     let dead: DeadPort
 
     init() async throws {
-        directory = try TemporaryDirectory()
+        // Open, so that an embedded database that a command started by mistake would lie in it and go with it.
+        directory = try TemporaryDirectory(open: true)
         dead = try DeadPort()
         origin = try OriginServer()
         database = try await TemporaryDatabase.make(template: "migrated") { url in
@@ -25,11 +26,10 @@ final class Scene: Sendable {
     /// The cache root of the commands.
     var cache: String { directory.file("cache") }
 
-    /// The settings that every command of this scene has. Nobody can make anything in its home: a command that took
-    /// the embedded database by mistake would fail.
+    /// The settings that every command of this scene has.
     var environment: [String: String] {
         [
-            "LARDER_HOME": "/dev/null/home", "LARDER_DATABASE_URL": database.url, "LARDER_CACHE": cache,
+            "LARDER_HOME": directory.file("home"), "LARDER_DATABASE_URL": database.url, "LARDER_CACHE": cache,
             "LARDER_ALLOW_ADDRESS": "127.0.0.0/8", "LARDER_ALLOW_PORT": "\(origin.port)", "LARDER_RETRY_BASE": "1ms",
         ]
     }
@@ -105,6 +105,13 @@ final class Scene: Sendable {
             """)
         if let difference { faults.append("progress is not history: \(difference)") }
         return faults
+    }
+}
+
+extension TemporaryDirectory {
+    /// What lies in it, hidden things too.
+    var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     }
 }
 

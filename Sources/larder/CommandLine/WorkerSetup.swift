@@ -18,38 +18,40 @@ struct WorkerSetup {
     private let transcoders: TranscoderPool
     let manager: ImageManager
 
+    /// The worker's configuration from the options.
+    let configuration: PrefetchWorker.Configuration
+
+    /// Reads all options before it touches the disk: wrong usage leaves no directory behind.
     init(_ arguments: Arguments, cacheRoot: String) throws {
-        cache = try Self.openCache(cacheRoot, arguments)
+        let durability = try Self.durability(arguments)
         let transcoding = try Limits.transcoders(arguments)
+        let fetching = try Limits.fetch(arguments)
+        let slots = try arguments.number("slots", in: 1...10_000) ?? 32
+        let grace = try arguments.duration("grace")
+        let runtime = try arguments.duration("max-runtime")
+
+        cache = try DiskCache(opening: cacheRoot, durability: durability)
         transcoders = TranscoderPool(configuration: transcoding)
         manager = ImageManager(
-            cache: cache, downloader: Downloader(try Limits.fetch(arguments)), transcoders: transcoders,
+            cache: cache, downloader: Downloader(fetching), transcoders: transcoders,
             formats: transcoding.limits.formats)
-    }
-
-    /// The worker's configuration from the options.
-    func configuration(_ arguments: Arguments) throws(CommandError) -> PrefetchWorker.Configuration {
         var configuration = PrefetchWorker.Configuration(
             WorkerDescription(
                 name: "\(Machine.host):\(getpid())", host: Machine.host, processID: Int(getpid()),
-                version: Larder.version, slots: try arguments.number("slots", in: 1...10_000) ?? 32,
-                cacheID: cache.cacheID))
-        if let grace = try arguments.duration("grace") { configuration.grace = grace }
-        configuration.runtime = try arguments.duration("max-runtime")
-        return configuration
+                version: Larder.version, slots: slots, cacheID: cache.cacheID))
+        if let grace { configuration.grace = grace }
+        configuration.runtime = runtime
+        self.configuration = configuration
     }
 
     /// Ends what the setup started.
     func shutdown() async { await transcoders.shutdown() }
 
-    private static func openCache(_ root: String, _ arguments: Arguments) throws -> DiskCache {
-        var durability = Durability.data
-        if let word = try arguments.value("durability") {
-            guard let level = Durability(rawValue: word) else {
-                throw CommandError.usage("--durability: '\(word)' is none of none, data, full")
-            }
-            durability = level
+    private static func durability(_ arguments: Arguments) throws(CommandError) -> Durability {
+        guard let word = try arguments.value("durability") else { return .data }
+        guard let level = Durability(rawValue: word) else {
+            throw CommandError.usage("--durability: '\(word)' is none of none, data, full")
         }
-        return try DiskCache(opening: root, durability: durability)
+        return level
     }
 }

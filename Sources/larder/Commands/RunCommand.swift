@@ -25,7 +25,7 @@ extension Command {
         Signals.deliver(to: stop)
         let settings = try Settings(arguments)
         let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
-        var configuration = try setup.configuration(arguments)
+        var configuration = setup.configuration
         let queue = try await settings.openQueue(migrate: arguments.flag("migrate"), patience: .seconds(600))
 
         // What fails at once has its line at once; ahead of the queue's other work, as somebody waits for it.

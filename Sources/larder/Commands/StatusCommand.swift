@@ -13,6 +13,7 @@ extension Command {
         let operands = try arguments.operands()
         guard operands.count <= 1 else { throw CommandError.usage("status: one BATCH at a time") }
         let json = arguments.flag("json")
+        let interval = try arguments.duration("interval") ?? .seconds(1)
         let queue = try await Settings(arguments).openQueue()
         guard let name = operands.first else {
             for progress in try await queue.progress(limit: 100) { try show(progress, json: json) }
@@ -27,7 +28,6 @@ extension Command {
             try await ProgressWatch(queue: queue, terminal: Console.isTerminal).follow(batch)
             return .done
         }
-        let interval = try arguments.duration("interval") ?? .seconds(1)
         while true {
             let progress = try await queue.progress(of: batch)
             try show(progress, json: true)

@@ -15,13 +15,12 @@ extension Command {
             Option("log-format", .value("FORMAT"), "text (default) or json"),
         ] + WorkerSetup.options
     ) { arguments in
-        guard arguments.operandBytes.isEmpty else { throw CommandError.usage("work takes no arguments") }
         let log = try EventLog(arguments)
         let stop = StopSignal()
         Signals.deliver(to: stop)
         let settings = try Settings(arguments)
         let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
-        var configuration = try setup.configuration(arguments)
+        var configuration = setup.configuration
         if arguments.flag("drain") { configuration.end = .drained }
 
         let queue = try await settings.openQueue(patience: .seconds(600))

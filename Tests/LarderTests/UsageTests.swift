@@ -1,0 +1,196 @@
+import TestSupport
+import Testing
+
+/// Wrong usage of every command: exit code 2, one line that names the thing, nothing touched.
+@Suite(.timeLimit(.minutes(2)))
+struct UsageTests {
+    /// Words that are wrong, and what the line must name.
+    struct Wrong: Sendable, CustomTestStringConvertible {
+        let words: [String]
+        let named: [String]
+        var code = 1
+
+        var testDescription: String { words.joined(separator: " ") }
+
+        init(_ words: String, _ named: String...) {
+            self.words = words.split(separator: " ").map(String.init)
+            self.named = named
+        }
+
+        /// A variant that is refused, by every command that takes one.
+        init(variant: String, _ named: String...) {
+            words = ["enqueue", "http://a.example/1.jpg", "--variant", variant]
+            self.named = named
+            code = 4
+        }
+
+        init(variants: [String], _ named: String...) {
+            words = ["run", "http://a.example/1.jpg"] + variants.flatMap { ["--variant", $0] }
+            self.named = named
+            code = 4
+        }
+    }
+
+    static let commands = [
+        Wrong("nonsense", "nonsense"), Wrong("-x", "-x"), Wrong("help nonsense", "nonsense"),
+        Wrong("db", "db", "start", "stop", "status", "url"), Wrong("db nonsense", "start"),
+        Wrong("run", "run", "--from"), Wrong("enqueue", "enqueue", "--from"), Wrong("run --", "run"),
+        Wrong("report", "BATCH"), Wrong("report a b", "BATCH"), Wrong("status a b", "BATCH"), Wrong("key", "KEY"),
+        Wrong("sniff", "FILE"), Wrong("transform", "IN"), Wrong("transform a b", "IN"), Wrong("transform a", "-o"),
+        Wrong("transform a -o b", "--variant"), Wrong("fetch", "URL"), Wrong("fetch a b", "URL"),
+        Wrong("work extra", "work", "extra"), Wrong("migrate extra", "migrate", "extra"),
+        Wrong("doctor extra", "doctor", "extra"), Wrong("db start extra", "db start", "extra"),
+        Wrong("db stop extra", "db stop", "extra"), Wrong("db status extra", "db status", "extra"),
+        Wrong("db url extra", "db url", "extra"),
+    ]
+
+    static let options = [
+        Wrong("run u --priority 10", "--priority", "10", "0 to 9"),
+        Wrong("enqueue u --priority high", "--priority", "high"),
+        Wrong("enqueue u --at yesterday", "--at", "yesterday"), Wrong("enqueue u --at +soon", "--at", "+soon"),
+        Wrong("run u --options Nonsense", "--options", "Nonsense"), Wrong("run u --options -1", "--options", "-1"),
+        Wrong("run u --options RetryFailed,RefreshCached", "RefreshCached", "not supported yet"),
+        Wrong("run u --options 8", "RefreshCached"), Wrong("transform a -o b --variant {} --options x", "--options"),
+        Wrong("run u --retries -1", "--retries", "-1"), Wrong("run u --retries many", "--retries", "many"),
+        Wrong("run u --retry-base -1s", "--retry-base", "-1s"), Wrong("run u --batch=", "--batch"),
+        Wrong("run u --max-runtime soon", "--max-runtime", "soon"),
+        Wrong("run u --log-format xml", "--log-format", "xml"),
+        Wrong("work --log-format xml", "--log-format", "xml"), Wrong("work --slots 0", "--slots", "0"),
+        Wrong("work --transcoders 0", "--transcoders"), Wrong("work --grace x", "--grace", "x"),
+        Wrong("work --max-runtime x", "--max-runtime"), Wrong("work --durability some", "--durability", "some"),
+        Wrong("work --allow-address 10.0.0.0/33", "--allow-address", "10.0.0.0/33"),
+        Wrong("run u --allow-address localhost", "--allow-address", "localhost"),
+        Wrong("fetch http://a.example/ --allow-address 1.2.3/8", "--allow-address", "1.2.3/8"),
+        Wrong("run u --allow-port 0", "--allow-port", "0"), Wrong("work --allow-port 65536", "--allow-port", "65536"),
+        Wrong("run u --max-body 12x", "--max-body", "12x"), Wrong("work --max-body -1", "--max-body", "-1"),
+        Wrong("fetch http://a.example/ --max-body many", "--max-body", "many"),
+        Wrong("work --idle-timeout x", "--idle-timeout"), Wrong("work --max-redirects x", "--max-redirects"),
+        Wrong("work --max-pixels 0", "--max-pixels"), Wrong("work --max-memory x", "--max-memory"),
+        Wrong("fetch http://a.example/ --retries x", "--retries"), Wrong("report b --format xml", "--format", "xml"),
+        Wrong("status b --watch --interval x", "--interval", "x"), Wrong("enqueue u --from", "--from"),
+        Wrong("run u --pipeline p --variant {\"name\":\"v\",\"keySuffix\":\"k\"}", "--pipeline", "--variant"),
+    ]
+
+    static let variants = [
+        Wrong(variant: "{", "--variant", "$", "JSON"), Wrong(variant: "[]", "$", "object"),
+        Wrong(variant: "{}", "$.name", "missing"), Wrong(variant: #"{"name":""}"#, "$.name"),
+        Wrong(variant: #"{"name":7}"#, "$.name", "string"),
+        Wrong(variant: #"{"name":"v","colour":"red"}"#, "$.colour", "not a known field"),
+        Wrong(variant: #"{"name":"v","thumbnail":{"width":10}}"#, "$.thumbnail.height", "missing"),
+        Wrong(variant: #"{"name":"v","thumbnail":{"width":10,"height":-1}}"#, "$.thumbnail.height"),
+        Wrong(variant: #"{"name":"v","transform":[{"type":"resize","width":10,"height":0}]}"#, "$.transform[0].height"),
+        Wrong(
+            variant: #"{"name":"v","transform":[{"type":"resize","width":1,"height":1,"scaleMode":"x"}]}"#,
+            "$.transform[0].scaleMode"),
+        Wrong(
+            variant: #"{"name":"v","transform":[{"type":"melt"}]}"#, "$.transform[0].type", "not a known transformer"),
+        Wrong(variant: #"{"name":"v","format":"bmp"}"#, "$.format"),
+        Wrong(variant: #"{"name":"v","quality":101}"#, "$.quality", "100"),
+        Wrong(
+            variant: #"{"name":"v","transform":[{"type":"resize","width":1,"height":1},{"type":"blur","radius":5}]}"#,
+            "$.transform[1]", "blur", "not supported yet"),
+        Wrong(variant: #"{"name":"v","format":"avif","keySuffix":"avif"}"#, "$.format", "avif", "not supported yet"),
+        Wrong(variant: #"{"name":"v","maxBytes":1000,"keySuffix":"k"}"#, "$.maxBytes", "not supported yet"),
+        Wrong(
+            variant: ##"{"name":"v","background":"#ffffffff","keySuffix":"k"}"##, "$.background", "not supported yet"),
+        Wrong(variant: #"{"name":"v"}"#, "$.variants[0]", "v", "original's cache key"),
+        Wrong(variant: #"{"name":"v","format":"webp"}"#, "original's cache key"),
+        Wrong(
+            variants: [Variants.small, Variants.small.replacing(#""small""#, with: #""other""#)], "$.variants[1]",
+            "other",
+            "small", "same cache key"),
+        Wrong(
+            variants: [Variants.small, Variants.thumb.replacing("thumb\",", with: "small\",")], "$.variants[1].name",
+            "small"),
+        Wrong(variants: [Variants.small, #"{"name":"v","nonsense":1}"#], "number 2", "$.nonsense"),
+    ]
+
+    private func expectRefused(_ wrong: Wrong) async throws {
+        let directory = try TemporaryDirectory(open: true)
+        // A database that nobody answers at: wrong usage is found before anybody is asked.
+        let environment = [
+            "LARDER_HOME": directory.file("home"),
+            "LARDER_DATABASE_URL": "postgresql:///larder?host=\(directory.file("nobody"))",
+        ]
+        var command = LarderCommand(environment: environment)
+        command.arguments = wrong.words
+        let plain = try await command.run()
+        #expect(plain.code == 2)
+        #expect(plain.text == "")
+        #expect(
+            plain.errorText.hasPrefix("larder: ") && plain.errorText.hasSuffix(" (LarderErrorDomain \(wrong.code))\n"))
+        #expect(plain.errorText.filter(\.isNewline).count == 1)
+        for name in wrong.named { #expect(plain.errorText.contains(name), "\(plain.errorText)") }
+
+        // Before the first operand, so that it also counts where the rest cannot be read.
+        command.arguments.insert("--json", at: min(1, command.arguments.count))
+        if wrong.words.first == "db" || wrong.words.first == "help" { command.arguments = wrong.words + ["--json"] }
+        let json = try await command.run()
+        #expect(json.code == 2)
+        #expect(json.errorText == "")
+        #expect(json.lines.count == 1)
+        let error = try json.error
+        #expect(error.kind == "LarderErrorDomain \(wrong.code)")
+        for name in wrong.named { #expect(error.message.contains(name), "\(error.message)") }
+        #expect(try directory.names == [], "nothing was made")
+    }
+
+    @Test(arguments: commands) func `commands and operands`(wrong: Wrong) async throws {
+        try await expectRefused(wrong)
+    }
+
+    @Test(arguments: options) func `values of options`(wrong: Wrong) async throws { try await expectRefused(wrong) }
+
+    @Test(arguments: variants) func `variants, by their JSON path`(wrong: Wrong) async throws {
+        try await expectRefused(wrong)
+    }
+
+    /// The commands, as the help lists them.
+    static func listed() async throws -> [[String]] {
+        try await LarderCommand("help").run().text.split(separator: "\n").filter { $0.hasPrefix("  ") }.map { line in
+            let name = line.dropFirst(2).prefix { !$0.isUppercase }
+            return name.split(separator: " ").map(String.init)
+        }
+    }
+
+    @Test func `every command has a help page and refuses an unknown option`() async throws {
+        let commands = try await Self.listed()
+        #expect(commands.contains(["run"]) && commands.contains(["db", "status"]) && commands.count >= 15)
+        for words in commands {
+            var help = LarderCommand("help")
+            help.arguments += words
+            let page = try await help.run()
+            #expect(page.code == 0 && page.errorText == "")
+            #expect(page.text.hasPrefix("usage: larder \(words.joined(separator: " "))"), "\(words)")
+            #expect(page.text.contains("--json"))
+            help.arguments = words + ["--help"]
+            #expect(try await help.run().output == page.output)
+            try await expectRefused(Wrong((words + ["--nonsense"]).joined(separator: " "), "--nonsense"))
+        }
+    }
+
+    @Test(arguments: [[], ["help"], ["--help"], ["-h"]])
+    func `the overview is there for whoever asks or does not know what to ask`(words: [String]) async throws {
+        var command = LarderCommand()
+        command.arguments = words
+        let outcome = try await command.run()
+        #expect(outcome.code == 0)
+        #expect(outcome.text.contains("usage: larder COMMAND") && outcome.text.contains("exit codes:"))
+    }
+
+    @Test func `the version is one line`() async throws {
+        let outcome = try await LarderCommand("--version").run()
+        #expect(outcome.code == 0)
+        #expect(outcome.text.wholeMatch(of: /larder \d+\.\d+\.\d+\n/) != nil)
+    }
+
+    @Test func `an argument that is no UTF-8 is named, with no locale set`() async throws {
+        // execve takes bytes; a shell passes them on.
+        let command = try RunningCommand(
+            "sh", ["-c", #"exec "$0" key --variant "$(printf '{"name":"\303\050"}')" a"#, LarderCommand.executable],
+            environment: ["PATH": "/usr/bin:/bin"], input: [], limit: .seconds(60))
+        let outcome = await command.outcome()
+        #expect(outcome.code == 2)
+        #expect(outcome.errorText.contains("--variant is not valid UTF-8"))
+    }
+}
