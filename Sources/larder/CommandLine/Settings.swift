@@ -47,14 +47,16 @@ struct Settings {
     ///
     /// - Parameters:
     ///   - migrate: whether a database of one's own is migrated, too; the embedded one always is.
-    ///   - patience: how long calls wait for a database that is away, none by default.
+    ///   - patience: how long calls wait for a database that is away, none by default; now, at the start, it must be there.
     func openQueue(migrate: Bool = false, patience: Duration = .zero) async throws -> PostgresJobQueue {
         var configuration = PostgresJobQueue.Configuration(databaseURL: try await startedDatabase())
-        configuration.patience = patience
         if migrate || databaseURL == nil { try await Migrator(configuration).migrate() }
         let queue = PostgresJobQueue(configuration)
         try await queue.checkReady()
-        return queue
+        guard patience > .zero else { return queue }
+        await queue.close()
+        configuration.patience = patience
+        return PostgresJobQueue(configuration)
     }
 
     private static func absolute(_ path: String) -> String {
