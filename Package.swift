@@ -49,7 +49,7 @@ let package = Package(
             dependencies: ["Prefetcher", "JobQueue", "Transcoder", "DiskCache", "Executors", "CGLib"],
             swiftSettings: strict),
         .executableTarget(
-            name: "Benchmarks", dependencies: ["Prefetcher", "JobQueue", "Transcoder", "DiskCache"],
+            name: "Benchmarks", dependencies: ["JobQueue", "Transcoder", "DiskCache", "Executors", "CGLib"],
             path: "Benchmarks", exclude: ["Results"], swiftSettings: strict),
 
         .target(

@@ -79,18 +79,30 @@ public struct DiskCache: Sendable {
         }
     }
 
-    /// Makes `file` the picture of `key`, in one step, in place of an earlier one.
+    /// Makes `file` the picture of `key`, in one step, in place of an earlier one: `finish`, then `name`.
     ///
     /// - Parameters:
     ///   - file: written completely; a second `publish` of it fails with `missing`.
-    ///   - extendedData: what SDWebImage reads back with the picture (a keyed archive), kept as an extended attribute where
-    ///     the file system has such.
+    ///   - extendedData: as `finish` takes it.
     /// - Throws: `StoreError`; then there is no new file under the key's name, or (`fsync` of the directory failed) a whole one.
     public func publish(
         _ file: TemporaryFile, as key: CacheKey, extendedData: [UInt8]? = nil
     ) throws(StoreError) {
+        try finish(file, extendedData: extendedData)
+        try name(file, as: key)
+    }
+
+    /// Brings `file` to the disk as the durability asks: the slow half of a publication, which nobody sees.
+    ///
+    /// - Parameter extendedData: what SDWebImage reads back with the picture (a keyed archive), kept as an extended
+    ///   attribute where the file system has such.
+    public func finish(_ file: TemporaryFile, extendedData: [UInt8]? = nil) throws(StoreError) {
         if let extendedData { try file.setExtendedData(extendedData) }
         try file.synchronize(durability)
+    }
+
+    /// Gives a finished file its name: the moment at which everybody sees it.
+    public func name(_ file: TemporaryFile, as key: CacheKey) throws(StoreError) {
         try file.rename(to: layout.path(of: key))
         if durability == .full { try Directory.synchronize(layout.directory) }
     }

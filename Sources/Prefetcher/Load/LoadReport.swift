@@ -16,8 +16,16 @@ public struct LoadReport: Sendable {
     /// Nothing done yet.
     public init() {}
 
-    /// The first variant's failure: the original and the good variants stay, and the job is failed.
-    public var failure: FailureReason? { stored.lazy.compactMap(\.error).first }
+    /// Why the job failed although the original is there: a variant failed; the original and the good ones stay.
+    ///
+    /// A failure of the store comes before the others, as trying again may mend it. A limit that only a variant exceeds
+    /// is told as 401, with the limit's own code in the file's error: the URL is good and must not be blocked for it.
+    public var failure: FailureReason? {
+        let errors = stored.lazy.compactMap(\.error)
+        guard let error = errors.first(where: { $0.code == 403 }) ?? errors.first else { return nil }
+        guard (200..<300).contains(error.code) else { return error }
+        return FailureReason(domain: error.domain, code: 401, message: error.message)
+    }
 
     /// Variants this load wrote.
     public var made: Int { stored.count { $0.name != nil && $0.isNew } }

@@ -18,11 +18,15 @@ struct Transcoded: Sendable {
 struct Publication: Sendable {
     let keys: LoadKeys
     let found: FoundImages
+    /// Asked before each name is given; a worker that lost its lease meanwhile gives none.
+    let mayPublish: @Sendable () -> Bool
     var original: Download?
     var made: Transcoded?
 
-    /// Renames every file that was made well, and tells of the others why they are not there. Blocks.
-    func publish(in cache: DiskCache) throws(StoreError) -> [StoredFile] {
+    /// Names every file that was made well, and tells of the others why they are not there. Blocks.
+    ///
+    /// - Throws: a cancelled `LoadError` when nothing may be published any more, else the store's error.
+    func publish(in cache: DiskCache) throws(LoadError) -> [StoredFile] {
         var stored = [try publishOriginal(in: cache)]
         var next = 0
         for (entry, size) in zip(keys.variants, found.sizes) {
@@ -42,7 +46,7 @@ struct Publication: Sendable {
         return stored
     }
 
-    private func publishOriginal(in cache: DiskCache) throws(StoreError) -> StoredFile {
+    private func publishOriginal(in cache: DiskCache) throws(LoadError) -> StoredFile {
         var file = StoredFile(
             key: keys.original.text, path: cache.layout.relativePath(of: keys.original), bytes: found.original?.size,
             origin: .cached)
@@ -52,7 +56,7 @@ struct Publication: Sendable {
             file.height = source.height
         }
         if let original {
-            try cache.publish(original.file, as: keys.original)
+            try publish(original.file, as: keys.original, in: cache)
             file.origin = .downloaded
             file.bytes = Int(original.body.bytes)
             file.sha256 = original.body.sha256Hex
@@ -62,10 +66,10 @@ struct Publication: Sendable {
 
     private func publishVariant(
         number: Int, of made: Transcoded, as key: CacheKey, in cache: DiskCache, _ file: inout StoredFile
-    ) throws(StoreError) {
+    ) throws(LoadError) {
         switch made.result.variants[number] {
         case .success(let variant):
-            try cache.publish(made.files[number], as: key)
+            try publish(made.files[number], as: key, in: cache)
             file.origin = variant.copied ? .copied : .transcoded
             file.bytes = variant.bytes
             file.format = variant.format.name
@@ -78,6 +82,13 @@ struct Publication: Sendable {
                 domain: error.domain, code: error.code.rawValue,
                 message: "variant \(file.name ?? ""): \(error.message)")
         }
+    }
+
+    /// The slow half first, then the question, then the name: as little as can be lies between the last two.
+    private func publish(_ file: TemporaryFile, as key: CacheKey, in cache: DiskCache) throws(LoadError) {
+        do throws(StoreError) { try cache.finish(file) } catch { throw LoadError(error) }
+        guard mayPublish() else { throw LoadError.cancelled }
+        do throws(StoreError) { try cache.name(file, as: key) } catch { throw LoadError(error) }
     }
 
     private static func keyless(_ entry: LoadKeys.Entry, _ original: CacheKey) -> StoredFile {

@@ -7,6 +7,7 @@ struct Attempt: Sendable {
     let manager: ImageManager
     let pipelines: PipelineCatalogue
     let lease: Lease
+    let claimedAt: ContinuousClock.Instant
 
     /// What came of an attempt.
     struct End: Sendable {
@@ -19,32 +20,37 @@ struct Attempt: Sendable {
     ///
     /// - Throws: `QueueError` when the database could not be asked for the pipeline.
     func run() async throws(QueueError) -> End? {
-        switch try await pipelines.pipeline(job.pipeline) {
+        let pipeline = try await pipelines.pipeline(job.pipeline)
+        let waited = ContinuousClock.now - claimedAt
+        switch pipeline {
         case .failure(let reason):
-            return end(.failed(reason), LoadReport(), reason)
+            return end(.failed(reason), LoadReport(), reason, waited)
         case .success(let pipeline):
             var request = LoadRequest(url: job.url, variants: pipeline.variants, options: job.options)
             request.mayPublish = { [lease] in lease.holds }
             do throws(LoadError) {
                 let report = try await manager.load(request)
-                return end(report.failure.map { .failed($0) } ?? .succeeded, report, report.failure)
+                return end(report.failure.map { .failed($0) } ?? .succeeded, report, report.failure, waited)
             } catch {
                 guard !error.isCancellation else { return nil }
                 var report = error.report
                 // The rules of retry go by the status: without it every 500 would be final.
                 report.httpStatus = error.httpStatus
-                return end(.failed(error.failure, retryAfter: error.retryAfter), report, error.failure)
+                return end(.failed(error.failure, retryAfter: error.retryAfter), report, error.failure, waited)
             }
         }
     }
 
-    private func end(_ result: Outcome.Result, _ report: LoadReport, _ failure: FailureReason?) -> End {
+    private func end(
+        _ result: Outcome.Result, _ report: LoadReport, _ failure: FailureReason?, _ waited: Duration
+    ) -> End {
         var outcome = Outcome(job.held, result)
         outcome.httpStatus = report.httpStatus
         outcome.bytesIn = report.bytesIn
         outcome.bytesOut = report.bytesOut
         outcome.downloads = report.downloads
         outcome.variants = report.made
+        outcome.waiting = waited
         outcome.fetching = report.timing.fetch
         outcome.transcoding = report.timing.transcode
         outcome.storing = report.timing.store

@@ -7,11 +7,11 @@ import Glibc
 /// stopped for a minute finds its lease gone before it touches the cache.
 package final class Lease: Sendable {
     private struct State: Sendable {
+        var length: Double
         var confirmed: Double
         var lost = false
     }
 
-    private let length: Double
     private let state: Locked<State>
     private let clock: @Sendable () -> Double
 
@@ -20,20 +20,23 @@ package final class Lease: Sendable {
 
     /// A lease of `seconds` (15 by default in the database), confirmed at the moment `asked`.
     package init(seconds: Double, asked: Double? = nil, clock: @escaping @Sendable () -> Double = Lease.bootTime) {
-        length = seconds - Self.margin
         self.clock = clock
-        state = Locked(State(confirmed: asked ?? clock()))
+        state = Locked(State(length: seconds - Self.margin, confirmed: asked ?? clock()))
     }
 
     /// Whether what this worker holds is still its own.
     package var holds: Bool {
         let now = clock()
-        return state.withLock { !$0.lost && now - $0.confirmed < length }
+        return state.withLock { !$0.lost && now - $0.confirmed < $0.length }
     }
 
-    /// The database has confirmed the lease on a question asked at `moment`, the time before it was sent.
-    package func confirm(askedAt moment: Double) {
-        state.withLock { $0.confirmed = max($0.confirmed, moment) }
+    /// The database has confirmed the lease, of `seconds` from now on, to a question asked at `moment`: the time
+    /// before it was sent.
+    package func confirm(askedAt moment: Double, seconds: Double) {
+        state.withLock {
+            $0.confirmed = max($0.confirmed, moment)
+            $0.length = seconds - Self.margin
+        }
     }
 
     /// The database no longer knows this worker.

@@ -1,7 +1,7 @@
 internal import JobQueue
 internal import Transcoder
 
-/// The pipelines a worker has met, read once each: a version never changes.
+/// The pipelines a worker has met, kept once read: a version never changes.
 actor PipelineCatalogue {
     private let queue: PostgresJobQueue
     private var known: [Int: Result<Pipeline, FailureReason>] = [:]
@@ -13,10 +13,12 @@ actor PipelineCatalogue {
 
     /// The pipeline's variants, or why this program cannot make them.
     ///
-    /// - Throws: `QueueError` when the database cannot be asked.
+    /// A database that is away is asked again until it answers or the task is cancelled.
+    ///
+    /// - Throws: `QueueError` that waiting does not mend, or the last one when cancelled.
     func pipeline(_ id: Int) async throws(QueueError) -> Result<Pipeline, FailureReason> {
         if let result = known[id] { return result }
-        let version = try await queue.pipeline(id: id)
+        let version = try await read(id)
         let result: Result<Pipeline, FailureReason>
         do throws(VariantError) {
             let pipeline = try Pipeline(json: version.spec.utf8)
@@ -31,5 +33,16 @@ actor PipelineCatalogue {
         if known.count >= Self.most { known.removeAll() }
         known[id] = result
         return result
+    }
+
+    private func read(_ id: Int) async throws(QueueError) -> PipelineVersion {
+        while true {
+            do throws(QueueError) {
+                return try await queue.pipeline(id: id)
+            } catch {
+                guard error.isTransient, !Task.isCancelled else { throw error }
+                try? await Task.sleep(for: Settler.pause)
+            }
+        }
     }
 }

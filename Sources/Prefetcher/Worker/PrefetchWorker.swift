@@ -37,8 +37,10 @@ public struct PrefetchWorker: Sendable {
         public var failed = 0
         /// Attempts that will be made again.
         public var retried = 0
-        /// What was left at the end.
+        /// What was left at the end; looked at only where the worker was to end by itself.
         public var left = Left.nothing
+        /// Whether the worker ended because its time was up.
+        public var timeIsUp = false
 
         /// What a run leaves behind.
         public enum Left: Sendable, Equatable {
@@ -46,7 +48,7 @@ public struct PrefetchWorker: Sendable {
             case nothing
             /// Only work that is due later than 30 s from then.
             case later
-            /// Work that could have been done: the worker was stopped, or its time was up.
+            /// Work that is due: the worker was stopped, its time was up, or an operator holds it.
             case work
         }
     }
@@ -71,20 +73,32 @@ public struct PrefetchWorker: Sendable {
     ///
     /// A lost lease starts it anew under a fresh identity; a database that is away is waited for.
     ///
-    /// - Throws: `QueueError` that waiting does not mend, such as a protocol that the database no longer offers.
+    /// - Throws: `QueueError` that waiting does not mend, such as a protocol that the database no longer offers, and
+    ///   any error of the first registration.
     public func run(until stop: StopSignal) async throws(QueueError) -> Summary {
         let deadline = configuration.runtime.map { ContinuousClock.now + $0 }
         var summary = Summary()
+        var isFirst = true
         while true {
-            let shift = try await WorkerShift(worker: self, stop: stop, deadline: deadline, summary: summary)
-            let end = await shift.run()
+            let end: (summary: Summary, reason: WorkerShift.Reason)
+            do throws(QueueError) {
+                let shift = try await WorkerShift(worker: self, stop: stop, deadline: deadline, summary: summary)
+                isFirst = false
+                end = await shift.run()
+            } catch {
+                guard !isFirst, error.isTransient else { throw error }
+                observe(.queueUnavailable(error))
+                end = (summary, .leaseLost)
+            }
             summary = end.summary
             switch end.reason {
             case .failed(let error): throw error
             case .finished: return summary
             case .leaseLost:
                 observe(.leaseLost)
-                if stop.urgency > .none { return summary }
+                summary.timeIsUp = deadline.map { $0 <= .now } ?? false
+                if stop.urgency > .none || summary.timeIsUp { return summary }
+                await stop.doorbell.wait(atMost: .seconds(1))
             }
         }
     }

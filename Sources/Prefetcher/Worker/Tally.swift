@@ -47,6 +47,9 @@ final class Tally: Sendable {
         }
     }
 
+    /// The time is up.
+    func timeIsUp() { state.withLock { $0.summary.timeIsUp = true } }
+
     /// What the end found left.
     func leave(_ left: PrefetchWorker.Summary.Left) { state.withLock { $0.summary.left = left } }
 }

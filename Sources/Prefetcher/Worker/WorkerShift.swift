@@ -19,14 +19,14 @@ struct WorkerShift: Sendable {
     /// Work due later than this does not keep a drain waiting.
     static let patience = Duration.seconds(30)
 
-    private let worker: PrefetchWorker
-    private let stop: StopSignal
+    let worker: PrefetchWorker
+    let stop: StopSignal
+    let session: WorkerSession
+    let lease: Lease
+    let running = RunningJobs()
     private let deadline: ContinuousClock.Instant?
-    private let session: WorkerSession
     private let settler: Settler
-    private let lease: Lease
     private let tally: Tally
-    private let running = RunningJobs()
     private let pipelines: PipelineCatalogue
 
     /// Registers the worker.
@@ -55,8 +55,14 @@ struct WorkerShift: Sendable {
             services.cancelAll()
             return reason
         }
-        // What is still held, cut off by the grace time, goes back with its attempt refunded.
-        if case .finished = reason { try? await session.stop() }
+        // What is still held, cut off by the grace time or with the lease, goes back with its attempt refunded. Where
+        // the database cannot be told, the end of the lease tells it.
+        do throws(QueueError) {
+            try await session.stop()
+            if case .finished = reason { tally.leave(try await left()) }
+        } catch {
+            worker.observe(.queueUnavailable(error))
+        }
         return (tally.summary, reason)
     }
 
@@ -69,13 +75,13 @@ struct WorkerShift: Sendable {
             var graceEnd: ContinuousClock.Instant?
             while true {
                 policy.freed(tally.takeFreed())
-                if let reason = await lostOrFailed() {
+                if let reason = lostOrFailed {
                     jobs.cancelAll()
                     return reason
                 }
                 if let deadline, deadline <= .now, stop.urgency == .none {
+                    tally.timeIsUp()
                     stop.ask(.finish)
-                    tally.leave(.work)
                 }
                 if stop.urgency > .none && graceEnd == nil {
                     policy.stop()
@@ -99,7 +105,7 @@ struct WorkerShift: Sendable {
                         if !claimed.isEmpty { worker.observe(.claimed(count: claimed.count)) }
                         for job in claimed {
                             tally.start()
-                            jobs.addTask { await perform(job) }
+                            jobs.addTask { [now = ContinuousClock.now] in await perform(job, claimedAt: now) }
                         }
                         if try await batchIsOver() { policy.stop() }
                     }
@@ -113,28 +119,36 @@ struct WorkerShift: Sendable {
     }
 
     /// One job: its attempt, its settlement, and only then its slot is free.
-    private func perform(_ job: Job) async {
+    private func perform(_ job: Job, claimedAt: ContinuousClock.Instant) async {
         defer {
             tally.finish()
             stop.doorbell.ring()
         }
-        let attempt = Attempt(job: job, manager: worker.manager, pipelines: pipelines, lease: lease)
-        let (end, wasCancelled) = await running.run(job.held) { try? await attempt.run() }
+        let attempt = Attempt(
+            job: job, manager: worker.manager, pipelines: pipelines, lease: lease, claimedAt: claimedAt)
+        let (result, wasCancelled) = await running.run(job.held) { () async -> Result<Attempt.End?, QueueError> in
+            do throws(QueueError) { return .success(try await attempt.run()) } catch { return .failure(error) }
+        }
         if wasCancelled {
             _ = await settler.settle(Outcome(job.held, .cancelled))
-        } else if let end = end ?? nil {
+            return
+        }
+        switch result {
+        case .success(let end?):
             guard let decision = await settler.settle(end.outcome) else { return }
             tally.count(decision)
             worker.observe(
                 .settled(AttemptReport(job: job, load: end.report, failure: end.failure, decision: decision)))
-        } else if !Task.isCancelled {
-            // The pipeline could not be read: the job goes back as it came.
-            try? await session.release([job.held])
+        case .failure(let error) where !Task.isCancelled:
+            settler.fail(error)
+        case .success(nil), .failure, nil:
+            // Cut off by the end of the shift, which gives the job back.
+            break
         }
     }
 
-    private func lostOrFailed() async -> Reason? {
-        if let failure = await settler.failure { return .failed(failure) }
+    private var lostOrFailed: Reason? {
+        if let failure = settler.failure { return .failed(failure) }
         return lease.holds ? nil : .leaseLost
     }
 
@@ -143,20 +157,11 @@ struct WorkerShift: Sendable {
     private func isOver() async throws(QueueError) -> Bool {
         switch worker.configuration.end {
         case .stopped: return false
+        case .drained: return try await left() != .work
         case .batchFinished(let batch):
             if try await batchIsOver() { return true }
             // What is parked waits for an operator, not for this worker.
-            guard try await worker.queue.remaining(of: batch).isDrained else { return false }
-            tally.leave(.work)
-            return true
-        case .drained:
-            let left = try await worker.queue.remaining()
-            if left.hasReady || left.hasRunning { return false }
-            if let due = left.nextDue {
-                if due <= Self.patience { return false }
-                tally.leave(.later)
-            }
-            return true
+            return try await worker.queue.remaining(of: batch).isDrained
         }
     }
 
@@ -165,37 +170,16 @@ struct WorkerShift: Sendable {
         return try await worker.queue.progress(of: .id(batch)).open == 0
     }
 
-    // MARK: Services
-
-    private func keepLease() async {
-        while !Task.isCancelled {
-            try? await Task.sleep(for: Self.beat)
-            if Task.isCancelled { return }
-            let asked = lease.now
-            do throws(QueueError) {
-                let reply = try await session.beat()
-                if reply.leaseWasLost {
-                    lease.lose()
-                    stop.doorbell.ring()
-                    return
-                }
-                lease.confirm(askedAt: asked)
-                running.cancel(reply.cancelled)
-            } catch {
-                if error.code == .workerLost { lease.lose() }
-                worker.observe(.queueUnavailable(error))
-            }
-        }
-    }
-
-    private func keepUp() async {
-        while !Task.isCancelled {
-            do throws(QueueError) {
-                try await worker.queue.tick()
-            } catch {
-                worker.observe(.queueUnavailable(error))
-            }
-            try? await Task.sleep(for: Self.upkeep)
+    /// What is left of that for which the worker was to wait.
+    private func left() async throws(QueueError) -> PrefetchWorker.Summary.Left {
+        switch worker.configuration.end {
+        case .stopped where deadline == nil: return .nothing
+        case .batchFinished: return try await batchIsOver() ? .nothing : .work
+        case .stopped, .drained:
+            let left = try await worker.queue.remaining()
+            if left.hasReady || left.hasRunning { return .work }
+            guard let due = left.nextDue else { return .nothing }
+            return due <= Self.patience ? .work : .later
         }
     }
 }

@@ -42,6 +42,9 @@ public final class TranscoderPool: Sendable {
         permits = Permits(configuration.count)
     }
 
+    /// Children at work at most.
+    public var count: Int { configuration.count }
+
     /// The process ids of the children now alive.
     public var children: [Int32] { state.withLock { $0.all }.compactMap(\.processID) }
 

@@ -43,11 +43,11 @@ struct Settings {
         return try await cluster.start()
     }
 
-    /// Opens the queue.
+    /// Opens the queue. A database that cannot be reached is told at once, whatever the patience.
     ///
     /// - Parameters:
     ///   - migrate: whether a database of one's own is migrated, too; the embedded one always is.
-    ///   - patience: how long calls wait for a database that is away, none by default; now, at the start, it must be there.
+    ///   - patience: how long later calls wait for a database that has gone away, none by default.
     func openQueue(migrate: Bool = false, patience: Duration = .zero) async throws -> PostgresJobQueue {
         var configuration = PostgresJobQueue.Configuration(databaseURL: try await startedDatabase())
         if migrate || databaseURL == nil { try await Migrator(configuration).migrate() }

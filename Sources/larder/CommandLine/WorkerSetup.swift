@@ -14,6 +14,10 @@ struct WorkerSetup {
             Settings.databaseOption, Settings.cacheOption,
         ] + Limits.fetchOptions + Limits.transcodeOptions
 
+    /// How long one call of a worker waits for its database. The worker's own loops ride out longer outages, and
+    /// between calls they hear that they are to stop.
+    static let patience = Duration.seconds(5)
+
     let cache: DiskCache
     private let transcoders: TranscoderPool
     let manager: ImageManager

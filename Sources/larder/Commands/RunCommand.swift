@@ -26,7 +26,7 @@ extension Command {
         let settings = try Settings(arguments)
         let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration
-        let queue = try await settings.openQueue(migrate: arguments.flag("migrate"), patience: .seconds(600))
+        let queue = try await settings.openQueue(migrate: arguments.flag("migrate"), patience: WorkerSetup.patience)
 
         // What fails at once has its line at once; ahead of the queue's other work, as somebody waits for it.
         let batch = try await Enqueuing(queue: queue, options: options).all(from: &source, priority: 1) {

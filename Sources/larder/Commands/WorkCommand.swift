@@ -23,7 +23,7 @@ extension Command {
         var configuration = setup.configuration
         if arguments.flag("drain") { configuration.end = .drained }
 
-        let queue = try await settings.openQueue(patience: .seconds(600))
+        let queue = try await settings.openQueue(patience: WorkerSetup.patience)
         let worker = PrefetchWorker(
             queue: queue, manager: setup.manager, configuration: configuration, observe: log.tell)
         let summary = try await worker.run(until: stop)

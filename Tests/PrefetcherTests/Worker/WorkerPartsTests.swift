@@ -15,7 +15,7 @@ struct WorkerPartsTests {
         #expect(lease.holds)
         time.withLock { $0 = 112.1 }
         #expect(!lease.holds)
-        lease.confirm(askedAt: 110)
+        lease.confirm(askedAt: 110, seconds: 15)
         #expect(lease.holds)
     }
 
@@ -25,7 +25,7 @@ struct WorkerPartsTests {
         let lease = Lease(seconds: 15, asked: 95, clock: { time.withLock { $0 } })
         time.withLock { $0 = 107.1 }
         #expect(!lease.holds)
-        lease.confirm(askedAt: 90)
+        lease.confirm(askedAt: 90, seconds: 15)
         #expect(!lease.holds)
     }
 
@@ -33,7 +33,7 @@ struct WorkerPartsTests {
     func lost() {
         let lease = Lease(seconds: 15, clock: { 100 })
         lease.lose()
-        lease.confirm(askedAt: 100)
+        lease.confirm(askedAt: 100, seconds: 15)
         #expect(!lease.holds)
     }
 

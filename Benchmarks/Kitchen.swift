@@ -1,0 +1,116 @@
+import Executors
+import Foundation
+import Glibc
+import Transcoder
+
+/// The pool as a worker has it: children of the `larder` program, as many as cores, each with a picture at a time.
+struct Kitchen: Sendable {
+    /// What a run over many pictures took.
+    struct Cost: Sendable {
+        var childSeconds = 0.0
+        var parentSeconds = 0.0
+        var wallSeconds = 0.0
+        var peakBytes = 0
+    }
+
+    let pool: TranscoderPool
+    let children = max(1, ProcessInfo.processInfo.activeProcessorCount)
+    private let scratch: String
+    private let variants: [Variant]
+
+    /// - Parameter scratch: a directory for the outputs.
+    init(scratch: String) throws {
+        var program = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let length = readlink("/proc/self/exe", &program, program.count)
+        let path = String(decoding: program.prefix(max(0, length)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let larder = URL(filePath: path).deletingLastPathComponent().appending(path: "larder").path
+        guard access(larder, X_OK) == 0 else {
+            throw BenchmarkError("the children's program is missing: swift build -c release --product larder")
+        }
+        var configuration = TranscoderPool.Configuration()
+        configuration.count = children
+        configuration.executable = larder
+        pool = TranscoderPool(configuration: configuration)
+        self.scratch = scratch
+        variants = try [
+            #"{"name":"card","thumbnail":{"width":1024,"height":1024},"format":"jpeg","quality":80}"#,
+            #"{"name":"list","thumbnail":{"width":400,"height":400},"format":"webp","quality":75}"#,
+            #"""
+            {"name":"thumb","transform":[{"type":"resize","width":160,"height":160,"scaleMode":"aspectFill"}],
+             "format":"jpeg","quality":80}
+            """#,
+        ].map { try Variant(json: $0.utf8) }
+    }
+
+    /// Whether every variant of this file can be made; says why not.
+    func canMake(_ file: String) async -> Bool {
+        var cost = Cost()
+        do {
+            try await make(file, together: true, into: try outputs(), &cost)
+            return true
+        } catch {
+            note("  without \(URL(filePath: file).lastPathComponent): \(error)")
+            return false
+        }
+    }
+
+    /// Makes all variants of all pictures, with every child at work.
+    ///
+    /// - Parameter together: one request a picture, which decodes once; else one for each variant.
+    func make(_ pictures: [String], together: Bool) async throws -> Cost {
+        let parentBefore = processorSeconds
+        let start = ContinuousClock.now
+        var total = try await withThrowingTaskGroup(of: Cost.self) { group in
+            for lane in 0..<children {
+                group.addTask {
+                    let outputs = try outputs()
+                    var cost = Cost()
+                    for index in stride(from: lane, to: pictures.count, by: children) {
+                        try await make(pictures[index], together: together, into: outputs, &cost)
+                    }
+                    return cost
+                }
+            }
+            return try await group.reduce(into: Cost()) { total, cost in
+                total.childSeconds += cost.childSeconds
+                total.peakBytes = max(total.peakBytes, cost.peakBytes)
+            }
+        }
+        total.wallSeconds = (ContinuousClock.now - start).seconds
+        total.parentSeconds = processorSeconds - parentBefore
+        return total
+    }
+
+    private func make(_ path: String, together: Bool, into outputs: [OutputFile], _ cost: inout Cost) async throws {
+        let source = open(path, O_RDONLY | O_CLOEXEC)
+        guard source >= 0 else { throw BenchmarkError("\(path) cannot be opened (errno \(errno))") }
+        defer { close(source) }
+        let all = Array(variants.indices)
+        for wanted in together ? [all] : all.map({ [$0] }) {
+            for index in wanted { ftruncate(outputs[index].descriptor, 0) }
+            let report = try await pool.transcode(
+                TranscodeRequest(
+                    source: source, variants: wanted.map { variants[$0] },
+                    outputs: wanted.map { outputs[$0].descriptor }, transformsAnimated: true))
+            for variant in report.variants { _ = try variant.get() }
+            cost.childSeconds += report.processorTime.seconds
+            cost.peakBytes = max(cost.peakBytes, report.peakResidentBytes)
+        }
+    }
+
+    private func outputs() throws -> [OutputFile] { try variants.map { _ in try OutputFile(in: scratch) } }
+}
+
+/// A file without a name for one variant after another.
+private final class OutputFile: Sendable {
+    let descriptor: Int32
+
+    init(in directory: String) throws {
+        var name = Array((directory + "/output-XXXXXX").utf8CString)
+        descriptor = mkstemp(&name)
+        guard descriptor >= 0 else { throw BenchmarkError("no scratch file (errno \(errno))") }
+        unlink(name)
+    }
+
+    deinit { close(descriptor) }
+}

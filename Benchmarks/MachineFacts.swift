@@ -1,0 +1,42 @@
+import Foundation
+import Glibc
+
+/// What a result must say of the machine it comes from; nothing of where on it the files lie.
+enum MachineFacts {
+    /// The facts, read now; `load` is that from before the run.
+    static func gathered(load: String) async -> [String: String] {
+        var facts = [
+            "cores": String(ProcessInfo.processInfo.activeProcessorCount),
+            "processor": field("model name", in: "/proc/cpuinfo", separator: ":"),
+            "system": field("PRETTY_NAME", in: "/etc/os-release", separator: "="),
+            "kernel": shell("uname -r"),
+            "load": "\(load) before, \(self.load) after",
+            "swift": shell("swift --version 2>/dev/null | sed -n 's/.*Swift version \\([^ ]*\\).*/\\1/p'"),
+            "postgres": shell("pg_config --version | sed 's/^PostgreSQL \\([^ ]*\\).*/\\1/'"),
+            "libvips": shell("pkg-config --modversion vips"),
+            "commit": shell(
+                "git rev-parse --short=12 HEAD && { git diff --quiet HEAD -- Sources migrations Benchmarks/'*.swift' || echo changed; }"
+            ).replacing("\n", with: " "),
+        ]
+        facts = facts.filter { !$0.value.isEmpty }
+        return facts
+    }
+
+    /// The mean number of runnable processes of the last minute.
+    static var load: String {
+        var loads = [0.0, 0, 0]
+        return getloadavg(&loads, 1) == 1 ? loads[0].short : ""
+    }
+
+    private static func shell(_ command: String) -> String {
+        let text = (try? Shell.output(command)) ?? ""
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private static func field(_ name: String, in file: String, separator: Character) -> String {
+        guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return "" }
+        let line = text.split(separator: "\n").first { $0.hasPrefix(name) }
+        let value = line?.split(separator: separator, maxSplits: 1).last ?? ""
+        return value.trimmingCharacters(in: CharacterSet(charactersIn: " \t\""))
+    }
+}

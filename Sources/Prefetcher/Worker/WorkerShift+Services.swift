@@ -1,0 +1,38 @@
+internal import JobQueue
+
+/// What runs beside the claim loop and ends with it.
+extension WorkerShift {
+    /// Beats, extends the lease by each answer, and passes on what was cancelled.
+    func keepLease() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: Self.beat)
+            if Task.isCancelled { return }
+            let asked = lease.now
+            do throws(QueueError) {
+                let reply = try await session.beat()
+                if reply.leaseWasLost {
+                    lease.lose()
+                    stop.doorbell.ring()
+                    return
+                }
+                lease.confirm(askedAt: asked, seconds: reply.lease.seconds)
+                running.cancel(reply.cancelled)
+            } catch {
+                if error.code == .workerLost { lease.lose() }
+                worker.observe(.queueUnavailable(error))
+            }
+        }
+    }
+
+    /// Does the queue's upkeep that is due: any worker may, and who comes first does.
+    func keepUp() async {
+        while !Task.isCancelled {
+            do throws(QueueError) {
+                try await worker.queue.tick()
+            } catch {
+                worker.observe(.queueUnavailable(error))
+            }
+            try? await Task.sleep(for: Self.upkeep)
+        }
+    }
+}
