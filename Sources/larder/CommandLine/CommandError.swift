@@ -51,7 +51,7 @@ struct CommandError: Error, Sendable {
         case let error as TranscodeError:
             self.init(domain: error.domain, code: error.code.rawValue, message: error.message)
         case let error as QueueError:
-            self = .larder(5, error.description)
+            self = .larder(5, error.description + (error.code == .notMigrated ? "; 'larder migrate' helps" : ""))
         case let error as ClusterError:
             self = .larder(6, error.description)
         default:

@@ -1,0 +1,208 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Surroundings that are not as they should be: one line that names the thing, the right exit code, nothing in part.
+@Suite(.timeLimit(.minutes(3)))
+struct FailureTests {
+    /// Runs a command that must fail with this kind of error, once for people and once as JSON; answers the message.
+    private func expectFailure(
+        _ command: LarderCommand, _ kind: String, code: Int32 = 1, _ location: SourceLocation = #_sourceLocation
+    ) async throws -> String {
+        let plain = try await command.run()
+        #expect(plain.code == code, "\(plain.errorText)", sourceLocation: location)
+        #expect(plain.errorText.filter(\.isNewline).count == 1, "\(plain.errorText)", sourceLocation: location)
+        #expect(plain.errorText.hasPrefix("larder: "), sourceLocation: location)
+        #expect(plain.errorText.hasSuffix("(\(kind))\n"), "\(plain.errorText)", sourceLocation: location)
+        var json = command
+        json.arguments.append("--json")
+        let outcome = try await json.run()
+        #expect(outcome.code == code, sourceLocation: location)
+        #expect(outcome.lines.count == 1 && outcome.errorText == "", "\(outcome.errorText)", sourceLocation: location)
+        let error = try outcome.error
+        #expect(error.kind == kind, "\(error.message)", sourceLocation: location)
+        return error.message
+    }
+
+    // MARK: The cache
+
+    @Test func `a cache directory that is a file is named before anything is enqueued`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        try scene.directory.write("a file".utf8, to: "cache")
+        for words in [["run", url], ["work", "--drain"]] {
+            let message = try await expectFailure(scene.larder(words), "LarderErrorDomain 403")
+            #expect(message.contains(scene.cache))
+        }
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.batch") == "0")
+        #expect(scene.origin.requests.isEmpty)
+    }
+
+    @Test(.enabled(if: geteuid() != 0 || access("/usr/bin/setpriv", X_OK) == 0, "root may write anywhere"))
+    func `a cache directory that may not be written is named`() async throws {
+        let scene = try await Scene()
+        try FileManager.default.createDirectory(
+            atPath: scene.cache, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o555])
+        var words = [LarderCommand.executable, "work", "--drain"]
+        if geteuid() == 0 {
+            words = OrdinaryUser.words + words
+            guard try await OrdinaryUser.canRunLarder() else { return }
+        }
+        let command = try RunningCommand(
+            words[0], Array(words.dropFirst()),
+            environment: scene.environment.merging(["PATH": "/usr/bin:/bin"]) { $1 },
+            input: [], limit: .seconds(60))
+        let outcome = await command.outcome()
+        #expect(outcome.code == 1)
+        #expect(outcome.errorText.contains(scene.cache) && outcome.errorText.contains("(LarderErrorDomain 403)"))
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can mount a small file system"))
+    func `a full disk fails the jobs with 403, leaves nothing in part, and heals`() async throws {
+        let scene = try await Scene()
+        try FileManager.default.createDirectory(atPath: scene.cache, withIntermediateDirectories: false)
+        guard mount("none", scene.cache, "tmpfs", 0, "size=64k") == 0 else {
+            print("note: no tmpfs can be mounted here: the test with a full disk does not run")
+            return
+        }
+        defer { umount2(scene.cache, Int32(MNT_DETACH)) }
+        // Large enough that not all of them fit, and each is a whole picture: bytes after a JPEG's end do not matter.
+        let picture = try Picture.bytes("plain.jpg") + [UInt8](repeating: 0, count: 20_000)
+        let urls = (0..<6).map { number in
+            scene.origin.on("/\(number)", .body(picture))
+            return scene.origin.url("/\(number)")
+        }
+        let words = ["run", "--json", "--retries", "1", "--variant", Variants.small]
+        let outcome = try await scene.larder(words + urls).run()
+        #expect(outcome.code == 1)
+        let lines = try RunLines(outcome)
+        let failed = lines.jobs.filter { $0.outcome == "failed" }
+        #expect(!failed.isEmpty && failed.count < urls.count)
+        for job in failed {
+            #expect(job.error?.kind == "LarderErrorDomain 403")
+            #expect(job.error?.message.contains("No space left on device") == true, "\(job.error?.message ?? "")")
+        }
+        #expect(scene.temporary == [])
+        for job in lines.jobs where job.outcome == "succeeded" {
+            #expect(try scene.bytes(job.original?.path) == picture)
+        }
+        #expect(mount("none", scene.cache, "tmpfs", UInt(MS_REMOUNT), "size=4m") == 0)
+        #expect(try await scene.larder(words + urls).run().code == 0, "what a full disk failed is never blocked")
+        #expect(try await scene.faults() == [])
+    }
+
+    // MARK: The database
+
+    @Test func `a database that cannot be reached is an error at once, and the password shows nowhere`() async throws {
+        let scene = try await Scene()
+        let socket = "postgresql:///larder?host=\(scene.directory.file("nobody"))"
+        let port = "postgresql://larder:s3cret@127.0.0.1:\(scene.dead.port)/larder"
+        for url in [socket, port] {
+            for words in [["status"], ["report", "1"], ["enqueue", "http://a.example/"], ["migrate"]] {
+                let message = try await expectFailure(
+                    scene.larder(words + ["--database", url]), "LarderErrorDomain 5")
+                #expect(!message.contains("s3cret"))
+                #expect(message.contains(url == socket ? "nobody" : "\(scene.dead.port)"), "\(message)")
+            }
+        }
+        for words in [["run", "http://a.example/"], ["work", "--drain"]] {
+            var command = scene.larder(words + ["--database", socket])
+            command.limit = .seconds(30)
+            _ = try await expectFailure(command, "LarderErrorDomain 5")
+        }
+    }
+
+    @Test func `a database URL that makes no sense is an error at once`() async throws {
+        let scene = try await Scene()
+        for url in ["nonsense", "mysql://a.example/larder", "postgresql://a.example:port/larder"] {
+            _ = try await expectFailure(scene.larder(["status", "--database", url]), "LarderErrorDomain 5")
+        }
+    }
+
+    @Test func `a database without the schema is not touched, and told what helps`() async throws {
+        let scene = try await Scene()
+        let empty = try await TemporaryDatabase.make()
+        for words in [
+            ["status"], ["run", "http://a.example/"], ["enqueue", "http://a.example/"], ["work", "--drain"],
+        ] {
+            let message = try await expectFailure(
+                scene.larder(words + ["--database", empty.url]), "LarderErrorDomain 5")
+            #expect(message.contains("larder migrate"), "\(message)")
+        }
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        #expect(try await scene.larder("run", "--migrate", "--database", empty.url, url).code == 0)
+        let again = try await scene.larder("migrate", "--database", empty.url)
+        #expect(again.code == 0 && again.text == "nothing to do\n")
+    }
+
+    @Test func `migrate tells each step, applied and pending`() async throws {
+        let scene = try await Scene()
+        let empty = try await TemporaryDatabase.make()
+        func steps(_ words: String...) async throws -> [[String: Any]] {
+            try await scene.larder(["migrate", "--json", "--database", empty.url] + words).run().lines.map(fields)
+        }
+        let pending = try await steps("--status")
+        #expect(pending.count >= 6 && pending.allSatisfy { !($0["applied"] is String) })
+        #expect(try await steps().count == pending.count)
+        let applied = try await steps("--status")
+        #expect(applied.allSatisfy { $0["applied"] is String })
+        #expect(applied.map { $0["number"] as? Int } == (1...applied.count).map { $0 })
+    }
+
+    @Test func `a newer schema is refused by migrate, and worked with while it speaks the protocol`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.sql(
+            "INSERT INTO larder_data.migration (number, name, checksum) VALUES (9999, '9999_future', sha256(''))")
+        let message = try await expectFailure(scene.larder(["migrate"]), "LarderErrorDomain 5")
+        #expect(message.contains("9999_future"))
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        #expect(try await scene.larder("run", url).code == 0)
+        _ = try await scene.sql("UPDATE larder_data.meta SET protocol_oldest = 2, protocol_newest = 3")
+        for words in [["work", "--drain"], ["run", url]] {
+            let message = try await expectFailure(scene.larder(words), "LarderErrorDomain 5")
+            #expect(message.contains("2 to 3"), "\(message)")
+        }
+    }
+
+    @Test func `a migration of another wording is refused by name`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.sql("UPDATE larder_data.migration SET checksum = sha256('other') WHERE number = 2")
+        #expect(try await expectFailure(scene.larder(["migrate"]), "LarderErrorDomain 5").contains("0002"))
+    }
+
+    // MARK: The queue
+
+    @Test func `batches and pipelines that do not exist or are closed are named`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        for words in [
+            ["status", "nobody"], ["report", "nobody"], ["report", "nobody", "--files"], ["status", "77", "--watch"],
+        ] {
+            let message = try await expectFailure(scene.larder(words), "LarderErrorDomain 5")
+            #expect(message.contains(words[1]), "\(message)")
+        }
+        let pipeline = try await expectFailure(
+            scene.larder(["enqueue", "--pipeline", "nobody", url]), "LarderErrorDomain 5")
+        #expect(pipeline.contains("nobody"))
+        #expect(try await scene.larder("enqueue", "--batch", "spring", url).code == 0)
+        for command in ["enqueue", "run"] {
+            let message = try await expectFailure(
+                scene.larder([command, "--batch", "spring", url]), "LarderErrorDomain 5")
+            #expect(message.contains("spring") && message.contains("sealed"), "\(message)")
+        }
+        let total = try await scene.sql("SELECT total FROM larder.progress WHERE batch = 'spring'")
+        #expect(total == "1")
+    }
+
+    @Test func `an open batch takes more until it is sealed`() async throws {
+        let scene = try await Scene()
+        for number in 1...2 {
+            let outcome = try await scene.larder(
+                "enqueue", "--open", "--batch", "spring", "http://a.example/\(number).jpg")
+            #expect(outcome.code == 0)
+        }
+        #expect(try await scene.larder("enqueue", "--batch", "spring", "http://a.example/3.jpg").code == 0)
+        #expect(try await scene.sql("SELECT total || ' ' || state FROM larder.progress") == "3 sealed")
+    }
+}
