@@ -43,20 +43,22 @@ extension Command {
         configuration.end = .batchFinished(batch)
         let printed = Locked<Set<Int64>>([])
         let verbose = arguments.flag("verbose")
-        let worker = PrefetchWorker(queue: queue, manager: setup.manager, configuration: configuration) { event in
-            if verbose { log.tell(event) }
-            guard case .settled(let report) = event, let line = JobLine(report), report.job.batch == batch else {
-                return
+        let summary = try await Printer.printing { printer in
+            let worker = PrefetchWorker(queue: queue, manager: setup.manager, configuration: configuration) { event in
+                if verbose { log.tell(event, by: printer) }
+                guard case .settled(let report) = event, let line = JobLine(report), report.job.batch == batch else {
+                    return
+                }
+                if json {
+                    // A line that finds no room comes at the end, from the database.
+                    guard let text = try? JSONLine.text(line), printer.result(text) else { return }
+                    printed.withLock { _ = $0.insert(report.job.id) }
+                } else if !verbose, let failure = report.failure {
+                    printer.note("larder: \(FailureLine.text(report.job.url, failure))")
+                }
             }
-            _ = printed.withLock { $0.insert(report.job.id) }
-            if json {
-                try? Console.json(line)
-            } else if !verbose, let failure = report.failure {
-                Console.note("larder: \(FailureLine.text(report.job.url, failure))")
-            }
-        }
-        let summary = try await withProgress(of: batch, in: queue, shown: !json && !verbose) {
-            try await worker.run(until: stop)
+            let watch = json || verbose ? nil : ProgressWatch(queue: queue, tell: printer.progress)
+            return try await showing(watch, of: batch) { try await worker.run(until: stop) }
         }
         await setup.shutdown()
         _ = try? await queue.tick(force: true)
@@ -73,14 +75,14 @@ extension Command {
     }
 
     /// Shows progress beside `body`, and ends with it.
-    private static func withProgress<Value: Sendable>(
-        of batch: Int64, in queue: PostgresJobQueue, shown: Bool, _ body: @escaping @Sendable () async throws -> Value
+    private static func showing<Value: Sendable>(
+        _ watch: ProgressWatch?, of batch: Int64, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         try await withThrowingTaskGroup(of: Value?.self) { group in
             group.addTask { try await body() }
-            if shown {
+            if let watch {
                 group.addTask {
-                    try? await ProgressWatch(queue: queue, terminal: Console.isTerminal).follow(.id(batch))
+                    try? await watch.follow(.id(batch))
                     return nil
                 }
             }
@@ -94,7 +96,7 @@ extension Command {
         }
     }
 
-    /// The lines of jobs that another worker ended, or that were joined.
+    /// The lines of jobs that another worker ended, that were joined, or that found no room while the reader paused.
     private static func printOthers(
         of batch: Int64, in queue: PostgresJobQueue, except printed: Set<Int64>
     ) async throws {

@@ -25,9 +25,11 @@ extension Command {
         if arguments.flag("drain") { configuration.end = .drained }
 
         let queue = try await settings.openQueue(patience: WorkerSetup.patience)
-        let worker = PrefetchWorker(
-            queue: queue, manager: setup.manager, configuration: configuration, observe: log.tell)
-        let summary = try await worker.run(until: stop)
+        let summary = try await Printer.printing { printer in
+            try await PrefetchWorker(queue: queue, manager: setup.manager, configuration: configuration) { event in
+                log.tell(event, by: printer)
+            }.run(until: stop)
+        }
         await setup.shutdown()
         if arguments.flag("json") {
             try Console.json(WorkLine(summary))
