@@ -22,7 +22,7 @@ extension Command {
         let options = try EnqueueOptions(arguments)
         var source = try URLSource(arguments, command: "run")
         let stop = StopSignal()
-        Signals.deliver(to: stop)
+        await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
         let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = try setup.configuration(arguments)
@@ -61,6 +61,7 @@ extension Command {
             return try await showing(watch, of: batch) { try await worker.run(until: stop) }
         }
         await setup.shutdown()
+        Signals.release()
         _ = try? await queue.tick(force: true)
         if json { try await printOthers(of: batch, in: queue, except: printed.withLock { $0 }) }
 

@@ -18,7 +18,7 @@ extension Command {
         guard arguments.operandBytes.isEmpty else { throw CommandError.usage("work takes no arguments") }
         let log = try EventLog(arguments)
         let stop = StopSignal()
-        Signals.deliver(to: stop)
+        await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
         let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = try setup.configuration(arguments)
@@ -31,6 +31,7 @@ extension Command {
             }.run(until: stop)
         }
         await setup.shutdown()
+        Signals.release()
         if arguments.flag("json") {
             try Console.json(WorkLine(summary))
         } else {
