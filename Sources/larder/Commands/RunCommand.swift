@@ -71,8 +71,10 @@ extension Command {
         } else {
             Console.write(TextReport.text(report))
         }
-        if summary.left == .work { return .timeLimitReached }
-        return report.progress.skipped > 0 || report.progress.open > 0 ? .failed : .done
+        // What the time limit cut off may have been done by another worker since.
+        return ExitCode(
+            summary, limit: report.progress.open > 0 ? configuration.runtime : nil,
+            someFailed: report.progress.skipped > 0 || report.progress.open > 0)
     }
 
     /// Shows progress beside `body`, and ends with it.

@@ -37,11 +37,7 @@ extension Command {
         } else {
             Console.line("\(summary.succeeded) succeeded, \(summary.failed) failed, \(summary.retried) tried again")
         }
-        switch summary.left {
-        case .work: return .timeLimitReached
-        case .later: return .onlyLaterWorkLeft
-        case .nothing: return summary.failed > 0 ? .failed : .done
-        }
+        return ExitCode(summary, limit: configuration.runtime, someFailed: summary.failed > 0)
     }
 }
 
