@@ -11,7 +11,8 @@ struct ListTests {
         try outcome.lines.map { try #require(try fields($0)["answer"] as? String) }
     }
 
-    @Test func `lines may end in CRLF, be empty, or hold what is no UTF-8; each URL is answered in order`() async throws {
+    @Test func `lines may end in CRLF, be empty, or hold what is no UTF-8; each URL is answered in order`() async throws
+    {
         let scene = try await Scene()
         let list =
             Array("http://a.example/1.jpg\r\n\r\n\nhttp://a.example/2.jpg\n".utf8) + [0xFF, 0xFE]
@@ -25,13 +26,15 @@ struct ListTests {
         #expect(lines[0]["url"] as? String == "http://a.example/1.jpg", "without its carriage return")
         #expect((lines[2]["error"] as? [String: Any])?["code"] as? Int == 1000)
         let kept = try await scene.sql(
-            "SELECT count(*) FROM larder_data.job WHERE convert_to(url, 'UTF8') = 'http://a.example/\\303\\251.jpg'::bytea")
+            "SELECT count(*) FROM larder_data.job WHERE convert_to(url, 'UTF8') = 'http://a.example/\\303\\251.jpg'::bytea"
+        )
         #expect(kept == "1")
     }
 
     @Test func `a URL is its bytes: composed and decomposed letters are two jobs`() async throws {
         let scene = try await Scene()
-        let outcome = try await scene.larder("enqueue", "--json", "http://a.example/\u{E9}", "http://a.example/e\u{301}")
+        let outcome = try await scene.larder(
+            "enqueue", "--json", "http://a.example/\u{E9}", "http://a.example/e\u{301}")
         #expect(try answers(outcome) == ["inserted", "inserted"])
         #expect(try await scene.sql("SELECT count(*) FROM larder_data.job") == "2")
     }
@@ -48,12 +51,13 @@ struct ListTests {
     }
 
     @Test(arguments: ["run", "enqueue"])
-    func `an empty list is nothing to do, and no error`(command: String) async throws {
+    func `an empty list is nothing to do and no error, and the program says so`(command: String) async throws {
         let scene = try await Scene()
         for list in ["", "\n\r\n\n"] {
             let outcome = try await scene.larder(command, "--json", "--from", "-", input: Array(list.utf8))
             #expect(outcome.code == 0)
-            #expect(outcome.errorText == "")
+            #expect(outcome.errorText == "larder: no URLs in standard input\n")
+            #expect(try await scene.sql("SELECT count(*) FROM larder.progress WHERE state <> 'finished'") == "0")
             if command == "run" { #expect(try RunLines(outcome).report.total == 0) }
         }
     }

@@ -38,43 +38,49 @@ extension Command {
                 Console.note("larder: \(FailureLine.text(url, error))")
             }
         }
-        try await queue.seal(.id(batch))
 
-        configuration.end = .batchFinished(batch)
-        let printed = Locked<Set<Int64>>([])
-        let verbose = arguments.flag("verbose")
-        let summary = try await Printer.printing { printer in
-            let worker = PrefetchWorker(queue: queue, manager: setup.manager, configuration: configuration) { event in
-                if verbose { log.tell(event, by: printer) }
-                guard case .settled(let report) = event, let line = JobLine(report), report.job.batch == batch else {
-                    return
+        do {
+            configuration.end = .batchFinished(batch)
+            let printed = Locked<Set<Int64>>([])
+            let verbose = arguments.flag("verbose")
+            let summary = try await Printer.printing { printer in
+                let worker = PrefetchWorker(queue: queue, manager: setup.manager, configuration: configuration) {
+                    event in
+                    if verbose { log.tell(event, by: printer) }
+                    guard case .settled(let report) = event, let line = JobLine(report), report.job.batch == batch
+                    else {
+                        return
+                    }
+                    if json {
+                        // A line that finds no room comes at the end, from the database.
+                        guard let text = try? JSONLine.text(line), printer.result(text) else { return }
+                        printed.withLock { _ = $0.insert(report.job.id) }
+                    } else if !verbose, let failure = report.failure {
+                        printer.note("larder: \(FailureLine.text(report.job.url, failure))")
+                    }
                 }
-                if json {
-                    // A line that finds no room comes at the end, from the database.
-                    guard let text = try? JSONLine.text(line), printer.result(text) else { return }
-                    printed.withLock { _ = $0.insert(report.job.id) }
-                } else if !verbose, let failure = report.failure {
-                    printer.note("larder: \(FailureLine.text(report.job.url, failure))")
-                }
+                let watch = json || verbose ? nil : ProgressWatch(queue: queue, tell: printer.progress)
+                return try await showing(watch, of: batch) { try await worker.run(until: stop) }
             }
-            let watch = json || verbose ? nil : ProgressWatch(queue: queue, tell: printer.progress)
-            return try await showing(watch, of: batch) { try await worker.run(until: stop) }
-        }
-        await setup.shutdown()
-        Signals.release()
-        _ = try? await queue.tick(force: true)
-        if json { try await printOthers(of: batch, in: queue, except: printed.withLock { $0 }) }
+            await setup.shutdown()
+            Signals.release()
+            _ = try? await queue.tick(force: true)
+            if json { try await printOthers(of: batch, in: queue, except: printed.withLock { $0 }) }
 
-        let report = try await queue.report(on: .id(batch))
-        if json {
-            try Console.json(ReportJSON(report.progress, failures: report.failures))
-        } else {
-            Console.write(TextReport.text(report))
+            let report = try await queue.report(on: .id(batch))
+            if json {
+                try Console.json(ReportJSON(report.progress, failures: report.failures))
+            } else {
+                Console.write(TextReport.text(report))
+            }
+            // What the time limit cut off may have been done by another worker since.
+            return ExitCode(
+                summary, limit: report.progress.open > 0 ? configuration.runtime : nil,
+                someFailed: report.progress.skipped > 0 || report.progress.open > 0)
+        } catch {
+            let name = options.template.batch ?? "\(batch)"
+            throw CommandError(error).adding("batch \(name) is sealed; 'larder work' goes on with what is left of it")
         }
-        // What the time limit cut off may have been done by another worker since.
-        return ExitCode(
-            summary, limit: report.progress.open > 0 ? configuration.runtime : nil,
-            someFailed: report.progress.skipped > 0 || report.progress.open > 0)
     }
 
     /// Shows progress beside `body`, and ends with it.

@@ -43,7 +43,9 @@ final class Printer: Sendable {
         await thread.run {}
         let dropped = state.withLock { $0.dropped }
         guard dropped > 0 else { return }
-        await thread.run { Console.note("larder: \(dropped) lines were dropped: standard output or error was not read") }
+        await thread.run {
+            Console.note("larder: \(dropped) lines were dropped: standard output or error was not read")
+        }
     }
 
     private func take(_ write: @escaping @Sendable () -> Void) -> Bool {
