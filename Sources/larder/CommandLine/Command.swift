@@ -47,12 +47,3 @@ struct Command: Sendable {
 
     var name: String { words.joined(separator: " ") }
 }
-
-/// The exit codes ; where several apply, the earlier in this list wins.
-enum ExitCode: Int32, Sendable {
-    case wrongUsage = 2
-    case timeLimitReached = 3
-    case onlyLaterWorkLeft = 4
-    case failed = 1
-    case done = 0
-}

@@ -27,6 +27,11 @@ struct CommandError: Error, Sendable {
         CommandError(domain: "LarderErrorDomain", code: 1, message: message, exit: .wrongUsage)
     }
 
+    /// The same with something more to know.
+    func adding(_ more: String) -> CommandError {
+        CommandError(domain: domain, code: code, message: "\(message); \(more)", exit: exit)
+    }
+
     /// A failure of Larder's own domain.
     static func larder(_ code: Int, _ message: String, exit: ExitCode = .failed) -> CommandError {
         CommandError(domain: "LarderErrorDomain", code: code, message: message, exit: exit)

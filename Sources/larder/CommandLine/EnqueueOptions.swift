@@ -16,11 +16,15 @@ struct EnqueueOptions {
         Option("retry-base", .value("TIME"), "the back-off's base: it waits up to base x 4^n; default 1s"),
     ]
 
+    /// Where the URLs come from, for people.
+    let origin: String
     let template: EnqueueRequest
     /// An ad-hoc pipeline to register first.
     let adHoc: Pipeline?
 
     init(_ arguments: Arguments) throws {
+        let path = try arguments.value("from")
+        origin = path == "-" ? "standard input" : path ?? "the arguments"
         var request = EnqueueRequest(urls: [], batch: try arguments.value("batch"))
         if let name = request.batch, name.utf8.count > 200 || name.isEmpty {
             throw CommandError.usage("--batch: a name has 1 to 200 bytes")

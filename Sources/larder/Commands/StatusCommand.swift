@@ -25,7 +25,7 @@ extension Command {
             return .done
         }
         if !json {
-            try await ProgressWatch(queue: queue, terminal: Console.isTerminal).follow(batch)
+            try await ProgressWatch(queue: queue, tell: Console.noteRaw).follow(batch)
             return .done
         }
         while true {

@@ -14,8 +14,12 @@ struct EventLog: Sendable {
         }
     }
 
-    /// Writes one event.
-    func tell(_ event: WorkerEvent) {
+    /// Writes one event, which does not block.
+    func tell(_ event: WorkerEvent, by printer: Printer) {
+        printer.note(line(event))
+    }
+
+    private func line(_ event: WorkerEvent) -> String {
         switch event {
         case .started(let worker): line("started", [("worker", "\(worker)")])
         case .claimed(let count): line("claimed", [("jobs", "\(count)")])
@@ -52,13 +56,11 @@ struct EventLog: Sendable {
         "\(duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000)"
     }
 
-    private func line(_ event: String, _ fields: [(String, String)]) {
-        if json {
-            let object = Dictionary([("event", event)] + fields) { first, _ in first }
-            if let text = try? JSONLine.text(object) { Console.note(text) }
-        } else {
-            let words = fields.map { key, value in value.contains(" ") ? "\(key)=\"\(value)\"" : "\(key)=\(value)" }
-            Console.note((["event=\(event)"] + words).joined(separator: " "))
+    private func line(_ event: String, _ fields: [(String, String)]) -> String {
+        if json, let text = try? JSONLine.text(Dictionary([("event", event)] + fields) { first, _ in first }) {
+            return text
         }
+        let words = fields.map { key, value in value.contains(" ") ? "\(key)=\"\(value)\"" : "\(key)=\(value)" }
+        return (["event=\(event)"] + words).joined(separator: " ")
     }
 }
