@@ -44,14 +44,15 @@ package struct ChildProcess: ~Copyable, Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // Two passes over numbers above all others, so that no target overwrites a source that is still needed.
-        let lifted = max(Int32(descriptors.count), (descriptors.max() ?? 0) + 1)
-        for (target, source) in descriptors.enumerated() where source >= 0 {
-            posix_spawn_file_actions_adddup2(&actions, source, lifted + Int32(target))
+        // Two passes over numbers that are neither source nor target, so that none overwrites a source that is still
+        // needed: a parent with many open files has sources of any number.
+        let lifted = Self.numbers(apartFrom: descriptors)
+        for (source, lifted) in zip(descriptors, lifted) where source >= 0 {
+            posix_spawn_file_actions_adddup2(&actions, source, lifted)
         }
         for (target, source) in descriptors.enumerated() {
             if source >= 0 {
-                posix_spawn_file_actions_adddup2(&actions, lifted + Int32(target), Int32(target))
+                posix_spawn_file_actions_adddup2(&actions, lifted[target], Int32(target))
             } else {
                 posix_spawn_file_actions_addopen(&actions, Int32(target), "/dev/null", O_RDWR, 0)
             }
@@ -80,6 +81,12 @@ package struct ChildProcess: ~Copyable, Sendable {
             : posix_spawnp(&child, program, &actions, &attributes, &argv, &envp)
         guard code == 0 else { throw SpawnError(program: program, code: code) }
         processID = child
+    }
+
+    /// As many numbers as there are sources, none of them a source, or the number one becomes.
+    private static func numbers(apartFrom sources: [Int32]) -> [Int32] {
+        let count = Int32(sources.count)
+        return Array((count..<count * 3).filter { !sources.contains($0) }.prefix(sources.count))
     }
 
     deinit {
