@@ -15,7 +15,12 @@ struct Larder {
             exit(TranscoderProcess.run(socket: 3))
         }
         signal(SIGPIPE, SIG_IGN)
-        exit(await run(words, environment: ProcessInfo.processInfo.environment).rawValue)
+        let code = await run(words, environment: ProcessInfo.processInfo.environment)
+        if let failure = Console.failure {
+            Console.report(failure, asJSON: false)
+            exit(max(code.rawValue, ExitCode.failed.rawValue))
+        }
+        exit(code.rawValue)
     }
 
     static func run(_ words: [[UInt8]], environment: [String: String]) async -> ExitCode {
