@@ -26,7 +26,7 @@ struct Larder {
     static func run(_ words: [[UInt8]], environment: [String: String]) async -> ExitCode {
         let text = words.map { String(decoding: $0, as: UTF8.self) }
         // Asked before parsing, because an error of the parser itself must already be told in JSON.
-        let json = text.prefix { $0 != "--" }.contains("--json")
+        let json = text.prefix { $0 != "--" }.contains("--json") || Arguments.isSet("LARDER_JSON", in: environment)
         do throws(CommandError) {
             if let page = try HelpPage(asked: text, commands: CommandTable.all) {
                 Console.write(page.text)
