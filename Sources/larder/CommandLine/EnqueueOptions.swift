@@ -9,7 +9,7 @@ struct EnqueueOptions {
         Option("from", .value("FILE"), "read URLs from FILE, one a line; - is standard input"),
         Option("batch", .value("NAME"), "the batch to put them in, opened when missing"),
         Option("pipeline", .value("NAME"), "the pipeline to run, default 'original': no variants"),
-        Option("variant", .values("JSON"), "a variant to make, instead of a pipeline"),
+        Option("variant", .texts("JSON"), "a variant to make, instead of a pipeline"),
         Option("priority", .value("P"), "0 first to 9 last, default 4"),
         Option("options", .value("LIST"), "SDWebImage's options by name or number, separated by commas"),
         Option("retries", .value("N"), "tries after the first, default 3"),

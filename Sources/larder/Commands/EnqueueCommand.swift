@@ -50,7 +50,7 @@ private struct EnqueueLine: Encodable {
     let error: FailureReason?
 
     init(url: String, batch: Int64, _ answer: EnqueueAnswer) {
-        self.url = url
+        self.url = ShownURL.text(url)
         self.batch = batch
         self.answer = answer.kind.rawValue
         job = answer.job

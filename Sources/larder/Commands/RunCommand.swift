@@ -33,7 +33,7 @@ extension Command {
             url, answer, _ in
             guard let error = answer.error else { return }
             if json {
-                try Console.json(JobLine(url: ShownURL.text(url), outcome: "failed", files: [], error: error))
+                try Console.json(JobLine(url: url, outcome: "failed", files: [], error: error))
             } else {
                 Console.note("larder: \(FailureLine.text(url, error))")
             }
@@ -134,6 +134,6 @@ extension JobLine {
         case .cancelled: outcome = "cancelled"
         case .retried, .stale: return nil
         }
-        self.init(url: ShownURL.text(report.job.url), outcome: outcome, files: report.load.stored, error: error)
+        self.init(url: report.job.url, outcome: outcome, files: report.load.stored, error: error)
     }
 }

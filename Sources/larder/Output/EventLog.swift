@@ -34,8 +34,8 @@ struct EventLog: Sendable {
         let timing = report.load.timing
         var fields = [
             ("job", "\(report.job.id)"), ("attempt", "\(report.job.attempt)"), ("url", LoggedURL.text(report.job.url)),
-            ("decision", word(report.decision)), ("fetch_ms", milliseconds(timing.fetch)),
-            ("transcode_ms", milliseconds(timing.transcode)), ("store_ms", milliseconds(timing.store)),
+            ("decision", word(report.decision)), ("fetch_ms", "\(timing.fetch.milliseconds)"),
+            ("transcode_ms", "\(timing.transcode.milliseconds)"), ("store_ms", "\(timing.store.milliseconds)"),
             ("bytes_in", "\(report.load.bytesIn)"),
         ]
         if let failure = report.failure { fields.append(("error", "\(failure.domain) \(failure.code)")) }
@@ -50,10 +50,6 @@ struct EventLog: Sendable {
         case .cancelled: "cancelled"
         case .stale: "stale"
         }
-    }
-
-    private static func milliseconds(_ duration: Duration) -> String {
-        "\(duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000)"
     }
 
     private func line(_ event: String, _ fields: [(String, String)]) -> String {
