@@ -37,9 +37,11 @@ package struct ChildProcess: ~Copyable, Sendable {
     ///   - arguments: what follows the program's name.
     ///   - environment: `NAME=value` lines; nil hands down the parent's.
     ///   - descriptors: `descriptors[n]` becomes the child's descriptor n; -1 gives `/dev/null`.
+    ///   - blocked: the signals that never reach the child, from before its first instruction; default none.
     /// - Throws: `SpawnError` when the program cannot be started.
     package init(
-        _ program: String, _ arguments: [String], environment: [String]? = nil, descriptors: [Int32] = [-1, 1, 2]
+        _ program: String, _ arguments: [String], environment: [String]? = nil, descriptors: [Int32] = [-1, 1, 2],
+        blocked: [Int32] = []
     ) throws(SpawnError) {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -63,11 +65,12 @@ package struct ChildProcess: ~Copyable, Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
+        var mask = sigset_t()
         var all = sigset_t()
-        sigemptyset(&none)
+        sigemptyset(&mask)
+        for signal in blocked { sigaddset(&mask, signal) }
         sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigmask(&attributes, &mask)
         posix_spawnattr_setsigdefault(&attributes, &all)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 

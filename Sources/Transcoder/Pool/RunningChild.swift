@@ -10,6 +10,10 @@ struct RunningChild: ~Copyable {
         case closed
     }
 
+    /// A terminal's signals go to every process in front, a service manager's to all of the service. The child is to
+    /// finish its picture: this process decides when to end, and the child ends with it.
+    private static let meantForParent = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
+
     var process: ChildProcess
     var served = 0
     private let socket: Int32
@@ -27,7 +31,7 @@ struct RunningChild: ~Copyable {
             // Nothing of the parent's surroundings: no credentials, no settings.
             process = try ChildProcess(
                 configuration.executable, configuration.arguments, environment: configuration.environment,
-                descriptors: [-1, -1, 2, sockets[1]])
+                descriptors: [-1, -1, 2, sockets[1]], blocked: Self.meantForParent)
         } catch {
             close(sockets[0])
             throw TranscodeError(.died, "\(error.program) cannot be started (errno \(error.code))")
