@@ -13,12 +13,12 @@ extension PostgresJobQueue {
     /// create partitions ahead. No leader: any number of processes may call it at any time; what another one is
     /// doing is skipped. Workers call it a few times a second. Returns how many rows were moved.
     ///
-    /// `force` also does what is not due yet. Runs beside the other calls, on the heartbeat's connection, and never
+    /// `force` also does what is not due yet. Runs beside the other calls, on a connection of its own, for 5 s at most, and never
     /// waits for a database that is away.
     @discardableResult
     public func tick(force: Bool = false) async throws(QueueError) -> Int {
         try await ask(
-            "SELECT coalesce(sum(moved), 0) FROM larder.tick(\(force))", patience: .zero, on: pulse
+            "SELECT coalesce(sum(moved), 0) FROM larder.tick(\(force))", patience: .zero, on: upkeep
         ) { rows throws(QueueError) in Int(rows.integer(0, 0) ?? 0) }
     }
 

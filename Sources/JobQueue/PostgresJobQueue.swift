@@ -1,7 +1,7 @@
 /// A queue of jobs in Postgres: enqueue, follow batches, and work.
 ///
-/// Holds at most two connections, made on first use and made anew when they break: one for everything, one so that
-/// heartbeats never wait behind a long statement. Works through pgbouncer in transaction mode.
+/// Holds at most three connections, made on first use and made anew when they break: one for everything, one for
+/// heartbeats and one for upkeep, so that a heartbeat never waits behind a long statement. Works through pgbouncer in transaction mode.
 public final class PostgresJobQueue: Sendable {
     /// How to reach and use the database.
     public struct Configuration: Sendable {
@@ -24,19 +24,24 @@ public final class PostgresJobQueue: Sendable {
 
     let connection: Connection
     let pulse: Connection
+    let upkeep: Connection
     private let configuration: Configuration
 
     /// Prepares a queue; the first call connects.
     public init(_ configuration: Configuration) {
         self.configuration = configuration
         connection = Connection(configuration, name: "queue")
-        pulse = Connection(configuration, name: "queue-pulse")
+        var short = configuration
+        short.statementTimeout = min(short.statementTimeout, .seconds(5))
+        pulse = Connection(short, name: "queue-pulse")
+        upkeep = Connection(short, name: "queue-upkeep")
     }
 
     /// Ends the connections; a later call makes new ones.
     public func close() async {
         await connection.close()
         await pulse.close()
+        await upkeep.close()
     }
 
     /// Checks that the database answers, is migrated, and offers this program's worker protocol.

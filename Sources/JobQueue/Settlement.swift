@@ -12,6 +12,8 @@ public struct Settlement: Sendable {
         case cancelled
         /// The claim was no longer held: nothing was recorded, and nothing may be published.
         case stale
+        /// An enqueue is just joining the job: nothing was decided yet, send the outcome again a little later.
+        case busy
     }
 
     /// The claim settled.

@@ -86,9 +86,10 @@ struct JoinTests {
             "SELECT decision FROM larder.complete_v1($1, $2::json) ORDER BY job_id",
             [.integer(worker.id), .text(outcomes)])
         #expect(decisions == [["busy"], ["succeeded"]])
-        async let settled = worker.settle(jobs.map { Outcome($0.held, .succeeded) })
+        let both = jobs.map { Outcome($0.held, .succeeded) }
+        #expect(try await worker.settle(both).map(\.decision) == [.busy, .succeeded])
         _ = try await joiner.rows("COMMIT")
-        #expect(try await settled.map(\.decision) == [.succeeded, .succeeded])
+        #expect(try await worker.settle(both).map(\.decision) == [.succeeded, .succeeded])
         #expect(try await fixture.queue.progress(of: .name("second")).succeeded == 1)
         try await fixture.expectSound()
     }

@@ -83,9 +83,9 @@ final class Settler: Sendable {
         do throws(QueueError) {
             let settlements = try await session.settle(entries.map(\.outcome))
             for (entry, settlement) in zip(entries, settlements) {
-                answer(entry.ticket, settlement.decision)
+                if settlement.decision == .busy { again.append(entry) } else { answer(entry.ticket, settlement.decision) }
             }
-            again = Array(entries.dropFirst(settlements.count))
+            again += entries.dropFirst(settlements.count)
         } catch {
             observe(.queueUnavailable(error))
             if !error.isTransient { fail(error) }

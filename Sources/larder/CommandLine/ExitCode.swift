@@ -12,13 +12,11 @@ enum ExitCode: Int32, Sendable {
 extension ExitCode {
     /// How `run` and `work` end.
     ///
-    /// - Parameters:
-    ///   - limit: `--max-runtime`, nil without.
-    ///   - someFailed: whether an item failed, or is left although nothing told the worker to leave it.
-    init(_ summary: PrefetchWorker.Summary, limit: Duration?, someFailed: Bool) {
+    /// - Parameter someFailed: whether an item failed, or is left although nothing told the worker to leave it.
+    init(_ summary: PrefetchWorker.Summary, someFailed: Bool) {
         switch summary.left {
-        // The one place that tells a time limit from other reasons to leave work, such as parked jobs.
-        case .work where limit != nil: self = .timeLimitReached
+        // Work is left for other reasons, too: a stop, or jobs that an operator holds.
+        case .work where summary.timeIsUp: self = .timeLimitReached
         case .later: self = .onlyLaterWorkLeft
         case .work, .nothing: self = someFailed ? .failed : .done
         }

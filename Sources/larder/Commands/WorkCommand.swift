@@ -36,7 +36,7 @@ extension Command {
         } else {
             Console.line("\(summary.succeeded) succeeded, \(summary.failed) failed, \(summary.retried) tried again")
         }
-        return ExitCode(summary, limit: configuration.runtime, someFailed: summary.failed > 0)
+        return ExitCode(summary, someFailed: summary.failed > 0)
     }
 }
 
