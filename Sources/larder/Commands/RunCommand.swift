@@ -74,9 +74,9 @@ extension Command {
                 Console.write(TextReport.text(report))
             }
             // What the time limit cut off may have been done by another worker since.
-            return ExitCode(
-                summary, limit: report.progress.open > 0 ? configuration.runtime : nil,
-                someFailed: report.progress.skipped > 0 || report.progress.open > 0)
+            var ended = summary
+            ended.left = report.progress.open > 0 ? .work : .nothing
+            return ExitCode(ended, someFailed: report.progress.skipped > 0 || report.progress.open > 0)
         } catch {
             let name = options.template.batch ?? "\(batch)"
             throw CommandError(error).adding("batch \(name) is sealed; 'larder work' goes on with what is left of it")
