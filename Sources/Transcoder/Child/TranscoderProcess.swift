@@ -74,7 +74,7 @@ public enum TranscoderProcess {
         let header = try job.header(of: file)
         reply.header = header
         guard request.errand == .transcode else { return }
-        let outputs = descriptors.dropFirst().map(OutputFile.init)
+        let outputs = descriptors.dropFirst().map(OutputDescriptor.init)
         reply.outcomes = try job.run(file, header, variants: variants, outputs: outputs).map(ChildReply.Outcome.init)
     }
 }
