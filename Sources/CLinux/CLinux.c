@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -22,8 +21,6 @@
 enum { maxDescriptors = 253 };
 
 void larder_thread_set_name(const char *name) { pthread_setname_np(pthread_self(), name); }
-
-int larder_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 long larder_send_descriptors(int socket, const void *bytes, size_t length, const int *descriptors, int count) {
     if (count < 0 || count > maxDescriptors) { errno = EINVAL; return -1; }

@@ -2,12 +2,8 @@
 // The few calls of Linux that Swift cannot see: macros, and declarations behind _GNU_SOURCE.
 #include <stddef.h>
 
-
 /// Names the calling thread, at most 15 bytes, for `top -H` and crash reports.
 void larder_thread_set_name(const char *name);
-
-/// An event counter that a poll can wait on; -1 and errno on failure. The corresponding C function is `eventfd`.
-int larder_eventfd(void);
 
 /// One message over a Unix socket with open descriptors attached (SCM_RIGHTS).
 /// Returns the bytes sent, or -1 with errno. At most 253 descriptors, the kernel's limit.

@@ -67,7 +67,7 @@ struct ChildReply: Codable, Sendable {
     var processorTime: Duration = .zero
     var residentBytes = 0
     var peakResidentBytes = 0
-    /// The child has been at its memory's end and should not go on.
+    /// The child has been near its memory's end and should not go on.
     var spent = false
 }
 

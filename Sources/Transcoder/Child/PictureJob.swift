@@ -36,7 +36,7 @@ struct PictureJob {
     ///
     /// - Throws: `TranscodeError` when none can be made: 1001, 205, 206.
     func run(
-        _ file: borrowing SourceFile, _ header: SourceHeader, variants: [Variant], outputs: [OutputFile]
+        _ file: borrowing SourceFile, _ header: SourceHeader, variants: [Variant], outputs: [OutputDescriptor]
     ) throws(TranscodeError) -> [Result<TranscodedVariant, TranscodeError>] {
         let copies = header.isAnimated && !transformsAnimated
         let plan = DecodePlan(header, variants: copies ? [] : variants, scale: scale, limits: limits)
@@ -64,7 +64,7 @@ struct PictureJob {
     /// An animated picture is not transformed unless asked: SDWebImage then stores the original under the variant's
     /// key, and so does Larder, saying so.
     private func copyOriginal(
-        _ file: borrowing SourceFile, _ header: SourceHeader, to output: OutputFile
+        _ file: borrowing SourceFile, _ header: SourceHeader, to output: OutputDescriptor
     ) -> Result<TranscodedVariant, TranscodeError> {
         do throws(TranscodeError) {
             try output.write(file.bytes)
@@ -92,7 +92,7 @@ struct PictureJob {
 
     private func make(
         _ variant: Variant, _ drawing: Drawing, _ header: SourceHeader, from base: borrowing VipsPicture,
-        to output: OutputFile
+        to output: OutputDescriptor
     ) throws(TranscodeError) -> TranscodedVariant {
         guard ContinuousClock.now - start < limits.softTime else {
             throw TranscodeError(.time, "the picture took longer than \(limits.softTime)")

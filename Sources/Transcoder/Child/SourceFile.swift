@@ -24,23 +24,3 @@ struct SourceFile: ~Copyable {
     /// The format, by the first bytes.
     var format: ImageFormat? { ImageFormat.recognise(Array(bytes.prefix(ImageFormat.recognisedBytes))) }
 }
-
-/// A descriptor a variant is written to.
-struct OutputFile {
-    let descriptor: Int32
-
-    /// Writes all of it from the beginning.
-    ///
-    /// - Throws: `TranscodeError` 403.
-    func write(_ bytes: UnsafeRawBufferPointer) throws(TranscodeError) {
-        var done = 0
-        while done < bytes.count {
-            let written = pwrite(descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(done))
-            if written > 0 {
-                done += written
-            } else if written == 0 || errno != EINTR {
-                throw TranscodeError(.store, "the output cannot be written (errno \(errno))")
-            }
-        }
-    }
-}

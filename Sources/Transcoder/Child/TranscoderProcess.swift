@@ -42,12 +42,14 @@ public enum TranscoderProcess {
         } catch {
             reply.failure = ChildReply.Failure(error)
         }
-        let failed = reply.failure != nil || reply.outcomes.contains { $0.failure != nil }
+        // Libraries report refused memory as bad data or as a failed encoding; what fails by rule is not its fault.
+        let failures = [reply.failure] + reply.outcomes.map(\.failure)
+        let failed = failures.contains { $0?.code == .undecodable || $0?.code == .encode }
         if failed && walls.isAtMemoryEnd(reply.header) {
             reply.failure = ChildReply.Failure(
                 TranscodeError(.memory, "the picture needs more than \(request.limits.memoryBytes) bytes"))
-            reply.spent = true
         }
+        reply.spent = walls.isWorn
         return reply
     }
 
@@ -74,7 +76,7 @@ public enum TranscoderProcess {
         let header = try job.header(of: file)
         reply.header = header
         guard request.errand == .transcode else { return }
-        let outputs = descriptors.dropFirst().map(OutputFile.init)
+        let outputs = descriptors.dropFirst().map(OutputDescriptor.init)
         reply.outcomes = try job.run(file, header, variants: variants, outputs: outputs).map(ChildReply.Outcome.init)
     }
 }

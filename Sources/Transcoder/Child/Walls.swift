@@ -10,6 +10,10 @@ struct Walls: ~Copyable {
     private let idle: UInt64
     /// The most that may be mapped during the picture at hand.
     private var end: UInt64 = .max
+    /// The most that may have been mapped without doubt about the next picture.
+    private var wear: UInt64 = .max
+    /// The most that had been mapped before the picture at hand.
+    private var earlierPeak: UInt64 = 0
 
     /// Everything but memory, which is counted from what the libraries take to start: call it before they do.
     static func beforeLibraries() {
@@ -54,6 +58,8 @@ struct Walls: ~Copyable {
         // Stacks of codecs' threads, the heap's slack and the mapped source are not the picture's.
         let room = UInt64(limits.memoryBytes) + UInt64(sourceBytes) + (192 << 20)
         end = idle + room
+        wear = end - UInt64(limits.memoryBytes) / 2
+        earlierPeak = memory?.mapped_peak ?? 0
         larder_set_soft_limit(larder_limit_memory, end)
         // A backstop: the pool counts real time. Codecs have threads, so they may use more processor time than that.
         let used = UInt64(processorTime.components.seconds)
@@ -63,11 +69,17 @@ struct Walls: ~Copyable {
 
     /// Whether memory has run out, or one more buffer of the picture's size would have made it so: a failure is then
     /// put down to that. An allocation that was refused leaves no other trace but libraries' messages.
+    ///
+    /// The kernel keeps one peak for all the child's life, so it speaks of this picture only where it has grown.
     func isAtMemoryEnd(_ header: SourceHeader?) -> Bool {
         guard let memory else { return false }
         let buffer = UInt64((header?.storedSize.area ?? 0) * 8)
-        return memory.mapped_peak + buffer >= end
+        let peak = memory.mapped_peak > earlierPeak ? memory.mapped_peak : memory.mapped
+        return peak + buffer >= end
     }
+
+    /// Whether the peak is so high that the next picture's own might hide below it.
+    var isWorn: Bool { (memory?.mapped_peak ?? 0) > wear }
 
     /// The memory held now, and the most that ever was.
     var resident: (now: Int, peak: Int) {

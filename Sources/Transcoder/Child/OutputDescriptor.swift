@@ -1,0 +1,23 @@
+private import Glibc
+
+/// A descriptor a variant is written to.
+struct OutputDescriptor {
+    private let number: Int32
+
+    init(_ number: Int32) { self.number = number }
+
+    /// Writes all of it from the beginning.
+    ///
+    /// - Throws: `TranscodeError` 403.
+    func write(_ bytes: UnsafeRawBufferPointer) throws(TranscodeError) {
+        var done = 0
+        while done < bytes.count {
+            let written = pwrite(number, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(done))
+            if written > 0 {
+                done += written
+            } else if written == 0 || errno != EINTR {
+                throw TranscodeError(.store, "the output cannot be written (errno \(errno))")
+            }
+        }
+    }
+}
