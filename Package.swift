@@ -68,7 +68,7 @@ let package = Package(
             name: "PrefetcherTests",
             dependencies: ["Prefetcher", "DiskCache", "JobQueue", "Transcoder", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "LarderTests", dependencies: ["JobQueue", "TestSupport", "larder"], swiftSettings: strict),
+            name: "LarderTests", dependencies: ["Executors", "JobQueue", "TestSupport", "larder"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

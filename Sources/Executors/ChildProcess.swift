@@ -37,21 +37,24 @@ package struct ChildProcess: ~Copyable, Sendable {
     ///   - arguments: what follows the program's name.
     ///   - environment: `NAME=value` lines; nil hands down the parent's.
     ///   - descriptors: `descriptors[n]` becomes the child's descriptor n; -1 gives `/dev/null`.
+    ///   - blocked: the signals that never reach the child, from before its first instruction; default none.
     /// - Throws: `SpawnError` when the program cannot be started.
     package init(
-        _ program: String, _ arguments: [String], environment: [String]? = nil, descriptors: [Int32] = [-1, 1, 2]
+        _ program: String, _ arguments: [String], environment: [String]? = nil, descriptors: [Int32] = [-1, 1, 2],
+        blocked: [Int32] = []
     ) throws(SpawnError) {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // Two passes over numbers above all others, so that no target overwrites a source that is still needed.
-        let lifted = max(Int32(descriptors.count), (descriptors.max() ?? 0) + 1)
-        for (target, source) in descriptors.enumerated() where source >= 0 {
-            posix_spawn_file_actions_adddup2(&actions, source, lifted + Int32(target))
+        // Two passes over numbers that are neither source nor target, so that none overwrites a source that is still
+        // needed: a parent with many open files has sources of any number.
+        let lifted = Self.numbers(apartFrom: descriptors)
+        for (source, lifted) in zip(descriptors, lifted) where source >= 0 {
+            posix_spawn_file_actions_adddup2(&actions, source, lifted)
         }
         for (target, source) in descriptors.enumerated() {
             if source >= 0 {
-                posix_spawn_file_actions_adddup2(&actions, lifted + Int32(target), Int32(target))
+                posix_spawn_file_actions_adddup2(&actions, lifted[target], Int32(target))
             } else {
                 posix_spawn_file_actions_addopen(&actions, Int32(target), "/dev/null", O_RDWR, 0)
             }
@@ -62,11 +65,12 @@ package struct ChildProcess: ~Copyable, Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
+        var mask = sigset_t()
         var all = sigset_t()
-        sigemptyset(&none)
+        sigemptyset(&mask)
+        for signal in blocked { sigaddset(&mask, signal) }
         sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigmask(&attributes, &mask)
         posix_spawnattr_setsigdefault(&attributes, &all)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
@@ -80,6 +84,12 @@ package struct ChildProcess: ~Copyable, Sendable {
             : posix_spawnp(&child, program, &actions, &attributes, &argv, &envp)
         guard code == 0 else { throw SpawnError(program: program, code: code) }
         processID = child
+    }
+
+    /// As many numbers as there are sources, none of them a source, or the number one becomes.
+    private static func numbers(apartFrom sources: [Int32]) -> [Int32] {
+        let count = Int32(sources.count)
+        return Array((count..<count * 3).filter { !sources.contains($0) }.prefix(sources.count))
     }
 
     deinit {

@@ -15,13 +15,18 @@ struct Larder {
             exit(TranscoderProcess.run(socket: 3))
         }
         signal(SIGPIPE, SIG_IGN)
-        exit(await run(words, environment: ProcessInfo.processInfo.environment).rawValue)
+        let code = await run(words, environment: ProcessInfo.processInfo.environment)
+        if let failure = Console.failure {
+            Console.report(failure, asJSON: false)
+            exit(max(code.rawValue, ExitCode.failed.rawValue))
+        }
+        exit(code.rawValue)
     }
 
     static func run(_ words: [[UInt8]], environment: [String: String]) async -> ExitCode {
         let text = words.map { String(decoding: $0, as: UTF8.self) }
         // Asked before parsing, because an error of the parser itself must already be told in JSON.
-        let json = text.prefix { $0 != "--" }.contains("--json")
+        let json = text.prefix { $0 != "--" }.contains("--json") || Arguments.isSet("LARDER_JSON", in: environment)
         do throws(CommandError) {
             if let page = try HelpPage(asked: text, commands: CommandTable.all) {
                 Console.write(page.text)

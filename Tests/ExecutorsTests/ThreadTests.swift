@@ -56,6 +56,24 @@ struct ThreadTests {
         #expect(String(decoding: bytes[..<max(0, count)], as: UTF8.self) == "4\n")
     }
 
+    @Test("a child gets the descriptors it was given whatever their numbers are")
+    func numbers() throws {
+        // Every number a busy parent may have, up to a few hundred, in the last place and behind others.
+        var held: [Int32] = []
+        defer { for descriptor in held { close(descriptor) } }
+        while (held.last ?? 0) < 260 {
+            var ends: [Int32] = [0, 0]
+            try #require(pipe(&ends) == 0)
+            held += ends
+            var child = try ChildProcess("sh", ["-c", "echo $0 >&3", "\(ends[1])"], descriptors: [-1, 1, 2, ends[1]])
+            #expect(child.wait() == .exited(0))
+            #expect(write(ends[1], "!", 1) == 1, "so that reading does not wait")
+            var bytes = [UInt8](repeating: 0, count: 64)
+            let count = read(ends[0], &bytes, bytes.count)
+            #expect(String(decoding: bytes[..<max(0, count)], as: UTF8.self) == "\(ends[1])\n!")
+        }
+    }
+
     @Test("a missing program is named")
     func missing() {
         let error = #expect(throws: SpawnError.self) { _ = try ChildProcess("no-such-program", []) }

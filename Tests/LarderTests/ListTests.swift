@@ -51,12 +51,13 @@ struct ListTests {
     }
 
     @Test(arguments: ["run", "enqueue"])
-    func `an empty list is nothing to do, and no error`(command: String) async throws {
+    func `an empty list is nothing to do and no error, and the program says so`(command: String) async throws {
         let scene = try await Scene()
         for list in ["", "\n\r\n\n"] {
             let outcome = try await scene.larder(command, "--json", "--from", "-", input: Array(list.utf8))
             #expect(outcome.code == 0)
-            #expect(outcome.errorText == "")
+            #expect(outcome.errorText == "larder: no URLs in standard input\n")
+            #expect(try await scene.sql("SELECT count(*) FROM larder.progress WHERE state <> 'finished'") == "0")
             if command == "run" { #expect(try RunLines(outcome).report.total == 0) }
         }
     }

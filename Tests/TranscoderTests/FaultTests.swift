@@ -53,6 +53,17 @@ struct FaultTests {
         #expect(error?.code == .died && error?.signal == SIGABRT)
     }
 
+    @Test func `an interrupt from the terminal and an end of the service leave a child its picture`() async throws {
+        let kitchen = Kitchen()
+        let (child, error) = try await holding(
+            kitchen,
+            { child in
+                for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGCONT] { kill(child, signal) }
+            })
+        #expect(error == nil)
+        #expect(kitchen.pool.children == [child])
+    }
+
     @Test func `a child killed while it has nothing to do is replaced without a word`() async throws {
         let kitchen = Kitchen()
         let child = try await idleChild(kitchen)

@@ -62,6 +62,8 @@ struct WorkerShift: Sendable {
             if case .finished = reason { tally.leave(try await left()) }
         } catch {
             worker.observe(.queueUnavailable(error))
+            // What cannot be asked may well be there.
+            if worker.configuration.end != .stopped || deadline != nil { tally.leave(.work) }
         }
         return (tally.summary, reason)
     }

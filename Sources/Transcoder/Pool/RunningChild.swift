@@ -10,6 +10,10 @@ struct RunningChild: ~Copyable {
         case closed
     }
 
+    /// A terminal's signals go to every process in front, a service manager's to all of the service. The child is to
+    /// finish its picture: this process decides when to end, and the child ends with it.
+    private static let meantForParent = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
+
     var process: ChildProcess
     var served = 0
     private let socket: Int32
@@ -27,7 +31,7 @@ struct RunningChild: ~Copyable {
             // Nothing of the parent's surroundings: no credentials, no settings.
             process = try ChildProcess(
                 configuration.executable, configuration.arguments, environment: configuration.environment,
-                descriptors: [-1, -1, 2, sockets[1]])
+                descriptors: [-1, -1, 2, sockets[1]], blocked: Self.meantForParent)
         } catch {
             close(sockets[0])
             throw TranscodeError(.died, "\(error.program) cannot be started (errno \(error.code))")
@@ -63,13 +67,14 @@ struct RunningChild: ~Copyable {
         }
     }
 
-    /// How the process ended once its socket is closed; one that goes on without a socket is killed after a second.
-    mutating func end() -> ExitStatus {
-        for _ in 0..<100 {
+    /// How the process ended once its socket is closed; nil when it goes on without one, for which dropping it is the
+    /// end. On a busy machine the last of an end can take its time, and a signal of ours would be taken for its cause.
+    mutating func end() -> ExitStatus? {
+        let patience = ContinuousClock.now + .seconds(5)
+        while ContinuousClock.now < patience {
             if let status = process.poll() { return status }
             Glibc.poll(nil, 0, 10)
         }
-        process.kill(SIGKILL)
-        return process.wait()
+        return nil
     }
 }

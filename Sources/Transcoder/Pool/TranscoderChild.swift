@@ -3,11 +3,21 @@ private import Glibc
 
 /// One child of the pool, on a thread of its own that may block on it: started when needed, replaced when it dies.
 actor TranscoderChild {
+    /// What the process has to do with the request at hand.
+    private enum Duty {
+        case none
+        /// It is about to get it.
+        case handing
+        /// It has got it, and has not answered.
+        case working
+    }
+
     /// What other threads may know of the process.
     private struct Seat {
         var process: Int32?
-        /// A request has been handed over and not been answered.
-        var holdsRequest = false
+        var duty = Duty.none
+        /// It was killed over the request at hand, and may take a moment to die.
+        var isKilled = false
         var isShut = false
     }
 
@@ -27,16 +37,20 @@ actor TranscoderChild {
     nonisolated var processID: Int32? { seat.withLock { $0.process } }
 
     /// Whether the process has a request it has not answered.
-    nonisolated var isAtWork: Bool { seat.withLock { $0.holdsRequest } }
+    nonisolated var isAtWork: Bool { seat.withLock { $0.duty == .working } }
 
-    /// Kills the process, if there is one, from any thread: what waits for its answer then learns of its death.
+    /// Kills the process if it is at a request, from any thread: what waits for its answer then learns of its death.
+    ///
+    /// One that has just answered is left alone, for the next request may already be its own.
     ///
     /// - Parameter forever: nothing is started again.
     nonisolated func interrupt(forever: Bool = false) {
         // Under the lock, so that the id cannot have been reaped and given to somebody else.
         seat.withLock { seat in
             seat.isShut = seat.isShut || forever
-            if let process = seat.process { kill(process, SIGKILL) }
+            guard let process = seat.process, seat.duty != .none else { return }
+            seat.isKilled = true
+            kill(process, SIGKILL)
         }
     }
 
@@ -65,17 +79,26 @@ actor TranscoderChild {
         guard message.count <= ChildRequest.longest else {
             throw TranscodeError(.transform, "the variants are too long to be handed over")
         }
-        do throws(TranscodeError) {
+        let answer = Result { () throws(TranscodeError) in
             try send(message, descriptors)
-            seat.withLock { $0.holdsRequest = true }
-            defer { seat.withLock { $0.holdsRequest = false } }
+            seat.withLock { $0.duty = .working }
             let reply = try receive()
             guard reply.number == requests else { throw TranscodeError(.died, "the child answered another request") }
-            settle(after: reply)
             return reply
-        } catch {
+        }
+        let isKilled = seat.withLock { seat in
+            seat.duty = .none
+            defer { seat.isKilled = false }
+            return seat.isKilled
+        }
+        switch answer {
+        case .success(let reply):
+            settle(after: reply, isKilled: isKilled)
+            return reply
+        case .failure(let error):
             discard()
-            throw Task.isCancelled ? TranscodeError(.cancelled, "cancelled") : error
+            if Task.isCancelled { throw TranscodeError(.cancelled, "cancelled") }
+            throw isKilled ? TranscodeError(.cancelled, "the transcoders are shut down") : error
         }
     }
 
@@ -83,7 +106,8 @@ actor TranscoderChild {
     private func send(_ message: [UInt8], _ descriptors: [Int32]) throws(TranscodeError) {
         for isLast in [false, true] {
             try start()
-            // Interruptions from here on find a process; those from before are seen here.
+            seat.withLock { $0.duty = .handing }
+            // Interruptions from here on find a process at a request; those from before are seen here.
             if Task.isCancelled { throw TranscodeError(.cancelled, "cancelled") }
             let sent = process?.send(message, descriptors) ?? false
             if sent { return }
@@ -120,6 +144,7 @@ actor TranscoderChild {
     /// Why the process went, read from how it ended.
     private func death() -> TranscodeError {
         seat.withLock { $0.process = nil }
+        guard process != nil else { return TranscodeError(.died, "there is no transcoder") }
         switch process?.end() {
         case .exited(ChildExit.memory):
             return TranscodeError(
@@ -131,15 +156,15 @@ actor TranscoderChild {
         case .exited(let code):
             return TranscodeError(.died, "the transcoder ended by itself with code \(code)")
         case nil:
-            return TranscodeError(.died, "there is no transcoder")
+            return TranscodeError(.died, "the transcoder closed its socket and did not end")
         }
     }
 
-    /// Replaces the process once it has served long enough or holds too much.
-    private func settle(after reply: ChildReply) {
+    /// Replaces the process once it has served long enough, holds too much, or was killed too late to be stopped.
+    private func settle(after reply: ChildReply, isKilled: Bool) {
         process?.served += 1
         let isWorn = (process?.served ?? 0) >= configuration.picturesPerChild
-        if isWorn || reply.spent || reply.residentBytes > configuration.idleResidentBytes { discard() }
+        if isKilled || isWorn || reply.spent || reply.residentBytes > configuration.idleResidentBytes { discard() }
     }
 
     private func discard() {

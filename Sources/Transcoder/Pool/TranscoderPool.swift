@@ -88,7 +88,7 @@ public final class TranscoderPool: Sendable {
         return codecs
     }
 
-    /// Kills all children and waits for their end. Requests at work end with 301, later ones with 2002.
+    /// Kills all children and waits for their end. Requests at work and later ones end with 2002.
     public func shutdown() async {
         let all = state.withLock { state in
             state.isShut = true

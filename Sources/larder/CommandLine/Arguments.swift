@@ -25,11 +25,16 @@ struct Arguments: Sendable {
         return value
     }
 
+    /// Whether a variable sets a flag.
+    static func isSet(_ variable: String, in environment: [String: String]) -> Bool {
+        ["1", "true", "yes"].contains(environment[variable]?.lowercased() ?? "")
+    }
+
     /// Whether a flag is set, by word or by variable (`1`, `true`, `yes`).
     func flag(_ name: String) -> Bool {
         if flags.contains(name) { return true }
         guard let option = options.first(where: { $0.name == name }) else { return false }
-        return ["1", "true", "yes"].contains(variable(option.variable)?.lowercased() ?? "")
+        return Self.isSet(option.variable, in: environment)
     }
 
     /// The operands as text.
@@ -45,7 +50,8 @@ struct Arguments: Sendable {
         return options.first { $0.name == name }.flatMap { variable($0.variable) }
     }
 
-    /// All values of a repeatable option; the variable's are separated by commas.
+    /// All values of a repeatable option. The variable's are separated by commas, unless the option's values may have
+    /// some themselves: then the variable is one value.
     func list(_ name: String) throws(CommandError) -> [String] {
         if let given = values[name] {
             return try given.map { (bytes) throws(CommandError) in try text(bytes, of: "--\(name)") }
@@ -53,7 +59,7 @@ struct Arguments: Sendable {
         guard let option = options.first(where: { $0.name == name }), let line = variable(option.variable) else {
             return []
         }
-        return line.split(separator: ",").map(String.init)
+        return option.kind.hasCommas ? [line] : line.split(separator: ",").map(String.init)
     }
 
     /// A whole number within `range`.

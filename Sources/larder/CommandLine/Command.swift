@@ -6,8 +6,13 @@ struct Option: Sendable {
         case flag
         /// One value, called so in the help; given twice, the last one counts.
         case value(String)
-        /// Any number of values, in order.
+        /// Any number of values, in order; its variable has them separated by commas.
         case values(String)
+        /// Any number of values that may have commas themselves, in order; its variable is one value.
+        case texts(String)
+
+        /// Whether a value may have commas, so that they separate nothing.
+        var hasCommas: Bool { if case .texts = self { true } else { false } }
     }
 
     /// The long name without dashes; `some-name` is also the setting LARDER_SOME_NAME.
@@ -46,13 +51,4 @@ struct Command: Sendable {
     let run: @Sendable (Arguments) async throws -> ExitCode
 
     var name: String { words.joined(separator: " ") }
-}
-
-/// The exit codes ; where several apply, the earlier in this list wins.
-enum ExitCode: Int32, Sendable {
-    case wrongUsage = 2
-    case timeLimitReached = 3
-    case onlyLaterWorkLeft = 4
-    case failed = 1
-    case done = 0
 }

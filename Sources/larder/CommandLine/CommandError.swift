@@ -6,8 +6,7 @@ import Transcoder
 
 /// What ends a command: a domain and code for machines, one line for people.
 ///
-/// Codes of LarderErrorDomain below 100 are the command line's own: 1 wrong usage, 2 a file, 3 time limit,
-/// 4 variant or pipeline JSON, 5 the database, 6 the embedded database.
+/// Codes of LarderErrorDomain below 100 are the command line's own; docs/errors.md has them all.
 struct CommandError: Error, Sendable {
     let domain: String
     let code: Int
@@ -25,6 +24,11 @@ struct CommandError: Error, Sendable {
     /// Wrong usage: code 1, exit code 2.
     static func usage(_ message: String) -> CommandError {
         CommandError(domain: "LarderErrorDomain", code: 1, message: message, exit: .wrongUsage)
+    }
+
+    /// The same with something more to know.
+    func adding(_ more: String) -> CommandError {
+        CommandError(domain: domain, code: code, message: "\(message); \(more)", exit: exit)
     }
 
     /// A failure of Larder's own domain.

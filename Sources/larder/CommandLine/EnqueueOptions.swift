@@ -9,18 +9,22 @@ struct EnqueueOptions {
         Option("from", .value("FILE"), "read URLs from FILE, one a line; - is standard input"),
         Option("batch", .value("NAME"), "the batch to put them in, opened when missing"),
         Option("pipeline", .value("NAME"), "the pipeline to run, default 'original': no variants"),
-        Option("variant", .values("JSON"), "a variant to make, instead of a pipeline"),
+        Option("variant", .texts("JSON"), "a variant to make, instead of a pipeline"),
         Option("priority", .value("P"), "0 first to 9 last, default 4"),
         Option("options", .value("LIST"), "SDWebImage's options by name or number, separated by commas"),
         Option("retries", .value("N"), "tries after the first, default 3"),
         Option("retry-base", .value("TIME"), "the back-off's base: it waits up to base x 4^n; default 1s"),
     ]
 
+    /// Where the URLs come from, for people.
+    let origin: String
     let template: EnqueueRequest
     /// An ad-hoc pipeline to register first.
     let adHoc: Pipeline?
 
     init(_ arguments: Arguments) throws {
+        let path = try arguments.value("from")
+        origin = path == "-" ? "standard input" : path ?? "the arguments"
         var request = EnqueueRequest(urls: [], batch: try arguments.value("batch"))
         if let name = request.batch, name.utf8.count > 200 || name.isEmpty {
             throw CommandError.usage("--batch: a name has 1 to 200 bytes")

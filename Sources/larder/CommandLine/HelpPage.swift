@@ -65,7 +65,7 @@ extension Option {
         switch kind {
         case .flag: long = "--\(name)"
         case .value(let value): long = "--\(name) \(value)"
-        case .values(let value): long = "--\(name) \(value)..."
+        case .values(let value), .texts(let value): long = "--\(name) \(value)..."
         }
         return short.map { "-\($0), \(long)" } ?? "    \(long)"
     }

@@ -3,6 +3,12 @@ extension Duration {
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]
 
+    /// Whole milliseconds, the rest cut off.
+    var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
+
+    /// Seconds to the millisecond.
+    var seconds: Double { Double(milliseconds) / 1000 }
+
     /// Reads `500ms`, `1.5s`, `30`, `5m`, `2h`, `1d`; nil for anything else, negative spans included.
     init?(spelling: String) {
         let unit = Self.units.first { spelling.hasSuffix($0.suffix) } ?? ("", 1000)

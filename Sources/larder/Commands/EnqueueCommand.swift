@@ -1,5 +1,4 @@
 import JobQueue
-import Transcoder
 
 extension Command {
     static let enqueue = Command(
@@ -22,7 +21,9 @@ extension Command {
         let queue = try await Settings(arguments).openQueue()
         var totals: [String: Int] = [:]
         var count = 0
-        let batch = try await Enqueuing(queue: queue, options: options).all(from: &source) { url, answer, batch in
+        let batch = try await Enqueuing(queue: queue, options: options).all(
+            from: &source, leavingOpen: arguments.flag("open")
+        ) { url, answer, batch in
             totals[answer.kind.rawValue, default: 0] += 1
             count += 1
             if json {
@@ -31,43 +32,12 @@ extension Command {
                 Console.note("larder: \(FailureLine.text(url, error))")
             }
         }
-        if !arguments.flag("open") { try await queue.seal(.id(batch)) }
         if !json {
             let parts = totals.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
             let name = options.template.batch ?? "\(batch)"
             Console.line("batch \(name): \(count) URLs" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")))
         }
         return totals["blocked"] == nil && totals["invalid"] == nil ? .done : .failed
-    }
-}
-
-/// Streams URLs into one batch.
-struct Enqueuing {
-    let queue: PostgresJobQueue
-    let options: EnqueueOptions
-
-    /// Enqueues everything of `source`, a call per 10,000, and hands each answer on.
-    ///
-    /// - Returns: the batch, which is left open.
-    func all(
-        from source: inout URLSource, priority: Int? = nil,
-        answered: (String, EnqueueAnswer, Int64) throws -> Void
-    ) async throws -> Int64 {
-        if let pipeline = options.adHoc {
-            _ = try await queue.setPipeline(name: pipeline.name, spec: pipeline.canonicalJSON)
-        }
-        var request = options.template
-        request.priority = request.priority ?? priority
-        let batch = try await queue.openBatch(
-            name: request.batch, pipeline: request.pipeline, priority: request.priority, queue: request.queue)
-        request.batchID = batch
-        while true {
-            request.urls = try source.next(EnqueueRequest.mostURLs)
-            if request.urls.isEmpty { return batch }
-            for (url, answer) in zip(request.urls, try await queue.enqueue(request)) {
-                try answered(url, answer, batch)
-            }
-        }
     }
 }
 
@@ -80,7 +50,7 @@ private struct EnqueueLine: Encodable {
     let error: FailureReason?
 
     init(url: String, batch: Int64, _ answer: EnqueueAnswer) {
-        self.url = url
+        self.url = ShownURL.text(url)
         self.batch = batch
         self.answer = answer.kind.rawValue
         job = answer.job

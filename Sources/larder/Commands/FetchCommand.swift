@@ -46,7 +46,7 @@ extension Command {
         if arguments.flag("json") {
             try Console.json(
                 Line(
-                    url: operands[0], status: body.status, bytes: body.bytes, sha256: body.sha256Hex,
+                    url: ShownURL.text(operands[0]), status: body.status, bytes: body.bytes, sha256: body.sha256Hex,
                     format: format?.name, redirects: body.redirects, path: output))
         } else {
             Console.line(

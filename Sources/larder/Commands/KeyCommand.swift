@@ -11,8 +11,8 @@ extension Command {
             variant and each suffix. A KEY is any string, URL or not. The rules are SDWebImage 5.21.5's.
             """,
         options: [
-            Option("variant", .values("JSON"), "a variant to name"),
-            Option("suffix", .values("TEXT"), "a raw transformer key to name, of an app's own transformer"),
+            Option("variant", .texts("JSON"), "a variant to name"),
+            Option("suffix", .texts("TEXT"), "a raw transformer key to name, of an app's own transformer"),
         ]
     ) { arguments in
         struct Line: Encodable {

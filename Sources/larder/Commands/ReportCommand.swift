@@ -22,7 +22,7 @@ extension Command {
         }
         let settings = try Settings(arguments)
         let queue = try await settings.openQueue()
-        let report = try await queue.report(on: BatchReference(word: operands[0]))
+        let report = try await queue.report(on: try await queue.batch(called: operands[0]))
         switch (format, arguments.flag("files")) {
         case ("html", _):
             try await writePage(report, queue, cacheRoot: settings.cacheRoot)

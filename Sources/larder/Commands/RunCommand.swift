@@ -22,7 +22,7 @@ extension Command {
         let options = try EnqueueOptions(arguments)
         var source = try URLSource(arguments, command: "run")
         let stop = StopSignal()
-        Signals.deliver(to: stop)
+        await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
         let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration
@@ -33,54 +33,65 @@ extension Command {
             url, answer, _ in
             guard let error = answer.error else { return }
             if json {
-                try Console.json(JobLine(url: ShownURL.text(url), outcome: "failed", files: [], error: error))
+                try Console.json(JobLine(url: url, outcome: "failed", files: [], error: error))
             } else {
                 Console.note("larder: \(FailureLine.text(url, error))")
             }
         }
-        try await queue.seal(.id(batch))
 
-        configuration.end = .batchFinished(batch)
-        let printed = Locked<Set<Int64>>([])
-        let verbose = arguments.flag("verbose")
-        let worker = PrefetchWorker(queue: queue, manager: setup.manager, configuration: configuration) { event in
-            if verbose { log.tell(event) }
-            guard case .settled(let report) = event, let line = JobLine(report), report.job.batch == batch else {
-                return
+        do {
+            configuration.end = .batchFinished(batch)
+            let printed = Locked<Set<Int64>>([])
+            let verbose = arguments.flag("verbose")
+            let summary = try await Printer.printing { printer in
+                let worker = PrefetchWorker(queue: queue, manager: setup.manager, configuration: configuration) {
+                    event in
+                    if verbose { log.tell(event, by: printer) }
+                    guard case .settled(let report) = event, let line = JobLine(report), report.job.batch == batch
+                    else {
+                        return
+                    }
+                    if json {
+                        // A line that finds no room comes at the end, from the database.
+                        guard let text = try? JSONLine.text(line), printer.result(text) else { return }
+                        printed.withLock { _ = $0.insert(report.job.id) }
+                    } else if !verbose, let failure = report.failure {
+                        printer.note("larder: \(FailureLine.text(report.job.url, failure))")
+                    }
+                }
+                let watch = json || verbose ? nil : ProgressWatch(queue: queue, tell: printer.progress)
+                return try await showing(watch, of: batch) { try await worker.run(until: stop) }
             }
-            _ = printed.withLock { $0.insert(report.job.id) }
+            await setup.shutdown()
+            Signals.release()
+            _ = try? await queue.tick(force: true)
+            if json { try await printOthers(of: batch, in: queue, except: printed.withLock { $0 }) }
+
+            let report = try await queue.report(on: .id(batch))
             if json {
-                try? Console.json(line)
-            } else if !verbose, let failure = report.failure {
-                Console.note("larder: \(FailureLine.text(report.job.url, failure))")
+                try Console.json(ReportJSON(report.progress, failures: report.failures))
+            } else {
+                Console.write(TextReport.text(report))
             }
+            // What the time limit cut off may have been done by another worker since.
+            return ExitCode(
+                summary, limit: report.progress.open > 0 ? configuration.runtime : nil,
+                someFailed: report.progress.skipped > 0 || report.progress.open > 0)
+        } catch {
+            let name = options.template.batch ?? "\(batch)"
+            throw CommandError(error).adding("batch \(name) is sealed; 'larder work' goes on with what is left of it")
         }
-        let summary = try await withProgress(of: batch, in: queue, shown: !json && !verbose) {
-            try await worker.run(until: stop)
-        }
-        await setup.shutdown()
-        _ = try? await queue.tick(force: true)
-        if json { try await printOthers(of: batch, in: queue, except: printed.withLock { $0 }) }
-
-        let report = try await queue.report(on: .id(batch))
-        if json {
-            try Console.json(ReportJSON(report.progress, failures: report.failures))
-        } else {
-            Console.write(TextReport.text(report))
-        }
-        if summary.left == .work { return .timeLimitReached }
-        return report.progress.skipped > 0 || report.progress.open > 0 ? .failed : .done
     }
 
     /// Shows progress beside `body`, and ends with it.
-    private static func withProgress<Value: Sendable>(
-        of batch: Int64, in queue: PostgresJobQueue, shown: Bool, _ body: @escaping @Sendable () async throws -> Value
+    private static func showing<Value: Sendable>(
+        _ watch: ProgressWatch?, of batch: Int64, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         try await withThrowingTaskGroup(of: Value?.self) { group in
             group.addTask { try await body() }
-            if shown {
+            if let watch {
                 group.addTask {
-                    try? await ProgressWatch(queue: queue, terminal: Console.isTerminal).follow(.id(batch))
+                    try? await watch.follow(.id(batch))
                     return nil
                 }
             }
@@ -94,7 +105,7 @@ extension Command {
         }
     }
 
-    /// The lines of jobs that another worker ended, or that were joined.
+    /// The lines of jobs that another worker ended, that were joined, or that found no room while the reader paused.
     private static func printOthers(
         of batch: Int64, in queue: PostgresJobQueue, except printed: Set<Int64>
     ) async throws {
@@ -123,6 +134,6 @@ extension JobLine {
         case .cancelled: outcome = "cancelled"
         case .retried, .stale: return nil
         }
-        self.init(url: ShownURL.text(report.job.url), outcome: outcome, files: report.load.stored, error: error)
+        self.init(url: report.job.url, outcome: outcome, files: report.load.stored, error: error)
     }
 }

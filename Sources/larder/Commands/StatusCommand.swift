@@ -19,13 +19,13 @@ extension Command {
             for progress in try await queue.progress(limit: 100) { try show(progress, json: json) }
             return .done
         }
-        let batch = BatchReference(word: name)
+        let batch = try await queue.batch(called: name)
         guard arguments.flag("watch") else {
             try show(try await queue.progress(of: batch), json: json)
             return .done
         }
         if !json {
-            try await ProgressWatch(queue: queue, terminal: Console.isTerminal).follow(batch)
+            try await ProgressWatch(queue: queue, tell: Console.noteRaw).follow(batch)
             return .done
         }
         while true {
@@ -44,12 +44,5 @@ extension Command {
                 finished: progress.finished, total: progress.total, skipped: progress.skipped, note: "", width: 0)
             Console.line("\(progress.name ?? "\(progress.id)"): \(progress.state.rawValue), \(line)")
         }
-    }
-}
-
-extension BatchReference {
-    /// A batch as people name it: by number when the word is one, else by name.
-    init(word: String) {
-        if let number = Int64(word) { self = .id(number) } else { self = .name(word) }
     }
 }

@@ -17,27 +17,26 @@ extension Command {
     ) { arguments in
         let log = try EventLog(arguments)
         let stop = StopSignal()
-        Signals.deliver(to: stop)
+        await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
         let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration
         if arguments.flag("drain") { configuration.end = .drained }
 
         let queue = try await settings.openQueue(patience: WorkerSetup.patience)
-        let worker = PrefetchWorker(
-            queue: queue, manager: setup.manager, configuration: configuration, observe: log.tell)
-        let summary = try await worker.run(until: stop)
+        let summary = try await Printer.printing { printer in
+            try await PrefetchWorker(queue: queue, manager: setup.manager, configuration: configuration) { event in
+                log.tell(event, by: printer)
+            }.run(until: stop)
+        }
         await setup.shutdown()
+        Signals.release()
         if arguments.flag("json") {
             try Console.json(WorkLine(summary))
         } else {
             Console.line("\(summary.succeeded) succeeded, \(summary.failed) failed, \(summary.retried) tried again")
         }
-        switch summary.left {
-        case .work: return .timeLimitReached
-        case .later: return .onlyLaterWorkLeft
-        case .nothing: return summary.failed > 0 ? .failed : .done
-        }
+        return ExitCode(summary, limit: configuration.runtime, someFailed: summary.failed > 0)
     }
 }
 

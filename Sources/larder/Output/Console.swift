@@ -1,16 +1,24 @@
+import Executors
 import Foundation
 import Glibc
+import JobQueue
 
 /// Standard output and standard error: the only place that prints.
 enum Console {
+    /// The first `errno` of a write to standard output that failed although its reader was there, else 0.
+    private static let fault = Locked<Int32>(0)
+
+    /// What kept standard output from being written; nil when all went well or the reader had enough (`… | head`).
+    static var failure: CommandError? {
+        let code = fault.withLock { $0 }
+        return code == 0 ? nil : .larder(2, "cannot write to standard output: \(String(cString: strerror(code)))")
+    }
+
     /// Results go to standard output, a line each.
     static func line(_ text: String) { put(text + "\n", on: STDOUT_FILENO) }
 
     /// A text as it is, to standard output.
     static func write(_ text: String) { put(text, on: STDOUT_FILENO) }
-
-    /// Bytes as they are, to standard output.
-    static func write(bytes: [UInt8]) { put(bytes, on: STDOUT_FILENO) }
 
     /// Progress and logs go to standard error.
     static func note(_ text: String) { put(text + "\n", on: STDERR_FILENO) }
@@ -29,35 +37,33 @@ enum Console {
         let oneLine = String(error.message.map { $0.isNewline ? " " : $0 })
         if asJSON {
             struct Line: Encodable {
-                let error: FailureJSON
+                let error: FailureReason
             }
-            let failure = FailureJSON(domain: error.domain, code: error.code, message: oneLine)
+            let failure = FailureReason(domain: error.domain, code: error.code, message: oneLine)
             if let text = try? JSONLine.text(Line(error: failure)) { line(text) }
         } else {
             note("larder: \(oneLine) (\(error.domain) \(error.code))")
         }
     }
 
-    private static func put(_ text: String, on descriptor: Int32) { put(Array(text.utf8), on: descriptor) }
-
-    private static func put(_ bytes: [UInt8], on descriptor: Int32) {
-        var rest = bytes[...]
+    private static func put(_ text: String, on descriptor: Int32) {
+        var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if written < 0 {
-                if errno == EINTR { continue }
-                return  // The reader is gone (`larder … | head`): nobody is left to tell.
+            if written >= 0 {
+                rest = rest.dropFirst(written)
+            } else if errno == EAGAIN {
+                // Somebody who shares the terminal made it non-blocking.
+                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&ready, 1, -1)
+            } else if errno != EINTR {
+                let code = errno
+                // With a broken pipe, or without standard error, nobody is left to tell.
+                if descriptor == STDOUT_FILENO && code != EPIPE { fault.withLock { $0 = $0 == 0 ? code : $0 } }
+                return
             }
-            rest = rest.dropFirst(written)
         }
     }
-}
-
-/// An error as every JSON output shows it.
-struct FailureJSON: Codable, Sendable {
-    let domain: String
-    let code: Int
-    let message: String
 }
 
 /// How Larder writes JSON: one line, sorted keys, no escaped slashes.

@@ -14,8 +14,12 @@ struct EventLog: Sendable {
         }
     }
 
-    /// Writes one event.
-    func tell(_ event: WorkerEvent) {
+    /// Writes one event, which does not block.
+    func tell(_ event: WorkerEvent, by printer: Printer) {
+        printer.note(line(event))
+    }
+
+    private func line(_ event: WorkerEvent) -> String {
         switch event {
         case .started(let worker): line("started", [("worker", "\(worker)")])
         case .claimed(let count): line("claimed", [("jobs", "\(count)")])
@@ -30,8 +34,8 @@ struct EventLog: Sendable {
         let timing = report.load.timing
         var fields = [
             ("job", "\(report.job.id)"), ("attempt", "\(report.job.attempt)"), ("url", LoggedURL.text(report.job.url)),
-            ("decision", word(report.decision)), ("fetch_ms", milliseconds(timing.fetch)),
-            ("transcode_ms", milliseconds(timing.transcode)), ("store_ms", milliseconds(timing.store)),
+            ("decision", word(report.decision)), ("fetch_ms", "\(timing.fetch.milliseconds)"),
+            ("transcode_ms", "\(timing.transcode.milliseconds)"), ("store_ms", "\(timing.store.milliseconds)"),
             ("bytes_in", "\(report.load.bytesIn)"),
         ]
         if let failure = report.failure { fields.append(("error", "\(failure.domain) \(failure.code)")) }
@@ -48,17 +52,11 @@ struct EventLog: Sendable {
         }
     }
 
-    private static func milliseconds(_ duration: Duration) -> String {
-        "\(duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000)"
-    }
-
-    private func line(_ event: String, _ fields: [(String, String)]) {
-        if json {
-            let object = Dictionary([("event", event)] + fields) { first, _ in first }
-            if let text = try? JSONLine.text(object) { Console.note(text) }
-        } else {
-            let words = fields.map { key, value in value.contains(" ") ? "\(key)=\"\(value)\"" : "\(key)=\(value)" }
-            Console.note((["event=\(event)"] + words).joined(separator: " "))
+    private func line(_ event: String, _ fields: [(String, String)]) -> String {
+        if json, let text = try? JSONLine.text(Dictionary([("event", event)] + fields) { first, _ in first }) {
+            return text
         }
+        let words = fields.map { key, value in value.contains(" ") ? "\(key)=\"\(value)\"" : "\(key)=\(value)" }
+        return (["event=\(event)"] + words).joined(separator: " ")
     }
 }

@@ -8,7 +8,7 @@ struct JobLine: Encodable {
     private let error: FailureReason?
 
     init(url: String, outcome: String, files: [StoredFile], error: FailureReason?) {
-        self.url = url
+        self.url = ShownURL.text(url)
         self.outcome = outcome
         self.files = files
         self.error = error

@@ -1,21 +1,26 @@
 /// One line of progress: redrawn on a terminal, a plain line at every change elsewhere.
 struct ProgressBar {
     private let terminal: Bool
+    private let tell: (String) -> Void
     private var last = ""
 
-    init(terminal: Bool) { self.terminal = terminal }
+    /// A bar that `tell` writes.
+    init(terminal: Bool, tell: @escaping (String) -> Void) {
+        self.terminal = terminal
+        self.tell = tell
+    }
 
     /// Shows `finished` of `total`, and how many of them were skipped.
     mutating func show(finished: Int, total: Int, skipped: Int, note: String = "") {
         let line = Self.line(finished: finished, total: total, skipped: skipped, note: note, width: terminal ? 30 : 0)
         guard line != last else { return }
         last = line
-        if terminal { Console.noteRaw("\r\u{1B}[K" + line) } else { Console.note(line) }
+        tell(terminal ? "\r\u{1B}[K" + line : line + "\n")
     }
 
     /// Ends the line, so that what follows starts on a new one.
     mutating func end() {
-        if terminal && !last.isEmpty { Console.note("") }
+        if terminal && !last.isEmpty { tell("\n") }
         last = ""
     }
 

@@ -3,11 +3,12 @@ import JobQueue
 /// Follows a batch on standard error until it has no open item.
 struct ProgressWatch {
     let queue: PostgresJobQueue
-    let terminal: Bool
+    /// Writes to standard error.
+    let tell: @Sendable (String) -> Void
 
     /// Shows the batch every half second; ends when it is finished, or with the task.
     func follow(_ batch: BatchReference) async throws {
-        var bar = ProgressBar(terminal: terminal)
+        var bar = ProgressBar(terminal: Console.isTerminal, tell: tell)
         defer { bar.end() }
         while !Task.isCancelled {
             let progress = try await queue.progress(of: batch)

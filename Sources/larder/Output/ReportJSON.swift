@@ -62,7 +62,7 @@ struct ReportJSON: Encodable {
         bytesIn = progress.bytesIn
         bytesOut = progress.bytesOut
         percent = progress.percent
-        seconds = Double(progress.elapsed.components.seconds) + Double(progress.elapsed.components.attoseconds) / 1e18
+        seconds = progress.elapsed.seconds
         self.failures = failures?.map(Failed.init)
     }
 }

@@ -1,15 +1,17 @@
-import Foundation
 import JobQueue
 import Prefetcher
 
-/// A URL as pages and reports may show it: without userinfo.
+/// A URL as output may show it: without userinfo, otherwise its bytes as they are.
 enum ShownURL {
+    /// Looks at bytes: a character may be an `@` with something combined. Also hides what a malformed URL has before
+    /// an `@`, with one slash, three or none; an `@` in a path stays.
     static func text(_ url: String) -> String {
-        guard let schemeEnd = url.range(of: "://")?.upperBound else { return url }
-        let rest = url[schemeEnd...]
-        let authorityEnd = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
-        guard let at = rest[..<authorityEnd].lastIndex(of: "@") else { return url }
-        return String(url[..<schemeEnd] + url[url.index(after: at)...])
+        let bytes = Array(url.utf8)
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return url }
+        let slashes = bytes[(colon + 1)...].prefix { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+        let authority = bytes[slashes.endIndex...].prefix { !"/?#".utf8.contains($0) }
+        guard let at = authority.lastIndex(of: UInt8(ascii: "@")) else { return url }
+        return String(decoding: bytes[..<authority.startIndex] + bytes[(at + 1)...], as: UTF8.self)
     }
 }
 

@@ -20,14 +20,12 @@ enum TextReport {
 
     /// The numbers of a report, in the order people read them.
     static func numbers(_ progress: BatchProgress) -> [(String, String)] {
-        let parts = progress.elapsed.components
-        let seconds = Double(parts.seconds) + Double(parts.attoseconds / 1_000_000_000_000_000) / 1000
-        return [
+        [
             ("total", "\(progress.total)"), ("finished", "\(progress.finished)"), ("skipped", "\(progress.skipped)"),
             ("succeeded", "\(progress.succeeded)"), ("failed", "\(progress.failed)"),
             ("cancelled", "\(progress.cancelled)"), ("downloads", "\(progress.downloads)"),
             ("variants", "\(progress.variants)"), ("bytes in", ByteCount(progress.bytesIn).text),
-            ("bytes out", ByteCount(progress.bytesOut).text), ("elapsed", "\(seconds) s"),
+            ("bytes out", ByteCount(progress.bytesOut).text), ("elapsed", "\(progress.elapsed.seconds) s"),
         ]
     }
 }

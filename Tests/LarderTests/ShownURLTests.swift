@@ -1,0 +1,40 @@
+import TestSupport
+import Testing
+
+/// Passwords of URLs in everything that shows URLs. The cache key is the bytes of the URL and keeps them.
+@Suite(.timeLimit(.minutes(2)))
+struct ShownURLTests {
+    @Test func `reports and late lines show no userinfo`() async throws {
+        let scene = try await Scene()
+        scene.origin.on("/good.jpg", .body(try Picture.bytes("plain.jpg")))
+        let host = "http://user:s3cret@127.0.0.1:\(scene.origin.port)"
+        let urls = ["\(host)/good.jpg", "\(host)/missing.jpg"]
+        let answers = try await scene.larder(["enqueue", "--json", "--batch", "spring"] + urls).run()
+        #expect(try answers.lines.map { try fields($0)["url"] as? String } == shown(scene))
+        #expect(try await scene.larder("work", "--drain").code == 1)
+
+        let files = try await scene.larder("report", "spring", "--files", "--json").lines.map { try JobLine($0).url }
+        #expect(files.sorted() == shown(scene))
+        for format in ["text", "json", "html"] {
+            let report = try await scene.larder("report", "spring", "--format", format)
+            #expect(report.code == 0 && !report.text.contains("s3cret"), "\(format)")
+        }
+        // Jobs of another batch that are joined end elsewhere: their lines come from the database.
+        let again = try RunLines(try await scene.larder(["run", "--json"] + urls).run())
+        #expect(again.jobs.map(\.url).sorted() == shown(scene))
+    }
+
+    @Test(arguments: [
+        "http://user:s3cret@\u{301}host/", "http:/user:s3cret@host/", "http:///user:s3cret@host/a@2x.jpg",
+    ])
+    func `an odd URL shows no userinfo either`(url: String) async throws {
+        let scene = try await Scene()
+        let outcome = try await scene.larder("enqueue", "--json", url)
+        #expect(!outcome.text.contains("s3cret") && !outcome.errorText.contains("s3cret"), "\(outcome.text)")
+        #expect(outcome.text.contains("a@2x.jpg") == url.contains("a@2x.jpg"))
+    }
+
+    private func shown(_ scene: Scene) -> [String] {
+        [scene.origin.url("/good.jpg"), scene.origin.url("/missing.jpg")]
+    }
+}

@@ -1,0 +1,37 @@
+import TestSupport
+import Testing
+
+/// Options given as variables of the environment.
+@Suite(.timeLimit(.minutes(2)))
+struct VariableTests {
+    @Test func `LARDER_VARIANT is one variant with commas, and LARDER_SUFFIX one suffix`() async throws {
+        var command = LarderCommand(
+            "key", "http://127.0.0.1/a.jpg",
+            environment: ["LARDER_VARIANT": Variants.small, "LARDER_SUFFIX": "-blur(1,2)"])
+        let byVariable = try await command.run()
+        #expect(byVariable.code == 0, "\(byVariable.errorText)")
+        command.environment = [:]
+        command.arguments += ["--variant", Variants.small, "--suffix", "-blur(1,2)"]
+        #expect(try await command.run().lines == byVariable.lines)
+        #expect(byVariable.lines.count == 3)
+    }
+
+    @Test func `ports are separated by commas`() async throws {
+        let outcome = try await LarderCommand(
+            "fetch", "http://127.0.0.1/a.jpg", environment: ["LARDER_ALLOW_PORT": "81,nothing"]
+        ).run()
+        #expect(outcome.code == 2)
+        #expect(outcome.errorText.contains("'nothing' is no port"))
+    }
+
+    @Test func `LARDER_JSON makes errors JSON, those of the parser too`() async throws {
+        for words in [["report"], ["key"], ["no-such-command"], ["run", "--no-such-option"]] {
+            var command = LarderCommand(environment: ["LARDER_JSON": "1"])
+            command.arguments = words
+            let outcome = try await command.run()
+            #expect(outcome.code == 2)
+            #expect(try outcome.error.kind == "LarderErrorDomain 1", "\(words)")
+            #expect(outcome.errorText == "")
+        }
+    }
+}
