@@ -8,6 +8,9 @@ struct ReadmeTests {
     /// Lines that no test runs; their targets must be in the Makefile.
     private static let makes = ["make demo", "make test", "make build", "sudo make install"]
 
+    /// A server on loopback, for which the origin of the test stands in.
+    private static let server = "python3 -m http.server --bind 127.0.0.1 8000 &"
+
     private struct Block {
         let file: String
         let language: String
@@ -46,11 +49,15 @@ struct ReadmeTests {
             for command in block.commands {
                 count += 1
                 let here = command.replacing("https://example.com", with: site)
+                    .replacing("http://127.0.0.1:8000", with: site)
+                    .replacing("--allow-port 8000", with: "--allow-port \(scene.origin.port)")
                 if block.language == "sql" {
                     await #expect(throws: Never.self, "\(block.file): \(command)") { _ = try await scene.sql(here) }
                 } else if Self.makes.contains(command) {
                     let target = try #require(command.split(separator: " ").last)
                     #expect(makefile.contains("\n\(target):"), "\(command)")
+                } else if command == Self.server {
+                    continue
                 } else if command.hasPrefix("larder ") {
                     let environment = scene.environment.merging(["PATH": "\(programs):/usr/bin:/bin"]) { $1 }
                     let outcome = try await RunningCommand(
