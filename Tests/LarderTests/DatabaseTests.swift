@@ -1,0 +1,117 @@
+import Foundation
+import Glibc
+import JobQueue
+import TestSupport
+import Testing
+
+/// The embedded database as a user has it: made when it is needed, there until it is stopped.
+@Suite(.timeLimit(.minutes(3)))
+struct DatabaseTests {
+    private let home: ClusterHome
+    private let origin: OriginServer
+
+    init() throws {
+        home = try ClusterHome()
+        origin = try OriginServer()
+    }
+
+    private func larder(_ arguments: String...) -> LarderCommand {
+        var command = LarderCommand(environment: environment, limit: .seconds(120))
+        command.arguments = arguments
+        return command
+    }
+
+    private var environment: [String: String] {
+        [
+            "LARDER_HOME": home.directory.file("home"), "LARDER_ALLOW_ADDRESS": "127.0.0.0/8",
+            "LARDER_ALLOW_PORT": "\(origin.port)",
+        ]
+    }
+
+    private func state() async throws -> String? {
+        let outcome = try await larder("db", "status", "--json").run()
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        return try fields(try #require(outcome.lines.first))["state"] as? String
+    }
+
+    @Test func `nothing is there, then a first run makes it all, and a stop loses nothing`() async throws {
+        #expect(try await state() == "not created")
+        #expect(try home.directory.names == [], "looking makes nothing")
+        #expect(try await larder("db", "stop").run().code == 0, "and stopping what is not there is no error")
+
+        origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
+        let run = try await larder("run", "--json", origin.url("/a.jpg")).run()
+        #expect(run.code == 0, "\(run.errorText)")
+        let path = try #require(try RunLines(run).job(origin.url("/a.jpg")).original?.path)
+        #expect(access(home.directory.file("home/cache/\(path)"), R_OK) == 0, "the cache lies in the home, too")
+        #expect(try await state() == "running")
+        let url = try await larder("db", "url").run().text.trimmingCharacters(in: .newlines)
+        #expect(try MaintenanceSession(url).ask("SHOW listen_addresses") == "", "it listens on no network")
+
+        #expect(try await larder("db", "stop").run().text == "stopped\n")
+        #expect(try await state() == "stopped")
+        let again = try await larder("status", "--json").run()
+        #expect(again.code == 0 && again.lines.count == 1, "any command starts it")
+        #expect(try fields(again.lines[0])["succeeded"] as? Int == 1)
+        #expect(try await larder("db", "stop").run().code == 0)
+    }
+
+    @Test func `commands that start it at the same time agree`() async throws {
+        let commands = try (0..<3).map { _ in try larder("db", "start").start() }
+        var urls: Set<String> = []
+        for command in commands {
+            let outcome = await command.outcome()
+            #expect(outcome.code == 0, "\(outcome.errorText)")
+            urls.insert(outcome.text)
+        }
+        #expect(urls.count == 1)
+        #expect(try await larder("db", "stop").run().code == 0)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can become an ordinary user"))
+    func `an ordinary user has one of his own`() async throws {
+        guard try await OrdinaryUser.canRunLarder() else { return }
+        let place = home.directory.file("nobody")
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+        #expect(chown(place, OrdinaryUser.id, OrdinaryUser.id) == 0)
+        origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
+        func nobody(_ arguments: String...) async throws -> CommandOutcome {
+            let environment = environment.merging(["LARDER_HOME": "\(place)/home", "PATH": "/usr/bin:/bin"]) { $1 }
+            return try await RunningCommand(
+                OrdinaryUser.words[0],
+                Array(OrdinaryUser.words.dropFirst()) + [LarderCommand.executable] + arguments,
+                environment: environment, input: [], limit: .seconds(120)
+            ).outcome()
+        }
+        let run = try await nobody("run", "--json", "--variant", Variants.small, origin.url("/a.jpg"))
+        #expect(run.code == 0, "\(run.errorText)")
+        let status = try await nobody("db", "status", "--json")
+        let line = try fields(try #require(status.lines.first))
+        #expect(line["state"] as? String == "running")
+        #expect(line["directory"] as? String == "\(place)/home/postgres")
+        var owner = stat()
+        #expect(stat("\(place)/home/postgres/data/PG_VERSION", &owner) == 0 && owner.st_uid == OrdinaryUser.id)
+        #expect(try await nobody("db", "stop").code == 0)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can hide the server's programs"))
+    func `missing server programs are told with the package that brings them`() async throws {
+        let command = try RunningCommand(
+            "unshare",
+            [
+                "-m", "sh", "-c", "mount -t tmpfs none /usr/lib/postgresql || exit 77; exec \"$0\" db start --json",
+                LarderCommand.executable,
+            ],
+            environment: environment.merging(["PATH": "/usr/bin:/bin:/usr/sbin:/sbin"]) { $1 }, input: [],
+            limit: .seconds(60))
+        let outcome = await command.outcome()
+        if outcome.code == 77 || outcome.errorText.hasPrefix("unshare:") {
+            print("note: no mount namespace can be had here: the test with missing server programs does not run")
+            return
+        }
+        #expect(outcome.code == 1)
+        let error = try outcome.error
+        #expect(error.kind == "LarderErrorDomain 6")
+        #expect(error.message.contains("/usr/lib/postgresql") && error.message.contains("package postgresql"))
+    }
+}

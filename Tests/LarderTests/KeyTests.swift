@@ -1,0 +1,138 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `larder key` and `larder sniff`: what SDWebImage calls things, asked from a shell.
+@Suite(.timeLimit(.minutes(2)))
+struct KeyTests {
+    /// The vectors that the cache's own tests are judged by.
+    private struct Vectors: Decodable {
+        struct Derived: Decodable {
+            let key, suffix, expected: String
+        }
+
+        struct Name: Decodable {
+            let key, expected: String
+        }
+
+        let derivedKeys: [Derived]
+        let fileNames: [Name]
+
+        static func read() throws -> Vectors {
+            let file = PackageRoot.path + "/Tests/DiskCacheTests/Vectors/key_vectors.json"
+            return try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: URL(filePath: file)))
+        }
+    }
+
+    private struct Line: Decodable, Equatable {
+        let variant: String?
+        let key: String?
+        let file: String?
+    }
+
+    private func lines(_ arguments: [String]) async throws -> [Line] {
+        var command = LarderCommand("key")
+        command.arguments += arguments
+        let outcome = try await command.run()
+        #expect(outcome.code == 0 && outcome.errorText == "", "\(outcome.errorText)")
+        return try outcome.lines.map { line in
+            #expect(try Set(fields(line).keys) == ["variant", "key", "file"])
+            return try JSONDecoder().decode(Line.self, from: Data(line.utf8))
+        }
+    }
+
+    private func expectSame(_ found: String?, _ expected: String, _ key: String) {
+        // Bytes: two texts that Swift calls equal may be two files.
+        #expect(found.map { Array($0.utf8) } == Array(expected.utf8), "\(key): \(found ?? "none")")
+    }
+
+    @Test func `the file name of every key of the vectors`() async throws {
+        // An argument cannot hold a zero byte, and an empty one is a key like any other.
+        let names = try Vectors.read().fileNames.filter { !$0.key.utf8.contains(0) }
+        #expect(names.count > 40)
+        let found = try await lines(["--"] + names.map(\.key))
+        #expect(found.count == names.count)
+        for (line, name) in zip(found, names) {
+            #expect(line.variant == nil)
+            expectSame(line.key, name.key, name.key)
+            expectSame(line.file, name.expected, name.key)
+        }
+    }
+
+    @Test func `the keys of every transformer of the vectors, as raw suffixes`() async throws {
+        let derived = try Vectors.read().derivedKeys.filter { !$0.key.isEmpty && !$0.suffix.isEmpty }
+        #expect(derived.count > 20)
+        for (suffix, cases) in Dictionary(grouping: derived, by: \.suffix) {
+            let found = try await lines(["--suffix", suffix, "--"] + cases.map(\.key))
+            #expect(found.count == cases.count * 2)
+            for (index, one) in cases.enumerated() {
+                let line = found[index * 2 + 1]
+                #expect(line.variant == suffix)
+                expectSame(line.key, one.expected, "\(one.key) + \(suffix)")
+            }
+        }
+    }
+
+    @Test func `the original first, then each variant, then each suffix, key by key`() async throws {
+        let found = try await lines([
+            "--variant", Variants.small, "--variant", Variants.thumb, "--suffix", "MyTransformer(1)",
+            "http://a.example/a.png", "plain",
+        ])
+        #expect(
+            found.map(\.variant) == [
+                nil, "small", "thumb", "MyTransformer(1)", nil, "small", "thumb", "MyTransformer(1)",
+            ])
+        #expect(
+            found.map(\.key) == [
+                "http://a.example/a.png",
+                "http://a.example/a-SDImageResizingTransformer(%7B20.000000,10.000000%7D,0).png",
+                "http://a.example/a-Thumbnail(%7B16.000000,16.000000%7D,1).png",
+                "http://a.example/a-MyTransformer(1).png",
+                "plain", "plain-SDImageResizingTransformer({20.000000,10.000000},0)",
+                "plain-Thumbnail({16.000000,16.000000},1)", "plain-MyTransformer(1)",
+            ])
+    }
+
+    @Test func `it answers for what cannot be drawn yet, and for any size`() async throws {
+        let found = try await lines([
+            "--variant",
+            #"{"name":"v","transform":[{"type":"blur","radius":5},{"type":"resize","width":1e6,"height":1e6}]}"#,
+            "http://a.example/a",
+        ])
+        #expect(
+            found.last?.key
+                == "http://a.example/a-SDImageBlurTransformer(5.000000)-SDImageResizingTransformer({1000000.000000,1000000.000000},0)"
+        )
+    }
+
+    @Test func `it needs no database, no cache and no home`() async throws {
+        var command = LarderCommand("key", "http://a.example/a.png")
+        command.environment = ["LARDER_DATABASE_URL": "nonsense", "LARDER_CACHE": "/dev/null/cache", "HOME": ""]
+        #expect(try await command.run().code == 0)
+    }
+
+    @Test func `sniff tells formats as SDWebImage does, and one bad file stops nobody`() async throws {
+        let directory = try TemporaryDirectory()
+        let cases = [
+            ("plain.jpg", "jpeg", 0), ("rgb.png", "png", 1), ("still.gif", "gif", 2), ("still.webp", "webp", 4),
+            ("still.heic", "heic", 5), ("still.avif", "undefined", -1),
+        ]
+        let pictures = PackageRoot.path + "/Tests/TranscoderTests/Pictures/"
+        let empty = try directory.write([UInt8](), to: "empty")
+        let svg = try directory.write("<svg xmlns='http://www.w3.org/2000/svg'></svg>".utf8, to: "a.svg")
+        var command = LarderCommand("sniff", "--json", directory.file("missing"), empty, svg)
+        command.arguments += cases.map { pictures + $0.0 }
+        let outcome = try await command.run()
+        #expect(outcome.code == 1, "one file is missing")
+        #expect(outcome.lines.count == cases.count + 3)
+        let missing = try JSONDecoder().decode(ErrorLine.self, from: Data(outcome.lines[0].utf8)).error
+        #expect(missing.kind == "LarderErrorDomain 2" && missing.message.contains("missing"))
+        let found = try outcome.lines.dropFirst().map(fields)
+        for line in found { #expect(Set(line.keys) == ["path", "format", "sdImageFormat"]) }
+        #expect(found[0]["format"] as? String == "undefined" && found[0]["sdImageFormat"] as? Int == -1)
+        #expect(found[1]["format"] as? String == "svg")
+        for (line, one) in zip(found.dropFirst(2), cases) {
+            #expect(line["format"] as? String == one.1 && line["sdImageFormat"] as? Int == one.2, "\(one.0)")
+        }
+    }
+}

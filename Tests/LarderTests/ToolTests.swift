@@ -1,0 +1,179 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `larder transform` and `larder fetch`: one stage of the job each, without a database.
+@Suite(.timeLimit(.minutes(2)))
+struct ToolTests {
+    private let directory: TemporaryDirectory
+    private let origin: OriginServer
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        origin = try OriginServer()
+    }
+
+    private func larder(_ arguments: String...) -> LarderCommand {
+        var command = LarderCommand(environment: [
+            "LARDER_HOME": directory.file("home"), "LARDER_DATABASE_URL": "nonsense",
+            "LARDER_ALLOW_ADDRESS": "127.0.0.0/8", "LARDER_ALLOW_PORT": "\(origin.port)", "LARDER_RETRY_BASE": "1ms",
+        ])
+        command.arguments = arguments
+        return command
+    }
+
+    private func picture(_ name: String) -> String { PackageRoot.path + "/Tests/TranscoderTests/Pictures/" + name }
+
+    private func bytes(_ name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(filePath: directory.file(name))))
+    }
+
+    // MARK: transform
+
+    @Test(
+        arguments: ["jpeg", "png", "gif", "webp"],
+        ["plain.jpg", "alpha.png", "animated.gif", "still.webp", "still.avif"])
+    func `transform writes each format from each`(format: String, source: String) async throws {
+        let output = directory.file("out")
+        let outcome = try await larder(
+            "transform", picture(source), "-o", output, "--json", "--options", "TransformAnimatedImage", "--variant",
+            #"{"name":"v","transform":[{"type":"resize","width":12,"height":9}],"format":"\#(format)"}"#
+        ).run()
+        #expect(outcome.code == 0, "\(outcome.text)\(outcome.errorText)")
+        let line = try fields(try #require(outcome.lines.last))
+        #expect(line["format"] as? String == format)
+        #expect(line["width"] as? Int == 12 && line["height"] as? Int == 9)
+        #expect(line["bytes"] as? Int == (try bytes("out").count))
+        let sniffed = try await larder("sniff", output).run()
+        #expect(try fields(try #require(sniffed.lines.first))["format"] as? String == format)
+        #expect(try directory.names == ["out"])
+    }
+
+    @Test func `transform replaces a file only when it has a better one`() async throws {
+        let output = try directory.write("before".utf8, to: "out")
+        let small = Variants.small
+        for bad in [
+            picture("truncated.jpg"), picture("bomb-pixels.png"), picture("README.md"), directory.file("missing"),
+        ] {
+            let outcome = try await larder("transform", bad, "-o", output, "--variant", small, "--json").run()
+            #expect(outcome.code == 1)
+            #expect(try !outcome.error.message.isEmpty)
+            #expect(try bytes("out") == Array("before".utf8), "\(bad)")
+            #expect(try directory.names == ["out"], "\(bad)")
+        }
+        let outside = try await larder(
+            "transform", picture("plain.jpg"), "-o", output, "--variant", Variants.outside, "--json"
+        ).run()
+        #expect(try outside.error.kind == "LarderErrorDomain 401")
+        #expect(try directory.names == ["out"])
+        let plain = try await larder("transform", picture("plain.jpg"), "-o", output, "--variant", small).run()
+        #expect(plain.code == 0)
+        #expect(plain.text.contains("20×10"))
+        #expect(try bytes("out").starts(with: [0xFF, 0xD8]))
+    }
+
+    @Test func `transform tells its errors by kind`() async throws {
+        for (name, kind) in [
+            ("truncated.jpg", "SDWebImageErrorDomain 1001"), ("README.md", "SDWebImageErrorDomain 1001"),
+            ("bomb-pixels.png", "LarderErrorDomain 202"), ("bomb-edge.png", "LarderErrorDomain 203"),
+            ("missing.jpg", "LarderErrorDomain 2"),
+        ] {
+            let outcome = try await larder(
+                "transform", picture(name), "-o", directory.file("out"), "--variant", Variants.small, "--json"
+            ).run()
+            #expect(try outcome.error.kind == kind, "\(name)")
+        }
+        #expect(try directory.names == [])
+    }
+
+    @Test func `an output that cannot be written is named and leaves nothing`() async throws {
+        origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
+        let output = directory.file("no/such/directory/out")
+        for command in [
+            larder("transform", picture("plain.jpg"), "-o", output, "--variant", Variants.small, "--json"),
+            larder("fetch", origin.url("/a.jpg"), "-o", output, "--json"),
+        ] {
+            let outcome = try await command.run()
+            #expect(outcome.code == 1)
+            #expect(try outcome.error.kind == "LarderErrorDomain 2")
+            #expect(try outcome.error.message.contains(output))
+        }
+        #expect(try directory.names == [])
+        #expect(origin.requests.isEmpty)
+    }
+
+    // MARK: fetch
+
+    @Test func `fetch prints the facts and writes the body`() async throws {
+        let picture = try Picture.bytes("plain.jpg")
+        origin.on("/a.jpg", .redirect(to: "/b.jpg"))
+        origin.on("/b.jpg", .body(picture))
+        let outcome = try await larder("fetch", origin.url("/a.jpg"), "-o", directory.file("out"), "--json").run()
+        #expect(outcome.code == 0 && outcome.lines.count == 1)
+        let line = try fields(outcome.lines[0])
+        #expect(line["status"] as? Int == 200 && line["bytes"] as? Int == picture.count)
+        #expect(line["format"] as? String == "jpeg" && line["redirects"] as? Int == 1)
+        #expect(line["path"] as? String == directory.file("out"))
+        let digest = try RunningCommand(
+            "sha256sum", [directory.file("out")], environment: ["PATH": "/usr/bin:/bin"], input: [], limit: .seconds(30)
+        )
+        let sum = await digest.outcome().text.prefix(64)
+        #expect(line["sha256"] as? String == String(sum))
+        #expect(try bytes("out") == picture)
+
+        let short = try await larder("fetch", origin.url("/b.jpg")).run()
+        #expect(short.code == 0 && short.text.contains("jpeg"))
+        #expect(try directory.names == ["out"])
+    }
+
+    @Test func `fetch has the worker's errors and leaves nothing behind`() async throws {
+        origin.on("/page.jpg", .body(Array("<html>".utf8)))
+        origin.on("/500.jpg", .status(500))
+        origin.on("/short.jpg", .truncated(try Picture.bytes("plain.jpg"), promised: 2000))
+        origin.on("/loop.jpg", .redirect(to: "/loop.jpg"))
+        origin.on("/large.jpg", .body(try Picture.bytes("animated.gif")))
+        for (url, kind) in [
+            (origin.url("/missing.jpg"), "SDWebImageErrorDomain 2001"),
+            (origin.url("/500.jpg"), "SDWebImageErrorDomain 2001"),
+            (origin.url("/page.jpg"), "SDWebImageErrorDomain 1001"),
+            (origin.url("/short.jpg"), "NSURLErrorDomain -1005"),
+            (origin.url("/loop.jpg"), "NSURLErrorDomain -1007"), (origin.url("/large.jpg"), "LarderErrorDomain 201"),
+            ("http://10.0.0.1/a.jpg", "LarderErrorDomain 101"), ("http://127.0.0.1:22/a.jpg", "LarderErrorDomain 102"),
+            ("ftp://127.0.0.1/a.jpg", "NSURLErrorDomain -1002"), ("nonsense", "SDWebImageErrorDomain 1000"),
+            ("", "SDWebImageErrorDomain 1000"),
+        ] {
+            let outcome = try await larder(
+                "fetch", url, "-o", directory.file("out"), "--json", "--retries", "1", "--max-body", "3000"
+            ).run()
+            #expect(outcome.code == 1, "\(url)")
+            #expect(try outcome.error.kind == kind, "\(url): \(outcome.text)")
+        }
+        #expect(try directory.names == [])
+        #expect(
+            [origin.count("/missing.jpg"), origin.count("/500.jpg"), origin.count("/short.jpg")].elementsEqual([
+                1, 2, 2,
+            ]))
+    }
+
+    @Test func `fetch repeats what may help, from the beginning`() async throws {
+        let picture = try Picture.bytes("plain.jpg")
+        origin.on(
+            "/a.jpg", .status(503), .truncated(picture + [UInt8](repeating: 7, count: 3000), promised: 9000),
+            .body(picture))
+        let outcome = try await larder("fetch", origin.url("/a.jpg"), "-o", directory.file("out")).run()
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(origin.count("/a.jpg") == 3)
+        #expect(try bytes("out") == picture, "nothing of the try before is left")
+    }
+
+    @Test func `fetch ends at its time limit with exit code 3`() async throws {
+        origin.on("/never.jpg", .silent)
+        let outcome = try await larder(
+            "fetch", origin.url("/never.jpg"), "-o", directory.file("out"), "--max-runtime", "300ms", "--json"
+        ).run()
+        #expect(outcome.code == 3)
+        #expect(try outcome.error.kind == "LarderErrorDomain 3")
+        #expect(try directory.names == [])
+    }
+}
