@@ -1,7 +1,7 @@
 import DiskCache
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct `A cache key` {
     @Test(arguments: try KeyVectors.read().derivedKeys)
     func `takes a suffix where SDWebImage puts it`(row: KeyVectors.Derived) {

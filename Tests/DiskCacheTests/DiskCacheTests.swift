@@ -3,7 +3,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct `The disk cache` {
     private let directory: TemporaryDirectory
     private let cache: DiskCache

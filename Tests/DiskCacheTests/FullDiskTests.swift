@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What happens on a disk with no room, or no leave to write.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct `A disk that takes nothing` {
     private let key = CacheKey("http://example.com/image.png")
 

@@ -2,7 +2,7 @@ import DiskCache
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct `Opening a disk cache` {
     private let directory: TemporaryDirectory
 

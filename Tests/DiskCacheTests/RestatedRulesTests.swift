@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The rules for names and derived keys against other people's code, on keys put together at random.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct `The rules of names` {
     @Test(
         .enabled(if: FileManager.default.isExecutableFile(atPath: python), "needs /usr/bin/python3"),

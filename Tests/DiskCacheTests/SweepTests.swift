@@ -3,7 +3,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct `Sweeping temporary files` {
     private let directory: TemporaryDirectory
     private let cache: DiskCache

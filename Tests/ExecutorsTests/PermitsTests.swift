@@ -1,7 +1,7 @@
 import Executors
 import Testing
 
-@Suite("Permits", .timeLimit(.minutes(1)))
+@Suite("Permits", .timeLimit(.minutes(5)))
 struct PermitsTests {
     @Test("permits go round in the order of asking")
     func order() {

@@ -2,7 +2,7 @@ import Executors
 import Glibc
 import Testing
 
-@Suite("Threads and children", .timeLimit(.minutes(1)))
+@Suite("Threads and children", .timeLimit(.minutes(5)))
 struct ThreadTests {
     actor Pinned {
         private let thread = DedicatedThread(name: "pinned")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Batches", .timeLimit(.minutes(2)))
+@Suite("Batches", .timeLimit(.minutes(5)))
 struct BatchTests {
     @Test("a batch is finished once it is sealed and nothing is open, and only then")
     func finish() async throws {

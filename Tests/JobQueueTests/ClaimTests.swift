@@ -2,7 +2,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Claim, settle, release", .timeLimit(.minutes(2)))
+@Suite("Claim, settle, release", .timeLimit(.minutes(5)))
 struct ClaimTests {
     @Test("eight claimers at once get disjoint jobs, never more than they asked for, and all of them")
     func disjoint() async throws {

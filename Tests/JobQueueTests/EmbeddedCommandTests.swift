@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("Commands under test", .timeLimit(.minutes(1)))
+@Suite("Commands under test", .timeLimit(.minutes(5)))
 struct EmbeddedCommandTests {
     private func shell(_ script: String, input: String = "", limit: Duration = .seconds(30)) throws -> RunningCommand {
         try RunningCommand(

@@ -2,7 +2,7 @@ import JobQueue
 import TestSupport
 import Testing
 
-@Suite("Temporary databases", .timeLimit(.minutes(2)))
+@Suite("Temporary databases", .timeLimit(.minutes(5)))
 struct EmbeddedDatabaseTests {
     @Test("every test gets a copy of what was prepared once, and sees nothing of the others")
     func copies() async throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Enqueue", .timeLimit(.minutes(2)))
+@Suite("Enqueue", .timeLimit(.minutes(5)))
 struct EnqueueTests {
     @Test("each URL gets its answer in order, and a bad one never stops the others")
     func answers() async throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Failures, retries, blocks", .timeLimit(.minutes(2)))
+@Suite("Failures, retries, blocks", .timeLimit(.minutes(5)))
 struct FailureTests {
     /// What design says about an error: retried, and blocks at the final failure.
     struct Rule: Sendable, CustomTestStringConvertible {

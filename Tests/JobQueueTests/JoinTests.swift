@@ -2,7 +2,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Joining live jobs", .timeLimit(.minutes(2)))
+@Suite("Joining live jobs", .timeLimit(.minutes(5)))
 struct JoinTests {
     @Test("a second batch joins the live job, and both see true progress")
     func follow() async throws {

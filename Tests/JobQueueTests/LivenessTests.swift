@@ -2,7 +2,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Workers that live and die", .timeLimit(.minutes(2)))
+@Suite("Workers that live and die", .timeLimit(.minutes(5)))
 struct LivenessTests {
     private func kill(_ worker: WorkerSession, in fixture: QueueFixture) async throws {
         try await fixture.sql(

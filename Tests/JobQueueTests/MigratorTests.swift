@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Migrations", .timeLimit(.minutes(2)))
+@Suite("Migrations", .timeLimit(.minutes(5)))
 struct MigratorTests {
     private func code(_ body: () async throws -> Void) async -> QueueError.Code? {
         do {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Outages", .timeLimit(.minutes(2)))
+@Suite("Outages", .timeLimit(.minutes(5)))
 struct OutageTests {
     @Test("a database that goes away and comes back costs a worker only time; heartbeats and enqueues say so at once")
     func restart() async throws {

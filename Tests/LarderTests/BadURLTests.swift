@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Every way in which a URL can be bad: its domain and code, its attempts, and that it stops nobody.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(5)))
 struct BadURLTests {
     /// A URL that fails, and how.
     private struct Bad {

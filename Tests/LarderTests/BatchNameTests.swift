@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Batches whose names look like numbers.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct BatchNameTests {
     @Test func `a batch is looked for by its name first, then by its number`() async throws {
         let scene = try await Scene()

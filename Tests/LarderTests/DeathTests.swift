@@ -6,7 +6,7 @@ import Testing
 
 /// What dies in the middle of its work: a worker, a transcoder, the database. Nothing is lost, nothing is there twice,
 /// and nothing in part has a real name.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(5)))
 struct DeathTests {
     /// Every stored file is what its record says: originals byte for byte as served, variants decodable.
     private func expectWhole(_ scene: Scene, batch: String, served: [String: [UInt8]]) async throws {

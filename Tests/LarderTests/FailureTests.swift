@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Surroundings that are not as they should be: one line that names the thing, the right exit code, nothing in part.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(5)))
 struct FailureTests {
     /// Runs a command that must fail with this kind of error, once for people and once as JSON; answers the message.
     private func expectFailure(

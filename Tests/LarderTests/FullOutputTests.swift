@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Output that cannot be written.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct FullOutputTests {
     @Test(arguments: [["report", "spring", "--format", "html"], ["status", "--json"], ["help"]])
     func `a full device is told on standard error and fails the command`(words: [String]) async throws {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// A batch whose list breaks off never hangs open unnoticed.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct InterruptedBatchTests {
     @Test(arguments: ["enqueue", "run"])
     func `a batch without a name is sealed when its list cannot be read to the end`(command: String) async throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `larder key` and `larder sniff`: what SDWebImage calls things, asked from a shell.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct KeyTests {
     /// The vectors that the cache's own tests are judged by.
     private struct Vectors: Decodable {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Lists of URLs: from files and standard input, clean and dirty, empty and huge.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(5)))
 struct ListTests {
     /// The answers of `enqueue --json`, in order.
     private func answers(_ outcome: CommandOutcome) throws -> [String] {

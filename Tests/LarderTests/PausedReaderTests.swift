@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A program whose output somebody does not read for a while.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(5)))
 struct PausedReaderTests {
     @Test func `run does all its work while nobody reads its output, and every line is there when somebody does`()
         async throws

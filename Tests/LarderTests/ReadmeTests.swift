@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Every command that the documentation shows, in its order: it runs, or somebody decided consciously that it need not.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReadmeTests {
     /// Lines that no test runs; their targets must be in the Makefile.
     private static let makes = ["make demo", "make test", "make build", "sudo make install"]

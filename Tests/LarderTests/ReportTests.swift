@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What people and programs read afterwards and meanwhile: status, report, doctor.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReportTests {
     @Test func `status shows each batch, newest first, and one by name or number`() async throws {
         let scene = try await Scene()

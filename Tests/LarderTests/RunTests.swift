@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// `larder run` from outside: what it prints, what it stores, what it downloads, how it ends.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(5)))
 struct RunTests {
     @Test func `prints one line of the fixed shape per job and the report last, and the files are where it says`()
         async throws

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Passwords of URLs in everything that shows URLs. The cache key is the bytes of the URL and keeps them.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ShownURLTests {
     @Test func `reports and late lines show no userinfo`() async throws {
         let scene = try await Scene()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `larder transform` and `larder fetch`: one stage of the job each, without a database.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ToolTests {
     private let directory: TemporaryDirectory
     private let origin: OriginServer

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Wrong usage of every command: exit code 2, one line that names the thing, nothing touched.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct UsageTests {
     /// Words that are wrong, and what the line must name.
     struct Wrong: Sendable, CustomTestStringConvertible {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Options given as variables of the environment.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct VariableTests {
     @Test func `LARDER_VARIANT is one variant with commas, and LARDER_SUFFIX one suffix`() async throws {
         var command = LarderCommand(

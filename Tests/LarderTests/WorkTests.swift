@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Workers as processes: they share what is queued, stop when told, and say what is left.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(5)))
 struct WorkTests {
     @Test func `two processes share sixty pictures, and totals are exact`() async throws {
         let scene = try await Scene()

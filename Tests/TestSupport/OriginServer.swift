@@ -15,6 +15,7 @@ package final class OriginServer: Sendable {
         var gates: [OriginGate] = []
         var waiters: [(count: Int, target: String, continuation: CheckedContinuation<Void, Never>)] = []
         var stopped = false
+        var isListening = true
     }
 
     /// What the threads hold, so that the server itself can go and thereby stop them.
@@ -46,10 +47,11 @@ package final class OriginServer: Sendable {
         let gates = core.state.withLock { state in
             state.stopped = true
             for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
+            // Under the lock, as is its closing: a number that is closed may be somebody else's the next moment.
+            if state.isListening { shutdown(core.listener, Int32(SHUT_RDWR)) }
             return state.gates
         }
         for gate in gates { gate.openUp() }
-        shutdown(core.listener, Int32(SHUT_RDWR))
     }
 
     /// What `target` (path and query) answers from now on: one reply after the other, the last one for good.
@@ -95,7 +97,12 @@ package final class OriginServer: Sendable {
     }
 
     private static func accept(_ core: Core) {
-        defer { close(core.listener) }
+        defer {
+            core.state.withLock { state in
+                state.isListening = false
+                close(core.listener)
+            }
+        }
         while true {
             let connection = Glibc.accept(core.listener, nil, nil)
             if connection < 0 {

@@ -4,7 +4,7 @@ import Testing
 import Transcoder
 
 /// Children that die, hang, or take too much; each fault costs its own picture.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct FaultTests {
     private let variant = #""thumbnail":{"width":8,"height":8}"#
 

@@ -54,6 +54,9 @@ struct Kitchen: Sendable {
         configuration.count = 1
         let products = URL(fileURLWithPath: Bundle.module.bundlePath).deletingLastPathComponent()
         configuration.executable = products.appendingPathComponent("larder").path
+        // Far beyond what any picture here takes: a busy machine must not look like a slow codec.
+        configuration.limits.softTime = .seconds(120)
+        configuration.limits.hardTime = .seconds(150)
         adjust(&configuration)
         pool = TranscoderPool(configuration: configuration)
     }

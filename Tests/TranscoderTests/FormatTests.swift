@@ -1,7 +1,7 @@
 import Testing
 import Transcoder
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FormatTests {
     @Test func `sniffs every synthetic row as SDWebImage does`() throws {
         for row in try Fixtures.rows("formats.json", "synthetic") {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Transcoder
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct KeyTests {
     /// The eight transformers of SDWebImage's own pipeline test, in its order.
     private let eight = """

@@ -1,7 +1,7 @@
 import Testing
 import Transcoder
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PlanTests {
     private func header(_ width: Int, _ height: Int, _ format: ImageFormat = .jpeg, orientation: Int = 1)
         -> SourceHeader

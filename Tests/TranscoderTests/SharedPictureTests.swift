@@ -3,7 +3,7 @@ import Testing
 import Transcoder
 
 /// SDWebImage's own test pictures and what its tests say of them; they run where those pictures are.
-@Suite(.timeLimit(.minutes(3)), .enabled(if: Fixtures.shared != nil, "SDWebImage's own pictures are not here"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: Fixtures.shared != nil, "SDWebImage's own pictures are not here"))
 struct SharedPictureTests {
     private let kitchen = Kitchen { $0.count = 2 }
 

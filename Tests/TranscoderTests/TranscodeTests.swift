@@ -2,7 +2,7 @@ import Testing
 import Transcoder
 
 /// Real children, real codecs.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct TranscodeTests {
     private let kitchen = Kitchen()
 

@@ -1,7 +1,7 @@
 import Testing
 import Transcoder
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct VariantTests {
     private func refusal(_ variants: String) -> String {
         do {

@@ -5,7 +5,7 @@ import Testing
 @testable import Prefetcher
 
 /// Every row of the error table that a server can cause, and the good case.
-@Suite("A download", .timeLimit(.minutes(1)))
+@Suite("A download", .timeLimit(.minutes(5)))
 struct DownloadTests {
     @Test("its bytes are in the file, its digest and headers in the answer")
     func success() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Prefetcher
 
-@Suite("Redirects", .timeLimit(.minutes(1)))
+@Suite("Redirects", .timeLimit(.minutes(5)))
 struct RedirectTests {
     @Test("each of the five kinds is followed, and the last URL told", arguments: [301, 302, 303, 307, 308])
     func kinds(status: Int) async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Prefetcher
 
-@Suite("The resolver", .timeLimit(.minutes(1)))
+@Suite("The resolver", .timeLimit(.minutes(5)))
 struct ResolverTests {
     private func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Prefetcher
 
-@Suite("Transfers side by side", .timeLimit(.minutes(2)))
+@Suite("Transfers side by side", .timeLimit(.minutes(5)))
 struct TransferTests {
     @Test("at most four connections go to one origin, and all downloads arrive")
     func perOrigin() async throws {

@@ -7,7 +7,7 @@ import Testing
 import Transcoder
 
 /// The job's path on real parts: a real server, a real cache, real transcoders; only the database is left out.
-@Suite("ImageManager", .timeLimit(.minutes(2)))
+@Suite("ImageManager", .timeLimit(.minutes(5)))
 struct ImageManagerTests {
     private let directory: TemporaryDirectory
     private let origin: OriginServer

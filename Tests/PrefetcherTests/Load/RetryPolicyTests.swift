@@ -1,7 +1,7 @@
 import Prefetcher
 import Testing
 
-@Suite("RetryPolicy", .timeLimit(.minutes(1)))
+@Suite("RetryPolicy", .timeLimit(.minutes(5)))
 struct RetryPolicyTests {
     @Test(
         "the waits are drawn from 0 to base x 4^n, capped",

@@ -1,7 +1,7 @@
 import Prefetcher
 import Testing
 
-@Suite("ClaimPolicy", .timeLimit(.minutes(1)))
+@Suite("ClaimPolicy", .timeLimit(.minutes(5)))
 struct ClaimPolicyTests {
     @Test("the first step claims for every slot")
     func start() {

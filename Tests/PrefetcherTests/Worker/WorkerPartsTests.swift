@@ -4,7 +4,7 @@ import Testing
 
 @testable import Prefetcher
 
-@Suite("Parts of the worker", .timeLimit(.minutes(1)))
+@Suite("Parts of the worker", .timeLimit(.minutes(5)))
 struct WorkerPartsTests {
     @Test("a lease holds until its margin before the end, and again after a confirmation")
     func lease() {
