@@ -12,7 +12,7 @@ public struct Settlement: Sendable {
         case cancelled
         /// The claim was no longer held: nothing was recorded, and nothing may be published.
         case stale
-        /// An enqueue is just joining the job: nothing was decided yet, send the outcome again a little later.
+        /// A joiner holds the job; send it again shortly. Nothing was recorded, and the claim still stands.
         case busy
     }
 

@@ -204,20 +204,16 @@ struct RandomTests {
                     default: Outcome(job.held, .succeeded)
                     }
                 }
-                var open = outcomes
-                while !open.isEmpty {
-                    let settled = try await worker.settle(open)
-                    ended.withLock { ended in
-                        for settlement in settled {
-                            switch settlement.decision {
-                            case .succeeded, .failed, .cancelled: ended[settlement.claim.job, default: 0] += 1
-                            case .retried, .stale, .busy: break
-                            }
+                let settled = try await worker.settleAll(outcomes)
+                if Int.random(in: 0..<10, using: &random) == 0 { _ = try await worker.settle(outcomes) }
+                ended.withLock { ended in
+                    for settlement in settled {
+                        switch settlement.decision {
+                        case .succeeded, .failed, .cancelled: ended[settlement.claim.job, default: 0] += 1
+                        case .retried, .stale, .busy: break
                         }
                     }
-                    open = zip(open, settled).compactMap { $1.decision == .busy ? $0 : nil }
                 }
-                if Int.random(in: 0..<10, using: &random) == 0 { _ = try await worker.settle(outcomes) }
             }
         }
     }

@@ -2,42 +2,46 @@ extension WorkerSession {
     /// Records outcomes, all in one transaction, and tells what was decided, one settlement per outcome, in order.
     ///
     /// At most one outcome per claim and call (else `.invalidArgument`). Idempotent: outcomes may be sent again when the
-    /// answer was lost, and are, for the configured patience. A job that an enqueue is just joining is answered `.busy`:
-    /// send it again a little later; the others do not wait for it.
+    /// answer was lost, and are, for the configured patience. A job that an enqueue is just joining, in a transaction
+    /// that may stay open, is answered `.busy` and nothing of it is recorded; the others do not wait for it.
     public func settle(_ outcomes: [Outcome]) async throws(QueueError) -> [Settlement] {
+        guard !outcomes.isEmpty else { return [] }
+        var decided: [Claim: Settlement.Decision] = [:]
+        decided.reserveCapacity(outcomes.count)
+        for settlement in try await send(outcomes) { decided[settlement.claim] = settlement.decision }
+        return outcomes.map { Settlement(claim: $0.claim, decision: decided[$0.claim] ?? .stale) }
+    }
+
+    /// One call; its answers come in any order.
+    private func send(_ outcomes: [Outcome]) async throws(QueueError) -> [Settlement] {
         var json = JSONText()
         json.array(outcomes) { $0.write($1) }
-        let decided = try await queue.ask(
+        return try await queue.ask(
             "SELECT job_id, claim_no, decision, delay_ms, domain, code, message FROM larder.complete_v1($1, $2::json)",
             [.integer(id), .text(json.text)]
         ) { rows throws(QueueError) in
             guard rows.count == outcomes.count else {
                 throw QueueError(.unexpectedAnswer, "\(rows.count) decisions on \(outcomes.count) outcomes")
             }
-            var decided: [Claim: Settlement.Decision] = [:]
-            decided.reserveCapacity(rows.count)
+            var settlements: [Settlement] = []
+            settlements.reserveCapacity(rows.count)
             for row in 0..<rows.count {
                 guard let job = rows.integer(row, 0), let number = rows.integer(row, 1) else { continue }
-                decided[Claim(job: job, number: number)] = try rows.decision(row)
+                let decision: Settlement.Decision
+                switch rows.text(row, 2) {
+                case "succeeded": decision = .succeeded
+                case "retried": decision = .retried(after: .milliseconds(rows.integer(row, 3) ?? 0))
+                case "cancelled": decision = .cancelled
+                case "stale": decision = .stale
+                case "failed":
+                    decision = .failed(
+                        rows.failure(row, domainAt: 4) ?? FailureReason(domain: "", code: 0, message: ""))
+                case "busy": decision = .busy
+                default: throw QueueError(.unexpectedAnswer, "settle answered \(rows.text(row, 2) ?? "nothing")")
+                }
+                settlements.append(Settlement(claim: Claim(job: job, number: number), decision: decision))
             }
-            return decided
-        }
-        return outcomes.map { Settlement(claim: $0.claim, decision: decided[$0.claim] ?? .stale) }
-    }
-}
-
-extension Rows {
-    /// The decision in a row of `larder.complete_v1`.
-    fileprivate func decision(_ row: Int) throws(QueueError) -> Settlement.Decision {
-        switch text(row, 2) {
-        case "succeeded": .succeeded
-        case "retried": .retried(after: .milliseconds(integer(row, 3) ?? 0))
-        case "cancelled": .cancelled
-        case "stale": .stale
-        case "busy": .busy
-        case "failed":
-            .failed(failure(row, domainAt: 4) ?? FailureReason(domain: "", code: 0, message: ""))
-        default: throw QueueError(.unexpectedAnswer, "settle answered \(text(row, 2) ?? "nothing")")
+            return settlements
         }
     }
 }
@@ -81,7 +85,10 @@ extension JSONText {
             json.add("path", file.path)
             json.add("bytes", file.bytes)
             json.add("format", file.format)
+            json.add("width", file.width)
+            json.add("height", file.height)
             json.add("sha256", file.sha256)
+            json.add("origin", file.origin?.rawValue)
             guard let error = file.error else { return }
             json.member("error")
             json.object { json in
