@@ -68,7 +68,8 @@ let package = Package(
             name: "PrefetcherTests",
             dependencies: ["Prefetcher", "DiskCache", "JobQueue", "Transcoder", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "LarderTests", dependencies: ["Executors", "JobQueue", "TestSupport", "larder"], swiftSettings: strict),
+            name: "LarderTests", dependencies: ["Executors", "JobQueue", "TestSupport", "larder"], swiftSettings: strict
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -15,6 +15,7 @@ struct Larder {
             exit(TranscoderProcess.run(socket: 3))
         }
         signal(SIGPIPE, SIG_IGN)
+        Machine.allowOpenFiles()
         let code = await run(words, environment: ProcessInfo.processInfo.environment)
         if let failure = Console.failure {
             Console.report(failure, asJSON: false)

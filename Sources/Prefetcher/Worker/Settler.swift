@@ -83,7 +83,12 @@ final class Settler: Sendable {
         do throws(QueueError) {
             let settlements = try await session.settle(entries.map(\.outcome))
             for (entry, settlement) in zip(entries, settlements) {
-                if settlement.decision == .busy { again.append(entry) } else { answer(entry.ticket, settlement.decision) }
+                // Somebody joins the job just now: it is sent again, and holds up none of the others.
+                if settlement.decision == .busy {
+                    again.append(entry)
+                } else {
+                    answer(entry.ticket, settlement.decision)
+                }
             }
             again += entries.dropFirst(settlements.count)
         } catch {

@@ -50,7 +50,14 @@ struct Settings {
     ///   - patience: how long later calls wait for a database that has gone away, none by default.
     func openQueue(migrate: Bool = false, patience: Duration = .zero) async throws -> PostgresJobQueue {
         var configuration = PostgresJobQueue.Configuration(databaseURL: try await startedDatabase())
-        if migrate || databaseURL == nil { try await Migrator(configuration).migrate() }
+        if migrate || databaseURL == nil {
+            do throws(QueueError) {
+                try await Migrator(configuration).migrate()
+            } catch {
+                // A newer schema may still offer this program's protocol, which is asked next.
+                guard error.code == .newerSchema else { throw error }
+            }
+        }
         let queue = PostgresJobQueue(configuration)
         try await queue.checkReady()
         guard patience > .zero else { return queue }
