@@ -12,6 +12,8 @@ public struct Settlement: Sendable {
         case cancelled
         /// The claim was no longer held: nothing was recorded, and nothing may be published.
         case stale
+        /// A joiner holds the job; send it again shortly. Nothing was recorded, and the claim still stands.
+        case busy
     }
 
     /// The claim settled.

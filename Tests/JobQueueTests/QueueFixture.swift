@@ -84,6 +84,21 @@ extension Connection {
     }
 }
 
+extension WorkerSession {
+    /// Sends what is busy again until everything is decided, for scenes whose joiners end their transactions.
+    func settleAll(_ outcomes: [Outcome]) async throws -> [Settlement] {
+        var settled = try await settle(outcomes)
+        while settled.contains(where: { $0.decision == .busy }) {
+            try Task.checkCancellation()
+            await Task.yield()
+            let busy = Set(settled.filter { $0.decision == .busy }.map(\.claim))
+            let again = try await settle(outcomes.filter { busy.contains($0.claim) })
+            settled = settled.filter { $0.decision != .busy } + again
+        }
+        return settled
+    }
+}
+
 extension Rows {
     var texts: [[String?]] {
         (0..<count).map { row in (0..<columnCount).map { text(row, $0) } }

@@ -131,6 +131,7 @@ extension Settlement.Decision {
         case .failed: "failed"
         case .cancelled: "cancelled"
         case .stale: "stale"
+        case .busy: "busy"
         }
     }
 }

@@ -204,13 +204,13 @@ struct RandomTests {
                     default: Outcome(job.held, .succeeded)
                     }
                 }
-                let settled = try await worker.settle(outcomes)
+                let settled = try await worker.settleAll(outcomes)
                 if Int.random(in: 0..<10, using: &random) == 0 { _ = try await worker.settle(outcomes) }
                 ended.withLock { ended in
                     for settlement in settled {
                         switch settlement.decision {
                         case .succeeded, .failed, .cancelled: ended[settlement.claim.job, default: 0] += 1
-                        case .retried, .stale: break
+                        case .retried, .stale, .busy: break
                         }
                     }
                 }

@@ -2,27 +2,17 @@ extension WorkerSession {
     /// Records outcomes, all in one transaction, and tells what was decided, one settlement per outcome, in order.
     ///
     /// At most one outcome per claim and call (else `.invalidArgument`). Idempotent: outcomes may be sent again when the
-    /// answer was lost, and are, for the configured patience. A job that an enqueue is just joining is settled as soon as
-    /// that transaction ends; the others do not wait for it.
+    /// answer was lost, and are, for the configured patience. A job that an enqueue is just joining, in a transaction
+    /// that may stay open, is answered `.busy` and nothing of it is recorded; the others do not wait for it.
     public func settle(_ outcomes: [Outcome]) async throws(QueueError) -> [Settlement] {
+        guard !outcomes.isEmpty else { return [] }
         var decided: [Claim: Settlement.Decision] = [:]
         decided.reserveCapacity(outcomes.count)
-        var open = outcomes
-        var wait = 10
-        while !open.isEmpty {
-            for settlement in try await send(open) { decided[settlement.claim] = settlement.decision }
-            open = open.filter { decided[$0.claim] == nil }
-            if !open.isEmpty {
-                do { try await Task.sleep(for: .milliseconds(wait)) } catch {
-                    throw QueueError(.timeout, "cancelled while \(open.count) jobs were being joined")
-                }
-                wait = min(wait * 2, 1_000)
-            }
-        }
+        for settlement in try await send(outcomes) { decided[settlement.claim] = settlement.decision }
         return outcomes.map { Settlement(claim: $0.claim, decision: decided[$0.claim] ?? .stale) }
     }
 
-    /// One call; what is busy is left out of the answer.
+    /// One call; its answers come in any order.
     private func send(_ outcomes: [Outcome]) async throws(QueueError) -> [Settlement] {
         var json = JSONText()
         json.array(outcomes) { $0.write($1) }
@@ -46,7 +36,7 @@ extension WorkerSession {
                 case "failed":
                     decision = .failed(
                         rows.failure(row, domainAt: 4) ?? FailureReason(domain: "", code: 0, message: ""))
-                case "busy": continue
+                case "busy": decision = .busy
                 default: throw QueueError(.unexpectedAnswer, "settle answered \(rows.text(row, 2) ?? "nothing")")
                 }
                 settlements.append(Settlement(claim: Claim(job: job, number: number), decision: decision))

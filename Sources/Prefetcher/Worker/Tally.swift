@@ -42,7 +42,7 @@ final class Tally: Sendable {
             case .succeeded: state.summary.succeeded += 1
             case .failed: state.summary.failed += 1
             case .retried: state.summary.retried += 1
-            case .cancelled, .stale: break
+            case .cancelled, .stale, .busy: break
             }
         }
     }

@@ -121,7 +121,7 @@ extension JobLine {
         case .succeeded: outcome = "succeeded"
         case .failed(let reason): (outcome, error) = ("failed", reason)
         case .cancelled: outcome = "cancelled"
-        case .retried, .stale: return nil
+        case .retried, .stale, .busy: return nil
         }
         self.init(url: ShownURL.text(report.job.url), outcome: outcome, files: report.load.stored, error: error)
     }

@@ -45,6 +45,7 @@ struct EventLog: Sendable {
         case .retried: "retried"
         case .cancelled: "cancelled"
         case .stale: "stale"
+        case .busy: "busy"
         }
     }
 
