@@ -15,14 +15,22 @@ struct JoinTests {
         #expect(jobs.count == 3)
         let shared = try #require(jobs.first { $0.id == answers[0].job })
         var outcome = Outcome(shared.held, .succeeded)
-        outcome.stored = [StoredFile(key: "k", path: "p")]
+        var original = StoredFile(key: "k", path: "p", bytes: 7, format: "jpeg", sha256: "ab", origin: .downloaded)
+        original.width = 640
+        original.height = 480
+        outcome.stored = [
+            original, StoredFile(name: "card", key: "k2", error: .notAnImage),
+            StoredFile(name: "same", key: "k3", path: "p3", origin: .copied),
+        ]
         _ = try await worker.settle([outcome])
         let first = try await fixture.queue.progress(of: .name("first"))
         let second = try await fixture.queue.progress(of: .name("second"))
         #expect(first.total == 3 && first.succeeded == 2 && first.open == 1)
         #expect(second.total == 3 && second.succeeded == 2 && second.open == 1)
         let followed = try await fixture.queue.records(of: second.id)
-        #expect(followed.count == 1 && followed[0].items == 2 && followed[0].stored.first?.path == "p")
+        #expect(followed.count == 1 && followed[0].items == 2 && followed[0].stored == outcome.stored)
+        let own = try await fixture.queue.records(of: first.id)
+        #expect(own.count == 1 && own[0].stored == outcome.stored)
         try await fixture.expectSound()
     }
 

@@ -85,7 +85,10 @@ extension JSONText {
             json.add("path", file.path)
             json.add("bytes", file.bytes)
             json.add("format", file.format)
+            json.add("width", file.width)
+            json.add("height", file.height)
             json.add("sha256", file.sha256)
+            json.add("origin", file.origin?.rawValue)
             guard let error = file.error else { return }
             json.member("error")
             json.object { json in
