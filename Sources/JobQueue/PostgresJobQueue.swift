@@ -1,7 +1,8 @@
 /// A queue of jobs in Postgres: enqueue, follow batches, and work.
 ///
-/// Holds at most two connections, made on first use and made anew when they break: one for everything, one so that
-/// heartbeats never wait behind a long statement. Works through pgbouncer in transaction mode.
+/// Holds at most three connections, each made on first use and made anew when it breaks: one for everything, one for
+/// heartbeats alone and one for upkeep, so that neither a long statement nor a blocked upkeep costs a worker its lease.
+/// Works through pgbouncer in transaction mode.
 public final class PostgresJobQueue: Sendable {
     /// How to reach and use the database.
     public struct Configuration: Sendable {
@@ -22,8 +23,12 @@ public final class PostgresJobQueue: Sendable {
     /// The worker protocol this program speaks: the `_v1` of the functions.
     static let protocolVersion = 1
 
+    /// Upkeep works in small portions; what takes longer is stuck, and is tried again by whoever comes next.
+    private static let upkeepTimeout = Duration.seconds(5)
+
     let connection: Connection
     let pulse: Connection
+    let upkeep: Connection
     private let configuration: Configuration
 
     /// Prepares a queue; the first call connects.
@@ -31,12 +36,16 @@ public final class PostgresJobQueue: Sendable {
         self.configuration = configuration
         connection = Connection(configuration, name: "queue")
         pulse = Connection(configuration, name: "queue-pulse")
+        var hurried = configuration
+        hurried.statementTimeout = min(configuration.statementTimeout, Self.upkeepTimeout)
+        upkeep = Connection(hurried, name: "queue-upkeep")
     }
 
     /// Ends the connections; a later call makes new ones.
     public func close() async {
         await connection.close()
         await pulse.close()
+        await upkeep.close()
     }
 
     /// Checks that the database answers, is migrated, and offers this program's worker protocol.
