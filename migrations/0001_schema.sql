@@ -329,10 +329,15 @@ COMMENT ON INDEX larder_data.retry_rule_error IS 'One rule per error.';
 
 CREATE TABLE larder_data.upkeep (
     task text PRIMARY KEY,
+    place int NOT NULL UNIQUE,
     every interval NOT NULL,
-    next_at timestamptz NOT NULL DEFAULT '-infinity'
+    next_at timestamptz NOT NULL DEFAULT '-infinity',
+    failed_at timestamptz,
+    last_error text
 );
-COMMENT ON TABLE larder_data.upkeep IS 'The upkeep tasks: whoever comes by when one is due does it, holding its row.';
+COMMENT ON TABLE larder_data.upkeep IS
+    'The upkeep tasks: whoever comes by when one is due does it, holding its row. place: what others wait for goes first. failed_at, last_error: set while a task fails.';
 COMMENT ON INDEX larder_data.upkeep_pkey IS 'One row per task.';
-INSERT INTO larder_data.upkeep (task, every) VALUES
-    ('promote', '200 ms'), ('rescue', '1 s'), ('fold', '1 s'), ('finish', '1 s'), ('partitions', '1 h'), ('purge', '10 min');
+COMMENT ON INDEX larder_data.upkeep_place_key IS 'One order.';
+INSERT INTO larder_data.upkeep (task, place, every) VALUES
+    ('rescue', 1, '1 s'), ('promote', 2, '200 ms'), ('fold', 3, '1 s'), ('finish', 4, '1 s'), ('partitions', 5, '1 h'), ('purge', 6, '10 min');

@@ -53,6 +53,10 @@ SELECT h.batch_id, h.job_id, h.url, h.domain, h.code, h.message, NULL, h.attempt
 FROM larder_data.item_history h WHERE h.outcome = 2;
 COMMENT ON VIEW larder.failed IS 'What failed, job or item; ask for one batch_id.';
 
+CREATE VIEW larder.upkeep AS
+SELECT u.task, u.every, u.next_at, u.failed_at, u.last_error FROM larder_data.upkeep u ORDER BY u.place;
+COMMENT ON VIEW larder.upkeep IS 'The upkeep tasks, when each is next due, and what it failed of, while it fails.';
+
 CREATE FUNCTION larder.remaining(batch_id bigint DEFAULT NULL)
 RETURNS TABLE (has_ready boolean, has_running boolean, has_parked boolean, next_due_ms bigint)
 LANGUAGE plpgsql STABLE SET jit = off AS $$

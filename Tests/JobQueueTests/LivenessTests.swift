@@ -48,6 +48,56 @@ struct LivenessTests {
         #expect(try await fixture.queue.remaining().hasRunning)
     }
 
+    @Test("an upkeep task that fails is told and written down, and keeps none of the others from being done")
+    func failingTask() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "http://a/2"])
+        try await fixture.queue.seal(.name("batch"))
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 1)
+        _ = try await worker.settle([Outcome(jobs[0].held, .succeeded)])
+        _ = try await worker.claim(upTo: 1)
+        try await kill(worker, in: fixture)
+        let body = "() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN 1 / 0; END $$"
+        for task in ["promote", "fold"] {
+            try await fixture.sql("CREATE OR REPLACE FUNCTION larder_data.\(task)\(body)")
+        }
+        await #expect { try await fixture.queue.tick(force: true) } throws: { ($0 as? QueueError)?.sqlState == "22012" }
+        let failed = try await fixture.sql(
+            "SELECT task, last_error, now() - failed_at < '1 min' FROM larder.upkeep WHERE failed_at IS NOT NULL")
+        #expect(
+            failed == [["promote", "22012: division by zero", "t"], ["fold", "22012: division by zero", "t"]])
+        let next = try await fixture.startWorker()
+        let rescued = try #require(try await next.claim(upTo: 1).first)
+        _ = try await next.settle([Outcome(rescued.held, .succeeded)])
+        await #expect(throws: QueueError.self) { try await fixture.queue.tick(force: true) }
+        #expect(try await fixture.value("SELECT finished_at IS NOT NULL FROM larder_data.batch") == "t")
+        for task in ["promote", "fold"] {
+            try await fixture.sql(
+                "CREATE OR REPLACE FUNCTION larder_data.\(task)() RETURNS int LANGUAGE sql AS 'SELECT 0'")
+        }
+        try await fixture.queue.tick(force: true)
+        #expect(try await fixture.value("SELECT count(*) FROM larder.upkeep WHERE last_error IS NOT NULL") == "0")
+    }
+
+    @Test("heartbeats go on while upkeep is stuck behind a lock, and the other tasks are done")
+    func stuckUpkeep() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"]) { $0.start = .after(.seconds(3_600)) }
+        try await fixture.sql("UPDATE larder_data.delayed SET run_at = now()")
+        let worker = try await fixture.startWorker()
+        let holder = fixture.otherConnection()
+        _ = try await holder.rows("BEGIN")
+        _ = try await holder.rows("LOCK TABLE larder_data.blocklist IN ACCESS EXCLUSIVE MODE")
+        async let stuck = fixture.tickFailure()
+        try await fixture.waitUntilSomebodyWaits()
+        #expect(try await worker.beat().leaseWasLost == false)
+        #expect(try await stuck == "55P03")
+        _ = try await holder.rows("ROLLBACK")
+        #expect(try await worker.claim(upTo: 1).count == 1)
+        #expect(try await fixture.value("SELECT task FROM larder.upkeep WHERE failed_at IS NOT NULL") == "purge")
+    }
+
     @Test("a job whose worker is lost five times is parked, and its batch stays open")
     func parked() async throws {
         let fixture = try await QueueFixture.make()
