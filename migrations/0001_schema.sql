@@ -32,14 +32,14 @@ CREATE TABLE larder_data.meta (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     protocol_oldest int NOT NULL,
     protocol_newest int NOT NULL,
-    lease_ms int NOT NULL DEFAULT 15000 CHECK (lease_ms > 0),
+    lease_ms int NOT NULL DEFAULT 15000 CHECK (lease_ms >= 10000),
     most_rescues int NOT NULL DEFAULT 5 CHECK (most_rescues > 0),
     retry_base_ms int NOT NULL DEFAULT 1000 CHECK (retry_base_ms >= 0),
     retry_cap_ms int NOT NULL DEFAULT 900000 CHECK (retry_cap_ms >= 0),
     retry_after_cap_ms int NOT NULL DEFAULT 3600000 CHECK (retry_after_cap_ms >= 0),
     block_cap interval NOT NULL DEFAULT '30 days'
 );
-COMMENT ON TABLE larder_data.meta IS 'One row: the worker protocols offered, and the settings that hold for all queues.';
+COMMENT ON TABLE larder_data.meta IS 'One row: the worker protocols offered, and the settings that hold for all queues. lease_ms: two missed beats, due every 5 s, must not cost a lease.';
 COMMENT ON INDEX larder_data.meta_pkey IS 'Keeps it one row.';
 INSERT INTO larder_data.meta (protocol_oldest, protocol_newest) VALUES (1, 1);
 

@@ -33,7 +33,7 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         public static let unknownPipeline = Code("unknownPipeline")
         /// No such queue.
         public static let unknownQueue = Code("unknownQueue")
-        /// The worker was stopped or its lease ran out: beat, or start anew.
+        /// The worker was stopped or its lease ran out: start anew.
         public static let workerLost = Code("workerLost")
         /// An argument is out of range.
         public static let invalidArgument = Code("invalidArgument")

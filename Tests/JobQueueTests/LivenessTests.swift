@@ -25,27 +25,36 @@ struct LivenessTests {
         #expect(job.id == held[0].id && job.attempt == 1)
         #expect(try await dead.settle([Outcome(held[0].held, .succeeded)]).map(\.decision) == [.stale])
         await #expect { try await dead.claim(upTo: 1) } throws: { ($0 as? QueueError)?.code == .workerLost }
-        // It lives after all: a beat tells it what happened and lets it go on.
+        // It lives after all: its beats tell it what happened, and it starts anew.
         #expect(try await dead.beat().leaseWasLost)
-        #expect(try await dead.beat().leaseWasLost == false)
-        #expect(try await dead.claim(upTo: 1).isEmpty)
+        #expect(try await dead.beat().leaseWasLost)
+        await #expect { try await dead.claim(upTo: 1) } throws: { ($0 as? QueueError)?.code == .workerLost }
+        #expect(try await fixture.startWorker("dead").claim(upTo: 1).isEmpty)
         #expect(try await live.settle([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
         let rescues = try await fixture.value("SELECT rescues FROM larder_data.job_history")
         #expect(rescues == "1")
         try await fixture.expectSound()
     }
 
-    @Test("a worker that beats keeps its jobs")
+    @Test("a worker that beats in time keeps its jobs; a beat that comes too late saves none")
     func beating() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"])
         let worker = try await fixture.startWorker()
-        _ = try await worker.claim(upTo: 1)
-        try await kill(worker, in: fixture)
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        try await fixture.sql("UPDATE larder_data.worker SET beat_at = now() - interval '8 s'")
         let reply = try await worker.beat()
-        #expect(reply.leaseWasLost && reply.lease == .seconds(15) && reply.cancelled.isEmpty)
+        #expect(!reply.leaseWasLost && reply.lease == .seconds(15) && reply.cancelled.isEmpty)
+        #expect(try await fixture.value("SELECT now() - beat_at < '8 s' FROM larder_data.worker") == "t")
         try await fixture.queue.tick(force: true)
         #expect(try await fixture.queue.remaining().hasRunning)
+        try await kill(worker, in: fixture)
+        #expect(try await worker.beat().leaseWasLost)
+        try await fixture.queue.tick(force: true)
+        #expect(try await fixture.startWorker().claim(upTo: 1).map(\.id) == [job.id])
+        await #expect { try await fixture.sql("UPDATE larder_data.meta SET lease_ms = 9999") } throws: {
+            ($0 as? QueueError)?.sqlState == "23514"
+        }
     }
 
     @Test("an upkeep task that fails is told and written down, and keeps none of the others from being done")
