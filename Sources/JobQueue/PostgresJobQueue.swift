@@ -51,7 +51,7 @@ public final class PostgresJobQueue: Sendable {
     /// Checks that the database answers, is migrated, and offers this program's worker protocol.
     ///
     /// A database with newer migrations is fine as long as it offers the protocol.
-    /// Throws `.unreachable`, `.badDatabaseURL`, `.notMigrated` or `.protocolMismatch`.
+    /// Throws `.unreachable`, `.refused`, `.badDatabaseURL`, `.notMigrated` or `.protocolMismatch`.
     public func checkReady() async throws(QueueError) {
         let known = Migration.all.count
         let applied: Int64

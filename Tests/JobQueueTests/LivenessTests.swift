@@ -163,6 +163,37 @@ struct LivenessTests {
         try await fixture.expectSound()
     }
 
+    @Test("a login or a database that the server refuses is final and comes with its code")
+    func refused() async throws {
+        let fixture = try await QueueFixture.make()
+        func failure(_ word: String, _ other: String) async throws -> QueueError? {
+            var configuration = fixture.configuration
+            configuration.databaseURL = configuration.databaseURL.replacing(word, with: other)
+            configuration.patience = .seconds(3_600)
+            do {
+                try await PostgresJobQueue(configuration).checkReady()
+                return nil
+            } catch { return error }
+        }
+        let name = try #require(try await fixture.value("SELECT current_database()"))
+        let role = try #require(try await fixture.value("SELECT current_user"))
+        let database = try await failure("/\(name)", "/nowhere")
+        #expect(database?.code == .refused && database?.sqlState == "3D000" && database?.isTransient == false)
+        let login = try await failure("user=\(role)", "user=nobody_of_that_name")
+        #expect(login?.code == .refused && login?.sqlState?.hasPrefix("28") == true && login?.isTransient == false)
+    }
+
+    @Test("a connection's failure is final only when every attempt ended with a code that says so")
+    func findings() {
+        let socket = "connection to server on socket \"/s/.s.PGSQL.5432\" failed:"
+        #expect(ConnectRefusal.judge("\(socket) FATAL:  28P01\n") == .final(sqlState: "28P01"))
+        #expect(ConnectRefusal.judge("\(socket) FATAL:  28000\n\(socket) FATAL:  3D000\n") == .final(sqlState: "3D000"))
+        #expect(ConnectRefusal.judge("\(socket) FATAL:  53300\n") == .passing)
+        #expect(ConnectRefusal.judge("\(socket) FATAL:  57P03\n") == .passing)
+        #expect(ConnectRefusal.judge("\(socket) FATAL:  28000\n\(socket) Connection refused\n") == .passing)
+        #expect(ConnectRefusal.judge("") == .passing)
+    }
+
     @Test("an unreachable database is one line that names the place and never the password")
     func unreachable() async throws {
         func failure(_ url: String) async -> QueueError? {
