@@ -25,6 +25,8 @@ BEGIN
     END IF;
 END $$;
 
+CREATE SCHEMA IF NOT EXISTS larder_data;
+COMMENT ON SCHEMA larder_data IS 'Larder''s tables; may change under the functions and views of larder.';
 CREATE SCHEMA larder;
 COMMENT ON SCHEMA larder IS 'Larder''s functions and views: the contract.';
 
