@@ -25,6 +25,8 @@ BEGIN
     END IF;
 END $$;
 
+CREATE SCHEMA IF NOT EXISTS larder_data;
+COMMENT ON SCHEMA larder_data IS 'Larder''s tables; may change under the functions and views of larder.';
 CREATE SCHEMA larder;
 COMMENT ON SCHEMA larder IS 'Larder''s functions and views: the contract.';
 
@@ -32,14 +34,14 @@ CREATE TABLE larder_data.meta (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     protocol_oldest int NOT NULL,
     protocol_newest int NOT NULL,
-    lease_ms int NOT NULL DEFAULT 15000 CHECK (lease_ms > 0),
+    lease_ms int NOT NULL DEFAULT 15000 CHECK (lease_ms >= 10000),
     most_rescues int NOT NULL DEFAULT 5 CHECK (most_rescues > 0),
     retry_base_ms int NOT NULL DEFAULT 1000 CHECK (retry_base_ms >= 0),
     retry_cap_ms int NOT NULL DEFAULT 900000 CHECK (retry_cap_ms >= 0),
     retry_after_cap_ms int NOT NULL DEFAULT 3600000 CHECK (retry_after_cap_ms >= 0),
     block_cap interval NOT NULL DEFAULT '30 days'
 );
-COMMENT ON TABLE larder_data.meta IS 'One row: the worker protocols offered, and the settings that hold for all queues.';
+COMMENT ON TABLE larder_data.meta IS 'One row: the worker protocols offered, and the settings that hold for all queues. lease_ms: two missed beats, due every 5 s, must not cost a lease.';
 COMMENT ON INDEX larder_data.meta_pkey IS 'Keeps it one row.';
 INSERT INTO larder_data.meta (protocol_oldest, protocol_newest) VALUES (1, 1);
 
@@ -329,10 +331,15 @@ COMMENT ON INDEX larder_data.retry_rule_error IS 'One rule per error.';
 
 CREATE TABLE larder_data.upkeep (
     task text PRIMARY KEY,
+    place int NOT NULL UNIQUE,
     every interval NOT NULL,
-    next_at timestamptz NOT NULL DEFAULT '-infinity'
+    next_at timestamptz NOT NULL DEFAULT '-infinity',
+    failed_at timestamptz,
+    last_error text
 );
-COMMENT ON TABLE larder_data.upkeep IS 'The upkeep tasks: whoever comes by when one is due does it, holding its row.';
+COMMENT ON TABLE larder_data.upkeep IS
+    'The upkeep tasks: whoever comes by when one is due does it, holding its row. place: what others wait for goes first. failed_at, last_error: set while a task fails.';
 COMMENT ON INDEX larder_data.upkeep_pkey IS 'One row per task.';
-INSERT INTO larder_data.upkeep (task, every) VALUES
-    ('promote', '200 ms'), ('rescue', '1 s'), ('fold', '1 s'), ('finish', '1 s'), ('partitions', '1 h'), ('purge', '10 min');
+COMMENT ON INDEX larder_data.upkeep_place_key IS 'One order.';
+INSERT INTO larder_data.upkeep (task, place, every) VALUES
+    ('rescue', 1, '1 s'), ('promote', 2, '200 ms'), ('fold', 3, '1 s'), ('finish', 4, '1 s'), ('partitions', 5, '1 h'), ('purge', 6, '10 min');

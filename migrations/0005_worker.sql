@@ -264,27 +264,34 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.release_v1 IS 'Gives claims back unstarted: ready at their old place, the attempt not counted. Claims no longer held are passed over.';
 
+-- A lease that has run out stays so: from that moment on the jobs are anybody's, and rescue must find their worker dead
+-- even if it beats again just then. The worker starts anew, under a new number.
 CREATE FUNCTION larder.beat_v1(worker bigint)
 RETURNS TABLE (lease_ms int, lease_was_lost boolean, cancelled_jobs bigint[], cancelled_claims bigint[])
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
-    before timestamptz;
+    lost boolean;
     lease int;
 BEGIN
-    SELECT w.beat_at INTO before FROM larder_data.worker w WHERE w.id = worker AND w.stopped_at IS NULL FOR UPDATE;
+    SELECT w.beat_at + w.lease_ms * interval '1 ms' <= clock_timestamp(), w.lease_ms INTO lost, lease
+    FROM larder_data.worker w WHERE w.id = worker AND w.stopped_at IS NULL FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'worker % is unknown or stopped', worker USING ERRCODE = 'LA005';
+    ELSIF lost THEN
+        RETURN QUERY SELECT lease, true, '{}'::bigint[], '{}'::bigint[];
+        RETURN;
     END IF;
     UPDATE larder_data.worker w SET beat_at = clock_timestamp(), lease_ms = m.lease_ms FROM larder_data.meta m WHERE w.id = worker
     RETURNING w.lease_ms INTO lease;
     RETURN QUERY
-    SELECT lease, before + lease * interval '1 ms' < clock_timestamp(), coalesce(array_agg(r.job_id), '{}'), coalesce(array_agg(r.claim_no), '{}')
+    SELECT lease, false, coalesce(array_agg(r.job_id), '{}'), coalesce(array_agg(r.claim_no), '{}')
     FROM larder_data.running r,
         LATERAL (SELECT FROM larder_data.job x WHERE x.id = r.job_id AND x.cancelled_at IS NOT NULL OFFSET 0) AS j
     WHERE r.worker_id = worker;
 END $$;
-COMMENT ON FUNCTION larder.beat_v1 IS 'Extends the lease of all a worker''s jobs by one update; answers which of them somebody cancelled.';
+COMMENT ON FUNCTION larder.beat_v1 IS
+    'Extends the lease of all a worker''s jobs by one update; answers which of them somebody cancelled. lease_was_lost: it had run out and was not extended; the worker must start anew.';
 
 CREATE FUNCTION larder.worker_stop_v1(worker bigint) RETURNS int
 LANGUAGE plpgsql AS $$

@@ -26,7 +26,7 @@ COMMENT ON FUNCTION larder_data.promote IS 'Makes delayed jobs ready whose time 
 -- same moment either counts or comes too late; what it settles later finds no claim. The loss of a worker says nothing
 -- about a picture: the attempt is not counted, but after most_rescues the job waits for an operator.
 CREATE FUNCTION larder_data.rescue() RETURNS int
-LANGUAGE plpgsql SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     dead bigint[];
     moved int;
@@ -34,19 +34,23 @@ BEGIN
     SELECT array_agg(x.id) INTO dead FROM (
         SELECT w.id FROM larder_data.worker w
         WHERE (w.stopped_at IS NOT NULL OR w.beat_at + w.lease_ms * interval '1 ms' < clock_timestamp())
-          AND EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = w.id)
+          AND EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = w.id OFFSET 0)
         FOR UPDATE OF w SKIP LOCKED
     ) AS x;
     IF dead IS NULL THEN
         RETURN 0;
     END IF;
     WITH lost AS MATERIALIZED (
-        SELECT r.worker_id, r.job_id FROM larder_data.running r JOIN larder_data.job j ON j.id = r.job_id
-        WHERE r.worker_id = ANY (dead) LIMIT 5000 FOR UPDATE OF r, j SKIP LOCKED
+        SELECT r.tid, j.id FROM (
+            SELECT x.ctid AS tid, x.job_id FROM larder_data.running x WHERE x.worker_id = ANY (dead) FOR UPDATE SKIP LOCKED) AS r,
+            LATERAL (SELECT x.id FROM larder_data.job x WHERE x.id = r.job_id FOR UPDATE SKIP LOCKED) AS j
+        LIMIT 5000
     ), gone AS (
-        DELETE FROM larder_data.running r USING lost l WHERE r.worker_id = l.worker_id AND r.job_id = l.job_id
+        -- By tuple id: rows of running are never updated.
+        DELETE FROM larder_data.running r WHERE r.ctid = ANY (ARRAY(SELECT l.tid FROM lost l))
     ), counted AS (
-        UPDATE larder_data.job j SET rescues = j.rescues + 1 FROM lost l WHERE j.id = l.job_id
+        -- By number: a join may have moved the row since this statement's snapshot.
+        UPDATE larder_data.job j SET rescues = j.rescues + 1 WHERE j.id = ANY (ARRAY(SELECT l.id FROM lost l))
         RETURNING j.id, j.queue_id, j.priority, j.rescues
     ), aside AS (
         INSERT INTO larder_data.parked (job_id, why)
@@ -107,8 +111,11 @@ COMMENT ON VIEW larder_data.ledger IS 'Counts per batch, exact at this instant: 
 
 -- Finished is proved, not counted: sealed, the ledger says nothing is open, and no live job or follow is left. Sealed
 -- means that everybody who still added had committed, so nothing can come after the proof.
+--
+-- Each batch is proved by itself, one index probe per question: however many jobs are live, a batch that has none costs
+-- the same. OFFSET 0 keeps the planner from making joins of the questions.
 CREATE FUNCTION larder_data.finish_batches() RETURNS int
-LANGUAGE plpgsql SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     moved int;
 BEGIN
@@ -117,12 +124,13 @@ BEGIN
         SELECT x.id FROM larder_data.batch x
         WHERE x.finished_at IS NULL AND x.sealed_at IS NULL AND x.daily < (now() AT TIME ZONE 'UTC' - interval '1 h')::date
         FOR UPDATE SKIP LOCKED);
-    UPDATE larder_data.batch b SET finished_at = now() WHERE b.id IN (
-        SELECT x.id FROM larder_data.batch x JOIN larder_data.ledger l ON l.batch_id = x.id
-        WHERE x.finished_at IS NULL AND x.sealed_at IS NOT NULL AND l.total = l.succeeded + l.failed + l.cancelled
-          AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.batch_id = x.id AND j.items > 0)
-          AND NOT EXISTS (SELECT FROM larder_data.job_follow f WHERE f.batch_id = x.id)
-        LIMIT 1000 FOR UPDATE OF x SKIP LOCKED);
+    UPDATE larder_data.batch b SET finished_at = now() WHERE b.id = ANY (ARRAY(
+        SELECT x.id FROM larder_data.batch x,
+            LATERAL (SELECT l.total - l.succeeded - l.failed - l.cancelled AS open FROM larder_data.ledger l WHERE l.batch_id = x.id OFFSET 0) AS l
+        WHERE x.finished_at IS NULL AND x.sealed_at IS NOT NULL AND l.open = 0
+          AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.batch_id = x.id AND j.items > 0 OFFSET 0)
+          AND NOT EXISTS (SELECT FROM larder_data.job_follow f WHERE f.batch_id = x.id OFFSET 0)
+        LIMIT 1000 FOR UPDATE OF x SKIP LOCKED));
     GET DIAGNOSTICS moved = ROW_COUNT;
     RETURN moved;
 END $$;
@@ -146,31 +154,46 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.purge IS 'Forgets workers gone for a day and blocks over for 30 days.';
 
-CREATE FUNCTION larder.tick(force boolean DEFAULT false) RETURNS TABLE (task text, moved int)
-LANGUAGE plpgsql AS $$
+-- Each task fails alone: what went wrong is written down, answered, and tried again when the task is next due, and the
+-- others are done. Nobody waits long for a lock; a task that was cancelled, for it took too long, has failed as well.
+CREATE FUNCTION larder.tick(force boolean DEFAULT false) RETURNS TABLE (task text, moved int, error text, error_code text)
+LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
 #variable_conflict use_column
 DECLARE
     due text;
+    failed boolean;
 BEGIN
-    FOR due IN
-        SELECT u.task FROM larder_data.upkeep u WHERE force OR u.next_at <= clock_timestamp()
-        ORDER BY u.task FOR UPDATE SKIP LOCKED
+    FOR due, failed IN
+        SELECT u.task, u.failed_at IS NOT NULL FROM larder_data.upkeep u WHERE force OR u.next_at <= clock_timestamp()
+        ORDER BY u.place FOR UPDATE SKIP LOCKED
     LOOP
         UPDATE larder_data.upkeep u SET next_at = clock_timestamp() + u.every WHERE u.task = due;
         task := due;
-        CASE due
-            WHEN 'promote' THEN moved := larder_data.promote();
-            WHEN 'rescue' THEN moved := larder_data.rescue();
-            WHEN 'fold' THEN moved := larder_data.fold();
-            WHEN 'finish' THEN moved := larder_data.finish_batches();
-            WHEN 'partitions' THEN moved := larder_data.create_partitions(7);
-            WHEN 'purge' THEN moved := larder_data.purge();
-            ELSE CONTINUE;
-        END CASE;
+        moved := NULL;
+        error := NULL;
+        error_code := NULL;
+        BEGIN
+            CASE due
+                WHEN 'rescue' THEN moved := larder_data.rescue();
+                WHEN 'promote' THEN moved := larder_data.promote();
+                WHEN 'fold' THEN moved := larder_data.fold();
+                WHEN 'finish' THEN moved := larder_data.finish_batches();
+                WHEN 'partitions' THEN moved := larder_data.create_partitions(7);
+                WHEN 'purge' THEN moved := larder_data.purge();
+                ELSE CONTINUE;
+            END CASE;
+            IF failed THEN
+                UPDATE larder_data.upkeep u SET failed_at = NULL, last_error = NULL WHERE u.task = due;
+            END IF;
+        EXCEPTION WHEN OTHERS OR query_canceled THEN
+            GET STACKED DIAGNOSTICS error = MESSAGE_TEXT, error_code = RETURNED_SQLSTATE;
+            UPDATE larder_data.upkeep u SET failed_at = clock_timestamp(), last_error = left(error_code || ': ' || error, 2000) WHERE u.task = due;
+        END;
         RETURN NEXT;
     END LOOP;
 END $$;
-COMMENT ON FUNCTION larder.tick IS 'Does what upkeep is due: promote, rescue, fold, finish, partitions, purge. Any number of callers; force also does what is not due.';
+COMMENT ON FUNCTION larder.tick IS
+    'Does what upkeep is due: rescue, promote, fold, finish, partitions, purge. Any number of callers; force also does what is not due. Answers per task how many rows it moved, or its error: each fails alone.';
 
 CREATE FUNCTION larder.check() RETURNS TABLE (invariant text, subject bigint, detail text)
 LANGUAGE sql STABLE SET jit = off AS $$

@@ -53,24 +53,41 @@ SELECT h.batch_id, h.job_id, h.url, h.domain, h.code, h.message, NULL, h.attempt
 FROM larder_data.item_history h WHERE h.outcome = 2;
 COMMENT ON VIEW larder.failed IS 'What failed, job or item; ask for one batch_id.';
 
-CREATE FUNCTION larder.remaining(batch_id bigint DEFAULT NULL)
+CREATE VIEW larder.upkeep AS
+SELECT u.task, u.every, u.next_at, u.failed_at, u.last_error FROM larder_data.upkeep u ORDER BY u.place;
+COMMENT ON VIEW larder.upkeep IS 'The upkeep tasks, when each is next due, and what it failed of, while it fails.';
+
+CREATE FUNCTION larder.remaining(batch_id bigint DEFAULT NULL, queue text DEFAULT 'default')
 RETURNS TABLE (has_ready boolean, has_running boolean, has_parked boolean, next_due_ms bigint)
-LANGUAGE plpgsql STABLE SET jit = off AS $$
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     asked bigint := remaining.batch_id;
+    queue_no smallint;
 BEGIN
     IF asked IS NULL THEN
-        RETURN QUERY SELECT EXISTS (SELECT FROM larder_data.ready), EXISTS (SELECT FROM larder_data.running), EXISTS (SELECT FROM larder_data.parked),
-            (SELECT greatest(extract(epoch FROM d.run_at - clock_timestamp()) * 1000, 0)::bigint FROM larder_data.delayed d ORDER BY d.run_at LIMIT 1);
+        queue_no := larder_data.queue_number(remaining.queue);
+        RETURN QUERY SELECT
+            EXISTS (SELECT FROM larder_data.ready r WHERE r.queue_id = queue_no)
+                AND EXISTS (SELECT FROM larder_data.queue q WHERE q.id = queue_no AND q.paused_at IS NULL),
+            EXISTS (SELECT FROM larder_data.running r, LATERAL (
+                SELECT FROM larder_data.job x WHERE x.id = r.job_id AND x.queue_id = queue_no OFFSET 0) AS j),
+            EXISTS (SELECT FROM larder_data.parked p, LATERAL (
+                SELECT FROM larder_data.job x WHERE x.id = p.job_id AND x.queue_id = queue_no OFFSET 0) AS j),
+            -- The first in order of time that is of this queue: the first one looked at, unless other queues wait too.
+            (SELECT greatest(extract(epoch FROM d.run_at - clock_timestamp()) * 1000, 0)::bigint
+             FROM larder_data.delayed d, LATERAL (
+                SELECT FROM larder_data.job x WHERE x.id = d.job_id AND x.queue_id = queue_no OFFSET 0) AS j
+             ORDER BY d.run_at LIMIT 1);
     ELSE
         RETURN QUERY
         WITH mine AS MATERIALIZED (
             SELECT j.id, j.queue_id FROM larder_data.job j WHERE j.batch_id = asked AND j.items > 0
             UNION ALL SELECT j.id, j.queue_id FROM larder_data.job_follow f JOIN larder_data.job j ON j.id = f.job_id WHERE f.batch_id = asked
         )
-        SELECT EXISTS (SELECT FROM mine m, generate_series(0, 9) AS lane (p)
-                       JOIN larder_data.ready r ON r.priority = lane.p WHERE r.queue_id = m.queue_id AND r.job_id = m.id),
+        SELECT EXISTS (SELECT FROM larder_data.queue q, mine m, generate_series(0, 9) AS lane (p), LATERAL (
+                SELECT FROM larder_data.ready x WHERE x.queue_id = m.queue_id AND x.priority = lane.p AND x.job_id = m.id OFFSET 0) AS r
+                WHERE q.id = m.queue_id AND q.paused_at IS NULL),
             EXISTS (SELECT FROM mine m JOIN larder_data.running r ON r.job_id = m.id),
             EXISTS (SELECT FROM mine m JOIN larder_data.parked p ON p.job_id = m.id),
             (SELECT greatest(extract(epoch FROM d.run_at - clock_timestamp()) * 1000, 0)::bigint
@@ -78,4 +95,4 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION larder.remaining IS
-    'What is left of a batch, or of everything. Of a batch it reads the live jobs: ask larder.progress first, and this only when nothing moves.';
+    'What is left of a batch, in whatever queue, or of a queue. has_ready: a worker could claim it now, so not what is ready in a paused queue. Of a batch it reads the live jobs: ask larder.progress first, and this only when nothing moves.';

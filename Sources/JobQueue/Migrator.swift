@@ -88,8 +88,7 @@ public struct Migrator: Sendable {
         if number == 1 {
             try session.run(
                 script: """
-                    CREATE SCHEMA larder_data;
-                    COMMENT ON SCHEMA larder_data IS 'Larder''s tables; may change under the functions and views of larder.';
+                    CREATE SCHEMA IF NOT EXISTS larder_data;
                     CREATE TABLE larder_data.migration (
                         number int PRIMARY KEY, name text NOT NULL, checksum bytea NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
                     COMMENT ON TABLE larder_data.migration IS 'The migrations this database has, with the SHA-256 of their text.';

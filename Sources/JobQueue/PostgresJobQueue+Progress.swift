@@ -30,13 +30,16 @@ extension PostgresJobQueue {
         }
     }
 
-    /// What is left to do of a batch; nil is the whole database.
+    /// What is left to do of a batch, in whatever queue it is, or of a queue when `batch` is nil.
     ///
-    /// Of the whole database it is a look at four indexes; of a batch it reads the batch's live jobs, so look at
-    /// `progress(of:)` first.
-    public func remaining(of batch: Int64? = nil) async throws(QueueError) -> Remaining {
+    /// Of a queue it is a look at a few indexes; of a batch it reads the batch's live jobs, so look at `progress(of:)`
+    /// first. Throws `.unknownQueue`.
+    public func remaining(
+        of batch: Int64? = nil, queue: String = "default"
+    ) async throws(QueueError) -> Remaining {
         try await ask(
-            "SELECT has_ready, has_running, has_parked, next_due_ms FROM larder.remaining($1)", [.integer(batch)]
+            "SELECT has_ready, has_running, has_parked, next_due_ms FROM larder.remaining($1, $2)",
+            [.integer(batch), .text(queue)]
         ) { rows throws(QueueError) in
             Remaining(
                 hasReady: rows.flag(0, 0) ?? false, hasRunning: rows.flag(0, 1) ?? false,

@@ -9,17 +9,26 @@ public struct BrokenInvariant: Sendable {
 }
 
 extension PostgresJobQueue {
-    /// Does whatever upkeep is due: promote delayed jobs, rescue those of dead workers, fold the ledger, finish batches,
-    /// create partitions ahead. No leader: any number of processes may call it at any time; what another one is
-    /// doing is skipped. Workers call it a few times a second. Returns how many rows were moved.
+    /// Does whatever upkeep is due: rescue the jobs of dead workers, promote delayed ones, fold the ledger, finish
+    /// batches, create partitions ahead, forget what is long over. No leader: any number of processes may call it at
+    /// any time; what another one is doing is skipped. Workers call it a few times a second. Returns how many rows were
+    /// moved.
     ///
-    /// `force` also does what is not due yet. Runs beside the other calls, on a connection of its own, for 5 s at most, and never
-    /// waits for a database that is away.
+    /// `force` also does what is not due yet. Runs beside the other calls and the heartbeats, on a connection of its own,
+    /// takes at most 5 s (`.timeout`), and never waits for a database that is away. A task that fails does not keep the
+    /// others from being done: its error is thrown after them, as `.refused`, and stands in the view `larder.upkeep`.
     @discardableResult
     public func tick(force: Bool = false) async throws(QueueError) -> Int {
         try await ask(
-            "SELECT coalesce(sum(moved), 0) FROM larder.tick(\(force))", patience: .zero, on: upkeep
-        ) { rows throws(QueueError) in Int(rows.integer(0, 0) ?? 0) }
+            "SELECT task, moved, error, error_code FROM larder.tick(\(force))", patience: .zero, on: upkeep
+        ) { rows throws(QueueError) in
+            for row in 0..<rows.count {
+                guard let error = rows.text(row, 2) else { continue }
+                throw QueueError(
+                    .refused, "upkeep \(rows.text(row, 0) ?? ""): \(error.firstLine)", sqlState: rows.text(row, 3))
+            }
+            return (0..<rows.count).reduce(0) { $0 + Int(rows.integer($1, 1) ?? 0) }
+        }
     }
 
     /// Proves the queue's invariants on the live system; no rows = sound. Reads everything.

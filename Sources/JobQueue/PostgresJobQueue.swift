@@ -1,7 +1,8 @@
 /// A queue of jobs in Postgres: enqueue, follow batches, and work.
 ///
-/// Holds at most three connections, made on first use and made anew when they break: one for everything, one for
-/// heartbeats and one for upkeep, so that a heartbeat never waits behind a long statement. Works through pgbouncer in transaction mode.
+/// Holds at most three connections, each made on first use and made anew when it breaks: one for everything, one for
+/// heartbeats alone and one for upkeep, so that neither a long statement nor a blocked upkeep costs a worker its lease.
+/// Works through pgbouncer in transaction mode.
 public final class PostgresJobQueue: Sendable {
     /// How to reach and use the database.
     public struct Configuration: Sendable {
@@ -22,6 +23,9 @@ public final class PostgresJobQueue: Sendable {
     /// The worker protocol this program speaks: the `_v1` of the functions.
     static let protocolVersion = 1
 
+    /// Upkeep works in small portions; what takes longer is stuck, and is tried again by whoever comes next.
+    private static let upkeepTimeout = Duration.seconds(5)
+
     let connection: Connection
     let pulse: Connection
     let upkeep: Connection
@@ -31,10 +35,10 @@ public final class PostgresJobQueue: Sendable {
     public init(_ configuration: Configuration) {
         self.configuration = configuration
         connection = Connection(configuration, name: "queue")
-        var short = configuration
-        short.statementTimeout = min(short.statementTimeout, .seconds(5))
-        pulse = Connection(short, name: "queue-pulse")
-        upkeep = Connection(short, name: "queue-upkeep")
+        pulse = Connection(configuration, name: "queue-pulse")
+        var hurried = configuration
+        hurried.statementTimeout = min(configuration.statementTimeout, Self.upkeepTimeout)
+        upkeep = Connection(hurried, name: "queue-upkeep")
     }
 
     /// Ends the connections; a later call makes new ones.
@@ -47,7 +51,7 @@ public final class PostgresJobQueue: Sendable {
     /// Checks that the database answers, is migrated, and offers this program's worker protocol.
     ///
     /// A database with newer migrations is fine as long as it offers the protocol.
-    /// Throws `.unreachable`, `.badDatabaseURL`, `.notMigrated` or `.protocolMismatch`.
+    /// Throws `.unreachable`, `.refused`, `.badDatabaseURL`, `.notMigrated` or `.protocolMismatch`.
     public func checkReady() async throws(QueueError) {
         let known = Migration.all.count
         let applied: Int64

@@ -9,7 +9,7 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
 
         private init(_ description: String) { self.description = description }
 
-        /// No connection could be made.
+        /// No connection could be made: nobody answers, or the server is starting, stopping or full.
         public static let unreachable = Code("unreachable")
         /// The database URL cannot be understood.
         public static let badDatabaseURL = Code("badDatabaseURL")
@@ -33,11 +33,11 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         public static let unknownPipeline = Code("unknownPipeline")
         /// No such queue.
         public static let unknownQueue = Code("unknownQueue")
-        /// The worker was stopped or its lease ran out: beat, or start anew.
+        /// The worker was stopped or its lease ran out: start anew.
         public static let workerLost = Code("workerLost")
         /// An argument is out of range.
         public static let invalidArgument = Code("invalidArgument")
-        /// Anything else the server refused; see `sqlState`.
+        /// Anything else the server refused, such as a login (SQLSTATE 28…) or an unknown database (3D000); see `sqlState`.
         public static let refused = Code("refused")
         /// The server answered in a shape this program does not understand.
         public static let unexpectedAnswer = Code("unexpectedAnswer")

@@ -106,6 +106,27 @@ struct BatchTests {
         #expect(try await fixture.queue.remaining(of: two).hasRunning)
     }
 
+    @Test("what is left of a queue: nothing of the others, and nothing ready while it is paused")
+    func remainingOfQueue() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.sql("INSERT INTO larder_data.queue (name) VALUES ('slow')")
+        try await fixture.sql("SELECT larder.enqueue('http://a/1', batch => 'batch', queue => 'slow')")
+        #expect(try await fixture.queue.remaining().isDrained)
+        #expect(try await fixture.queue.remaining(queue: "slow").hasReady)
+        let batch = try await fixture.queue.progress(of: .name("batch")).id
+        #expect(try await fixture.queue.remaining(of: batch).hasReady)
+        try await fixture.sql("UPDATE larder_data.queue SET paused_at = now() WHERE name = 'slow'")
+        #expect(try await fixture.queue.remaining(queue: "slow").isDrained)
+        #expect(try await fixture.queue.remaining(of: batch).isDrained)
+        try await fixture.sql("UPDATE larder_data.queue SET paused_at = NULL WHERE name = 'slow'")
+        _ = try await fixture.startWorker().claim(upTo: 1, from: "slow")
+        #expect(try await fixture.queue.remaining(queue: "slow").hasRunning)
+        #expect(try await fixture.queue.remaining().isDrained)
+        await #expect { try await fixture.queue.remaining(queue: "none") } throws: {
+            ($0 as? QueueError)?.code == .unknownQueue
+        }
+    }
+
     @Test("a queue that slept past its partitions makes them itself")
     func partitions() async throws {
         let fixture = try await QueueFixture.make()

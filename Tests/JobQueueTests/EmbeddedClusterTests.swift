@@ -59,6 +59,22 @@ struct EmbeddedClusterTests {
             "SELECT pg_encoding_to_char(encoding) || ' ' || datcollate FROM pg_database WHERE datname = 'larder'")
         #expect(database == "UTF8 C")
 
+        // Whatever the environment says, the URL leads here.
+        await #expect(processExitsWith: .success) { [url = url as String] in
+            let environment = [
+                "PGHOSTADDR": "127.0.0.1", "PGHOST": "127.0.0.1", "PGPORT": "1", "PGUSER": "guest",
+                "PGDATABASE": "none",
+                "PGOPTIONS": "-c search_path=none", "PGSSLMODE": "verify-full", "PGGSSENCMODE": "require",
+                "PGCHANNELBINDING": "require", "PGREQUIREPEER": "guest", "PGTARGETSESSIONATTRS": "standby",
+            ]
+            for (name, value) in environment { setenv(name, value, 1) }
+            let kept = try MaintenanceSession(url).ask("SELECT value FROM kept")
+            let failure = await #expect(throws: QueueError.self) {
+                try await PostgresJobQueue(PostgresJobQueue.Configuration(databaseURL: url)).checkReady()
+            }
+            guard kept == "1", failure?.code == .notMigrated else { exit(3) }
+        }
+
         // Nobody logs in as another role, not even the owner.
         try session.ask("CREATE ROLE guest LOGIN")
         let asGuest = url.replacingOccurrences(of: "user=larder", with: "user=guest")

@@ -25,27 +25,86 @@ struct LivenessTests {
         #expect(job.id == held[0].id && job.attempt == 1)
         #expect(try await dead.settle([Outcome(held[0].held, .succeeded)]).map(\.decision) == [.stale])
         await #expect { try await dead.claim(upTo: 1) } throws: { ($0 as? QueueError)?.code == .workerLost }
-        // It lives after all: a beat tells it what happened and lets it go on.
+        // It lives after all: its beats tell it what happened, and it starts anew.
         #expect(try await dead.beat().leaseWasLost)
-        #expect(try await dead.beat().leaseWasLost == false)
-        #expect(try await dead.claim(upTo: 1).isEmpty)
+        #expect(try await dead.beat().leaseWasLost)
+        await #expect { try await dead.claim(upTo: 1) } throws: { ($0 as? QueueError)?.code == .workerLost }
+        #expect(try await fixture.startWorker("dead").claim(upTo: 1).isEmpty)
         #expect(try await live.settle([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
         let rescues = try await fixture.value("SELECT rescues FROM larder_data.job_history")
         #expect(rescues == "1")
         try await fixture.expectSound()
     }
 
-    @Test("a worker that beats keeps its jobs")
+    @Test("a worker that beats in time keeps its jobs; a beat that comes too late saves none")
     func beating() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"])
         let worker = try await fixture.startWorker()
-        _ = try await worker.claim(upTo: 1)
-        try await kill(worker, in: fixture)
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        try await fixture.sql("UPDATE larder_data.worker SET beat_at = now() - interval '8 s'")
         let reply = try await worker.beat()
-        #expect(reply.leaseWasLost && reply.lease == .seconds(15) && reply.cancelled.isEmpty)
+        #expect(!reply.leaseWasLost && reply.lease == .seconds(15) && reply.cancelled.isEmpty)
+        #expect(try await fixture.value("SELECT now() - beat_at < '8 s' FROM larder_data.worker") == "t")
         try await fixture.queue.tick(force: true)
         #expect(try await fixture.queue.remaining().hasRunning)
+        try await kill(worker, in: fixture)
+        #expect(try await worker.beat().leaseWasLost)
+        try await fixture.queue.tick(force: true)
+        #expect(try await fixture.startWorker().claim(upTo: 1).map(\.id) == [job.id])
+        await #expect { try await fixture.sql("UPDATE larder_data.meta SET lease_ms = 9999") } throws: {
+            ($0 as? QueueError)?.sqlState == "23514"
+        }
+    }
+
+    @Test("an upkeep task that fails is told and written down, and keeps none of the others from being done")
+    func failingTask() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "http://a/2"])
+        try await fixture.queue.seal(.name("batch"))
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 1)
+        _ = try await worker.settle([Outcome(jobs[0].held, .succeeded)])
+        _ = try await worker.claim(upTo: 1)
+        try await kill(worker, in: fixture)
+        let body = "() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN 1 / 0; END $$"
+        for task in ["promote", "fold"] {
+            try await fixture.sql("CREATE OR REPLACE FUNCTION larder_data.\(task)\(body)")
+        }
+        await #expect { try await fixture.queue.tick(force: true) } throws: { ($0 as? QueueError)?.sqlState == "22012" }
+        let failed = try await fixture.sql(
+            "SELECT task, last_error, now() - failed_at < '1 min' FROM larder.upkeep WHERE failed_at IS NOT NULL")
+        #expect(
+            failed == [["promote", "22012: division by zero", "t"], ["fold", "22012: division by zero", "t"]])
+        let next = try await fixture.startWorker()
+        let rescued = try #require(try await next.claim(upTo: 1).first)
+        _ = try await next.settle([Outcome(rescued.held, .succeeded)])
+        await #expect(throws: QueueError.self) { try await fixture.queue.tick(force: true) }
+        #expect(try await fixture.value("SELECT finished_at IS NOT NULL FROM larder_data.batch") == "t")
+        for task in ["promote", "fold"] {
+            try await fixture.sql(
+                "CREATE OR REPLACE FUNCTION larder_data.\(task)() RETURNS int LANGUAGE sql AS 'SELECT 0'")
+        }
+        try await fixture.queue.tick(force: true)
+        #expect(try await fixture.value("SELECT count(*) FROM larder.upkeep WHERE last_error IS NOT NULL") == "0")
+    }
+
+    @Test("heartbeats go on while upkeep is stuck behind a lock, and the other tasks are done")
+    func stuckUpkeep() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"]) { $0.start = .after(.seconds(3_600)) }
+        try await fixture.sql("UPDATE larder_data.delayed SET run_at = now()")
+        let worker = try await fixture.startWorker()
+        let holder = fixture.otherConnection()
+        _ = try await holder.rows("BEGIN")
+        _ = try await holder.rows("LOCK TABLE larder_data.blocklist IN ACCESS EXCLUSIVE MODE")
+        async let stuck = fixture.tickFailure()
+        try await fixture.waitUntilSomebodyWaits()
+        #expect(try await worker.beat().leaseWasLost == false)
+        #expect(try await stuck == "55P03")
+        _ = try await holder.rows("ROLLBACK")
+        #expect(try await worker.claim(upTo: 1).count == 1)
+        #expect(try await fixture.value("SELECT task FROM larder.upkeep WHERE failed_at IS NOT NULL") == "purge")
     }
 
     @Test("a job whose worker is lost five times is parked, and its batch stays open")
@@ -102,6 +161,37 @@ struct LivenessTests {
         // Known to be broken before anything was sent: an enqueue goes through as well.
         #expect(try await fixture.enqueue(["http://b/1"]).map(\.kind) == [.inserted])
         try await fixture.expectSound()
+    }
+
+    @Test("a login or a database that the server refuses is final and comes with its code")
+    func refused() async throws {
+        let fixture = try await QueueFixture.make()
+        func failure(_ word: String, _ other: String) async throws -> QueueError? {
+            var configuration = fixture.configuration
+            configuration.databaseURL = configuration.databaseURL.replacing(word, with: other)
+            configuration.patience = .seconds(3_600)
+            do {
+                try await PostgresJobQueue(configuration).checkReady()
+                return nil
+            } catch { return error }
+        }
+        let name = try #require(try await fixture.value("SELECT current_database()"))
+        let role = try #require(try await fixture.value("SELECT current_user"))
+        let database = try await failure("/\(name)", "/nowhere")
+        #expect(database?.code == .refused && database?.sqlState == "3D000" && database?.isTransient == false)
+        let login = try await failure("user=\(role)", "user=nobody_of_that_name")
+        #expect(login?.code == .refused && login?.sqlState?.hasPrefix("28") == true && login?.isTransient == false)
+    }
+
+    @Test("a connection's failure is final only when every attempt ended with a code that says so")
+    func findings() {
+        let socket = "connection to server on socket \"/s/.s.PGSQL.5432\" failed:"
+        #expect(ConnectRefusal.judge("\(socket) FATAL:  28P01\n") == .final(sqlState: "28P01"))
+        #expect(ConnectRefusal.judge("\(socket) FATAL:  28000\n\(socket) FATAL:  3D000\n") == .final(sqlState: "3D000"))
+        #expect(ConnectRefusal.judge("\(socket) FATAL:  53300\n") == .passing)
+        #expect(ConnectRefusal.judge("\(socket) FATAL:  57P03\n") == .passing)
+        #expect(ConnectRefusal.judge("\(socket) FATAL:  28000\n\(socket) Connection refused\n") == .passing)
+        #expect(ConnectRefusal.judge("") == .passing)
     }
 
     @Test("an unreachable database is one line that names the place and never the password")

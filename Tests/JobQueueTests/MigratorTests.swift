@@ -39,6 +39,10 @@ struct MigratorTests {
         #expect(await code { try await migrator.migrate() } == .newerSchema)
         #expect(await code { _ = try await migrator.status() } == .newerSchema)
         try await fixture.queue.checkReady()
+        try await fixture.enqueue(["http://a/1"])
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        #expect(try await worker.settle([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
         try await fixture.sql("UPDATE larder_data.meta SET protocol_oldest = 2, protocol_newest = 3")
         #expect(await code { try await fixture.queue.checkReady() } == .protocolMismatch)
         #expect(await code { _ = try await fixture.startWorker() } == .protocolMismatch)
@@ -54,6 +58,18 @@ struct MigratorTests {
             index == 1 ? Migration(migration.name, Array((migration.sql + " ").utf8)) : migration
         }
         #expect(await code { try await Migrator(configuration, migrations: changed).migrate() } == .changedMigration)
+    }
+
+    @Test("the files alone, applied in order, make the schema")
+    func filesAlone() async throws {
+        let database = try await TemporaryDatabase.make()
+        let connection = Connection(PostgresJobQueue.Configuration(databaseURL: database.url), name: "test")
+        for migration in Migration.all {
+            try await connection.withSession { session throws(QueueError) in
+                try session.run(script: migration.sql, timeout: .seconds(60))
+            }
+        }
+        #expect(try await connection.rows("SELECT count(*) FROM larder.check()") == [["0"]])
     }
 
     @Test("a migration that fails leaves nothing of itself behind")

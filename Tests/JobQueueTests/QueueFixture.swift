@@ -71,6 +71,14 @@ final class QueueFixture: Sendable {
         }
     }
 
+    /// The code that a forced tick fails with.
+    func tickFailure() async throws -> String? {
+        do throws(QueueError) {
+            try await queue.tick(force: true)
+            return nil
+        } catch { return error.sqlState }
+    }
+
     /// Fails the test with what `check()` found.
     func expectSound(_ location: SourceLocation = #_sourceLocation) async throws {
         let broken = try await queue.check()

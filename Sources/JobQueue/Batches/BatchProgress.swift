@@ -73,7 +73,7 @@ public struct BatchProgress: Sendable {
 
 /// What is left to do, of one batch or of all, by the database's clock.
 public struct Remaining: Sendable {
-    /// True when a job is ready to be claimed.
+    /// True when a job is ready to be claimed; what is ready in a paused queue cannot be.
     public let hasReady: Bool
     /// True when a worker, live or not yet rescued, holds a job.
     public let hasRunning: Bool

@@ -56,9 +56,14 @@ enum ClusterFiles {
             """
     }
 
+    private static let settled =
+        "hostaddr=&options=&sslmode=disable&gssencmode=disable&channel_binding=disable&requirepeer=&target_session_attrs=any"
+
     /// How to reach the database `name` over the socket in `socketDirectory`.
     ///
-    /// Port and user are spelled out, since PGPORT and PGUSER would fill the gaps.
+    /// Everything that decides where a connection leads and how it is made is spelled out, since the environment would
+    /// fill the gaps: PGHOSTADDR, PGPORT, PGUSER, PGOPTIONS, PGSSLMODE and the like, and the file that PGSERVICE names.
+    /// (A PGSERVICE that no file defines is refused by libpq whatever the URL says.)
     static func url(database name: String, socketDirectory: String) -> String {
         let host = socketDirectory.utf8.map { byte in
             switch byte {
@@ -70,6 +75,6 @@ enum ClusterFiles {
                 return digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
             }
         }
-        return "postgresql:///\(name)?host=\(host.joined())&port=5432&user=\(role)"
+        return "postgresql:///\(name)?host=\(host.joined())&port=5432&user=\(role)&" + settled
     }
 }

@@ -59,7 +59,7 @@ public struct EmbeddedCluster: Sendable {
         return try await pool.run { () throws(ClusterError) in try site.locate().status() }
     }
 
-    /// The connection URL, whether or not the server runs: `postgresql:///larder?host=…&port=5432&user=larder`.
+    /// The connection URL, whether or not the server runs: `postgresql:///larder?host=…&port=5432&user=larder&…`.
     public func url() async throws(ClusterError) -> String {
         let site = site
         return try await pool.run { () throws(ClusterError) in try site.locate().url }

@@ -25,9 +25,12 @@ package struct MaintenanceSession: ~Copyable {
         }
         let message = String(cString: PQerrorMessage(connection))
         PQfinish(connection)
-        // libpq keeps no code of a refused connection, but it can tell these cases apart.
         switch PQping(url + "&connect_timeout=10") {
-        case PQPING_OK: return .refused(message: firstLine(message))
+        case PQPING_OK:
+            // A server that was starting a moment ago and is up by now is none that refuses.
+            let settings = [("connect_timeout", "10"), ("dbname", url)]
+            guard case .final = ConnectRefusal.find(settings, limit: .seconds(10)) else { return .rejecting }
+            return .refused(message: firstLine(message))
         case PQPING_REJECT: return .rejecting
         default: return .silent
         }

@@ -5,7 +5,8 @@ import Glibc
 struct Session: ~Copyable {
     private let connection: OpaquePointer
 
-    /// Connects. Throws `.unreachable`, naming host and port, or `.badDatabaseURL`.
+    /// Connects. Throws `.unreachable`, naming host and port, or `.refused` when the server will not have this user, this
+    /// password or this database.
     ///
     /// What stands before `dbname` are defaults that the URL may override. `tcp_user_timeout` ends a connection whose
     /// other side vanished without a word.
@@ -15,18 +16,17 @@ struct Session: ~Copyable {
             ("connect_timeout", String(max(2, timeout.components.seconds))), ("tcp_user_timeout", "10000"),
             ("dbname", url.text),
         ]
-        let words = settings.map { strdup($0.0) }
-        let values = settings.map { strdup($0.1) }
-        defer { (words + values).forEach { free($0) } }
-        let keywords: [UnsafePointer<CChar>?] = words.map { UnsafePointer($0) } + [nil]
-        let settingValues: [UnsafePointer<CChar>?] = values.map { UnsafePointer($0) } + [nil]
-        guard let connection = PQconnectdbParams(keywords, settingValues, 1) else {
-            throw QueueError(.unreachable, "no memory for a connection")
-        }
+        let made = settings.withCStrings { keywords, values in PQconnectdbParams(keywords, values, 1) }
+        guard let connection = made else { throw QueueError(.unreachable, "no memory for a connection") }
         guard PQstatus(connection) == CONNECTION_OK else {
-            let error = Session.connectFailure(connection)
+            let (place, reason) = Session.connectFailure(connection)
             PQfinish(connection)
-            throw error
+            switch ConnectRefusal.find(settings, limit: Self.secondLook) {
+            case .passing: throw QueueError(.unreachable, "cannot reach the database at \(place): \(reason)")
+            case .final(let state):
+                throw QueueError(
+                    .refused, "the database at \(place) refuses the connection: \(reason)", sqlState: state)
+            }
         }
         larder_postgres_silence(connection)
         PQsetnonblocking(connection, 1)
@@ -35,13 +35,17 @@ struct Session: ~Copyable {
 
     deinit { PQfinish(connection) }
 
-    private static func connectFailure(_ connection: OpaquePointer) -> QueueError {
+    /// A server that is there answers at once; one that is not must not cost its time twice.
+    private static let secondLook = Duration.seconds(2)
+
+    /// Where it was tried, and libpq's words on why it failed.
+    private static func connectFailure(_ connection: OpaquePointer) -> (place: String, reason: String) {
         let host = PQhost(connection).map { String(cString: $0) } ?? ""
         let port = PQport(connection).map { String(cString: $0) } ?? ""
         let place = host.hasPrefix("/") ? "\(host)/.s.PGSQL.\(port)" : "\(host.isEmpty ? "localhost" : host):\(port)"
         // The last line tells the cause; the ones before repeat where.
         let lines = String(cString: PQerrorMessage(connection)).split(separator: "\n")
-        return QueueError(.unreachable, "cannot reach the database at \(place): \(lines.first ?? "no reason given")")
+        return (place, lines.first.map(String.init) ?? "no reason given")
     }
 
     /// False when the server has closed the connection meanwhile: known before a statement is risked on it.

@@ -30,8 +30,9 @@ public struct WorkerDescription: Sendable {
 public struct BeatReply: Sendable {
     /// Jobs of this worker that somebody cancelled: stop them and settle them as `.cancelled`.
     public let cancelled: [Claim]
-    /// True when the lease had run out before this beat: jobs may have been given to others.
+    /// True when the lease had run out before this beat, which did not extend it: the jobs are given to others, and the
+    /// worker must start anew.
     public let leaseWasLost: Bool
-    /// The lease that holds from now on.
+    /// The lease that holds from now on, unless it was lost.
     public let lease: Duration
 }

@@ -33,7 +33,7 @@ public final class WorkerSession: Sendable {
     ///
     /// A claim whose answer was lost is answered again by the next call, so no job is held unknowingly; that answer
     /// may be longer than the next call's limit, never longer than the lost one's.
-    /// Throws `.workerLost` when the lease has run out: beat first. Throws `.unknownQueue`.
+    /// Throws `.workerLost` when the lease has run out: start anew. Throws `.unknownQueue`.
     public func claim(upTo limit: Int, from queueName: String = "default") async throws(QueueError) -> [Job] {
         let number = claims.withLock { $0.take() }
         do throws(QueueError) {
@@ -66,7 +66,8 @@ public final class WorkerSession: Sendable {
 
     /// Extends the lease of all the worker's jobs; due every 5 s. Never waits for a database that is away.
     ///
-    /// Throws `.workerLost` when the worker was stopped.
+    /// A lease that has run out is not extended: the reply says `leaseWasLost`, and this session is of no more use but
+    /// to settle what nobody else was given yet. Throws `.workerLost` when the worker was stopped.
     public func beat() async throws(QueueError) -> BeatReply {
         try await queue.ask(
             """
