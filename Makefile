@@ -2,6 +2,8 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+# Tests start servers and programs: a few at once keep two cores busy, all at once only each other waiting.
+TESTS_AT_ONCE ?= 6
 # With Swift's own library inside, the program runs where there is no toolchain.
 RELEASE := -c release --product larder --static-swift-stdlib
 
@@ -22,7 +24,7 @@ demo: setup ## 200 pictures and ten bad URLs through the whole program, to demo-
 	@demo/run
 
 test: setup ## run all tests
-	@scripts/swift test --disable-xctest
+	@scripts/swift test --disable-xctest --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
 
 lint: ## swift format and the house rules
 	@scripts/lint
