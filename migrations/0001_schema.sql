@@ -39,18 +39,23 @@ CREATE TABLE larder_data.meta (
     retry_base_ms int NOT NULL DEFAULT 1000 CHECK (retry_base_ms >= 0),
     retry_cap_ms int NOT NULL DEFAULT 900000 CHECK (retry_cap_ms >= 0),
     retry_after_cap_ms int NOT NULL DEFAULT 3600000 CHECK (retry_after_cap_ms >= 0),
-    block_cap interval NOT NULL DEFAULT '30 days'
+    block_cap interval NOT NULL DEFAULT '30 days',
+    keep_history interval NOT NULL DEFAULT '30 days' CHECK (keep_history >= '1 day'),
+    keep_attempts interval NOT NULL DEFAULT '14 days' CHECK (keep_attempts >= '1 day'),
+    keep_assets interval NOT NULL DEFAULT '90 days' CHECK (keep_assets >= '1 day')
 );
-COMMENT ON TABLE larder_data.meta IS 'One row: the worker protocols offered, and the settings that hold for all queues. lease_ms: two missed beats, due every 5 s, must not cost a lease.';
+COMMENT ON TABLE larder_data.meta IS 'One row: the worker protocols offered, and the settings that hold for all queues. lease_ms: two missed beats, due every 5 s, must not cost a lease. keep_*: how long what is over is kept.';
 COMMENT ON INDEX larder_data.meta_pkey IS 'Keeps it one row.';
 INSERT INTO larder_data.meta (protocol_oldest, protocol_newest) VALUES (1, 1);
 
 CREATE TABLE larder_data.queue (
     id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE CHECK (name <> ''),
+    lifo boolean NOT NULL DEFAULT false,
+    low_every smallint NOT NULL DEFAULT 8 CHECK (low_every >= 0),
     paused_at timestamptz
 );
-COMMENT ON TABLE larder_data.queue IS 'The queues; a paused one hands out nothing.';
+COMMENT ON TABLE larder_data.queue IS 'The queues; a paused one hands out nothing. lifo: newest first within a priority. low_every: each so-manieth claim of a worker looks at the lowest priorities first, so that none starves; 0 never.';
 COMMENT ON INDEX larder_data.queue_pkey IS 'Jobs name their queue by number.';
 COMMENT ON INDEX larder_data.queue_name_key IS 'Callers name a queue by name.';
 INSERT INTO larder_data.queue (name) VALUES ('default');
@@ -84,6 +89,7 @@ CREATE TABLE larder_data.batch (
     pipeline_id int REFERENCES larder_data.pipeline,
     priority smallint CHECK (priority BETWEEN 0 AND 9),
     daily date,
+    notify boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL DEFAULT now(),
     sealed_at timestamptz,
     paused_at timestamptz,
@@ -91,7 +97,7 @@ CREATE TABLE larder_data.batch (
     finished_at timestamptz
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE larder_data.batch IS
-    'The jobs enqueued together: unit of progress and of cancel. daily is set for the default batch of a queue and day.';
+    'The jobs enqueued together: unit of progress and of cancel. daily is set for the default batch of a queue and day. notify: its number is sent on channel larder_batch when it is finished.';
 COMMENT ON INDEX larder_data.batch_pkey IS 'Jobs name their batch by number.';
 COMMENT ON INDEX larder_data.batch_name_key IS 'Callers name a batch by name.';
 CREATE INDEX batch_unfinished ON larder_data.batch (id) WHERE finished_at IS NULL;
@@ -153,6 +159,15 @@ CREATE TABLE larder_data.ready (
 COMMENT ON TABLE larder_data.ready IS 'Jobs that may be claimed. Rows are never updated, so a claim may delete them by tuple id.';
 COMMENT ON INDEX larder_data.ready_pkey IS 'The order of claims, and the only way in.';
 
+CREATE TABLE larder_data.lane_floor (
+    queue_id smallint PRIMARY KEY,
+    floors bigint[] NOT NULL,
+    known_at timestamptz NOT NULL
+) WITH (fillfactor = 30);
+COMMENT ON TABLE larder_data.lane_floor IS
+    'Per queue, and in it per priority 0 to 9: below this number nothing was ready at known_at. A hint that lets claims step over dead rows which an old snapshot keeps; one task looks for all, claims do not believe one that is old.';
+COMMENT ON INDEX larder_data.lane_floor_pkey IS 'One row per queue.';
+
 CREATE TABLE larder_data.delayed (
     run_at timestamptz NOT NULL,
     job_id bigint PRIMARY KEY
@@ -174,10 +189,10 @@ COMMENT ON INDEX larder_data.running_pkey IS 'Settle finds a worker''s claim, re
 
 CREATE TABLE larder_data.parked (
     job_id bigint PRIMARY KEY,
-    why text NOT NULL,
+    why text NOT NULL CHECK (why IN ('lost', 'paused', 'cancelled')),
     parked_at timestamptz NOT NULL DEFAULT now()
 );
-COMMENT ON TABLE larder_data.parked IS 'Jobs that wait for an operator: lost with their worker too often.';
+COMMENT ON TABLE larder_data.parked IS 'Jobs set aside, by why: lost (with their worker too often; waits for an operator), paused (no batch that wants it goes on), cancelled (no batch wants it; upkeep ends it).';
 COMMENT ON INDEX larder_data.parked_pkey IS 'Finds a job''s place.';
 
 CREATE TABLE larder_data.worker (
@@ -196,6 +211,23 @@ CREATE TABLE larder_data.worker (
 COMMENT ON TABLE larder_data.worker IS
     'One row per start of a worker: a fresh identity each time. No index on beat_at, so that a heartbeat stays within its page.';
 COMMENT ON INDEX larder_data.worker_pkey IS 'Heartbeats and claims name their worker by number.';
+
+CREATE TABLE larder_data.cache (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL UNIQUE
+);
+COMMENT ON TABLE larder_data.cache IS 'The cache roots that workers fill, by the random id that each root keeps.';
+COMMENT ON INDEX larder_data.cache_pkey IS 'Assets name their cache by number.';
+COMMENT ON INDEX larder_data.cache_name_key IS 'A worker''s start looks its cache up.';
+
+CREATE TABLE larder_data.asset (
+    stored_at timestamptz NOT NULL DEFAULT now(),
+    cache_id int NOT NULL,
+    key bytea NOT NULL,
+    PRIMARY KEY (key, cache_id)
+) WITH (fillfactor = 90);
+COMMENT ON TABLE larder_data.asset IS 'When a (URL, pipeline) was last stored whole in a cache: what enqueue asks for `fresh`.';
+COMMENT ON INDEX larder_data.asset_pkey IS 'Enqueue probes it once per URL when a time to live is asked for.';
 
 CREATE TABLE larder_data.batch_delta (
     batch_id bigint NOT NULL,
@@ -232,14 +264,73 @@ CREATE TABLE larder_data.batch_total (
     joined bigint NOT NULL,
     retries bigint NOT NULL,
     downloads bigint NOT NULL,
+    variants bigint NOT NULL,
+    rate double precision NOT NULL DEFAULT 0,
+    folded_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 50);
+COMMENT ON TABLE larder_data.batch_total IS 'The ledger''s folded entries. Written only by whoever folds. rate: items finished per second at folded_at, a mean that forgets with a time constant of 30 s.';
+COMMENT ON INDEX larder_data.batch_total_pkey IS 'One row per batch.';
+
+CREATE TABLE larder_data.batch_detail_delta (
+    batch_id bigint NOT NULL,
+    n int NOT NULL,
+    code int NOT NULL,
+    domain text
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
+COMMENT ON TABLE larder_data.batch_detail_delta IS
+    'The ledger''s details: how many items failed of which error; where domain is NULL, how many jobs took 2^(code/2) to 2^((code+1)/2) ms from claim to settle. Added, never updated.';
+CREATE INDEX batch_detail_delta_batch ON larder_data.batch_detail_delta (batch_id);
+COMMENT ON INDEX larder_data.batch_detail_delta_batch IS 'Progress adds up the details of a batch.';
+
+CREATE TABLE larder_data.batch_detail (
+    batch_id bigint NOT NULL,
+    n bigint NOT NULL,
+    code int NOT NULL,
+    domain text,
+    CONSTRAINT batch_detail_key UNIQUE NULLS NOT DISTINCT (batch_id, domain, code)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE larder_data.batch_detail IS 'The folded details. Written only by whoever folds.';
+COMMENT ON INDEX larder_data.batch_detail_key IS 'One row per batch and error, or class of duration.';
+
+CREATE TABLE larder_data.minute (
+    at timestamptz PRIMARY KEY,
+    bytes_in bigint NOT NULL,
+    bytes_out bigint NOT NULL,
+    enqueued bigint NOT NULL,
+    succeeded bigint NOT NULL,
+    failed bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    retries bigint NOT NULL,
+    downloads bigint NOT NULL,
     variants bigint NOT NULL
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE larder_data.batch_total IS 'The ledger''s folded entries. Written only by whoever folds.';
-COMMENT ON INDEX larder_data.batch_total_pkey IS 'One row per batch.';
+COMMENT ON TABLE larder_data.minute IS 'What the ledger gained per minute, in items, all batches together. Written only by whoever folds.';
+COMMENT ON INDEX larder_data.minute_pkey IS 'One row per minute.';
+
+CREATE TABLE larder_data.job_attempt (
+    at timestamptz NOT NULL DEFAULT now(),
+    job_id bigint NOT NULL,
+    worker_id bigint,
+    claimed_at timestamptz,
+    attempt smallint NOT NULL,
+    code int NOT NULL,
+    http_status int,
+    fetch_ms int,
+    transcode_ms int,
+    store_ms int,
+    delay_ms bigint,
+    domain text NOT NULL,
+    message text
+) PARTITION BY RANGE (at);
+COMMENT ON TABLE larder_data.job_attempt IS 'Attempts that failed and were tried again, by day (UTC); the last attempt of a job is its record in job_history. delay_ms: how long it was put off.';
+CREATE INDEX job_attempt_job ON larder_data.job_attempt (job_id);
+COMMENT ON INDEX larder_data.job_attempt_job IS 'The attempts of one job.';
 
 CREATE TABLE larder_data.job_history (
     finished_at timestamptz NOT NULL DEFAULT now(),
     created_at timestamptz NOT NULL,
+    dropped_at timestamptz,
+    retried_as bigint,
     job_id bigint NOT NULL,
     batch_id bigint NOT NULL,
     worker_id bigint,
@@ -270,7 +361,7 @@ CREATE TABLE larder_data.job_history (
     stored json
 ) PARTITION BY RANGE (finished_at);
 COMMENT ON TABLE larder_data.job_history IS
-    'The one terminal record of each job, by day (UTC). outcome: 1 succeeded, 2 failed, 3 cancelled. queue_ms: enqueue to claim; wait_ms: claim to fetch. claim_no lets an outcome whose answer was lost be sent again.';
+    'The one terminal record of each job, by day (UTC). outcome: 1 succeeded, 2 failed, 3 cancelled. queue_ms: enqueue to claim; wait_ms: claim to fetch. claim_no lets an outcome whose answer was lost be sent again. retried_as: its items were taken along by this later job, and count there. dropped_at: somebody has looked at the failure and is done with it.';
 CREATE INDEX job_history_batch ON larder_data.job_history (batch_id, job_id);
 COMMENT ON INDEX larder_data.job_history_batch IS 'The report of a batch, page by page.';
 CREATE INDEX job_history_job ON larder_data.job_history USING brin (job_id) WITH (pages_per_range = 16, autosummarize = on);
@@ -278,6 +369,8 @@ COMMENT ON INDEX larder_data.job_history_job IS 'Finds one job''s record; number
 
 CREATE TABLE larder_data.item_history (
     finished_at timestamptz NOT NULL DEFAULT now(),
+    dropped_at timestamptz,
+    retried_as bigint,
     id bigint NOT NULL,
     batch_id bigint NOT NULL,
     job_id bigint,
@@ -292,7 +385,7 @@ CREATE TABLE larder_data.item_history (
     stored json
 ) PARTITION BY RANGE (finished_at);
 COMMENT ON TABLE larder_data.item_history IS
-    'Items that ended without a job of their own batch: fresh, blocked, invalid, cancelled before their job ended, or riding on another batch''s job. By day (UTC).';
+    'Items that ended without a job of their own batch: fresh, blocked, invalid, cancelled before their job ended, or riding on another batch''s job. By day (UTC). retried_as, dropped_at as in job_history.';
 CREATE INDEX item_history_batch ON larder_data.item_history (batch_id, id);
 COMMENT ON INDEX larder_data.item_history_batch IS 'The report of a batch, page by page.';
 CREATE SEQUENCE larder_data.item_id AS bigint;
@@ -342,4 +435,4 @@ COMMENT ON TABLE larder_data.upkeep IS
 COMMENT ON INDEX larder_data.upkeep_pkey IS 'One row per task.';
 COMMENT ON INDEX larder_data.upkeep_place_key IS 'One order.';
 INSERT INTO larder_data.upkeep (task, place, every) VALUES
-    ('rescue', 1, '1 s'), ('promote', 2, '200 ms'), ('fold', 3, '1 s'), ('finish', 4, '1 s'), ('partitions', 5, '1 h'), ('purge', 6, '10 min');
+    ('rescue', 1, '1 s'), ('promote', 2, '200 ms'), ('floors', 3, '1 s'), ('fold', 4, '1 s'), ('finish', 5, '1 s'), ('partitions', 8, '1 h'), ('purge', 9, '10 min');
