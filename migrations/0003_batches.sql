@@ -23,7 +23,7 @@ DECLARE
     made int := 0;
 BEGIN
     PERFORM FROM larder_data.upkeep u WHERE u.task = 'partitions' FOR UPDATE;
-    FOREACH parent IN ARRAY ARRAY['job_history', 'item_history'] LOOP
+    FOREACH parent IN ARRAY ARRAY['job_history', 'item_history', 'job_attempt'] LOOP
         FOR i IN -1 .. days LOOP
             part := parent || '_' || to_char(today + i, 'YYYYMMDD');
             CONTINUE WHEN to_regclass('larder_data.' || part) IS NOT NULL;

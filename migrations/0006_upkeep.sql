@@ -4,7 +4,7 @@
 -- gets its row in `upkeep`; the others skip it, so no task runs twice at once and none needs a lock that could be left
 -- behind. Every task takes a bounded number of rows and skips those that others hold.
 
-CREATE FUNCTION larder_data.promote() RETURNS int
+CREATE FUNCTION larder_data.upkeep_promote() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     moved int;
@@ -20,12 +20,12 @@ BEGIN
     GET DIAGNOSTICS moved = ROW_COUNT;
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.promote IS 'Makes delayed jobs ready whose time has come, at most 5,000.';
+COMMENT ON FUNCTION larder_data.upkeep_promote IS 'Makes delayed jobs ready whose time has come, at most 5,000.';
 
 -- A worker is dead when it has not beaten for a lease, or has stopped. Its row is locked, so a beat that comes at the
 -- same moment either counts or comes too late; what it settles later finds no claim. The loss of a worker says nothing
 -- about a picture: the attempt is not counted, but after most_rescues the job waits for an operator.
-CREATE FUNCTION larder_data.rescue() RETURNS int
+CREATE FUNCTION larder_data.upkeep_rescue() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     dead bigint[];
@@ -62,9 +62,36 @@ BEGIN
     SELECT count(*) INTO moved FROM counted;
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.rescue IS 'Makes the jobs of dead workers ready again, or parks them.';
+COMMENT ON FUNCTION larder_data.upkeep_rescue IS 'Makes the jobs of dead workers ready again, or parks them.';
 
-CREATE FUNCTION larder_data.fold() RETURNS int
+CREATE FUNCTION larder_data.rate_after(rate double precision, passed interval, finished bigint) RETURNS double precision
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT rate * weight + finished / seconds * (1 - weight) FROM (
+        SELECT seconds, exp(-seconds / 30) AS weight FROM (SELECT greatest(extract(epoch FROM passed)::double precision, 0.01) AS seconds) AS s
+    ) AS w
+$$;
+COMMENT ON FUNCTION larder_data.rate_after IS 'A rate per second, forgotten with a time constant of 30 s, after so many more in the time passed.';
+
+-- Claims step over what is dead at the head of a lane, see 0005. The numbers given out so far are read first: a lane
+-- that is empty then has nothing below them, but for an enqueue still under way, which waits for the next look.
+CREATE FUNCTION larder_data.upkeep_floors() RETURNS int
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+DECLARE
+    given_out bigint := (SELECT s.last_value FROM larder_data.job_id s);
+    moved int;
+BEGIN
+    INSERT INTO larder_data.lane_floor AS f (queue_id, floors, known_at)
+    SELECT q.id, ARRAY(
+            SELECT coalesce((SELECT min(r.job_id) - 1 FROM larder_data.ready r WHERE r.queue_id = q.id AND r.priority = lane.p), given_out)
+            FROM generate_series(0, 9) AS lane (p) ORDER BY lane.p), clock_timestamp()
+    FROM larder_data.queue q WHERE NOT q.lifo ORDER BY q.id
+    ON CONFLICT (queue_id) DO UPDATE SET floors = excluded.floors, known_at = excluded.known_at;
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.upkeep_floors IS 'Remembers below which number nothing is ready, per queue and priority.';
+
+CREATE FUNCTION larder_data.upkeep_fold() RETURNS int
 LANGUAGE plpgsql SET jit = off AS $$
 DECLARE
     moved int;
@@ -73,28 +100,54 @@ BEGIN
         DELETE FROM larder_data.batch_delta x WHERE x.ctid = ANY (ARRAY(
             SELECT y.ctid FROM larder_data.batch_delta y LIMIT 20000 FOR UPDATE SKIP LOCKED))
         RETURNING x.*
+    ), gained AS (
+        INSERT INTO larder_data.minute AS m (at, bytes_in, bytes_out, enqueued, succeeded, failed, cancelled, retries, downloads, variants)
+        SELECT date_trunc('minute', clock_timestamp()), sum(d.bytes_in), sum(d.bytes_out), sum(d.total), sum(d.succeeded), sum(d.failed),
+               sum(d.cancelled), sum(d.retries), sum(d.downloads), sum(d.variants)
+        FROM d HAVING count(*) > 0
+        ON CONFLICT (at) DO UPDATE SET
+            bytes_in = m.bytes_in + excluded.bytes_in, bytes_out = m.bytes_out + excluded.bytes_out, enqueued = m.enqueued + excluded.enqueued,
+            succeeded = m.succeeded + excluded.succeeded, failed = m.failed + excluded.failed, cancelled = m.cancelled + excluded.cancelled,
+            retries = m.retries + excluded.retries, downloads = m.downloads + excluded.downloads, variants = m.variants + excluded.variants
     ), added AS (
+        -- The rate forgets with a time constant of 30 s; a batch's first fold averages over its life so far.
         INSERT INTO larder_data.batch_total AS t (
-            batch_id, bytes_in, bytes_out, total, succeeded, failed, cancelled, fresh, blocked, invalid, joined, retries, downloads, variants)
+            batch_id, bytes_in, bytes_out, total, succeeded, failed, cancelled, fresh, blocked, invalid, joined, retries, downloads, variants, rate)
         SELECT d.batch_id, sum(d.bytes_in), sum(d.bytes_out), sum(d.total), sum(d.succeeded), sum(d.failed), sum(d.cancelled), sum(d.fresh),
-               sum(d.blocked), sum(d.invalid), sum(d.joined), sum(d.retries), sum(d.downloads), sum(d.variants)
-        FROM d GROUP BY d.batch_id ORDER BY d.batch_id
+               sum(d.blocked), sum(d.invalid), sum(d.joined), sum(d.retries), sum(d.downloads), sum(d.variants),
+               greatest(sum(d.succeeded + d.failed + d.cancelled), 0)
+                   / greatest(extract(epoch FROM clock_timestamp() - min(b.created_at))::double precision, 0.1)
+        FROM d JOIN larder_data.batch b ON b.id = d.batch_id GROUP BY d.batch_id ORDER BY d.batch_id
         ON CONFLICT (batch_id) DO UPDATE SET
             bytes_in = t.bytes_in + excluded.bytes_in, bytes_out = t.bytes_out + excluded.bytes_out, total = t.total + excluded.total,
             succeeded = t.succeeded + excluded.succeeded, failed = t.failed + excluded.failed, cancelled = t.cancelled + excluded.cancelled,
             fresh = t.fresh + excluded.fresh, blocked = t.blocked + excluded.blocked, invalid = t.invalid + excluded.invalid,
             joined = t.joined + excluded.joined, retries = t.retries + excluded.retries, downloads = t.downloads + excluded.downloads,
-            variants = t.variants + excluded.variants
+            variants = t.variants + excluded.variants, folded_at = clock_timestamp(),
+            rate = larder_data.rate_after(t.rate, clock_timestamp() - t.folded_at, excluded.succeeded + excluded.failed + excluded.cancelled)
     )
     SELECT count(*) INTO moved FROM d;
+    WITH d AS (
+        DELETE FROM larder_data.batch_detail_delta x WHERE x.ctid = ANY (ARRAY(
+            SELECT y.ctid FROM larder_data.batch_detail_delta y LIMIT 20000 FOR UPDATE SKIP LOCKED))
+        RETURNING x.*
+    )
+    INSERT INTO larder_data.batch_detail AS t (batch_id, n, code, domain)
+    SELECT d.batch_id, sum(d.n), d.code, d.domain FROM d GROUP BY d.batch_id, d.domain, d.code ORDER BY d.batch_id, d.domain, d.code
+    ON CONFLICT ON CONSTRAINT batch_detail_key DO UPDATE SET n = t.n + excluded.n;
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.fold IS 'Adds the ledger''s new entries to the totals, at most 20,000.';
+COMMENT ON FUNCTION larder_data.upkeep_fold IS 'Adds the ledger''s new entries to the totals, at most 20,000 of each kind.';
 
+-- A batch of millions is cancelled by one update of its row: from that moment on all its open items count as cancelled,
+-- and upkeep clears the jobs away behind it, portion by portion.
 CREATE VIEW larder_data.ledger AS
 SELECT b.id AS batch_id,
        coalesce(t.total, 0) + coalesce(d.total, 0) AS total, coalesce(t.succeeded, 0) + coalesce(d.succeeded, 0) AS succeeded,
-       coalesce(t.failed, 0) + coalesce(d.failed, 0) AS failed, coalesce(t.cancelled, 0) + coalesce(d.cancelled, 0) AS cancelled,
+       coalesce(t.failed, 0) + coalesce(d.failed, 0) AS failed,
+       CASE WHEN b.cancelled_at IS NULL THEN coalesce(t.cancelled, 0) + coalesce(d.cancelled, 0)
+            ELSE coalesce(t.total, 0) + coalesce(d.total, 0) - coalesce(t.succeeded, 0) - coalesce(d.succeeded, 0)
+                 - coalesce(t.failed, 0) - coalesce(d.failed, 0) END AS cancelled,
        coalesce(t.fresh, 0) + coalesce(d.fresh, 0) AS fresh, coalesce(t.blocked, 0) + coalesce(d.blocked, 0) AS blocked,
        coalesce(t.invalid, 0) + coalesce(d.invalid, 0) AS invalid, coalesce(t.joined, 0) + coalesce(d.joined, 0) AS joined,
        coalesce(t.retries, 0) + coalesce(d.retries, 0) AS retries, coalesce(t.downloads, 0) + coalesce(d.downloads, 0) AS downloads,
@@ -114,7 +167,7 @@ COMMENT ON VIEW larder_data.ledger IS 'Counts per batch, exact at this instant: 
 --
 -- Each batch is proved by itself, one index probe per question: however many jobs are live, a batch that has none costs
 -- the same. OFFSET 0 keeps the planner from making joins of the questions.
-CREATE FUNCTION larder_data.finish_batches() RETURNS int
+CREATE FUNCTION larder_data.upkeep_finish() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     moved int;
@@ -134,9 +187,9 @@ BEGIN
     GET DIAGNOSTICS moved = ROW_COUNT;
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.finish_batches IS 'Marks batches finished of which nothing is left.';
+COMMENT ON FUNCTION larder_data.upkeep_finish IS 'Marks batches finished of which nothing is left.';
 
-CREATE FUNCTION larder_data.purge() RETURNS int
+CREATE FUNCTION larder_data.upkeep_purge() RETURNS int
 LANGUAGE plpgsql SET jit = off AS $$
 DECLARE
     workers int;
@@ -152,8 +205,13 @@ BEGIN
     GET DIAGNOSTICS blocks = ROW_COUNT;
     RETURN workers + blocks;
 END $$;
-COMMENT ON FUNCTION larder_data.purge IS 'Forgets workers gone for a day and blocks over for 30 days.';
+COMMENT ON FUNCTION larder_data.upkeep_purge IS 'Forgets workers gone for a day and blocks over for 30 days.';
 
+CREATE FUNCTION larder_data.upkeep_partitions() RETURNS int
+LANGUAGE sql RETURN larder_data.create_partitions(7);
+COMMENT ON FUNCTION larder_data.upkeep_partitions IS 'Makes the partitions of the next days.';
+
+-- A task is a row in `upkeep` and a function upkeep_<task> that answers how many rows it moved.
 -- Each task fails alone: what went wrong is written down, answered, and tried again when the task is next due, and the
 -- others are done. Nobody waits long for a lock; a task that was cancelled, for it took too long, has failed as well.
 CREATE FUNCTION larder.tick(force boolean DEFAULT false) RETURNS TABLE (task text, moved int, error text, error_code text)
@@ -173,15 +231,7 @@ BEGIN
         error := NULL;
         error_code := NULL;
         BEGIN
-            CASE due
-                WHEN 'rescue' THEN moved := larder_data.rescue();
-                WHEN 'promote' THEN moved := larder_data.promote();
-                WHEN 'fold' THEN moved := larder_data.fold();
-                WHEN 'finish' THEN moved := larder_data.finish_batches();
-                WHEN 'partitions' THEN moved := larder_data.create_partitions(7);
-                WHEN 'purge' THEN moved := larder_data.purge();
-                ELSE CONTINUE;
-            END CASE;
+            EXECUTE format('SELECT larder_data.%I()', 'upkeep_' || due) INTO moved;
             IF failed THEN
                 UPDATE larder_data.upkeep u SET failed_at = NULL, last_error = NULL WHERE u.task = due;
             END IF;
@@ -193,7 +243,17 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION larder.tick IS
-    'Does what upkeep is due: rescue, promote, fold, finish, partitions, purge. Any number of callers; force also does what is not due. Answers per task how many rows it moved, or its error: each fails alone.';
+    'Does what upkeep is due, the tasks of larder.upkeep. Any number of callers; force also does what is not due. Answers per task how many rows it moved, or its error: each fails alone.';
+
+CREATE FUNCTION larder_data.oldest_history() RETURNS timestamptz
+LANGUAGE sql STABLE AS $$
+    SELECT coalesce(max(first_day), 'infinity') FROM (
+        SELECT p.relname, min(to_date(right(c.relname, 8), 'YYYYMMDD')::timestamp AT TIME ZONE 'UTC') AS first_day
+        FROM pg_catalog.pg_class p JOIN pg_catalog.pg_inherits i ON i.inhparent = p.oid JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
+        WHERE p.oid IN ('larder_data.job_history'::regclass, 'larder_data.item_history'::regclass) GROUP BY p.relname
+    ) AS kept
+$$;
+COMMENT ON FUNCTION larder_data.oldest_history IS 'From when on all history is kept.';
 
 CREATE FUNCTION larder.check() RETURNS TABLE (invariant text, subject bigint, detail text)
 LANGUAGE sql STABLE SET jit = off AS $$
@@ -206,8 +266,10 @@ LANGUAGE sql STABLE SET jit = off AS $$
         SELECT batch_id, sum(open) AS open, sum(succeeded) AS succeeded, sum(failed) AS failed, sum(cancelled) AS cancelled FROM (
             SELECT j.batch_id, j.items AS open, 0 AS succeeded, 0 AS failed, 0 AS cancelled FROM larder_data.job j
             UNION ALL SELECT f.batch_id, f.items, 0, 0, 0 FROM larder_data.job_follow f
-            UNION ALL SELECT h.batch_id, 0, h.items * (h.outcome = 1)::int, h.items * (h.outcome = 2)::int, h.items * (h.outcome = 3)::int FROM larder_data.job_history h
-            UNION ALL SELECT h.batch_id, 0, h.items * (h.outcome = 1)::int, h.items * (h.outcome = 2)::int, h.items * (h.outcome = 3)::int FROM larder_data.item_history h
+            UNION ALL SELECT h.batch_id, 0, h.items * (h.outcome = 1)::int, h.items * (h.outcome = 2)::int, h.items * (h.outcome = 3)::int
+            FROM larder_data.job_history h WHERE h.retried_as IS NULL
+            UNION ALL SELECT h.batch_id, 0, h.items * (h.outcome = 1)::int, h.items * (h.outcome = 2)::int, h.items * (h.outcome = 3)::int
+            FROM larder_data.item_history h WHERE h.retried_as IS NULL
         ) AS x GROUP BY batch_id
     )
     SELECT 'a live job has exactly one place', j.id, coalesce(string_agg(p.at, ' and ' ORDER BY p.at), 'none')
@@ -232,9 +294,12 @@ LANGUAGE sql STABLE SET jit = off AS $$
     SELECT 'the ledger equals history and live items', l.batch_id,
            format('ledger total %s, succeeded %s, failed %s, cancelled %s; counted open %s, succeeded %s, failed %s, cancelled %s',
                   l.total, l.succeeded, l.failed, l.cancelled, coalesce(r.open, 0), coalesce(r.succeeded, 0), coalesce(r.failed, 0), coalesce(r.cancelled, 0))
-    FROM larder_data.ledger l LEFT JOIN recount r USING (batch_id)
-    WHERE (l.total - l.succeeded - l.failed - l.cancelled, l.succeeded, l.failed, l.cancelled)
-          IS DISTINCT FROM (coalesce(r.open, 0), coalesce(r.succeeded, 0), coalesce(r.failed, 0), coalesce(r.cancelled, 0))
+    FROM larder_data.ledger l JOIN larder_data.batch b ON b.id = l.batch_id LEFT JOIN recount r USING (batch_id)
+    -- What retention has forgotten cannot be counted again; what is open in a cancelled batch counts as cancelled.
+    WHERE b.created_at >= larder_data.oldest_history()
+      AND (l.total - l.succeeded - l.failed - l.cancelled, l.succeeded, l.failed, l.cancelled) IS DISTINCT FROM (
+          CASE WHEN b.cancelled_at IS NULL THEN coalesce(r.open, 0) ELSE 0 END, coalesce(r.succeeded, 0), coalesce(r.failed, 0),
+          coalesce(r.cancelled, 0) + CASE WHEN b.cancelled_at IS NULL THEN 0 ELSE coalesce(r.open, 0) END)
     UNION ALL
     SELECT 'records belong to a batch', r.batch_id, 'no such batch' FROM recount r WHERE NOT EXISTS (SELECT FROM larder_data.batch b WHERE b.id = r.batch_id)
     UNION ALL
