@@ -144,11 +144,11 @@ SELECT f.severity, f.what, f.detail, f.hint FROM (
         format('end it, or SELECT pg_terminate_backend(%s); see idle_in_transaction_session_timeout', a.pid)
     FROM pg_catalog.pg_stat_activity a
     WHERE a.datname = current_database() AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL) AND a.pid <> pg_backend_pid()
-      AND a.backend_type <> 'autovacuum worker' AND a.xact_start < clock_timestamp() - interval '60 s'
+      AND a.backend_type <> 'autovacuum worker' AND a.xact_start < clock_timestamp() - (SELECT m.held_after FROM larder_data.meta m)
     UNION ALL
     SELECT 'warning', 'a prepared transaction holds vacuum back', format('%s, user %s, for %s s', p.gid, p.owner, floor(extract(epoch FROM clock_timestamp() - p.prepared))),
         format('COMMIT PREPARED %L or ROLLBACK PREPARED %L', p.gid, p.gid)
-    FROM pg_catalog.pg_prepared_xacts p WHERE p.database = current_database() AND p.prepared < clock_timestamp() - interval '60 s'
+    FROM pg_catalog.pg_prepared_xacts p WHERE p.database = current_database() AND p.prepared < clock_timestamp() - (SELECT m.held_after FROM larder_data.meta m)
     UNION ALL
     -- A slot has no clock: that it is behind shows in transactions.
     SELECT 'warning', 'a replication slot holds vacuum back', format('%s, %s, xmin %s transactions old', s.slot_name, CASE WHEN s.active THEN 'active' ELSE 'inactive' END, age(s.xmin)),

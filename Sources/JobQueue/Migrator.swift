@@ -119,20 +119,13 @@ public struct Migrator: Sendable {
             }
             try session.run(script: migration.sql, timeout: .seconds(600))
         } catch {
-            var message = "migration \(migration.name): \(error.message)"
-            if error.sqlState == SQLState.insufficientPrivilege.rawValue { message += "; \(lackedRight(number))" }
-            throw QueueError(error.code, message, sqlState: error.sqlState)
+            let named = QueueError(
+                error.code, "migration \(migration.name): \(error.message)", sqlState: error.sqlState)
+            throw named.namingRight(first: number == 1)
         }
         _ = try session.query(
             "INSERT INTO larder_data.migration (number, name, checksum) VALUES ($1, $2, sha256(convert_to($3, 'UTF8')))",
             [.integer(Int64(number)), .text(migration.name), .text(migration.sql)], timeout: .seconds(60))
-    }
-
-    /// The right that a login lacks whom the server refuses a migration.
-    private static func lackedRight(_ number: Int) -> String {
-        number == 1
-            ? "this login needs CREATE on the database (GRANT CREATE ON DATABASE … TO …)"
-            : "this login needs the rights of the owner of schema larder_data (GRANT that role TO …)"
     }
 
     /// What is applied, compared with what this program knows.
@@ -147,12 +140,15 @@ public struct Migrator: Sendable {
         ).flag(0, 0)
         var applied: [String] = []
         if exists == true {
-            let rows = try session.query(
-                """
-                SELECT m.number, m.name, m.applied_at::text, m.checksum = sha256(convert_to(k.sql, 'UTF8')) AND m.name = k.name
-                FROM larder_data.migration m LEFT JOIN unnest($1, $2) WITH ORDINALITY AS k (name, sql, number) USING (number)
-                ORDER BY m.number
-                """, [.texts(migrations.map(\.name)), .texts(migrations.map(\.sql))], timeout: .seconds(60))
+            let rows: Rows
+            do throws(QueueError) {
+                rows = try session.query(
+                    """
+                    SELECT m.number, m.name, m.applied_at::text, m.checksum = sha256(convert_to(k.sql, 'UTF8')) AND m.name = k.name
+                    FROM larder_data.migration m LEFT JOIN unnest($1, $2) WITH ORDINALITY AS k (name, sql, number) USING (number)
+                    ORDER BY m.number
+                    """, [.texts(migrations.map(\.name)), .texts(migrations.map(\.sql))], timeout: .seconds(60))
+            } catch { throw error.namingRight(first: false) }
             for row in 0..<rows.count {
                 let name = rows.text(row, 1) ?? ""
                 guard row < migrations.count else {
@@ -171,5 +167,17 @@ public struct Migrator: Sendable {
             Step(
                 number: index + 1, name: migration.name, appliedAt: index < applied.count ? applied[index] : nil)
         }
+    }
+}
+
+extension QueueError {
+    /// The same, and where the server refused for want of a right, which one a migrating login needs.
+    fileprivate func namingRight(first: Bool) -> QueueError {
+        guard sqlState == SQLState.insufficientPrivilege.rawValue else { return self }
+        let right =
+            first
+            ? "CREATE on the database (GRANT CREATE ON DATABASE … TO …)"
+            : "the rights of the owner of schema larder_data (GRANT that role TO …)"
+        return QueueError(code, "\(message); this login needs \(right)", sqlState: sqlState)
     }
 }
