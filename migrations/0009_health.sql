@@ -32,20 +32,6 @@ DECLARE
 BEGIN
     SELECT * INTO kept FROM larder_data.meta;
 
-    FOR old IN
-        SELECT DISTINCT ON (e.parent) e.parent, e.part, count(*) OVER (PARTITION BY e.parent) > 1 AS more
-        FROM larder_data.expired_partitions() e ORDER BY e.parent, e.part
-    LOOP
-        BEGIN
-            EXECUTE format('DROP TABLE larder_data.%I', old.part);
-            total := total + 1;
-            again := again OR old.more;
-        EXCEPTION
-            -- In use, or a concurrent detach of it or of a sister is under way: next time.
-            WHEN lock_not_available OR object_not_in_prerequisite_state OR object_in_use OR undefined_table THEN NULL;
-        END;
-    END LOOP;
-
     -- No index says which assets are old: it would cost each success more than this look at some of the pages. A table
     -- of few pages is looked at whole, a larger one somewhere else each time.
     pages := pg_catalog.pg_relation_size('larder_data.asset') / current_setting('block_size')::bigint;
@@ -70,6 +56,27 @@ BEGIN
     GET DIAGNOSTICS moved = ROW_COUNT;
     total := total + moved;
     again := again OR moved = 5000;
+
+    -- Last, and one day of one table only, for its lock stands until this transaction ends. Where somebody stands in the
+    -- way, the next table is tried. A worker that keeps house does it better.
+    IF NOT EXISTS (SELECT FROM larder_data.housekeeping h WHERE h.last_at > clock_timestamp() - interval '2 min') THEN
+        FOR old IN
+            SELECT e.part, e.left_over FROM (
+                SELECT DISTINCT ON (x.parent) x.parent, x.part, count(*) OVER () > 1 AS left_over
+                FROM larder_data.expired_partitions() x ORDER BY x.parent, x.part) AS e
+            ORDER BY right(e.part, 8), e.parent
+        LOOP
+            BEGIN
+                EXECUTE format('DROP TABLE larder_data.%I', old.part);
+                total := total + 1;
+                again := again OR old.left_over;
+                EXIT;
+            EXCEPTION
+                -- In use, or a concurrent detach of it or of a sister is under way: next time.
+                WHEN lock_not_available OR object_not_in_prerequisite_state OR object_in_use OR undefined_table THEN NULL;
+            END;
+        END LOOP;
+    END IF;
 
     IF again THEN
         UPDATE larder_data.upkeep u SET next_at = clock_timestamp() + interval '10 s' WHERE u.task = 'retention';

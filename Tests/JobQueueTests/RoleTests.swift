@@ -40,7 +40,7 @@ struct RoleTests {
         #expect(rights.isEmpty, "\(rights)")
         let strangers = try await fixture.sql(
             """
-            SELECT name FROM larder_data.permission WHERE name NOT IN ('ring', 'wait_batch')
+            SELECT name FROM larder_data.permission WHERE name NOT IN ('ring', 'wait_batch', 'job_status', 'blocklist_page')
             EXCEPT SELECT proname FROM pg_proc WHERE pronamespace = 'larder'::regnamespace
             EXCEPT SELECT relname FROM pg_class WHERE relnamespace = 'larder'::regnamespace
             """)
