@@ -17,7 +17,7 @@ BEGIN
         WITH class AS MATERIALIZED (
             SELECT x.code, sum(x.n) AS n, sum(sum(x.n)) OVER (ORDER BY x.code) AS until, sum(sum(x.n)) OVER () AS total FROM (
                 SELECT d.code, d.n FROM larder_data.batch_detail d WHERE d.batch_id = quantiles.batch_id AND d.domain IS NULL
-                UNION ALL SELECT d.code, d.n FROM larder_data.batch_detail_delta d WHERE d.batch_id = quantiles.batch_id AND d.domain IS NULL
+                UNION ALL SELECT d.duration_class, d.jobs FROM larder_data.batch_delta d WHERE d.batch_id = quantiles.batch_id AND d.duration_class IS NOT NULL
             ) AS x GROUP BY x.code HAVING sum(x.n) > 0
         )
         SELECT array_agg((
@@ -35,7 +35,7 @@ BEGIN
         SELECT coalesce(json_agg(json_build_object('domain', e.domain, 'code', e.code, 'n', e.n) ORDER BY e.n DESC, e.domain, e.code), '[]') FROM (
             SELECT x.domain, x.code, sum(x.n)::bigint AS n FROM (
                 SELECT d.domain, d.code, d.n FROM larder_data.batch_detail d WHERE d.batch_id = top_errors.batch_id AND d.domain IS NOT NULL
-                UNION ALL SELECT d.domain, d.code, d.n FROM larder_data.batch_detail_delta d WHERE d.batch_id = top_errors.batch_id AND d.domain IS NOT NULL
+                UNION ALL SELECT d.domain, d.code, d.n FROM larder_data.batch_detail_delta d WHERE d.batch_id = top_errors.batch_id
             ) AS x GROUP BY x.domain, x.code HAVING sum(x.n) > 0 ORDER BY sum(x.n) DESC, x.domain, x.code LIMIT most) AS e);
 END $$;
 COMMENT ON FUNCTION larder_data.top_errors IS 'The most frequent errors of a batch: a JSON array of {domain, code, n}, n in items.';

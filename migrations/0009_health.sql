@@ -23,27 +23,11 @@ LANGUAGE plpgsql SET lock_timeout = '500ms' SET jit = off AS $$
 DECLARE
     kept larder_data.meta;
     old record;
-    pages bigint;
-    first_page bigint;
-    portion CONSTANT bigint := 5000;
     moved int;
     total int := 0;
     again boolean := false;
 BEGIN
     SELECT * INTO kept FROM larder_data.meta;
-
-    -- No index says which assets are old: it would cost each success more than this look at some of the pages. A table
-    -- of few pages is looked at whole, a larger one somewhere else each time.
-    pages := pg_catalog.pg_relation_size('larder_data.asset') / current_setting('block_size')::bigint;
-    first_page := CASE WHEN pages <= portion THEN 0 ELSE floor(random() * (pages - portion + 1)) END;
-    DELETE FROM larder_data.asset a WHERE a.ctid = ANY (ARRAY(
-        SELECT x.ctid FROM larder_data.asset x
-        WHERE x.ctid >= format('(%s,0)', first_page)::tid AND x.ctid < format('(%s,0)', first_page + portion)::tid
-          AND x.stored_at < now() - kept.keep_assets
-        LIMIT 5000 FOR UPDATE SKIP LOCKED));
-    GET DIAGNOSTICS moved = ROW_COUNT;
-    total := total + moved;
-    again := again OR moved = 5000;
 
     DELETE FROM larder_data.minute m WHERE m.at < now() - interval '30 days';
     GET DIAGNOSTICS moved = ROW_COUNT;
@@ -84,7 +68,7 @@ BEGIN
     RETURN total;
 END $$;
 COMMENT ON FUNCTION larder_data.upkeep_retention IS
-    'Forgets, in portions, what is over: days of history, assets, minutes, details of batches without history. Comes back in 10 s when there is more.';
+    'Forgets, in portions, what is over: days of history, minutes, details of batches without history. Comes back in 10 s when there is more.';
 INSERT INTO larder_data.upkeep (task, place, every) VALUES ('retention', 10, '1 h');
 
 CREATE TABLE larder_data.housekeeping (

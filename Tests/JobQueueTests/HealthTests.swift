@@ -107,7 +107,7 @@ struct HealthTests {
         let parked = try await fixture.queue.health()
         #expect(parked.map(\.what) == ["jobs are parked"] && parked[0].detail.hasPrefix("1,"))
         try await fixture.sql("DELETE FROM larder_data.parked")
-        let entries = "INSERT INTO larder_data.batch_detail_delta SELECT 1, 1, 1 FROM generate_series"
+        let entries = "INSERT INTO larder_data.batch_detail_delta SELECT 1, 1, 1, 'x' FROM generate_series"
         try await fixture.sql(entries + "(1, 100000)")
         #expect(try await found(fixture).isEmpty)
         try await fixture.sql(entries + "(1, 1)")

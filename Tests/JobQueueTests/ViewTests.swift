@@ -8,8 +8,9 @@ struct ViewTests {
     /// 100 jobs of 32 to 45 ms, one error in each of six codes, code 6 most often; one half folded, the other not.
     private func detail(_ fixture: QueueFixture, batch: Int64) async throws {
         let half = """
+            WITH durations AS (INSERT INTO larder_data.batch_delta (batch_id, jobs, duration_class) VALUES ($1, 50, 10))
             INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)
-            SELECT $1, 50, 10, NULL UNION ALL SELECT $1, c, c, 'LarderErrorDomain' FROM generate_series(1, 6) AS c
+            SELECT $1, c, c, 'LarderErrorDomain' FROM generate_series(1, 6) AS c
             """
         try await fixture.sql(half, [.integer(batch)])
         try await fixture.queue.tick(force: true)
@@ -29,7 +30,7 @@ struct ViewTests {
         #expect(progress.topErrors.map(\.items) == [12, 10, 8, 6, 4])
         // A faster tenth moves the median within its class only; a slower one takes the 95 %.
         try await fixture.sql(
-            "INSERT INTO larder_data.batch_detail_delta (batch_id, n, code) VALUES ($1, 10, 0), ($1, 10, 20)",
+            "INSERT INTO larder_data.batch_delta (batch_id, jobs, duration_class) VALUES ($1, 10, 0), ($1, 10, 20)",
             [.integer(batch)])
         let shifted = try await fixture.queue.progress(of: .id(batch))
         #expect(shifted.p50 == 38.1)

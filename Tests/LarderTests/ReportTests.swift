@@ -30,8 +30,10 @@ struct ReportTests {
         #expect(fresh["rate"] is Double && fresh["p50Ms"] is NSNull && fresh["p95Ms"] is NSNull)
         _ = try await scene.sql(
             """
+            WITH durations AS (
+                INSERT INTO larder_data.batch_delta (batch_id, jobs, duration_class) SELECT id, 4, 10 FROM larder_data.batch)
             INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)
-            SELECT id, 4, 10, NULL FROM larder_data.batch UNION ALL SELECT id, 7, 404, 'SomeDomain' FROM larder_data.batch
+            SELECT id, 7, 404, 'SomeDomain' FROM larder_data.batch
             """)
         let later = try await status()
         #expect(later["p50Ms"] as? Double == 38.1 && (later["etaSeconds"] is NSNull || later["etaSeconds"] is Double))
