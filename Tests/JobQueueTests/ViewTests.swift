@@ -157,5 +157,7 @@ struct ViewTests {
             let text = try await plan(fixture, all + " WHERE " + condition)
             #expect(text.contains("batch_delta_batch") && !text.contains("Seq Scan"), "\(text)")
         }
+        let open = try await plan(fixture, "SELECT open_items FROM larder.queue")
+        #expect(open.contains("batch_delta_batch") && !open.contains("Seq Scan on batch_delta"), "\(open)")
     }
 }
