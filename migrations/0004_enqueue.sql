@@ -175,7 +175,8 @@ BEGIN
         ON CONFLICT (key) DO UPDATE SET
             items = j.items + CASE WHEN j.batch_id = excluded.batch_id THEN excluded.items ELSE 0 END,
             followed = j.followed OR j.batch_id <> excluded.batch_id,
-            priority = least(j.priority, excluded.priority)
+            priority = least(j.priority, excluded.priority),
+            cancelled_at = NULL
         RETURNING j.id, j.key, j.batch_id
     ), placed AS MATERIALIZED (
         SELECT p.id, p.key, p.batch_id AS home, n.items, n.first, p.id <> n.id AS met FROM put p JOIN numbered n USING (key)
@@ -202,10 +203,10 @@ BEGIN
         PERFORM larder_data.hurry(joined, due);
     END IF;
 
-    INSERT INTO larder_data.item_history (id, batch_id, code, outcome, why, url, domain, message)
-    SELECT nextval('larder_data.item_id'), b.id, r.code, 2, r.answer, r.url, r.domain, r.message
+    INSERT INTO larder_data.item_history (id, batch_id, pipeline_id, code, outcome, why, url, domain, message)
+    SELECT nextval('larder_data.item_id'), b.id, CASE r.answer WHEN 'blocked' THEN pipeline_no END, r.code, 2, r.answer, r.url, r.domain, r.message
     FROM (
-        SELECT a.answer, left(coalesce(a.url, ''), 2000) AS url, f.domain, f.code, f.message
+        SELECT a.answer, CASE a.answer WHEN 'blocked' THEN a.url ELSE left(coalesce(a.url, ''), 2000) END AS url, f.domain, f.code, f.message
         FROM unnest(urls, answers, faults) WITH ORDINALITY AS a (url, answer, fault, ord)
         JOIN larder_data.refusal f ON f.fault = CASE a.answer WHEN 'blocked' THEN 0 ELSE a.fault END
         ORDER BY a.ord
