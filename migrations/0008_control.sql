@@ -706,6 +706,15 @@ LANGUAGE sql AS $$
 $$;
 COMMENT ON FUNCTION larder.unblock_all IS 'Empties the blocklist; answers how many URLs were blocked.';
 
+CREATE FUNCTION larder.blocklist_page(after bytea, most int) RETURNS TABLE (
+    url_hash bytea, url text, until timestamptz, fails int, domain text, code int, message text, http_status int
+)
+LANGUAGE sql STABLE AS $$
+    SELECT b.url_hash, b.url, b.until, b.fails, b.domain, b.code, b.message, b.http_status
+    FROM larder_data.blocklist b WHERE b.url_hash > after AND b.until > now() ORDER BY b.url_hash LIMIT most
+$$;
+COMMENT ON FUNCTION larder.blocklist_page IS 'The URLs that are blocked, page by page in the order of their digests; after: the last one''s, \x first.';
+
 -- Waiting. Procedures, because each look is a transaction of its own: a waiting function would hold one snapshot, and
 -- with it vacuum, to the end. Hence neither SECURITY DEFINER nor SET, which forbid a COMMIT, and no CALL within a
 -- transaction block.
