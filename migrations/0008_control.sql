@@ -12,9 +12,6 @@
 -- Error codes: LA001 batch closed, LA002 no such batch, LA006 no such queue, LA007 no such job or nothing to be done with
 -- it, LA008 waited too long, 22023 argument.
 
-CREATE INDEX batch_cancelled ON larder_data.batch (id) WHERE cancelled_at IS NOT NULL AND finished_at IS NULL;
-COMMENT ON INDEX larder_data.batch_cancelled IS 'The cancelled batches whose jobs upkeep still ends.';
-
 CREATE FUNCTION larder_data.batch_number(batch text) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -43,10 +40,6 @@ BEGIN
     RETURN b;
 END $$;
 COMMENT ON FUNCTION larder_data.batch_held IS 'A batch that is not cancelled, locked; waits for transactions that still add to it.';
-
-CREATE FUNCTION larder_data.void_floors(queue_no smallint) RETURNS void
-LANGUAGE sql AS $$ UPDATE larder_data.lane_floor f SET known_at = '-infinity' WHERE f.queue_id = queue_no $$;
-COMMENT ON FUNCTION larder_data.void_floors IS 'Makes claims look at a queue from its beginning: jobs with old numbers are ready again.';
 
 -- Cancel.
 
@@ -92,7 +85,7 @@ BEGIN
     ), left_behind AS (
         -- What runs for nobody else is told to its worker; what others want goes on.
         UPDATE larder_data.job x SET items = CASE WHEN e.home THEN 0 ELSE x.items END,
-            cancelled_at = CASE WHEN e.shared THEN x.cancelled_at ELSE coalesce(x.cancelled_at, now()) END
+            cancelled_at = CASE WHEN e.shared OR x.cancelled_at > '-infinity' THEN x.cancelled_at ELSE now() END
         FROM ended e WHERE NOT e.gone AND (e.home OR NOT e.shared) AND x.ctid = e.tid
     ), unfollowed AS (
         DELETE FROM larder_data.job_follow x WHERE x.ctid = ANY (ARRAY(SELECT e.ride_tid FROM ended e WHERE NOT e.home))
@@ -187,6 +180,8 @@ CREATE FUNCTION larder_data.unpark(jobs bigint[]) RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     queues smallint[];
+    lanes smallint[];
+    back bigint[];
 BEGIN
     WITH wanted AS MATERIALIZED (
         SELECT p.tid, j.id, j.queue_id, j.priority
@@ -203,12 +198,12 @@ BEGIN
     ), gone AS (
         -- By tuple id: rows of parked are never updated.
         DELETE FROM larder_data.parked x WHERE x.ctid = ANY (ARRAY(SELECT w.tid FROM wanted w))
-    ), back AS (
-        INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT w.queue_id, w.priority, w.id FROM wanted w RETURNING queue_id
+    ), again AS (
+        INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT w.queue_id, w.priority, w.id FROM wanted w
     )
-    SELECT array_agg(b.queue_id) INTO queues FROM back b;
-    PERFORM larder_data.void_floors(q.id) FROM (SELECT DISTINCT u.id FROM unnest(queues) AS u (id) ORDER BY u.id) AS q;
-    RETURN coalesce(cardinality(queues), 0);
+    SELECT array_agg(w.queue_id), array_agg(w.priority), array_agg(w.id) INTO queues, lanes, back FROM wanted w;
+    PERFORM larder_data.lower_floors(queues, lanes, back);
+    RETURN coalesce(cardinality(back), 0);
 END $$;
 COMMENT ON FUNCTION larder_data.unpark IS 'Makes those of these jobs ready that are parked for their batches'' sake and that a batch wants which goes on.';
 
@@ -367,7 +362,7 @@ BEGIN
             items = j.items + CASE WHEN j.batch_id = excluded.batch_id THEN excluded.items ELSE 0 END,
             followed = j.followed OR j.batch_id <> excluded.batch_id,
             priority = least(j.priority, excluded.priority),
-            cancelled_at = NULL
+            cancelled_at = CASE WHEN j.cancelled_at IS NOT NULL THEN '-infinity'::timestamptz END
         RETURNING j.id, j.key, j.batch_id
     ), placed AS MATERIALIZED (
         SELECT p.id, p.key, p.batch_id AS home, n.riding, n.lane, p.id <> n.id AS met FROM put p JOIN numbered n USING (key)
@@ -440,6 +435,9 @@ DECLARE
     b larder_data.batch;
     lane smallint := batch_reprioritize.priority;
     held bigint[];
+    queues smallint[];
+    lanes smallint[];
+    back bigint[];
 BEGIN
     IF lane IS NULL OR lane NOT BETWEEN 0 AND 9 THEN
         RAISE EXCEPTION 'a priority is 0 to 9, not %', coalesce(lane::text, 'NULL') USING ERRCODE = '22023';
@@ -468,9 +466,11 @@ BEGIN
                     WHERE x.queue_id = j.queue_id AND x.priority = old.priority AND x.job_id = j.id FOR UPDATE SKIP LOCKED) AS place
             WHERE old.priority <> lane))
         RETURNING r.queue_id, r.job_id
+    ), again AS (
+        INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT m.queue_id, lane, m.job_id FROM moved m ORDER BY m.job_id
     )
-    INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT m.queue_id, lane, m.job_id FROM moved m ORDER BY m.job_id;
-    PERFORM larder_data.void_floors(b.queue_id);
+    SELECT array_agg(m.queue_id), array_agg(lane), array_agg(m.job_id) INTO queues, lanes, back FROM moved m;
+    PERFORM larder_data.lower_floors(queues, lanes, back);
     RETURN cardinality(held);
 END $$;
 COMMENT ON FUNCTION larder.batch_reprioritize(bigint, int, int) IS
@@ -525,7 +525,8 @@ BEGIN
         END IF;
         RETURN 'over';
     ELSIF larder_data.place_of(job_id) = 'running' THEN
-        UPDATE larder_data.job j SET cancelled_at = coalesce(j.cancelled_at, now()) WHERE j.id = cancel.job_id;
+        UPDATE larder_data.job j SET cancelled_at = now()
+        WHERE j.id = cancel.job_id AND (j.cancelled_at IS NULL OR j.cancelled_at = '-infinity');
         RETURN 'told';
     END IF;
     PERFORM larder_data.ensure_today();
@@ -560,7 +561,7 @@ BEGIN
             DELETE FROM larder_data.parked p WHERE p.job_id = retry.job_id;
             UPDATE larder_data.job j SET rescues = 0 WHERE j.id = retry.job_id AND place = 'lost';
             INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT j.queue_id, j.priority, j.id FROM larder_data.job j WHERE j.id = retry.job_id;
-            PERFORM larder_data.void_floors(j.queue_id) FROM larder_data.job j WHERE j.id = retry.job_id;
+            PERFORM larder_data.lower_floors(ARRAY[j.queue_id], ARRAY[j.priority], ARRAY[j.id]) FROM larder_data.job j WHERE j.id = retry.job_id;
         END IF;
         RETURN job_id;
     END IF;
@@ -590,7 +591,7 @@ LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
 BEGIN
     RETURN QUERY
     SELECT j.id, place.state, j.url, j.batch_id, b.name, p.name, p.version, j.priority::int, j.items, j.attempt + (place.state = 'running')::int,
-           j.max_attempts::int, j.rescues::int, place.due, place.worker, w.name, j.created_at, place.claimed_at, NULL::timestamptz, j.cancelled_at,
+           j.max_attempts::int, j.rescues::int, place.due, place.worker, w.name, j.created_at, place.claimed_at, NULL::timestamptz, nullif(j.cancelled_at, '-infinity'),
            NULL::bigint, j.last_domain, j.last_code, j.last_message
     FROM larder_data.job j
     JOIN larder_data.batch b ON b.id = j.batch_id JOIN larder_data.pipeline p ON p.id = j.pipeline_id

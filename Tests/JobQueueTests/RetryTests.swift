@@ -170,6 +170,7 @@ struct RetryTests {
         #expect(
             status.state == "failed" && status.error == .notAnImage && status.finishedAt != nil && status.attempt == 2)
         let attempts = try await fixture.queue.attempts(ofJob: id)
+        try #require(attempts.count == 2)
         #expect(attempts.map(\.number) == [1, 2] && attempts.map(\.outcome) == ["retried", "failed"])
         #expect(attempts[0].error == .unavailable && attempts[0].httpStatus == 503 && attempts[0].delay != nil)
         #expect(attempts[1].error == .notAnImage && attempts[1].worker == worker.id)
