@@ -111,7 +111,7 @@ BEGIN
         RETURNING x.*
     ), gained AS (
         INSERT INTO larder_data.minute AS m (at, bytes_in, bytes_out, enqueued, succeeded, failed, cancelled, retries, downloads, variants)
-        SELECT date_trunc('minute', clock_timestamp()), sum(d.bytes_in), sum(d.bytes_out), sum(d.total), sum(d.succeeded), sum(d.failed),
+        SELECT date_trunc('minute', clock_timestamp()), sum(d.bytes_in), sum(d.bytes_out), sum(d.total), sum(d.succeeded), sum(greatest(d.failed, 0)),
                sum(d.cancelled), sum(d.retries), sum(d.downloads), sum(d.variants)
         FROM d HAVING count(*) > 0
         ON CONFLICT (at) DO UPDATE SET
@@ -133,7 +133,7 @@ BEGIN
             fresh = t.fresh + excluded.fresh, blocked = t.blocked + excluded.blocked, invalid = t.invalid + excluded.invalid,
             joined = t.joined + excluded.joined, retries = t.retries + excluded.retries, downloads = t.downloads + excluded.downloads,
             variants = t.variants + excluded.variants, folded_at = clock_timestamp(),
-            rate = larder_data.rate_after(t.rate, clock_timestamp() - t.folded_at, excluded.succeeded + excluded.failed + excluded.cancelled)
+            rate = larder_data.rate_after(t.rate, clock_timestamp() - t.folded_at, greatest(excluded.succeeded + excluded.failed + excluded.cancelled, 0))
     )
     SELECT count(*) INTO moved FROM d;
     WITH d AS (

@@ -294,9 +294,10 @@ COMMENT ON FUNCTION larder_data.upkeep_resumed IS 'Makes paused jobs ready that 
 
 -- Retry and drop.
 
+-- Planned anew each time: a plan made while a partition was empty would look for a record with the batch's number alone.
 CREATE FUNCTION larder_data.mark_retried(batch_no bigint, ats timestamptz[], records bigint[], item_ids bigint[], jobs bigint[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
     UPDATE larder_data.job_history h SET retried_as = m.job FROM unnest(ats, records, item_ids, jobs) AS m (at, record, item, job)
     WHERE m.item IS NULL AND h.finished_at = m.at AND h.batch_id = batch_no AND h.job_id = m.record;

@@ -59,7 +59,7 @@ struct ControlCommandTests {
         #expect(try await line(scene, "resume", "spring")["state"] as? String == "sealed")
         #expect(try await scene.larder("work", "--drain").code == 0)
         #expect(try await scene.sql("SELECT succeeded FROM larder.progress") == "1")
-        for words in [["pause", "--queue", "none"], ["resume", "none"], ["pause", "spring"]] {
+        for words in [["pause", "--queue", "none"], ["resume", "none"], ["retry", "none"]] {
             let refused = try await scene.larder(words + ["--json"]).run()
             #expect(refused.code == 1)
             #expect(try refused.error.message.contains(words.last ?? ""))
