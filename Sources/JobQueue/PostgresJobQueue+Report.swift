@@ -49,7 +49,8 @@ extension PostgresJobQueue {
         }
     }
 
-    /// Items that ended without a job of the batch first, then jobs: each half by its index, page by page.
+    /// Items that ended without a job of the batch first, then jobs: each half by its index, page by page. What was
+    /// retried counts with its later job.
     private func page<Record: Sendable>(
         of batch: Int64, after cursor: Cursor, limit: Int, _ condition: String,
         read: @Sendable (borrowing Rows, Int) throws(QueueError) -> Record

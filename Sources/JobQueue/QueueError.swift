@@ -33,6 +33,8 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         public static let unknownPipeline = Code("unknownPipeline")
         /// No such queue.
         public static let unknownQueue = Code("unknownQueue")
+        /// No such job, or one with which nothing can be done any more.
+        public static let unknownJob = Code("unknownJob")
         /// The worker was stopped or its lease ran out: start anew.
         public static let workerLost = Code("workerLost")
         /// An argument is out of range.

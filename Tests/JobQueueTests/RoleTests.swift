@@ -40,7 +40,7 @@ struct RoleTests {
         #expect(rights.isEmpty, "\(rights)")
         let strangers = try await fixture.sql(
             """
-            SELECT name FROM larder_data.permission WHERE name NOT IN ('ring', 'wait_batch', 'job_status', 'blocklist_page')
+            SELECT name FROM larder_data.permission
             EXCEPT SELECT proname FROM pg_proc WHERE pronamespace = 'larder'::regnamespace
             EXCEPT SELECT relname FROM pg_class WHERE relnamespace = 'larder'::regnamespace
             """)
@@ -54,7 +54,9 @@ struct RoleTests {
             [
                 "SELECT * FROM larder.enqueue('http://a/1', batch => 'b')", "SELECT larder.batch_open('b')",
                 "SELECT * FROM larder.enqueue_many('{http://a/2}', batch => 'b')", "SELECT larder.batch_seal('b')",
-                "SELECT * FROM larder.progress", "SELECT * FROM larder.ready_v1()",
+                "SELECT * FROM larder.progress", "SELECT * FROM larder.ready_v1()", "SELECT larder.ring()",
+                "SELECT larder.batch_open('empty')", "SELECT larder.batch_seal('empty')",
+                "CALL larder.wait_batch('empty')",
             ],
             [
                 "SELECT * FROM larder_data.job", "SELECT * FROM larder.failed", "SELECT larder.tick()",
@@ -84,7 +86,7 @@ struct RoleTests {
             ],
             [
                 "SELECT * FROM larder_data.job", "SELECT * FROM larder.enqueue('http://a/1')", "SELECT larder.tick()",
-                "SELECT larder.pipeline_set('p', '{}')", "SELECT larder.batch_seal(1)",
+                "SELECT larder.pipeline_set('p', '{}')", "SELECT larder.batch_seal(1)", "SELECT larder.cancel(1)",
             ]
         ),
         (
@@ -93,6 +95,10 @@ struct RoleTests {
                 "SELECT * FROM larder.enqueue('http://a/1', batch => 'b')", "SELECT * FROM larder.check()",
                 "SELECT larder.worker_start_v1('w', 'h', 1, 'v', 1)", "SELECT * FROM larder.health",
                 "SELECT larder.pipeline_set('p', '{}')", "SELECT count(*) FROM larder.tick(true)",
+                "SELECT larder.batch_pause('b')", "SELECT larder.batch_resume('b')", "SELECT larder.cancel(1)",
+                "SELECT larder.block_url('http://a/2')", "SELECT larder.unblock_url('http://a/2')",
+                "SELECT larder.queue_pause('default')", "SELECT larder.queue_resume('default')",
+                "SELECT larder.batch_cancel('b')", "CALL larder.wait_batch('b')", "SELECT * FROM larder.job_status(1)",
             ],
             ["SELECT * FROM larder_data.job", "SELECT larder_data.secure()", "CREATE TABLE larder.mine (x int)"]
         ),

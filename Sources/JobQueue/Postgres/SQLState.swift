@@ -21,6 +21,8 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
     static let protocolMismatch = SQLState("LA004")
     static let workerLost = SQLState("LA005")
     static let unknownQueue = SQLState("LA006")
+    static let unknownJob = SQLState("LA007")
+    static let waitedTooLong = SQLState("LA008")
 
     /// True for what passes by itself: connection trouble (08), collisions (40), resources (53), shutdown and restart
     /// (57P), a standby that still refuses writes (25006) and a partition being attached (55P03).
@@ -36,10 +38,11 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
         case .unknownBatch: .unknownBatch
         case .unknownPipeline: .unknownPipeline
         case .unknownQueue: .unknownQueue
+        case .unknownJob: .unknownJob
         case .protocolMismatch: .protocolMismatch
         case .workerLost: .workerLost
         case .invalidParameter: .invalidArgument
-        case .queryCanceled: .timeout
+        case .queryCanceled, .waitedTooLong: .timeout
         case .undefinedTable, .undefinedFunction, .undefinedSchema: .notMigrated
         default: .refused
         }

@@ -3,27 +3,33 @@ import JobQueue
 extension Command {
     static let status = Command(
         words: ["status"], operands: "[BATCH]",
-        summary: "Progress of all batches or of one, by name or number",
+        summary: "Progress of all batches or of one, by name or number; or a job with its attempts",
+        discussion: "'status job:N' is 'status --job N'.",
         options: [
+            ControlTarget.jobOption,
             Option("watch", "follow it until it is finished"),
             Option("interval", .value("TIME"), "between two looks of --watch, default 1s"),
             Option("health", "tell what is wrong with the queue and its database; exit code 1 for an error"),
             Settings.databaseOption,
         ]
     ) { arguments in
-        let operands = try arguments.operands()
-        guard operands.count <= 1 else { throw CommandError.usage("status: one BATCH at a time") }
+        let target = try ControlTarget.optional(arguments, of: "status", or: ControlTarget.jobOption)
         let json = arguments.flag("json")
         let interval = try arguments.duration("interval") ?? .seconds(1)
         let queue = try await Settings(arguments).openQueue()
         if arguments.flag("health") {
-            guard operands.isEmpty else { throw CommandError.usage("status: --health takes no BATCH") }
+            guard target == nil else { throw CommandError.usage("status: --health takes no BATCH") }
             let findings = try await queue.health()
             if findings.isEmpty && !json { Console.line("nothing is wrong") }
             for finding in findings { try HealthLine(finding).show(json: json) }
             return findings.contains { $0.severity == .error } ? .failed : .done
         }
-        guard let name = operands.first else {
+        if let number = target?.job {
+            let report = JobReport(try await queue.status(ofJob: number), try await queue.attempts(ofJob: number))
+            if json { try Console.json(report) } else { Console.write(report.text) }
+            return .done
+        }
+        guard case .batch(let name) = target else {
             for progress in try await queue.progress(limit: 100) { try show(progress, json: json) }
             return .done
         }
