@@ -63,7 +63,8 @@ BEGIN
         SELECT m.*, r.tid AS ready_tid, d.tid AS delayed_tid, p.tid AS parked_tid, m.id IN (SELECT x.job_id FROM larder_data.running x) AS runs
         FROM mine m
         LEFT JOIN LATERAL (
-            SELECT place.tid FROM generate_series(0, 9) AS lane (p), LATERAL (
+            -- Its own lane first; now and then it stands in another one, see larder_data.hurry.
+            SELECT place.tid FROM (SELECT m.priority::int AS p UNION ALL SELECT generate_series(0, 9)) AS lane, LATERAL (
                 SELECT x.ctid AS tid FROM larder_data.ready x
                 WHERE x.queue_id = m.queue_id AND x.priority = lane.p AND x.job_id = m.id FOR UPDATE SKIP LOCKED) AS place
             WHERE NOT m.shared LIMIT 1) AS r ON true
@@ -592,8 +593,8 @@ LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
 BEGIN
     RETURN QUERY
     SELECT j.id, place.state, j.url, j.batch_id, b.name, p.name, p.version, j.priority::int, j.items, j.attempt + (place.state = 'running')::int,
-           j.max_attempts::int, j.rescues::int, place.due, place.worker, w.name, j.created_at, place.claimed_at, NULL::timestamptz, nullif(j.cancelled_at, '-infinity'),
-           NULL::bigint, j.last_domain, j.last_code, j.last_message
+           j.max_attempts::int, j.rescues::int, place.due, place.worker, w.name, j.created_at, place.claimed_at, NULL::timestamptz,
+           nullif(j.cancelled_at, '-infinity'), NULL::bigint, j.last_domain, j.last_code, j.last_message
     FROM larder_data.job j
     JOIN larder_data.batch b ON b.id = j.batch_id JOIN larder_data.pipeline p ON p.id = j.pipeline_id
     CROSS JOIN LATERAL (
@@ -624,12 +625,12 @@ COMMENT ON FUNCTION larder.job_status IS
     'Where one job stands: ready, delayed, running, parked (and why), succeeded, failed or cancelled. attempt: the one that runs, else attempts used up; the error is the last attempt''s.';
 
 CREATE VIEW larder.attempt AS
-SELECT a.job_id, a.attempt::int AS attempt, 'retried' AS outcome, a.worker_id AS worker, a.claimed_at, a.at AS ended_at, a.domain, a.code, a.message, a.http_status,
-    a.fetch_ms, a.transcode_ms, a.store_ms, a.delay_ms
+SELECT a.job_id, a.attempt::int AS attempt, 'retried' AS outcome, a.worker_id AS worker, a.claimed_at, a.at AS ended_at, a.domain, a.code, a.message,
+    a.http_status, a.fetch_ms, a.transcode_ms, a.store_ms, a.delay_ms
 FROM larder_data.job_attempt a
 UNION ALL
-SELECT h.job_id, h.attempt, (ARRAY['succeeded', 'failed', 'cancelled'])[h.outcome], h.worker_id, h.created_at + h.queue_ms * interval '1 ms', h.finished_at,
-    h.domain, h.code, h.message, h.http_status, h.fetch_ms, h.transcode_ms, h.store_ms, NULL
+SELECT h.job_id, h.attempt, (ARRAY['succeeded', 'failed', 'cancelled'])[h.outcome], h.worker_id, h.created_at + h.queue_ms * interval '1 ms',
+    h.finished_at, h.domain, h.code, h.message, h.http_status, h.fetch_ms, h.transcode_ms, h.store_ms, NULL
 FROM larder_data.job_history h WHERE h.worker_id IS NOT NULL;
 COMMENT ON VIEW larder.attempt IS 'The attempts that ended, of jobs live and over; ask for one job_id. delay_ms: how long the job was put off after it.';
 

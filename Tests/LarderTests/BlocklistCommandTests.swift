@@ -31,7 +31,7 @@ struct BlocklistCommandTests {
         #expect(try await scene.larder("enqueue", url).code == 0)
         let absent = try await scene.larder("blocklist", "remove", "http://never/")
         #expect(absent.code == 1 && absent.errorText.contains("http://never/"))
-        #expect(try await scene.queue.check().map(\.invariant) == [])
+        #expect(try await scene.faults() == [])
     }
 
     @Test func `a file is imported line by line, bad lines told, and clear empties the list`() async throws {

@@ -25,7 +25,7 @@ struct ControlCommandTests {
         let unknown = try await scene.larder("cancel", "summer", "--json")
         #expect(unknown.code == 1)
         #expect(try unknown.error.message.contains("summer"))
-        #expect(try await scene.queue.check().map(\.invariant) == [])
+        #expect(try await scene.faults() == [])
     }
 
     @Test func `a job that runs is stopped, and its batch recorded as cancelled`() async throws {
@@ -44,7 +44,7 @@ struct ControlCommandTests {
         #expect(try await line(scene, "cancel", "--job", job)["result"] as? String == "over")
         let shown = try await line(scene, "status", "job:\(job)")
         #expect(shown["state"] as? String == "cancelled" && shown["job"] as? Int == Int(job))
-        #expect(try await scene.queue.check().map(\.invariant) == [])
+        #expect(try await scene.faults() == [])
     }
 
     @Test func `a paused batch is worked on once it is resumed, and so is a queue`() async throws {
@@ -64,7 +64,7 @@ struct ControlCommandTests {
             #expect(refused.code == 1)
             #expect(try refused.error.message.contains(words.last ?? ""))
         }
-        #expect(try await scene.queue.check().map(\.invariant) == [])
+        #expect(try await scene.faults() == [])
     }
 
     @Test func `retry runs what failed once more, and the report forgets the failure`() async throws {
@@ -86,7 +86,7 @@ struct ControlCommandTests {
         let over = try await scene.larder("retry", "--job", job, "--json")
         #expect(over.code == 1)
         #expect(try over.error.message.contains("succeeded"))
-        #expect(try await scene.queue.check().map(\.invariant) == [])
+        #expect(try await scene.faults() == [])
     }
 
     @Test func `retry makes a job ready that waits`() async throws {
@@ -104,7 +104,7 @@ struct ControlCommandTests {
         let unknown = try await scene.larder("status", "--job", "987654", "--json")
         #expect(unknown.code == 1)
         #expect(try unknown.error.message.contains("987654"))
-        #expect(try await scene.queue.check().map(\.invariant) == [])
+        #expect(try await scene.faults() == [])
     }
 
     @Test func `check is silent while the queue is sound and names what is broken`() async throws {

@@ -23,6 +23,7 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
     static let unknownQueue = SQLState("LA006")
     static let unknownJob = SQLState("LA007")
     static let waitedTooLong = SQLState("LA008")
+    static let sourceMoved = SQLState("LA009")
 
     /// True for what passes by itself: connection trouble (08), collisions (40), resources (53), shutdown and restart
     /// (57P), a standby that still refuses writes (25006) and a partition being attached (55P03).
@@ -39,6 +40,7 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
         case .unknownPipeline: .unknownPipeline
         case .unknownQueue: .unknownQueue
         case .unknownJob: .unknownJob
+        case .sourceMoved: .sourceMoved
         case .protocolMismatch: .protocolMismatch
         case .workerLost: .workerLost
         case .invalidParameter: .invalidArgument
