@@ -175,16 +175,24 @@ LANGUAGE sql AS $$
 $$;
 COMMENT ON FUNCTION larder.batch_source_end IS 'Says that a list is through: given again, it is another one.';
 
-CREATE FUNCTION larder.batch_open(name text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL, queue text DEFAULT 'default')
-RETURNS bigint
+CREATE FUNCTION larder.batch_open(
+    name text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL, queue text DEFAULT 'default', notify boolean DEFAULT false
+) RETURNS bigint
 LANGUAGE plpgsql AS $$
+DECLARE
+    b larder_data.batch;
 BEGIN
     IF priority NOT BETWEEN 0 AND 9 THEN
         RAISE EXCEPTION 'a priority is 0 to 9, not %', priority USING ERRCODE = '22023';
     END IF;
-    RETURN (larder_data.batch_for_enqueue(name, NULL, pipeline, priority, queue, false)).id;
+    b := larder_data.batch_for_enqueue(name, NULL, pipeline, priority, queue, false);
+    IF batch_open.notify AND NOT b.notify THEN
+        UPDATE larder_data.batch x SET notify = true WHERE x.id = b.id;
+    END IF;
+    RETURN b.id;
 END $$;
-COMMENT ON FUNCTION larder.batch_open IS 'Opens a batch, or answers the open one of that name; without a name always a new one.';
+COMMENT ON FUNCTION larder.batch_open IS
+    'Opens a batch, or answers the open one of that name; without a name always a new one. notify: its number is sent on channel larder_batch when it is finished.';
 
 CREATE FUNCTION larder.batch_seal(batch_id bigint) RETURNS void
 LANGUAGE plpgsql AS $$
