@@ -2,6 +2,9 @@
 enum CommandTable {
     static let all: [Command] = [
         .run, .enqueue, .work, .status, .report, .migrate,
+        .cancel, .pause, .resume, .retry, .check,
+        .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear, .blocklistImport,
+        .pipelineList, .pipelineShow, .pipelineSet,
         .key, .sniff, .transform, .fetch, .doctor,
         .databaseStart, .databaseStop, .databaseStatus, .databaseURL,
     ]
