@@ -2,7 +2,7 @@
 enum CommandTable {
     static let all: [Command] = [
         .run, .enqueue, .work, .status, .report, .migrate,
-        .key, .sniff, .transform, .fetch, .doctor,
+        .key, .sniff, .transform, .fetch, .doctor, .benchQueue,
         .databaseStart, .databaseStop, .databaseStatus, .databaseURL,
     ]
 
