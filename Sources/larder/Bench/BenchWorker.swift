@@ -10,7 +10,8 @@ struct BenchWorker: Sendable {
     /// The slots of the worker whose jobs do nothing.
     static let slots = 1_000
 
-    init(_ server: BenchServer) { queue = PostgresJobQueue(.init(databaseURL: server.url)) }
+    /// A worker on a migrated database.
+    init(databaseURL url: String) { queue = PostgresJobQueue(.init(databaseURL: url)) }
 
     /// Registers a worker.
     func start(slots: Int) async throws -> WorkerSession { try await queue.startWorker(Self.description(slots)) }
@@ -18,6 +19,18 @@ struct BenchWorker: Sendable {
     /// Claims `jobs` and settles them as succeeded, `width` at a time, each claim and each settle its own transaction.
     func work(_ jobs: Int, width: Int, in session: WorkerSession) async throws {
         for _ in 0..<jobs / width { try await step(width, in: session) }
+    }
+
+    /// Enqueues fresh URLs of fifty hosts in one call; `series` sets them apart from others.
+    func enqueue(_ numbers: Range<Int>, _ series: String) async throws {
+        let urls = numbers.map { Self.url($0, series) }
+        let answers = try await queue.enqueue(EnqueueRequest(urls: urls, batch: series))
+        guard answers.allSatisfy({ $0.kind == .inserted }) else { throw MeasuringError("new URLs were not inserted") }
+    }
+
+    /// The URL of this number in a series.
+    static func url(_ number: Int, _ series: String) -> String {
+        "https://host-\(number % 50).example/\(series)/pictures/\(number).jpg"
     }
 
     /// Jobs a second when up to `most` are claimed and settled, `width` at a time, and how many were; about a second.
@@ -35,8 +48,8 @@ struct BenchWorker: Sendable {
     /// Jobs a second when a worker with everything about it drains the queue, and its jobs do nothing.
     ///
     /// From the start of the worker to its last commit: not until it has found out that nothing is left.
-    func drainRate(expecting jobs: Int) async throws -> Double {
-        var configuration = PrefetchWorker.Configuration(Self.description(Self.slots))
+    func drainRate(expecting jobs: Int, slots: Int = BenchWorker.slots) async throws -> Double {
+        var configuration = PrefetchWorker.Configuration(Self.description(slots))
         configuration.end = .drained
         let last = Locked(ContinuousClock.now)
         let worker = PrefetchWorker(queue: queue, loader: NoLoader(), configuration: configuration) { event in

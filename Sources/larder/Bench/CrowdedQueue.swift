@@ -23,7 +23,7 @@ struct CrowdedQueue: Sendable {
     init(_ server: BenchServer, jobs: Int) {
         self.server = server
         self.jobs = jobs
-        worker = BenchWorker(server)
+        worker = BenchWorker(databaseURL: server.url)
         session = server.session()
     }
 

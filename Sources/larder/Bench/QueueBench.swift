@@ -8,8 +8,9 @@ import Measuring
 /// a worker drain the rest, whose jobs do nothing. Beside each stands the bare shape by pgbench, before it in one
 /// round and after it in the next, so that what drifts on the machine drifts for both.
 actor QueueBench {
-    /// Jobs of a round.
-    let jobs: Int
+    /// Jobs of a round; of the warm-up a tenth.
+    private var jobs: Int
+    private let fullJobs: Int
     private let rounds: Int
     private let server: BenchServer
     private let bare: BareQueue
@@ -26,10 +27,11 @@ actor QueueBench {
 
     init(_ server: BenchServer, jobs: Int, rounds: Int) {
         self.server = server
-        self.jobs = jobs
+        self.jobs = max(2_000, jobs / 10)
+        fullJobs = jobs
         self.rounds = rounds
         bare = BareQueue(server)
-        worker = BenchWorker(server)
+        worker = BenchWorker(databaseURL: server.url)
         session = server.session()
     }
 
@@ -38,6 +40,7 @@ actor QueueBench {
         var values = Rounds()
         for number in 0...rounds {
             let start = ContinuousClock.now
+            if number == 1 { jobs = fullJobs }
             let round = try await round(number)
             // The first one warms both sides up.
             if number > 0 { values.add(round) }
@@ -46,8 +49,10 @@ actor QueueBench {
                     + "no-op jobs \(round["noop_end_to_end"]?.short ?? "") a second")
         }
         try await proveCounts()
-        note("filling the queue with \(Double(jobs * 5).short) jobs")
-        let crowd = CrowdedQueue(server, jobs: jobs * 5)
+        // Ten rounds' jobs at most, so that a small measurement is a quick one, too.
+        let crowded = min(1_000_000, fullJobs * 10)
+        note("filling the queue with \(Double(crowded).short) jobs")
+        let crowd = CrowdedQueue(server, jobs: crowded)
         try await crowd.fill()
         for series in try await crowd.measure(rounds: rounds) { values.add(series) }
         try await proveSound()
@@ -133,9 +138,7 @@ actor QueueBench {
         await worker.queue.close()
         let commitsBefore = try await session.number(commits)
         let before = try await session.writtenWAL()
-        let urls = (0..<count).map { Self.url("accounts-\(number)", $0) }
-        let answers = try await worker.queue.enqueue(EnqueueRequest(urls: urls, batch: "accounts-\(number)"))
-        guard answers.allSatisfy({ $0.kind == .inserted }) else { throw MeasuringError("new URLs were not inserted") }
+        try await worker.enqueue(0..<count, "accounts-\(number)")
         let hand = try await worker.start(slots: 100)
         try await worker.work(count, width: 100, in: hand)
         let after = try await session.writtenWAL()
@@ -172,12 +175,8 @@ actor QueueBench {
     /// A list of fresh URLs of fifty hosts, a file of this run.
     private func writeList(_ number: Int) throws -> String {
         let path = server.file("urls-\(number)")
-        let lines = (0..<jobs).map { Self.url("round-\(number)", $0) + "\n" }
+        let lines = (0..<jobs).map { BenchWorker.url($0, "round-\(number)") + "\n" }
         try Data(lines.joined().utf8).write(to: URL(filePath: path))
         return path
-    }
-
-    private static func url(_ series: String, _ number: Int) -> String {
-        "https://host-\(number % 50).example/\(series)/pictures/\(number).jpg"
     }
 }

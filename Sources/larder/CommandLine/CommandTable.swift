@@ -2,7 +2,7 @@
 enum CommandTable {
     static let all: [Command] = [
         .run, .enqueue, .work, .status, .report, .migrate,
-        .key, .sniff, .transform, .fetch, .doctor, .benchQueue,
+        .key, .sniff, .transform, .fetch, .doctor, .benchQueue, .benchDrain,
         .databaseStart, .databaseStop, .databaseStatus, .databaseURL,
     ]
 
