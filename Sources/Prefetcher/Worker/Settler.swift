@@ -78,6 +78,8 @@ final class Settler: Sendable {
     func run() async {
         while !Task.isCancelled {
             await doorbell.wait()
+            // What is about to end goes with the first that did.
+            await Task.yield()
             while !Task.isCancelled {
                 let ends = state.withLock { state in
                     let ends = Array(state.waiting.prefix(Self.batch))

@@ -125,10 +125,8 @@ struct CrowdedQueue: Sendable {
         var left = jobs / 2
         var calls = 0
         while left > 0 {
-            if calls % 20 == 0 {
-                _ = try await worker.queue.tick(force: true)
-                _ = try await hand.beat()
-            }
+            if calls % 20 == 0 { _ = try await worker.queue.tick(force: true) }
+            if calls % 5 == 0 { _ = try await hand.beat() }
             calls += 1
             left -= try await hand.claim(upTo: min(left, 1_000)).count
         }
