@@ -102,6 +102,8 @@ COMMENT ON INDEX larder_data.batch_pkey IS 'Jobs name their batch by number.';
 COMMENT ON INDEX larder_data.batch_name_key IS 'Callers name a batch by name.';
 CREATE INDEX batch_unfinished ON larder_data.batch (id) WHERE finished_at IS NULL;
 COMMENT ON INDEX larder_data.batch_unfinished IS 'The few batches that upkeep looks at.';
+CREATE INDEX batch_held ON larder_data.batch (id) WHERE finished_at IS NULL AND (paused_at IS NOT NULL OR cancelled_at IS NOT NULL);
+COMMENT ON INDEX larder_data.batch_held IS 'The fewer whose jobs a claim must not hand out.';
 
 CREATE SEQUENCE larder_data.job_id AS bigint;
 COMMENT ON SEQUENCE larder_data.job_id IS 'Numbers of jobs, given in the order in which hosts take turns.';
@@ -135,7 +137,7 @@ CREATE TABLE larder_data.job (
 COMMENT ON TABLE larder_data.job IS
     'Live jobs, one URL x one pipeline each. items: how many of its batch''s items ride on it; attempt: attempts used up; deaths: transcoders that died over it; last_*: the attempt before.';
 COMMENT ON INDEX larder_data.job_pkey IS 'Settle and claim find jobs by number.';
-COMMENT ON INDEX larder_data.job_key_key IS 'At most one live job per (URL, pipeline): 128 bits of SHA-256 over the URL''s bytes, a zero and the pipeline.';
+COMMENT ON INDEX larder_data.job_key_key IS 'At most one live job per (URL, pipeline): 128 bits of SHA-256 over the URL''s bytes, then the pipeline''s number.';
 CREATE INDEX job_batch ON larder_data.job (batch_id);
 COMMENT ON INDEX larder_data.job_batch IS 'Proves that no live job of a batch is left; finds the jobs of a batch.';
 
@@ -206,7 +208,7 @@ CREATE TABLE larder_data.worker (
     name text NOT NULL,
     host text NOT NULL,
     version text NOT NULL,
-    cache_id text
+    cache_id int
 ) WITH (fillfactor = 30);
 COMMENT ON TABLE larder_data.worker IS
     'One row per start of a worker: a fresh identity each time. No index on beat_at, so that a heartbeat stays within its page.';

@@ -51,11 +51,11 @@ COMMENT ON FUNCTION larder_data.examine IS 'The origin of each URL, or what is w
 
 CREATE TABLE larder_data.refusal (
     fault smallint PRIMARY KEY,
-    domain text NOT NULL,
-    code int NOT NULL,
-    message text NOT NULL
+    domain text,
+    code int,
+    message text
 );
-COMMENT ON TABLE larder_data.refusal IS 'The errors of items that enqueue refuses: 0 blocked, else the faults of larder_data.examine.';
+COMMENT ON TABLE larder_data.refusal IS 'What is said of items that end at enqueue: 0 blocked, 1 to 6 the faults of larder_data.examine, 7 fresh, which is no error.';
 COMMENT ON INDEX larder_data.refusal_pkey IS 'One row per fault.';
 INSERT INTO larder_data.refusal VALUES
     (0, 'SDWebImageErrorDomain', 1003, 'the URL is blocked after an earlier failure'),
@@ -64,7 +64,8 @@ INSERT INTO larder_data.refusal VALUES
     (3, 'SDWebImageErrorDomain', 1000, 'the URL has a control character or bytes that are not UTF-8'),
     (4, 'SDWebImageErrorDomain', 1000, 'the URL has no scheme'),
     (5, 'NSURLErrorDomain', -1002, 'the scheme is not http or https'),
-    (6, 'SDWebImageErrorDomain', 1000, 'the URL has no usable host, or a port out of range');
+    (6, 'SDWebImageErrorDomain', 1000, 'the URL has no usable host, or a port out of range'),
+    (7, NULL, NULL, NULL);
 
 -- A join raises the job's priority if higher, and lets a job scheduled for later come sooner when somebody wants it
 -- sooner; a back-off is kept. After the joining statement, so that the snapshot shows where a job stood that it had to
@@ -88,32 +89,74 @@ BEGIN
     SELECT j.queue_id, j.priority, risen.job_id FROM risen, LATERAL (
         SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = risen.job_id OFFSET 0
     ) AS j ORDER BY risen.job_id;
+    -- What was set aside for batches that are paused or cancelled is wanted now.
+    WITH wanted AS (
+        DELETE FROM larder_data.parked p WHERE p.job_id = ANY (jobs) AND p.why <> 'lost' RETURNING p.job_id
+    )
+    INSERT INTO larder_data.ready (queue_id, priority, job_id)
+    SELECT j.queue_id, j.priority, w.job_id FROM wanted w, LATERAL (
+        SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = w.job_id OFFSET 0) AS j;
     UPDATE larder_data.delayed d SET run_at = coalesce(due, now()) FROM larder_data.job j
     WHERE d.job_id = ANY (jobs) AND j.id = d.job_id AND j.attempt = 0 AND d.run_at > coalesce(due, now());
 END $$;
-COMMENT ON FUNCTION larder_data.hurry IS 'Moves joined jobs forward to their raised priority and earlier time.';
+COMMENT ON FUNCTION larder_data.hurry IS 'Moves joined jobs forward to their raised priority and earlier time, and back from where they were set aside.';
+
+-- The URLs a cache already has: who asks names the cache, or there is only one.
+CREATE FUNCTION larder_data.cache_number(cache text) RETURNS int
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    used int[];
+BEGIN
+    IF cache IS NOT NULL THEN
+        RETURN (SELECT c.id FROM larder_data.cache c WHERE c.name = cache_number.cache);
+    END IF;
+    used := ARRAY(SELECT DISTINCT w.cache_id FROM larder_data.worker w WHERE w.cache_id IS NOT NULL);
+    IF cardinality(used) > 1 THEN
+        RAISE EXCEPTION 'workers fill % caches: name the one that freshness is asked of', cardinality(used) USING ERRCODE = '22023';
+    END IF;
+    RETURN used[1];
+END $$;
+COMMENT ON FUNCTION larder_data.cache_number IS 'The cache of that id; without one the only cache that the workers of the last day filled, if any.';
+
+-- Scheme and authority of each URL are one of few in a call, so they are examined once each. A URL for which that does
+-- not do (another scheme, capitals in it) stands for itself.
+CREATE FUNCTION larder_data.site(url text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN starts_with(url, 'https://') THEN 'https://' || split_part(url, '/', 3)
+                WHEN starts_with(url, 'http://') THEN 'http://' || split_part(url, '/', 3) ELSE url END
+$$;
+COMMENT ON FUNCTION larder_data.site IS 'What of a URL decides its origin.';
 
 CREATE FUNCTION larder.enqueue_many(
     urls text[], batch text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL,
     run_at timestamptz DEFAULT NULL, options bigint DEFAULT 0, context json DEFAULT NULL, max_attempts int DEFAULT NULL,
-    retry_base interval DEFAULT NULL, queue text DEFAULT 'default', batch_id bigint DEFAULT NULL
+    retry_base interval DEFAULT NULL, queue text DEFAULT 'default', batch_id bigint DEFAULT NULL,
+    fresh_for interval DEFAULT NULL, cache_id text DEFAULT NULL
 ) RETURNS TABLE (ord int, url text, answer text, job_id bigint, domain text, code int, message text)
--- The planner thinks an array has 100 elements and would join 10,000 by 10,000 in loops.
-LANGUAGE plpgsql SET enable_nestloop = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+-- The planner thinks an array has 100 elements and would join 10,000 by 10,000 in loops, or read a table 10,000 times
+-- that had no rows when the plan was made.
+LANGUAGE plpgsql SET enable_nestloop = off SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     b larder_data.batch;
     queue_no smallint;
     pipeline_no int;
+    cache_no int;
     lane smallint;
     due timestamptz := enqueue_many.run_at;
     attempts smallint := coalesce(enqueue_many.max_attempts, 4);
     base_ms int := CASE WHEN enqueue_many.retry_base IS NOT NULL THEN least(extract(epoch FROM enqueue_many.retry_base) * 1000, 2147483647) END;
+    site_of text[];
+    sites text[];
     origins text[];
-    faults smallint[];
+    origin_of int[];
+    keys bytea[];
+    all_new boolean;
     answers text[];
     jobs bigint[];
     joined bigint[];
+    faults smallint[];
+    counts int[];
 BEGIN
     IF cardinality(urls) > 10000 THEN
         RAISE EXCEPTION 'at most 10000 URLs a call, not %', cardinality(urls) USING ERRCODE = '22023';
@@ -125,6 +168,8 @@ BEGIN
         RAISE EXCEPTION 'attempts are 1 to 100, not %', attempts USING ERRCODE = '22023';
     ELSIF base_ms < 0 THEN
         RAISE EXCEPTION 'a back-off is not negative' USING ERRCODE = '22023';
+    ELSIF fresh_for < interval '0' THEN
+        RAISE EXCEPTION 'a time to live is not negative' USING ERRCODE = '22023';
     END IF;
     b := larder_data.batch_for_enqueue(
         enqueue_many.batch, enqueue_many.batch_id, enqueue_many.pipeline, enqueue_many.priority, enqueue_many.queue, true);
@@ -132,6 +177,7 @@ BEGIN
     pipeline_no := CASE WHEN enqueue_many.pipeline IS NOT NULL THEN larder_data.pipeline_number(enqueue_many.pipeline)
                         ELSE coalesce(b.pipeline_id, larder_data.pipeline_number('original')) END;
     lane := coalesce(enqueue_many.priority, b.priority, 4);
+    cache_no := CASE WHEN fresh_for IS NOT NULL THEN larder_data.cache_number(enqueue_many.cache_id) END;
     IF coalesce(cardinality(urls), 0) = 0 THEN
         RETURN;
     END IF;
@@ -140,8 +186,9 @@ BEGIN
     END IF;
     PERFORM larder_data.ensure_today();
 
-    SELECT e.origins, e.faults INTO origins, faults FROM larder_data.examine(urls) e;
-
+    site_of := ARRAY(SELECT larder_data.site(u.url) FROM unnest(urls) WITH ORDINALITY AS u (url, ord) ORDER BY u.ord);
+    sites := ARRAY(SELECT DISTINCT u.site FROM unnest(site_of) AS u (site) WHERE u.site IS NOT NULL);
+    SELECT e.origins INTO origins FROM larder_data.examine(sites) e;
     -- Anti-join first: ON CONFLICT alone would use up a number for each known origin. In order, so that two calls
     -- cannot wait for each other.
     INSERT INTO larder_data.origin (name)
@@ -149,23 +196,72 @@ BEGIN
     WHERE NOT EXISTS (SELECT FROM larder_data.origin o WHERE o.name = d.n)
     ORDER BY n ON CONFLICT (name) DO NOTHING;
 
-    WITH known AS MATERIALIZED (
+    -- Per URL its origin and its key; neither for one that is invalid.
+    WITH named AS MATERIALIZED (
         SELECT o.id, o.name FROM larder_data.origin o
-        WHERE o.name = ANY (ARRAY(SELECT DISTINCT u.n FROM unnest(origins) AS u (n)))
-    ), given AS MATERIALIZED (
-        SELECT t.ord::int AS ord, t.url, k.id AS origin_id, larder_data.job_key(t.url, pipeline_no) AS key,
-               enqueue_many.options & 1 = 0
-                   AND coalesce((SELECT x.until FROM larder_data.blocklist x WHERE x.url_hash = larder_data.url_hash(t.url)) > now(), false) AS blocked
-        FROM unnest(urls, origins, faults) WITH ORDINALITY AS t (url, origin, fault, ord) JOIN known k ON k.name = t.origin
-        WHERE t.fault IS NULL
-    ), distinct_jobs AS (
-        SELECT g.key, min(g.ord) AS first, count(*)::int AS items, min(g.origin_id) AS origin_id, min(g.url) AS url
-        FROM given g WHERE NOT g.blocked GROUP BY g.key
+        WHERE o.name = ANY (ARRAY(SELECT DISTINCT u.n FROM unnest(origins) AS u (n) WHERE u.n IS NOT NULL))
+    ), known AS MATERIALIZED (
+        SELECT s.site, n.id FROM unnest(sites, origins) AS s (site, origin) JOIN named n ON n.name = s.origin
+    )
+    SELECT array_agg(g.id ORDER BY g.ord), array_agg(CASE WHEN g.id IS NOT NULL THEN larder_data.job_key(g.url, pipeline_no) END ORDER BY g.ord)
+    INTO origin_of, keys FROM (
+        SELECT t.ord, t.url, CASE WHEN octet_length(t.url) <= 8192 AND t.url !~ '[\x01-\x1f\x7f\ufffd]' THEN k.id END AS id
+        FROM unnest(urls, site_of) WITH ORDINALITY AS t (url, site, ord) LEFT JOIN known k ON k.site = t.site
+    ) AS g;
+
+    -- The common case: all URLs are valid and new. Two enqueuers may still meet at a key; the later one starts over.
+    all_new := array_position(keys, NULL) IS NULL AND cache_no IS NULL
+        AND (enqueue_many.options & 1 = 1 OR NOT EXISTS (SELECT FROM larder_data.blocklist))
+        AND (SELECT count(DISTINCT k) FROM unnest(keys) AS k) = cardinality(keys)
+        AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.key = ANY (keys));
+    IF all_new THEN
+        BEGIN
+            WITH turns AS (
+                -- Hosts take turns: one origin does not fill the head of the queue.
+                SELECT g.*, row_number() OVER (PARTITION BY g.origin_id ORDER BY g.ord) AS turn
+                FROM unnest(urls, keys, origin_of) WITH ORDINALITY AS g (url, key, origin_id, ord)
+            ), numbered AS MATERIALIZED (
+                SELECT nextval('larder_data.job_id') AS id, s.* FROM (SELECT * FROM turns t ORDER BY t.turn, t.ord) AS s
+            ), put AS (
+                INSERT INTO larder_data.job
+                    (id, batch_id, options, pipeline_id, origin_id, items, retry_base_ms, queue_id, priority, max_attempts, key, url, context)
+                SELECT n.id, b.id, enqueue_many.options, pipeline_no, n.origin_id, 1, base_ms, queue_no, lane, attempts, n.key, n.url, enqueue_many.context
+                FROM numbered n ORDER BY n.key
+            ), to_ready AS (
+                INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT queue_no, lane, n.id FROM numbered n WHERE due IS NULL
+            ), to_delayed AS (
+                INSERT INTO larder_data.delayed (run_at, job_id) SELECT due, n.id FROM numbered n WHERE due IS NOT NULL
+            )
+            SELECT array_agg(n.id ORDER BY n.ord) INTO jobs FROM numbered n;
+            INSERT INTO larder_data.batch_delta (batch_id, total) VALUES (b.id, cardinality(urls));
+            RETURN QUERY
+            SELECT a.ord::int, a.url, 'inserted', a.job, NULL, NULL::int, NULL FROM unnest(urls, jobs) WITH ORDINALITY AS a (url, job, ord);
+            RETURN;
+        EXCEPTION WHEN unique_violation THEN
+            NULL;
+        END;
+    END IF;
+
+    WITH given AS MATERIALIZED (
+        SELECT t.ord::int AS ord, t.url, t.origin_id, t.key FROM unnest(urls, origin_of, keys) WITH ORDINALITY AS t (url, origin_id, key, ord)
+        WHERE t.key IS NOT NULL
+    ), judged AS MATERIALIZED (
+        SELECT g.*,
+            CASE WHEN enqueue_many.options & 1 = 0 AND (SELECT x.until FROM larder_data.blocklist x WHERE x.url_hash = substring(g.key FOR 16)) > now() THEN 'blocked'
+                 WHEN cache_no IS NOT NULL AND (SELECT a.stored_at FROM larder_data.asset a WHERE a.key = g.key AND a.cache_id = cache_no) > now() - fresh_for
+                 THEN 'fresh' END AS answer
+        FROM given g
+    ), nth AS (
+        SELECT j.*, row_number() OVER (PARTITION BY j.key ORDER BY j.ord) AS nth FROM judged j WHERE j.answer IS NULL
+    ), twice AS (
+        SELECT n.key, count(*)::int AS items FROM nth n WHERE n.nth > 1 GROUP BY n.key
     ), turns AS (
         -- Hosts take turns: one origin does not fill the head of the queue.
-        SELECT d.*, row_number() OVER (PARTITION BY d.origin_id ORDER BY d.first) AS turn FROM distinct_jobs d
+        SELECT n.*, row_number() OVER (PARTITION BY n.origin_id ORDER BY n.ord) AS turn FROM nth n WHERE n.nth = 1
     ), numbered AS MATERIALIZED (
-        SELECT nextval('larder_data.job_id') AS id, s.* FROM (SELECT * FROM turns t ORDER BY t.turn, t.first) AS s
+        SELECT nextval('larder_data.job_id') AS id, s.* FROM (
+            SELECT t.ord, t.url, t.origin_id, t.key, 1 + coalesce(w.items, 0) AS items
+            FROM turns t LEFT JOIN twice w ON w.key = t.key ORDER BY t.turn, t.ord) AS s
     ), put AS (
         INSERT INTO larder_data.job AS j
             (id, batch_id, options, pipeline_id, origin_id, items, retry_base_ms, queue_id, priority, max_attempts, key, url, context)
@@ -175,10 +271,11 @@ BEGIN
         ON CONFLICT (key) DO UPDATE SET
             items = j.items + CASE WHEN j.batch_id = excluded.batch_id THEN excluded.items ELSE 0 END,
             followed = j.followed OR j.batch_id <> excluded.batch_id,
-            priority = least(j.priority, excluded.priority)
+            priority = least(j.priority, excluded.priority),
+            cancelled_at = CASE WHEN j.cancelled_at IS NOT NULL THEN '-infinity'::timestamptz END
         RETURNING j.id, j.key, j.batch_id
     ), placed AS MATERIALIZED (
-        SELECT p.id, p.key, p.batch_id AS home, n.items, n.first, p.id <> n.id AS met FROM put p JOIN numbered n USING (key)
+        SELECT p.id, p.key, p.batch_id AS home, n.items, n.ord AS first, p.id <> n.id AS met FROM put p JOIN numbered n USING (key)
     ), to_ready AS (
         INSERT INTO larder_data.ready (queue_id, priority, job_id)
         SELECT queue_no, lane, p.id FROM placed p WHERE NOT p.met AND due IS NULL ORDER BY p.id
@@ -189,49 +286,64 @@ BEGIN
         INSERT INTO larder_data.job_follow AS f (job_id, batch_id, items)
         SELECT p.id, b.id, p.items FROM placed p WHERE p.met AND p.home <> b.id
         ON CONFLICT ON CONSTRAINT job_follow_pkey DO UPDATE SET items = f.items + excluded.items
+    ), answered AS (
+        SELECT t.ord, p.id, p.met,
+               CASE WHEN j.key IS NULL THEN 'invalid' WHEN j.answer IS NOT NULL THEN j.answer
+                    WHEN p.met OR p.first <> j.ord THEN 'joined' ELSE 'inserted' END AS answer
+        FROM generate_series(1, cardinality(urls)) AS t (ord)
+        LEFT JOIN judged j ON j.ord = t.ord LEFT JOIN placed p ON p.key = j.key AND j.answer IS NULL
     )
-    SELECT array_agg(CASE WHEN t.fault IS NOT NULL THEN 'invalid' WHEN g.blocked THEN 'blocked'
-                          WHEN p.met OR p.first <> g.ord THEN 'joined' ELSE 'inserted' END ORDER BY t.ord),
-           array_agg(p.id ORDER BY t.ord),
-           array_agg(DISTINCT p.id) FILTER (WHERE p.met)
-    INTO answers, jobs, joined
-    FROM unnest(faults) WITH ORDINALITY AS t (fault, ord)
-    LEFT JOIN given g ON g.ord = t.ord LEFT JOIN placed p ON p.key = g.key AND NOT g.blocked;
+    SELECT array_agg(a.answer ORDER BY a.ord), array_agg(a.id ORDER BY a.ord), array_agg(DISTINCT a.id) FILTER (WHERE a.met),
+           ARRAY[count(*) FILTER (WHERE a.answer = 'blocked'), count(*) FILTER (WHERE a.answer = 'invalid'),
+                 count(*) FILTER (WHERE a.answer = 'joined'), count(*) FILTER (WHERE a.answer = 'fresh')]
+    INTO answers, jobs, joined, counts FROM answered a;
 
     IF joined IS NOT NULL THEN
         PERFORM larder_data.hurry(joined, due);
     END IF;
 
-    INSERT INTO larder_data.item_history (id, batch_id, code, outcome, why, url, domain, message)
-    SELECT nextval('larder_data.item_id'), b.id, r.code, 2, r.answer, r.url, r.domain, r.message
-    FROM (
-        SELECT a.answer, left(coalesce(a.url, ''), 2000) AS url, f.domain, f.code, f.message
-        FROM unnest(urls, answers, faults) WITH ORDINALITY AS a (url, answer, fault, ord)
-        JOIN larder_data.refusal f ON f.fault = CASE a.answer WHEN 'blocked' THEN 0 ELSE a.fault END
+    INSERT INTO larder_data.batch_delta (batch_id, total, succeeded, failed, blocked, invalid, joined, fresh)
+    VALUES (b.id, cardinality(urls), counts[4], counts[1] + counts[2], counts[1], counts[2], counts[3], counts[4]);
+
+    IF counts[1] + counts[2] + counts[4] = 0 THEN
+        RETURN QUERY
+        SELECT a.ord::int, a.url, a.answer, a.job, NULL, NULL::int, NULL FROM unnest(urls, answers, jobs) WITH ORDINALITY AS a (url, answer, job, ord);
+        RETURN;
+    END IF;
+
+    -- Some ended here and now: 0 is blocked, 1 to 6 are what is wrong with a URL, 7 is fresh.
+    SELECT array_agg(CASE a.answer WHEN 'blocked' THEN 0 WHEN 'fresh' THEN 7 WHEN 'invalid' THEN e.faults[a.ord] END ORDER BY a.ord) INTO faults
+    FROM unnest(answers) WITH ORDINALITY AS a (answer, ord), larder_data.examine(urls) AS e;
+    WITH ended AS MATERIALIZED (
+        SELECT a.url, a.answer, f.domain, f.code, f.message
+        FROM unnest(urls, answers, faults) WITH ORDINALITY AS a (url, answer, fault, ord) JOIN larder_data.refusal f ON f.fault = a.fault
         ORDER BY a.ord
-    ) AS r;
-
-    INSERT INTO larder_data.batch_delta (batch_id, total, failed, blocked, invalid, joined)
-    SELECT b.id, count(*), count(*) FILTER (WHERE a IN ('blocked', 'invalid')), count(*) FILTER (WHERE a = 'blocked'),
-           count(*) FILTER (WHERE a = 'invalid'), count(*) FILTER (WHERE a = 'joined')
-    FROM unnest(answers) AS a;
-
+    ), record AS (
+        INSERT INTO larder_data.item_history (id, batch_id, code, outcome, why, url, domain, message)
+        SELECT nextval('larder_data.item_id'), b.id, e.code, CASE e.answer WHEN 'fresh' THEN 1 ELSE 2 END, e.answer,
+               left(coalesce(e.url, ''), 2000), e.domain, e.message
+        FROM ended e
+    )
+    INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)
+    SELECT b.id, count(*), e.code, e.domain FROM ended e WHERE e.answer <> 'fresh' GROUP BY e.domain, e.code;
     RETURN QUERY
     SELECT a.ord::int, a.url, a.answer, a.job, f.domain, f.code, f.message
     FROM unnest(urls, answers, jobs, faults) WITH ORDINALITY AS a (url, answer, job, fault, ord)
-    LEFT JOIN larder_data.refusal f ON f.fault = CASE a.answer WHEN 'blocked' THEN 0 ELSE a.fault END
+    LEFT JOIN larder_data.refusal f ON f.fault = a.fault AND a.answer <> 'fresh'
     ORDER BY a.ord;
 END $$;
 COMMENT ON FUNCTION larder.enqueue_many IS
-    'Enqueues up to 10,000 URLs, inside the caller''s transaction; per URL in order: inserted, joined, blocked or invalid, and the job. Priority 0 first to 9; max_attempts 4 by default; options are SDWebImage''s bits, of which RetryFailed (1) passes the blocklist.';
+    'Enqueues up to 10,000 URLs, inside the caller''s transaction; per URL in order: inserted, joined, fresh, blocked or invalid, and the job. Priority 0 first to 9; max_attempts 4 by default; options are SDWebImage''s bits, of which RetryFailed (1) passes the blocklist. fresh_for: a URL stored with this pipeline so lately, in the cache of that id, is answered fresh.';
 
 CREATE FUNCTION larder.enqueue(
     url text, batch text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL,
     run_at timestamptz DEFAULT NULL, options bigint DEFAULT 0, context json DEFAULT NULL, max_attempts int DEFAULT NULL,
-    retry_base interval DEFAULT NULL, queue text DEFAULT 'default', batch_id bigint DEFAULT NULL
+    retry_base interval DEFAULT NULL, queue text DEFAULT 'default', batch_id bigint DEFAULT NULL,
+    fresh_for interval DEFAULT NULL, cache_id text DEFAULT NULL
 ) RETURNS TABLE (answer text, job_id bigint, domain text, code int, message text)
 LANGUAGE sql AS $$
     SELECT e.answer, e.job_id, e.domain, e.code, e.message
-    FROM larder.enqueue_many(ARRAY[url], batch, pipeline, priority, run_at, options, context, max_attempts, retry_base, queue, batch_id) AS e
+    FROM larder.enqueue_many(
+        ARRAY[url], batch, pipeline, priority, run_at, options, context, max_attempts, retry_base, queue, batch_id, fresh_for, cache_id) AS e
 $$;
 COMMENT ON FUNCTION larder.enqueue IS 'Enqueues one URL; as larder.enqueue_many.';

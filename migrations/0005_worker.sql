@@ -8,12 +8,16 @@
 -- Answers may be lost. claim with a number already used answers the same jobs again; complete finds what it recorded
 -- in history, or on the job that it put off, and answers the same again; release, beat and stop may be repeated.
 --
--- Settle locks the jobs it finishes in a statement of its own, skipping those that an enqueue holds: that one is joining
--- the job in a transaction that may stay open, and 99 other jobs must not wait for it. A skipped job is answered `busy`
--- and sent again. The work is then done by a second statement, whose snapshot sees every join that came first.
+-- Durability: claim, beat and release commit without waiting for the disk. What a crash of the server forgets of them
+-- is as if it had not been: the jobs are ready again, and the fence refuses who thinks that it holds them. Settle waits.
 --
--- Each statement fixes its order of joins by LATERAL with OFFSET 0, one index probe per job, so that no statistics,
--- empty, stale or huge, turn a claim of ten jobs into a scan of a million.
+-- Claims step over dead rows. A snapshot held open by anybody keeps every claimed row in the index; a claim that began
+-- at the head each time would walk over all of them. So it begins at a floor: the highest of what one upkeep task
+-- found ready lowest, a second ago, and what the worker itself has passed. Jobs that come in below (released, retried,
+-- enqueued by a transaction that was open for long) wait until the next look, a second at most.
+--
+-- No statement here joins tables: rows are found by TID, by = ANY of an index, or by LATERAL with OFFSET 0, one probe
+-- per job, so that no statistics, empty, stale or huge, turn a claim of ten jobs into a scan of a million.
 --
 -- Error codes: LA004 protocol not offered, LA005 worker unknown, stopped or its lease run out, 22023 argument.
 
@@ -29,238 +33,467 @@ BEGIN
         RAISE EXCEPTION 'a worker has at least one slot' USING ERRCODE = '22023';
     END IF;
     PERFORM larder_data.ensure_today();
+    IF worker_start_v1.cache_id <> '' THEN
+        INSERT INTO larder_data.cache (name) SELECT left(worker_start_v1.cache_id, 200)
+        WHERE NOT EXISTS (SELECT FROM larder_data.cache c WHERE c.name = left(worker_start_v1.cache_id, 200)) ON CONFLICT (name) DO NOTHING;
+    END IF;
     RETURN QUERY
     INSERT INTO larder_data.worker AS w (name, host, pid, version, slots, cache_id, lease_ms, beat_at)
     SELECT left(worker_start_v1.name, 200), left(worker_start_v1.host, 200), worker_start_v1.pid, left(worker_start_v1.version, 200),
-           worker_start_v1.slots, left(worker_start_v1.cache_id, 200), m.lease_ms, clock_timestamp()
+           worker_start_v1.slots, (SELECT c.id FROM larder_data.cache c WHERE c.name = left(worker_start_v1.cache_id, 200)), m.lease_ms, clock_timestamp()
     FROM larder_data.meta m
     RETURNING w.id, w.lease_ms;
 END $$;
 COMMENT ON FUNCTION larder.worker_start_v1 IS 'Registers one start of a worker: a fresh number and its lease, which beats extend.';
+
+CREATE FUNCTION larder_data.why_aside(job_id bigint, home bigint, items int, followed boolean) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN bool_or(b.cancelled_at IS NULL AND b.paused_at IS NULL) THEN NULL
+                WHEN bool_or(b.cancelled_at IS NULL) THEN 'paused' ELSE 'cancelled' END
+    FROM (
+        SELECT home AS id WHERE items > 0
+        UNION ALL SELECT f.batch_id FROM larder_data.job_follow f WHERE followed AND f.job_id = why_aside.job_id
+    ) AS w, LATERAL (SELECT x.cancelled_at, x.paused_at FROM larder_data.batch x WHERE x.id = w.id OFFSET 0) AS b
+$$;
+COMMENT ON FUNCTION larder_data.why_aside IS 'Why no batch that wants a job lets it run now: paused, cancelled; NULL when one does.';
 
 CREATE FUNCTION larder.claim_v1(worker bigint, claim_no bigint, most int, queue text DEFAULT 'default', floors bigint[] DEFAULT NULL)
 RETURNS TABLE (
     job_id bigint, attempt int, max_attempts int, url text, pipeline_id int, options bigint, context json,
     priority int, origin text, batch_id bigint
 )
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
-    queue_no smallint;
-    paused boolean;
+    q larder_data.queue;
+    low bigint[];
+    lowest_first boolean;
+    wanted int := least(most, 1000);
+    got int := 0;
+    given int;
+    some_held boolean;
 BEGIN
-    -- Locked, so that a claim sent again waits for the first one, which may still be at work, and finds its jobs.
+    PERFORM set_config('synchronous_commit', 'off', true);
+    -- A claim sent again waits for the first one, which may still be at work, and finds its jobs.
+    PERFORM pg_advisory_xact_lock(1280267332, (worker % 2147483647)::int);
     PERFORM FROM larder_data.worker w
-    WHERE w.id = worker AND w.stopped_at IS NULL AND w.beat_at + w.lease_ms * interval '1 ms' > clock_timestamp()
-    FOR NO KEY UPDATE;
+    WHERE w.id = worker AND w.stopped_at IS NULL AND w.beat_at + w.lease_ms * interval '1 ms' > clock_timestamp();
     IF NOT FOUND THEN
         RAISE EXCEPTION 'worker % is unknown, stopped, or its lease has run out', worker USING ERRCODE = 'LA005';
     END IF;
-    IF NOT EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.claim_no = claim_v1.claim_no) THEN
-        SELECT q.id, q.paused_at IS NOT NULL INTO queue_no, paused FROM larder_data.queue q WHERE q.name = queue;
-        IF queue_no IS NULL THEN
-            RAISE EXCEPTION 'no queue is called "%"', queue USING ERRCODE = 'LA006';
-        END IF;
-        -- A cheap look first: the whole statement costs milliseconds even when there is nothing.
-        IF paused OR most < 1 OR NOT EXISTS (SELECT FROM larder_data.ready r WHERE r.queue_id = queue_no) THEN
-            RETURN;
-        END IF;
+    IF EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.claim_no = claim_v1.claim_no) THEN
+        RETURN QUERY
+        SELECT r.job_id, j.attempt + 1, j.max_attempts::int, j.url, j.pipeline_id, j.options, j.context, j.priority::int, o.name, j.batch_id
+        FROM larder_data.running r,
+            LATERAL (SELECT * FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j,
+            LATERAL (SELECT x.name FROM larder_data.origin x WHERE x.id = j.origin_id OFFSET 0) AS o
+        WHERE r.worker_id = worker AND r.claim_no = claim_v1.claim_no
+        ORDER BY j.priority, r.job_id;
+        RETURN;
+    END IF;
+    SELECT * INTO q FROM larder_data.queue x WHERE x.name = queue;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'no queue is called "%"', queue USING ERRCODE = 'LA006';
+    END IF;
+    IF q.paused_at IS NOT NULL OR wanted < 1 THEN
+        RETURN;
+    END IF;
+    SELECT f.floors INTO low FROM larder_data.lane_floor f
+    WHERE f.queue_id = q.id AND f.known_at > clock_timestamp() - interval '10 s' AND NOT q.lifo;
+    low := coalesce(low, '{0,0,0,0,0,0,0,0,0,0}');
+    -- The guaranteed share: low priorities go first in one claim of so many.
+    lowest_first := q.low_every > 0 AND claim_no % q.low_every = 0;
+    -- Few batches are paused or cancelled, mostly none: one look at a small index tells.
+    some_held := EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL));
+    -- What only such batches want is set aside, and the claim goes on behind it.
+    FOR round IN 1 .. 20 LOOP
+        RETURN QUERY
         WITH taken AS (
             DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(
-                -- floors[priority + 1]: the worker has already passed the jobs up to this number. A hint against dead rows.
-                SELECT pick.tid FROM generate_series(0, 9) AS lane (p), LATERAL (
-                    SELECT x.ctid AS tid FROM larder_data.ready x
-                    WHERE x.queue_id = queue_no AND x.priority = lane.p AND x.job_id > coalesce(floors[lane.p + 1], 0)
-                    ORDER BY x.job_id LIMIT least(most, 1000) FOR UPDATE SKIP LOCKED
+                SELECT pick.tid FROM generate_series(0, 9) AS lane (k), LATERAL (SELECT CASE WHEN lowest_first THEN 9 - k ELSE k END AS p) AS l, LATERAL (
+                    SELECT fifo.tid FROM (
+                        SELECT x.ctid AS tid FROM larder_data.ready x
+                        WHERE NOT q.lifo AND x.queue_id = q.id AND x.priority = l.p AND x.job_id > greatest(low[l.p + 1], floors[l.p + 1])
+                        ORDER BY x.job_id LIMIT wanted - got FOR UPDATE SKIP LOCKED) AS fifo
+                    UNION ALL
+                    SELECT lifo.tid FROM (
+                        SELECT x.ctid AS tid FROM larder_data.ready x WHERE q.lifo AND x.queue_id = q.id AND x.priority = l.p
+                        ORDER BY x.job_id DESC LIMIT wanted - got FOR UPDATE SKIP LOCKED) AS lifo
                 ) AS pick
-                LIMIT least(most, 1000)))
-            RETURNING r.job_id
+                LIMIT wanted - got))
+            RETURNING r.job_id, r.priority
+        ), known AS MATERIALIZED (
+            SELECT t.priority AS lane, j.* FROM taken t, LATERAL (SELECT * FROM larder_data.job x WHERE x.id = t.job_id OFFSET 0) AS j
+        ), judged AS MATERIALIZED (
+            SELECT k.*, CASE WHEN some_held THEN larder_data.why_aside(k.id, k.batch_id, k.items, k.followed) END AS aside FROM known k
+        ), held AS (
+            INSERT INTO larder_data.running (worker_id, job_id, claim_no) SELECT worker, k.id, claim_v1.claim_no FROM judged k WHERE k.aside IS NULL
+        ), aside AS (
+            INSERT INTO larder_data.parked (job_id, why) SELECT k.id, k.aside FROM judged k WHERE k.aside IS NOT NULL
         )
-        INSERT INTO larder_data.running (worker_id, job_id, claim_no) SELECT worker, t.job_id, claim_v1.claim_no FROM taken t;
-    END IF;
-    RETURN QUERY
-    SELECT r.job_id, j.attempt + 1, j.max_attempts::int, j.url, j.pipeline_id, j.options, j.context, j.priority::int, o.name, j.batch_id
-    FROM larder_data.running r,
-        LATERAL (SELECT * FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j,
-        LATERAL (SELECT x.name FROM larder_data.origin x WHERE x.id = j.origin_id OFFSET 0) AS o
-    WHERE r.worker_id = worker AND r.claim_no = claim_v1.claim_no
-    ORDER BY j.priority, r.job_id;
+        SELECT k.id, k.attempt + 1, k.max_attempts::int, k.url, k.pipeline_id, k.options, k.context, k.priority::int, o.name, k.batch_id
+        FROM judged k, LATERAL (SELECT x.name FROM larder_data.origin x WHERE x.id = k.origin_id OFFSET 0) AS o
+        WHERE k.aside IS NULL ORDER BY k.lane, CASE WHEN q.lifo THEN -k.id ELSE k.id END;
+        GET DIAGNOSTICS given = ROW_COUNT;
+        got := got + given;
+        EXIT WHEN got >= wanted OR floors IS NULL AND NOT (some_held AND EXISTS (SELECT FROM larder_data.ready r WHERE r.queue_id = q.id));
+        -- Short: then also what came in below the worker's own floors.
+        floors := NULL;
+    END LOOP;
 END $$;
 COMMENT ON FUNCTION larder.claim_v1 IS
-    'Claims at most `most` (1 to 1000) ready jobs, lowest priority and number first. A number already used answers the same jobs again, so a lost answer loses nothing. floors, per priority 0 to 9: skip jobs up to these numbers.';
+    'Claims at most `most` (1 to 1000) ready jobs: lowest priority number first, in it the oldest, or the newest where the queue is lifo; each so-manieth claim, by its number, the other way round. A number already used answers the same jobs again, so a lost answer loses nothing. floors, per priority 0 to 9: skip jobs up to these numbers.';
 
-CREATE FUNCTION larder.complete_v1(worker bigint, outcomes json)
-RETURNS TABLE (job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text)
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+-- Settle.
+--
+-- In the common case nobody joins the jobs just now, and they are deleted without being locked first. An enqueue that is
+-- joining one holds its row until the producer's transaction ends; 99 other jobs must not wait for that. So settle waits
+-- for 25 ms, then gives up, finds out which rows are held, answers these `busy`, to be sent again, and settles the rest.
+-- A job that was joined up to the last moment is deleted in its newest version, with all its items; who follows it is
+-- asked after that, when nobody can join any more.
+CREATE FUNCTION larder.complete_v1(
+    worker bigint, jobs bigint[], claims bigint[], results text[], domains text[] DEFAULT NULL, codes bigint[] DEFAULT NULL,
+    messages text[] DEFAULT NULL, http_statuses bigint[] DEFAULT NULL, retry_after_ms bigint[] DEFAULT NULL, bytes_in bigint[] DEFAULT NULL,
+    bytes_out bigint[] DEFAULT NULL, downloads bigint[] DEFAULT NULL, variants bigint[] DEFAULT NULL, wait_ms bigint[] DEFAULT NULL,
+    fetch_ms bigint[] DEFAULT NULL, transcode_ms bigint[] DEFAULT NULL, store_ms bigint[] DEFAULT NULL, stored json[] DEFAULT NULL
+) RETURNS TABLE (job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text)
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_nestloop = off SET jit = off SET plan_cache_mode = force_generic_plan
+SET lock_timeout = '25ms' AS $$
+#variable_conflict use_column
+DECLARE
+    busy bigint[] := '{}';
+BEGIN
+    IF cardinality(jobs) <> ALL (ARRAY[cardinality(claims), cardinality(results)]) THEN
+        RAISE EXCEPTION 'jobs, claims and results are equally many' USING ERRCODE = '22023';
+    ELSIF NOT results <@ ARRAY['succeeded', 'failed', 'cancelled'] THEN
+        RAISE EXCEPTION 'a result is succeeded, failed or cancelled' USING ERRCODE = '22023';
+    ELSIF cardinality(jobs) > 1 AND cardinality(jobs) <> (SELECT count(*) FROM (SELECT DISTINCT g.job, g.claim FROM unnest(jobs, claims) AS g (job, claim)) AS d) THEN
+        RAISE EXCEPTION 'each claim comes once in one call' USING ERRCODE = '22023';
+    ELSIF coalesce(cardinality(jobs), 0) = 0 THEN
+        RETURN;
+    END IF;
+    PERFORM larder_data.ensure_today();
+    FOR try IN 1 .. 2 LOOP
+        BEGIN
+            RETURN QUERY
+            SELECT * FROM larder_data.settle(worker, jobs, claims, results, domains, codes, messages, http_statuses, retry_after_ms,
+                bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored, busy);
+            EXIT;
+        EXCEPTION WHEN lock_not_available THEN
+            IF try = 2 THEN
+                RAISE;
+            END IF;
+        END;
+        PERFORM set_config('lock_timeout', '5s', true);
+        busy := ARRAY(
+            SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs)
+            EXCEPT SELECT f.id FROM (SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs) FOR UPDATE SKIP LOCKED) AS f);
+    END LOOP;
+    IF cardinality(busy) > 0 THEN
+        RETURN QUERY
+        SELECT g.job, g.claim, 'busy', NULL::bigint, NULL, NULL::int, NULL FROM unnest(jobs, claims) AS g (job, claim) WHERE g.job = ANY (busy);
+    END IF;
+END $$;
+COMMENT ON FUNCTION larder.complete_v1 IS
+    'Settles outcomes, given as arrays with one element per claim: results succeeded, failed or cancelled; what is not known may be left out. Answers per job: succeeded, retried (with its delay), failed, cancelled, stale (nothing recorded) or busy (send it again). May be repeated.';
+
+CREATE FUNCTION larder_data.duration_class(ms double precision) RETURNS int
+LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN ms > 1 THEN least(floor(ln(ms) / 0.34657359)::int, 60) ELSE 0 END $$;
+COMMENT ON FUNCTION larder_data.duration_class IS 'The class c of a duration: 2^(c/2) to 2^((c+1)/2) ms.';
+
+CREATE FUNCTION larder_data.settle(
+    worker bigint, jobs bigint[], claims bigint[], results text[], domains text[], codes bigint[], messages text[], http_statuses bigint[],
+    retry_after_ms bigint[], bytes_in bigint[], bytes_out bigint[], downloads bigint[], variants bigint[], wait_ms bigint[], fetch_ms bigint[],
+    transcode_ms bigint[], store_ms bigint[], stored json[], busy bigint[]
+) RETURNS TABLE (job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    cache_no int;
+    done bigint[];
+    done_claims bigint[];
+    followed bigint[];
+    homes bigint[];
+    forgiven text[];
+    others int;
+BEGIN
+    IF 'succeeded' = ANY (results) THEN
+        SELECT w.cache_id INTO cache_no FROM larder_data.worker w WHERE w.id = worker;
+        WITH given AS MATERIALIZED (
+            SELECT * FROM unnest(jobs, claims, results, http_statuses, bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored)
+                AS g (job, claim, result, http_status, bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored)
+            WHERE g.result = 'succeeded' AND g.job <> ALL (busy)
+        ), freed AS (
+            -- The fence. CASE keeps the planner from making a join of it: a look into a hash table per row of the index.
+            DELETE FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = ANY (jobs)
+                AND CASE WHEN (r.job_id, r.claim_no) IN (SELECT g.job, g.claim FROM given g) THEN true END
+            RETURNING r.job_id, r.claim_no, r.claimed_at
+        ), over AS (
+            DELETE FROM larder_data.job j WHERE j.id = ANY (ARRAY(SELECT f.job_id FROM freed f))
+            RETURNING j.id, j.batch_id, j.created_at, j.options, j.pipeline_id, j.origin_id, j.items, j.priority, j.attempt, j.rescues,
+                j.followed, j.key, j.url, j.context
+        ), ended AS MATERIALIZED (
+            SELECT o.*, f.claim_no, f.claimed_at, g.http_status, coalesce(g.bytes_in, 0) AS bytes_in, coalesce(g.bytes_out, 0) AS bytes_out,
+                   coalesce(g.downloads, 0)::smallint AS downloads, coalesce(g.variants, 0)::smallint AS variants,
+                   g.wait_ms, g.fetch_ms, g.transcode_ms, g.store_ms, g.stored
+            FROM over o JOIN freed f ON f.job_id = o.id JOIN given g ON g.job = f.job_id AND g.claim = f.claim_no
+        ), history AS (
+            INSERT INTO larder_data.job_history (
+                created_at, job_id, batch_id, worker_id, claim_no, options, bytes_in, bytes_out, pipeline_id, origin_id, items,
+                queue_ms, wait_ms, fetch_ms, transcode_ms, store_ms, http_status, outcome, priority, attempt, rescues,
+                downloads, variants, url, context, stored)
+            SELECT e.created_at, e.id, e.batch_id, worker, e.claim_no, e.options, e.bytes_in, e.bytes_out, e.pipeline_id, e.origin_id, e.items,
+                   least(date_part('epoch', e.claimed_at - e.created_at) * 1000, 2147483647), e.wait_ms, e.fetch_ms, e.transcode_ms, e.store_ms,
+                   e.http_status, 1, e.priority, e.attempt + 1, e.rescues, e.downloads, e.variants, e.url, e.context, e.stored
+            FROM ended e
+        ), asset AS (
+            INSERT INTO larder_data.asset (cache_id, key) SELECT cache_no, e.key FROM ended e WHERE cache_no IS NOT NULL ORDER BY e.key
+            ON CONFLICT (key, cache_id) DO UPDATE SET stored_at = now()
+        ), ledger AS (
+            INSERT INTO larder_data.batch_delta (batch_id, bytes_in, bytes_out, succeeded, downloads, variants)
+            SELECT e.batch_id, sum(e.bytes_in), sum(e.bytes_out), sum(e.items), sum(e.downloads), sum(e.variants) FROM ended e GROUP BY e.batch_id
+        ), detail AS (
+            INSERT INTO larder_data.batch_detail_delta (batch_id, code, n)
+            SELECT e.batch_id, larder_data.duration_class(date_part('epoch', now() - e.claimed_at) * 1000), count(*) FROM ended e GROUP BY 1, 2
+        )
+        SELECT array_agg(e.id), array_agg(e.claim_no), array_agg(e.id) FILTER (WHERE e.followed), array_agg(e.batch_id) FILTER (WHERE e.followed),
+               array_agg(e.url) FILTER (WHERE e.options & 1 = 1)
+        INTO done, done_claims, followed, homes, forgiven FROM ended e;
+        RETURN QUERY SELECT d.job, d.claim, 'succeeded', NULL::bigint, NULL, NULL::int, NULL FROM unnest(done, done_claims) AS d (job, claim);
+        IF followed IS NOT NULL THEN
+            PERFORM larder_data.finish_followers(followed, homes);
+        END IF;
+        IF forgiven IS NOT NULL THEN
+            -- As SDWebImage: only a success with RetryFailed (bit 0) forgets an earlier failure.
+            DELETE FROM larder_data.blocklist x WHERE x.ctid = ANY (ARRAY(
+                SELECT y.ctid FROM larder_data.blocklist y
+                WHERE y.url_hash = ANY (ARRAY(SELECT larder_data.url_hash(u.url) FROM unnest(forgiven) AS u (url))) FOR UPDATE SKIP LOCKED));
+        END IF;
+    END IF;
+
+    others := cardinality(jobs) - cardinality(busy) - coalesce(cardinality(done), 0);
+    IF others > 0 THEN
+        RETURN QUERY
+        SELECT * FROM larder_data.settle_others(worker, jobs, claims, results, domains, codes, messages, http_statuses, retry_after_ms,
+            bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored, busy, coalesce(done, '{}'), coalesce(done_claims, '{}'));
+    END IF;
+END $$;
+COMMENT ON FUNCTION larder_data.settle IS 'Records successes, then what else there is, but for busy jobs.';
+
+-- The records of other batches' items that rode on jobs which have just ended: told apart from what ended before by the
+-- time of this transaction.
+CREATE FUNCTION larder_data.finish_followers(jobs bigint[], homes bigint[]) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_nestloop = on SET jit = off AS $$
+BEGIN
+    WITH gone AS (
+        DELETE FROM larder_data.job_follow f WHERE f.job_id = ANY (jobs) RETURNING f.job_id, f.batch_id, f.items
+    ), told AS MATERIALIZED (
+        SELECT g.batch_id AS follower, g.items AS riding, h.* FROM gone g, LATERAL (
+            SELECT x.* FROM larder_data.job_history x
+            WHERE x.batch_id = ANY (homes) AND x.job_id = g.job_id AND x.finished_at = now() LIMIT 1) AS h
+    ), record AS (
+        INSERT INTO larder_data.item_history (id, batch_id, job_id, items, code, outcome, attempt, why, url, domain, message, stored)
+        SELECT nextval('larder_data.item_id'), t.follower, t.job_id, t.riding, t.code, t.outcome, t.attempt, 'followed', t.url, t.domain, t.message, t.stored
+        FROM told t
+    ), detail AS (
+        INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)
+        SELECT t.follower, sum(t.riding), t.code, t.domain FROM told t WHERE t.outcome = 2 GROUP BY t.follower, t.domain, t.code
+    )
+    INSERT INTO larder_data.batch_delta (batch_id, succeeded, failed, cancelled)
+    SELECT t.follower, sum(t.riding * (t.outcome = 1)::int), sum(t.riding * (t.outcome = 2)::int), sum(t.riding * (t.outcome = 3)::int)
+    FROM told t GROUP BY t.follower;
+END $$;
+COMMENT ON FUNCTION larder_data.finish_followers IS 'Finishes the items of other batches that rode on jobs which ended in this transaction.';
+
+CREATE FUNCTION larder_data.settle_others(
+    worker bigint, jobs bigint[], claims bigint[], results text[], domains text[], codes bigint[], messages text[], http_statuses bigint[],
+    retry_after_ms bigint[], bytes_in bigint[], bytes_out bigint[], downloads bigint[], variants bigint[], wait_ms bigint[], fetch_ms bigint[],
+    transcode_ms bigint[], store_ms bigint[], stored json[], busy bigint[], done bigint[], done_claims bigint[]
+) RETURNS TABLE (job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text)
+LANGUAGE plpgsql SET enable_hashjoin = off SET enable_mergejoin = off SET enable_nestloop = on AS $$
 #variable_conflict use_column
 DECLARE
     held bigint[];
     held_claims bigint[];
-    given_count int;
-    sound_count int;
+    over bigint[];
+    homes bigint[];
 BEGIN
-    PERFORM larder_data.ensure_today();
-    SELECT count(*), count(DISTINCT (g.job, g.claim)) FILTER (WHERE g.result IN ('succeeded', 'failed', 'cancelled'))
-    INTO given_count, sound_count FROM json_to_recordset(outcomes) AS g (job bigint, claim bigint, result text);
-    IF given_count <> sound_count THEN
-        RAISE EXCEPTION 'each claim once in one call, as succeeded, failed or cancelled' USING ERRCODE = '22023';
-    END IF;
-
+    -- Locked in a statement of its own: the next one's snapshot sees every join that came first.
     SELECT array_agg(locked.id), array_agg(locked.claim) INTO held, held_claims FROM (
-        SELECT j.id, g.claim FROM json_to_recordset(outcomes) AS g (job bigint, claim bigint),
-            LATERAL (
-                SELECT x.job_id FROM larder_data.running x WHERE x.worker_id = worker AND x.job_id = g.job AND x.claim_no = g.claim
-                FOR UPDATE SKIP LOCKED) AS r,
-            LATERAL (SELECT x.id FROM larder_data.job x WHERE x.id = r.job_id FOR UPDATE SKIP LOCKED) AS j
+        SELECT j.id, g.claim FROM unnest(jobs, claims, results) AS g (job, claim, result),
+            LATERAL (SELECT x.job_id FROM larder_data.running x WHERE x.worker_id = worker AND x.job_id = g.job AND x.claim_no = g.claim OFFSET 0) AS r,
+            LATERAL (SELECT x.id FROM larder_data.job x WHERE x.id = r.job_id FOR UPDATE) AS j
+        WHERE g.result <> 'succeeded' AND g.job <> ALL (busy)
     ) AS locked;
 
-    RETURN QUERY
-    WITH given AS MATERIALIZED (
-        SELECT g.*, CASE WHEN g.result = 'failed' THEN coalesce(g.domain, 'LarderErrorDomain') END AS reason,
-               left(g.message, 2000) AS said
-        FROM json_to_recordset(outcomes) AS g (
-            job bigint, claim bigint, result text, domain text, code int, message text, http_status int, retry_after_ms bigint,
-            bytes_in bigint, bytes_out bigint, downloads smallint, variants smallint,
-            wait_ms int, fetch_ms int, transcode_ms int, store_ms int, stored json)
-        WHERE g.job = ANY (held)
-    ), met AS MATERIALIZED (
-        -- What happens to a job a second time may become something else, at once and for good: 301 becomes poison.
-        SELECT g.*, j.*, r.claimed_at, r.claim_tid, second.then_code IS NOT NULL AS counted,
-               CASE WHEN g.reason IS NULL THEN NULL WHEN j.deaths > 0 THEN coalesce(second.then_code, g.code, 0) ELSE coalesce(g.code, 0) END AS meant
-        FROM given g
-        CROSS JOIN LATERAL (
-            SELECT x.ctid AS tid, x.id, x.batch_id, x.created_at, x.options, x.pipeline_id, x.origin_id, x.items, x.retry_base_ms, x.priority, x.attempt,
-                   x.max_attempts, x.rescues, x.deaths, x.followed, x.url, x.context, x.cancelled_at
-            FROM larder_data.job x WHERE x.id = g.job OFFSET 0) AS j
-        CROSS JOIN LATERAL (
-            SELECT x.ctid AS claim_tid, x.claimed_at FROM larder_data.running x WHERE x.worker_id = worker AND x.job_id = g.job AND x.claim_no = g.claim OFFSET 0) AS r
-        LEFT JOIN LATERAL (
-            SELECT x.then_code FROM larder_data.retry_rule x
-            WHERE g.reason IS NOT NULL AND x.domain = g.reason AND x.code = g.code AND x.then_code IS NOT NULL LIMIT 1) AS second ON true
-    ), judged AS MATERIALIZED (
-        SELECT m.*, coalesce(rule.blocks, false) AS blocks, rule.block_for,
-            CASE WHEN m.result = 'succeeded' THEN 1
-                 WHEN m.reason IS NULL THEN 3
-                 WHEN NOT coalesce(rule.retried, false) OR m.attempt + 1 >= m.max_attempts THEN 2
-                 WHEN m.cancelled_at IS NOT NULL THEN 3
-                 ELSE 0 END AS verdict,
-            greatest(
-                least(coalesce(m.retry_after_ms, 0), meta.retry_after_cap_ms),
-                floor(random() * least(meta.retry_cap_ms, coalesce(m.retry_base_ms, meta.retry_base_ms) * power(4, least(m.attempt, 15))))
-            )::bigint AS delay
-        FROM met m CROSS JOIN larder_data.meta LEFT JOIN LATERAL (
-            SELECT x.retried, x.blocks, x.block_for FROM larder_data.retry_rule x
-            WHERE m.reason IS NOT NULL AND x.domain = m.reason AND (x.code = m.meant OR x.code IS NULL)
-              AND (x.http_status = m.http_status OR x.http_status IS NULL)
-            ORDER BY x.http_status NULLS LAST, x.code NULLS LAST LIMIT 1) AS rule ON true
-    ), ended AS MATERIALIZED (
-        SELECT j.*,
-            CASE j.verdict WHEN 2 THEN j.reason WHEN 3 THEN 'SDWebImageErrorDomain' END AS final_domain,
-            CASE j.verdict WHEN 2 THEN j.meant WHEN 3 THEN 2002 END AS final_code,
-            CASE j.verdict WHEN 2 THEN coalesce(j.said, '') WHEN 3 THEN 'the job was cancelled' END AS final_message
-        FROM judged j WHERE j.verdict > 0
-    ), gone AS (
-        -- By tuple id: the rows are locked, so they stay where they are.
-        DELETE FROM larder_data.running r WHERE r.ctid = ANY (ARRAY(SELECT m.claim_tid FROM met m))
-    ), over AS (
-        DELETE FROM larder_data.job j WHERE j.ctid = ANY (ARRAY(SELECT e.tid FROM ended e))
-    ), history AS (
-        INSERT INTO larder_data.job_history (
-            created_at, job_id, batch_id, worker_id, claim_no, options, bytes_in, bytes_out, pipeline_id, origin_id, items,
-            queue_ms, wait_ms, fetch_ms, transcode_ms, store_ms, code, http_status, outcome, priority, attempt, rescues,
-            downloads, variants, url, context, domain, message, stored)
-        SELECT e.created_at, e.id, e.batch_id, worker, e.claim, e.options, coalesce(e.bytes_in, 0), coalesce(e.bytes_out, 0),
-               e.pipeline_id, e.origin_id, e.items, least(extract(epoch FROM e.claimed_at - e.created_at) * 1000, 2147483647),
-               e.wait_ms, e.fetch_ms, e.transcode_ms, e.store_ms, e.final_code, e.http_status, e.verdict, e.priority, e.attempt + 1, e.rescues,
-               coalesce(e.downloads, 0), coalesce(e.variants, 0), e.url, e.context, e.final_domain, e.final_message, e.stored
-        FROM ended e
-    ), unfollowed AS (
-        DELETE FROM larder_data.job_follow f WHERE f.job_id = ANY (ARRAY(SELECT e.id FROM ended e WHERE e.followed))
-        RETURNING f.job_id, f.batch_id, f.items
-    ), followers AS MATERIALIZED (
-        SELECT u.batch_id AS follower, u.items AS riding, e.*
-        FROM unfollowed u, LATERAL (SELECT * FROM ended x WHERE x.id = u.job_id OFFSET 0) AS e
-    ), follower_history AS (
-        INSERT INTO larder_data.item_history (id, batch_id, job_id, items, code, outcome, attempt, why, url, domain, message, stored)
-        SELECT nextval('larder_data.item_id'), f.follower, f.id, f.riding, f.final_code, f.verdict, f.attempt + 1, 'followed', f.url,
-               f.final_domain, f.final_message, f.stored
-        FROM followers f
-    ), again AS (
-        UPDATE larder_data.job j SET attempt = j.attempt + 1, deaths = j.deaths + e.counted::int, last_worker_id = worker,
-            last_claim_no = e.claim, last_domain = e.reason, last_code = e.meant, last_message = e.said
-        FROM judged e WHERE e.verdict = 0 AND j.ctid = e.tid
-    ), put_off AS (
-        INSERT INTO larder_data.delayed (run_at, job_id)
-        SELECT now() + e.delay * interval '1 ms', e.id FROM judged e WHERE e.verdict = 0
-    ), block AS (
-        INSERT INTO larder_data.blocklist AS x (url_hash, until, code, http_status, url, domain, message)
-        SELECT DISTINCT ON (hash) hash, now() + least(e.block_for, meta.block_cap), e.final_code, e.http_status, e.url, e.final_domain, e.final_message
-        FROM ended e CROSS JOIN larder_data.meta, LATERAL (SELECT larder_data.url_hash(e.url) AS hash OFFSET 0) AS u
-        WHERE e.verdict = 2 AND e.blocks ORDER BY hash
-        ON CONFLICT (url_hash) DO UPDATE SET
-            until = now() + least((excluded.until - now()) * power(2, least(x.fails, 20)), (SELECT m.block_cap FROM larder_data.meta m)),
-            last_at = now(), fails = x.fails + 1, code = excluded.code, http_status = excluded.http_status,
-            domain = excluded.domain, message = excluded.message
-    ), unblock AS (
-        -- As SDWebImage: only a success with RetryFailed (bit 0) forgets an earlier failure.
-        DELETE FROM larder_data.blocklist x WHERE x.ctid = ANY (ARRAY(
-            SELECT y.ctid FROM larder_data.blocklist y
-            WHERE y.url_hash = ANY (ARRAY(SELECT larder_data.url_hash(e.url) FROM ended e WHERE e.verdict = 1 AND e.options & 1 = 1))
-            FOR UPDATE SKIP LOCKED))
-    ), ledger AS (
-        INSERT INTO larder_data.batch_delta (batch_id, bytes_in, bytes_out, succeeded, failed, cancelled, retries, downloads, variants)
-        SELECT d.batch_id, sum(d.bytes_in), sum(d.bytes_out), sum(d.items * (d.verdict = 1)::int), sum(d.items * (d.verdict = 2)::int),
-               sum(d.items * (d.verdict = 3)::int), count(*) FILTER (WHERE d.verdict = 0), sum(d.downloads), sum(d.variants)
-        FROM (
-            SELECT j.batch_id, j.verdict, j.items, coalesce(j.bytes_in, 0) AS bytes_in, coalesce(j.bytes_out, 0) AS bytes_out,
-                   coalesce(j.downloads, 0)::int AS downloads, coalesce(j.variants, 0)::int AS variants FROM judged j
-            UNION ALL SELECT f.follower, f.verdict, f.riding, 0, 0, 0, 0 FROM followers f
-        ) AS d GROUP BY d.batch_id
-    )
-    SELECT j.job, j.claim, (ARRAY['retried', 'succeeded', 'failed', 'cancelled'])[j.verdict + 1], CASE j.verdict WHEN 0 THEN j.delay END,
-           CASE j.verdict WHEN 3 THEN 'SDWebImageErrorDomain' WHEN 1 THEN NULL ELSE j.reason END,
-           CASE j.verdict WHEN 3 THEN 2002 WHEN 1 THEN NULL ELSE j.meant END,
-           CASE j.verdict WHEN 3 THEN 'the job was cancelled' WHEN 1 THEN NULL ELSE coalesce(j.said, '') END
-    FROM judged j;
-
-    IF coalesce(cardinality(held), 0) < given_count THEN
-        -- Claims not held: settled before and the answer lost, held back by a joiner for a moment, or stale.
+    IF held IS NOT NULL THEN
         RETURN QUERY
-        SELECT g.job, g.claim,
-            CASE WHEN EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = g.job AND r.claim_no = g.claim) THEN 'busy'
-                 WHEN h.outcome IS NOT NULL THEN (ARRAY['succeeded', 'failed', 'cancelled'])[h.outcome]
-                 WHEN j.id IS NOT NULL THEN 'retried' ELSE 'stale' END,
-            CASE WHEN j.id IS NOT NULL THEN greatest(coalesce(extract(epoch FROM d.run_at - now()) * 1000, 0), 0)::bigint END,
-            coalesce(h.domain, j.last_domain), coalesce(h.code, j.last_code), coalesce(h.message, j.last_message)
-        FROM json_to_recordset(outcomes) AS g (job bigint, claim bigint)
-        LEFT JOIN LATERAL (
-            SELECT x.outcome, x.domain, x.code, x.message FROM larder_data.job_history x
-            WHERE x.job_id = g.job AND x.worker_id = worker AND x.claim_no = g.claim AND x.finished_at > now() - interval '1 day' LIMIT 1) AS h ON true
-        LEFT JOIN LATERAL (
-            SELECT x.id, x.last_domain, x.last_code, x.last_message FROM larder_data.job x
-            WHERE x.id = g.job AND x.last_worker_id = worker AND x.last_claim_no = g.claim) AS j ON true
-        LEFT JOIN LATERAL (SELECT x.run_at FROM larder_data.delayed x WHERE x.job_id = j.id) AS d ON true
-        WHERE NOT EXISTS (SELECT FROM unnest(held, held_claims) AS x (id, claim) WHERE x.id = g.job AND x.claim = g.claim);
+        WITH given AS MATERIALIZED (
+            SELECT g.job, g.claim, g.result, CASE WHEN g.result = 'failed' THEN coalesce(g.domain, 'LarderErrorDomain') END AS reason, g.code::int AS code,
+                   left(g.message, 2000) AS said, g.http_status, g.retry_after_ms, coalesce(g.bytes_in, 0) AS bytes_in, coalesce(g.bytes_out, 0) AS bytes_out,
+                   coalesce(g.downloads, 0)::smallint AS downloads, coalesce(g.variants, 0)::smallint AS variants,
+                   g.wait_ms, g.fetch_ms, g.transcode_ms, g.store_ms, g.stored
+            FROM unnest(jobs, claims, results, domains, codes, messages, http_statuses, retry_after_ms, bytes_in, bytes_out, downloads, variants,
+                    wait_ms, fetch_ms, transcode_ms, store_ms, stored)
+                AS g (job, claim, result, domain, code, message, http_status, retry_after_ms, bytes_in, bytes_out, downloads, variants,
+                    wait_ms, fetch_ms, transcode_ms, store_ms, stored)
+            WHERE g.result <> 'succeeded' AND g.job = ANY (held)
+        ), met AS MATERIALIZED (
+            -- What happens to a job a second time may become something else, at once and for good: 301 becomes poison.
+            SELECT g.*, j.*, r.claimed_at, r.claim_tid, second.then_code IS NOT NULL AS counted,
+                   CASE WHEN g.reason IS NULL THEN NULL WHEN j.deaths > 0 THEN coalesce(second.then_code, g.code, 0) ELSE coalesce(g.code, 0) END AS meant
+            FROM given g
+            CROSS JOIN LATERAL (
+                SELECT x.ctid AS tid, x.id, x.batch_id, x.created_at, x.options, x.pipeline_id, x.origin_id, x.items, x.retry_base_ms, x.queue_id,
+                       x.priority, x.attempt, x.max_attempts, x.rescues, x.deaths, x.followed, x.url, x.context, x.cancelled_at
+                FROM larder_data.job x WHERE x.id = g.job OFFSET 0) AS j
+            CROSS JOIN LATERAL (
+                SELECT x.ctid AS claim_tid, x.claimed_at FROM larder_data.running x WHERE x.worker_id = worker AND x.job_id = g.job AND x.claim_no = g.claim OFFSET 0) AS r
+            LEFT JOIN LATERAL (
+                SELECT x.then_code FROM larder_data.retry_rule x
+                WHERE g.reason IS NOT NULL AND x.domain = g.reason AND x.code = g.code AND x.then_code IS NOT NULL LIMIT 1) AS second ON true
+        ), judged AS MATERIALIZED (
+            -- 0 put off, 2 failed, 3 cancelled, 4 back again: stopped because nobody wanted it, and wanted again since.
+            SELECT m.*, coalesce(rule.blocks, false) AS blocks, rule.block_for,
+                CASE WHEN m.reason IS NULL THEN CASE WHEN m.cancelled_at = '-infinity' THEN 4 ELSE 3 END
+                     WHEN NOT coalesce(rule.retried, false) OR m.attempt + 1 >= m.max_attempts THEN 2
+                     WHEN m.cancelled_at > '-infinity' THEN 3
+                     ELSE 0 END AS verdict,
+                greatest(
+                    least(coalesce(m.retry_after_ms, 0), meta.retry_after_cap_ms),
+                    floor(random() * least(meta.retry_cap_ms, coalesce(m.retry_base_ms, meta.retry_base_ms) * power(4, least(m.attempt, 15))))
+                )::bigint AS delay
+            FROM met m CROSS JOIN larder_data.meta LEFT JOIN LATERAL (
+                SELECT x.retried, x.blocks, x.block_for FROM larder_data.retry_rule x
+                WHERE m.reason IS NOT NULL AND x.domain = m.reason AND (x.code = m.meant OR x.code IS NULL)
+                  AND (x.http_status = m.http_status OR x.http_status IS NULL)
+                ORDER BY x.http_status NULLS LAST, x.code NULLS LAST LIMIT 1) AS rule ON true
+        ), ended AS MATERIALIZED (
+            SELECT j.*,
+                CASE j.verdict WHEN 2 THEN j.reason ELSE 'SDWebImageErrorDomain' END AS final_domain,
+                CASE j.verdict WHEN 2 THEN j.meant ELSE 2002 END AS final_code,
+                CASE j.verdict WHEN 2 THEN coalesce(j.said, '') ELSE 'the job was cancelled' END AS final_message
+            FROM judged j WHERE j.verdict IN (2, 3)
+        ), gone AS (
+            -- By tuple id: rows of running are never updated, and those of job are locked.
+            DELETE FROM larder_data.running r WHERE r.ctid = ANY (ARRAY(SELECT m.claim_tid FROM met m))
+        ), over AS (
+            DELETE FROM larder_data.job j WHERE j.ctid = ANY (ARRAY(SELECT e.tid FROM ended e))
+        ), history AS (
+            INSERT INTO larder_data.job_history (
+                created_at, job_id, batch_id, worker_id, claim_no, options, bytes_in, bytes_out, pipeline_id, origin_id, items,
+                queue_ms, wait_ms, fetch_ms, transcode_ms, store_ms, code, http_status, outcome, priority, attempt, rescues,
+                downloads, variants, url, context, domain, message, stored)
+            SELECT e.created_at, e.id, e.batch_id, worker, e.claim, e.options, e.bytes_in, e.bytes_out, e.pipeline_id, e.origin_id, e.items,
+                   least(date_part('epoch', e.claimed_at - e.created_at) * 1000, 2147483647), e.wait_ms, e.fetch_ms, e.transcode_ms, e.store_ms,
+                   e.final_code, e.http_status, e.verdict, e.priority, e.attempt + 1, e.rescues,
+                   e.downloads, e.variants, e.url, e.context, e.final_domain, e.final_message, e.stored
+            FROM ended e
+        ), again AS (
+            UPDATE larder_data.job j SET attempt = j.attempt + 1, deaths = j.deaths + e.counted::int, last_worker_id = worker,
+                last_claim_no = e.claim, last_domain = e.reason, last_code = e.meant, last_message = e.said, cancelled_at = NULL
+            FROM judged e WHERE e.verdict = 0 AND j.ctid = e.tid
+        ), put_off AS (
+            INSERT INTO larder_data.delayed (run_at, job_id)
+            SELECT now() + e.delay * interval '1 ms', e.id FROM judged e WHERE e.verdict = 0
+        ), attempts AS (
+            INSERT INTO larder_data.job_attempt (
+                job_id, worker_id, claimed_at, attempt, code, http_status, fetch_ms, transcode_ms, store_ms, delay_ms, domain, message)
+            SELECT e.id, worker, e.claimed_at, e.attempt + 1, e.meant, e.http_status, e.fetch_ms, e.transcode_ms, e.store_ms, e.delay, e.reason, e.said
+            FROM judged e WHERE e.verdict = 0
+        ), revived AS (
+            UPDATE larder_data.job j SET cancelled_at = NULL, last_worker_id = worker, last_claim_no = e.claim
+            FROM judged e WHERE e.verdict = 4 AND j.ctid = e.tid
+        ), returned AS (
+            INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT e.queue_id, e.priority, e.id FROM judged e WHERE e.verdict = 4
+        ), block AS (
+            INSERT INTO larder_data.blocklist AS x (url_hash, until, code, http_status, url, domain, message)
+            SELECT DISTINCT ON (hash) hash, now() + least(e.block_for, meta.block_cap), e.final_code, e.http_status, e.url, e.final_domain, e.final_message
+            FROM ended e CROSS JOIN larder_data.meta, LATERAL (SELECT larder_data.url_hash(e.url) AS hash OFFSET 0) AS u
+            WHERE e.verdict = 2 AND e.blocks ORDER BY hash
+            ON CONFLICT (url_hash) DO UPDATE SET
+                until = now() + least((excluded.until - now()) * power(2, least(x.fails, 20)), (SELECT m.block_cap FROM larder_data.meta m)),
+                last_at = now(), fails = x.fails + 1, code = excluded.code, http_status = excluded.http_status,
+                domain = excluded.domain, message = excluded.message
+        ), ledger AS (
+            INSERT INTO larder_data.batch_delta (batch_id, bytes_in, bytes_out, failed, cancelled, retries, downloads, variants)
+            SELECT j.batch_id, sum(j.bytes_in), sum(j.bytes_out), sum(j.items * (j.verdict = 2)::int), sum(j.items * (j.verdict = 3)::int),
+                   count(*) FILTER (WHERE j.verdict = 0), sum(j.downloads), sum(j.variants)
+            FROM judged j GROUP BY j.batch_id
+        ), detail AS (
+            INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)
+            SELECT e.batch_id, sum(e.items), e.final_code, e.final_domain FROM ended e WHERE e.verdict = 2 AND e.items > 0
+            GROUP BY e.batch_id, e.final_domain, e.final_code
+        )
+        SELECT j.job, j.claim, (ARRAY['retried', NULL, 'failed', 'cancelled', 'retried'])[j.verdict + 1],
+               CASE j.verdict WHEN 0 THEN j.delay WHEN 4 THEN 0 END,
+               CASE j.verdict WHEN 3 THEN 'SDWebImageErrorDomain' ELSE j.reason END,
+               CASE j.verdict WHEN 3 THEN 2002 ELSE j.meant END,
+               CASE j.verdict WHEN 3 THEN 'the job was cancelled' ELSE coalesce(j.said, '') END
+        FROM judged j;
+        SELECT array_agg(x.id), array_agg(x.batch_id) INTO over, homes FROM (
+            SELECT f.job_id AS id, h.batch_id FROM (SELECT DISTINCT f.job_id FROM larder_data.job_follow f WHERE f.job_id = ANY (held)) AS f,
+                LATERAL (SELECT y.batch_id FROM larder_data.job_history y WHERE y.job_id = f.job_id AND y.finished_at = now() LIMIT 1) AS h) AS x;
+        IF over IS NOT NULL THEN
+            PERFORM larder_data.finish_followers(over, homes);
+        END IF;
     END IF;
+
+    -- Claims that were not held: settled before and the answer lost, or stale.
+    RETURN QUERY
+    SELECT g.job, g.claim,
+        CASE WHEN h.outcome IS NOT NULL THEN (ARRAY['succeeded', 'failed', 'cancelled'])[h.outcome]
+             WHEN j.id IS NOT NULL THEN 'retried' ELSE 'stale' END,
+        CASE WHEN j.id IS NOT NULL THEN greatest(coalesce(date_part('epoch', d.run_at - now()) * 1000, 0), 0)::bigint END,
+        coalesce(h.domain, j.last_domain), coalesce(h.code, j.last_code), coalesce(h.message, j.last_message)
+    FROM (
+        SELECT x.job, x.claim FROM unnest(jobs, claims) AS x (job, claim) WHERE x.job <> ALL (busy)
+        EXCEPT SELECT x.job, x.claim FROM unnest(done, done_claims) AS x (job, claim)
+        EXCEPT SELECT x.job, x.claim FROM unnest(held, held_claims) AS x (job, claim)
+    ) AS g
+    LEFT JOIN LATERAL (
+        SELECT x.outcome, x.domain, x.code, x.message FROM larder_data.job_history x
+        WHERE x.job_id = g.job AND x.worker_id = worker AND x.claim_no = g.claim AND x.finished_at > now() - interval '1 day' LIMIT 1) AS h ON true
+    LEFT JOIN LATERAL (
+        SELECT x.id, x.last_domain, x.last_code, x.last_message FROM larder_data.job x
+        WHERE x.id = g.job AND x.last_worker_id = worker AND x.last_claim_no = g.claim) AS j ON true
+    LEFT JOIN LATERAL (SELECT x.run_at FROM larder_data.delayed x WHERE x.job_id = j.id) AS d ON true;
 END $$;
-COMMENT ON FUNCTION larder.complete_v1 IS
-    'Settles outcomes: a JSON array of {job, claim, result: succeeded|failed|cancelled, domain, code, message, http_status, retry_after_ms, bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored}. Answers per job: succeeded, retried (with its delay), failed, cancelled, stale (nothing recorded) or busy (send it again). May be repeated.';
+COMMENT ON FUNCTION larder_data.settle_others IS 'Records failures and cancels by the rows of retry_rule, and answers claims that are not held (any more).';
+
+-- What comes back to ready stands where it stood: below a floor, perhaps.
+CREATE FUNCTION larder_data.lower_floors(queues smallint[], lanes smallint[], jobs bigint[]) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE larder_data.lane_floor f SET floors = ARRAY(
+        SELECT least(f.floors[l.p + 1], (SELECT min(g.job) - 1 FROM unnest(queues, lanes, jobs) AS g (queue, lane, job) WHERE g.queue = f.queue_id AND g.lane = l.p))
+        FROM generate_series(0, 9) AS l (p) ORDER BY l.p)
+    WHERE f.queue_id IN (
+        SELECT g.queue FROM unnest(queues, lanes, jobs) AS g (queue, lane, job)
+        WHERE g.queue = f.queue_id AND g.job <= f.floors[g.lane + 1])
+$$;
+COMMENT ON FUNCTION larder_data.lower_floors IS 'Makes claims begin no later than at these jobs, which are ready again.';
 
 CREATE FUNCTION larder.release_v1(worker bigint, jobs bigint[], claims bigint[]) RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    freed int;
+    queues smallint[];
+    lanes smallint[];
+    back bigint[];
 BEGIN
+    PERFORM set_config('synchronous_commit', 'off', true);
     WITH freed AS (
         DELETE FROM larder_data.running r USING unnest(jobs, claims) AS g (job, claim)
         WHERE r.worker_id = worker AND r.job_id = g.job AND r.claim_no = g.claim
         RETURNING r.job_id
+    ), again AS (
+        INSERT INTO larder_data.ready (queue_id, priority, job_id)
+        SELECT j.queue_id, j.priority, f.job_id FROM freed f, LATERAL (
+            SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = f.job_id OFFSET 0) AS j
+        RETURNING queue_id, priority, job_id
     )
-    INSERT INTO larder_data.ready (queue_id, priority, job_id)
-    SELECT j.queue_id, j.priority, f.job_id FROM freed f, LATERAL (
-        SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = f.job_id OFFSET 0) AS j;
-    GET DIAGNOSTICS freed = ROW_COUNT;
-    RETURN freed;
+    SELECT array_agg(a.queue_id), array_agg(a.priority), array_agg(a.job_id) INTO queues, lanes, back FROM again a;
+    PERFORM larder_data.lower_floors(queues, lanes, back);
+    RETURN coalesce(cardinality(back), 0);
 END $$;
 COMMENT ON FUNCTION larder.release_v1 IS 'Gives claims back unstarted: ready at their old place, the attempt not counted. Claims no longer held are passed over.';
 
@@ -287,7 +520,7 @@ BEGIN
     RETURN QUERY
     SELECT lease, false, coalesce(array_agg(r.job_id), '{}'), coalesce(array_agg(r.claim_no), '{}')
     FROM larder_data.running r,
-        LATERAL (SELECT FROM larder_data.job x WHERE x.id = r.job_id AND x.cancelled_at IS NOT NULL OFFSET 0) AS j
+        LATERAL (SELECT FROM larder_data.job x WHERE x.id = r.job_id AND x.cancelled_at > '-infinity' OFFSET 0) AS j
     WHERE r.worker_id = worker;
 END $$;
 COMMENT ON FUNCTION larder.beat_v1 IS

@@ -7,18 +7,23 @@
 CREATE FUNCTION larder_data.upkeep_promote() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
-    moved int;
+    queues smallint[];
+    lanes smallint[];
+    jobs bigint[];
 BEGIN
     WITH due AS (
         DELETE FROM larder_data.delayed d WHERE d.ctid = ANY (ARRAY(
             SELECT x.ctid FROM larder_data.delayed x WHERE x.run_at <= now() ORDER BY x.run_at LIMIT 5000 FOR UPDATE SKIP LOCKED))
         RETURNING d.job_id
+    ), again AS (
+        INSERT INTO larder_data.ready (queue_id, priority, job_id)
+        SELECT j.queue_id, j.priority, d.job_id FROM due d, LATERAL (
+            SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = d.job_id OFFSET 0) AS j
+        RETURNING queue_id, priority, job_id
     )
-    INSERT INTO larder_data.ready (queue_id, priority, job_id)
-    SELECT j.queue_id, j.priority, d.job_id FROM due d, LATERAL (
-        SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = d.job_id OFFSET 0) AS j;
-    GET DIAGNOSTICS moved = ROW_COUNT;
-    RETURN moved;
+    SELECT array_agg(a.queue_id), array_agg(a.priority), array_agg(a.job_id) INTO queues, lanes, jobs FROM again a;
+    PERFORM larder_data.lower_floors(queues, lanes, jobs);
+    RETURN coalesce(cardinality(jobs), 0);
 END $$;
 COMMENT ON FUNCTION larder_data.upkeep_promote IS 'Makes delayed jobs ready whose time has come, at most 5,000.';
 
@@ -30,6 +35,9 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_m
 DECLARE
     dead bigint[];
     moved int;
+    queues smallint[];
+    lanes smallint[];
+    jobs bigint[];
 BEGIN
     SELECT array_agg(x.id) INTO dead FROM (
         SELECT w.id FROM larder_data.worker w
@@ -54,12 +62,13 @@ BEGIN
         RETURNING j.id, j.queue_id, j.priority, j.rescues
     ), aside AS (
         INSERT INTO larder_data.parked (job_id, why)
-        SELECT c.id, 'lost with its worker ' || c.rescues || ' times' FROM counted c, larder_data.meta m WHERE c.rescues >= m.most_rescues
-    ), back AS (
+        SELECT c.id, 'lost' FROM counted c, larder_data.meta m WHERE c.rescues >= m.most_rescues
+    ), again AS (
         INSERT INTO larder_data.ready (queue_id, priority, job_id)
         SELECT c.queue_id, c.priority, c.id FROM counted c, larder_data.meta m WHERE c.rescues < m.most_rescues
     )
-    SELECT count(*) INTO moved FROM counted;
+    SELECT count(*), array_agg(c.queue_id), array_agg(c.priority), array_agg(c.id) INTO moved, queues, lanes, jobs FROM counted c;
+    PERFORM larder_data.lower_floors(queues, lanes, jobs);
     RETURN moved;
 END $$;
 COMMENT ON FUNCTION larder_data.upkeep_rescue IS 'Makes the jobs of dead workers ready again, or parks them.';

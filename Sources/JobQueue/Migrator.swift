@@ -49,7 +49,7 @@ public struct Migrator: Sendable {
     public func status() async throws(QueueError) -> [Step] {
         let migrations = migrations
         return try await connection.withSession { session throws(QueueError) in
-            try Self.steps(of: migrations, on: session)
+            try Self.steps(of: migrations, on: &session)
         }
     }
 
@@ -69,9 +69,9 @@ public struct Migrator: Sendable {
             do throws(QueueError) {
                 // "larder" in ASCII; released by the end of the transaction, so it works through a pooler.
                 _ = try session.query("SELECT pg_advisory_xact_lock(119165786809714)", [], timeout: .seconds(600))
-                let next = try Self.steps(of: migrations, on: session).first { $0.appliedAt == nil }
+                let next = try Self.steps(of: migrations, on: &session).first { $0.appliedAt == nil }
                 if let next {
-                    try Self.apply(migrations[next.number - 1], number: next.number, on: session)
+                    try Self.apply(migrations[next.number - 1], number: next.number, on: &session)
                 }
                 try session.run(script: "COMMIT", timeout: .seconds(60))
                 return next
@@ -84,7 +84,7 @@ public struct Migrator: Sendable {
         }
     }
 
-    private static func apply(_ migration: Migration, number: Int, on session: borrowing Session) throws(QueueError) {
+    private static func apply(_ migration: Migration, number: Int, on session: inout Session) throws(QueueError) {
         if number == 1 {
             try session.run(
                 script: """
@@ -105,7 +105,7 @@ public struct Migrator: Sendable {
 
     /// What is applied, compared with what this program knows.
     private static func steps(
-        of migrations: [Migration], on session: borrowing Session
+        of migrations: [Migration], on session: inout Session
     ) throws(QueueError) -> [Step] {
         let exists = try session.query(
             "SELECT to_regclass('larder_data.migration') IS NOT NULL", [], timeout: .seconds(60)

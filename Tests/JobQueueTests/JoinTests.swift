@@ -108,8 +108,8 @@ struct JoinTests {
         let settler = fixture.otherConnection()
         _ = try await settler.rows("BEGIN")
         _ = try await settler.rows(
-            "SELECT * FROM larder.complete_v1($1, $2::json)",
-            [.integer(worker.id), .text(#"[{"job":\#(job.id),"claim":1,"result":"succeeded"}]"#)])
+            "SELECT * FROM larder.complete_v1($1, ARRAY[$2], ARRAY[1], ARRAY['succeeded'])",
+            [.integer(worker.id), .integer(job.id)])
         async let answers = fixture.enqueue(["http://a/1"], batch: "second")
         try await fixture.waitUntilSomebodyWaits()
         _ = try await settler.rows("COMMIT")

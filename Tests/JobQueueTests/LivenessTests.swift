@@ -69,7 +69,7 @@ struct LivenessTests {
         try await kill(worker, in: fixture)
         let body = "() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN 1 / 0; END $$"
         for task in ["promote", "fold"] {
-            try await fixture.sql("CREATE OR REPLACE FUNCTION larder_data.\(task)\(body)")
+            try await fixture.sql("CREATE OR REPLACE FUNCTION larder_data.upkeep_\(task)\(body)")
         }
         await #expect { try await fixture.queue.tick(force: true) } throws: { ($0 as? QueueError)?.sqlState == "22012" }
         let failed = try await fixture.sql(
@@ -83,7 +83,7 @@ struct LivenessTests {
         #expect(try await fixture.value("SELECT finished_at IS NOT NULL FROM larder_data.batch") == "t")
         for task in ["promote", "fold"] {
             try await fixture.sql(
-                "CREATE OR REPLACE FUNCTION larder_data.\(task)() RETURNS int LANGUAGE sql AS 'SELECT 0'")
+                "CREATE OR REPLACE FUNCTION larder_data.upkeep_\(task)() RETURNS int LANGUAGE sql AS 'SELECT 0'")
         }
         try await fixture.queue.tick(force: true)
         #expect(try await fixture.value("SELECT count(*) FROM larder.upkeep WHERE last_error IS NOT NULL") == "0")

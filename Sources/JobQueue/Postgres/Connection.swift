@@ -31,16 +31,16 @@ actor Connection {
 
     /// Runs several statements on the same session, nobody else's between them. `body` blocks this thread.
     func withSession<Value: Sendable>(
-        _ body: @Sendable (borrowing Session) throws(QueueError) -> Value
+        _ body: @Sendable (inout Session) throws(QueueError) -> Value
     ) throws(QueueError) -> Value {
         if let current = session.take(), current.isAlive() {
             session = consume current
         } else {
             session = try Session(DatabaseURL(configuration.databaseURL), timeout: configuration.connectTimeout)
         }
-        guard let open = session.take() else { throw QueueError(.unreachable, "no session") }
+        guard var open = session.take() else { throw QueueError(.unreachable, "no session") }
         do throws(QueueError) {
-            let value = try body(open)
+            let value = try body(&open)
             session = consume open
             return value
         } catch {

@@ -5,6 +5,10 @@ enum Parameter: Sendable {
     case integer(Int64?)
     case texts([String])
     case integers([Int64])
+    /// Elements may be NULL; when all are, so is the array.
+    case optionalTexts([String?])
+    /// Elements may be NULL; when all are, so is the array.
+    case optionalIntegers([Int64?])
 }
 
 /// The parameters of one statement in Postgres' binary format, in one buffer.
@@ -49,6 +53,10 @@ struct Parameters {
                 $0.appendArrayHeader(count: values.count, element: TypeID.int8)
                 for value in values { $0.appendElement { $0.append(bigEndian: value) } }
             }
+        case .optionalTexts(let values):
+            array(of: TypeID.text, as: TypeID.textArray, values) { $0.append(text: $1) }
+        case .optionalIntegers(let values):
+            array(of: TypeID.int8, as: TypeID.int8Array, values) { $0.append(bigEndian: $1) }
         }
     }
 
@@ -56,6 +64,21 @@ struct Parameters {
         let start = bytes.count
         write(&self)
         fields.append(Field(type: type, offset: start, length: bytes.count - start))
+    }
+
+    private mutating func array<Value>(
+        of element: UInt32, as type: UInt32, _ values: [Value?], _ write: (inout Parameters, Value) -> Void
+    ) {
+        guard values.contains(where: { $0 != nil }) else {
+            fields.append(Field(type: type, offset: nil, length: 0))
+            return
+        }
+        field(type) {
+            $0.appendArrayHeader(count: values.count, element: element, hasNulls: true)
+            for value in values {
+                if let value { $0.appendElement { write(&$0, value) } } else { $0.append(bigEndian: Int32(-1)) }
+            }
+        }
     }
 
     private mutating func append<Value: FixedWidthInteger>(bigEndian value: Value) {
@@ -73,10 +96,10 @@ struct Parameters {
         }
     }
 
-    /// The wire format of a one-dimensional array without nulls (array_recv in Postgres).
-    private mutating func appendArrayHeader(count: Int, element: UInt32) {
+    /// The wire format of a one-dimensional array (array_recv in Postgres).
+    private mutating func appendArrayHeader(count: Int, element: UInt32, hasNulls: Bool = false) {
         append(bigEndian: Int32(count == 0 ? 0 : 1))  // dimensions
-        append(bigEndian: Int32(0))  // no nulls
+        append(bigEndian: Int32(hasNulls ? 1 : 0))
         append(bigEndian: element)
         guard count > 0 else { return }
         append(bigEndian: Int32(count))

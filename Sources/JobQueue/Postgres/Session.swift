@@ -4,6 +4,7 @@ import Glibc
 /// One connection to Postgres; owns the `PGconn`. All calls block, for a bounded time.
 struct Session: ~Copyable {
     private let connection: OpaquePointer
+    private var statements = PreparedStatements()
 
     /// Connects. Throws `.unreachable`, naming host and port, or `.refused` when the server will not have this user, this
     /// password or this database.
@@ -62,9 +63,34 @@ struct Session: ~Copyable {
     /// True when no transaction is open.
     var isIdle: Bool { PQtransactionStatus(connection) == PQTRANS_IDLE }
 
-    /// Runs one statement with parameters. The corresponding C function is `PQsendQueryParams`.
-    func query(_ sql: String, _ parameters: [Parameter], timeout: Duration) throws(QueueError) -> Rows {
+    /// Runs one statement with parameters, which the server keeps from the second time on.
+    mutating func query(_ sql: String, _ parameters: [Parameter], timeout: Duration) throws(QueueError) -> Rows {
         let encoded = Parameters(parameters)
+        let plan = statements.plan(for: sql)
+        do throws(QueueError) {
+            switch plan {
+            case .plain: return try send(sql, encoded, prepared: false, timeout: timeout)
+            case .prepared(let name): return try send(name, encoded, prepared: true, timeout: timeout)
+            case .prepare(let name):
+                guard
+                    PQsendPrepare(connection, name, sql, Int32(encoded.fields.count), encoded.fields.map(\.type)) == 1
+                else { throw lost() }
+                _ = try finish(timeout: timeout)
+                statements.keeps(sql, as: name)
+                return try send(name, encoded, prepared: true, timeout: timeout)
+            }
+        } catch {
+            guard plan != .plain, statements.isRefused(error) else { throw error }
+            return try send(sql, encoded, prepared: false, timeout: timeout)
+        }
+    }
+
+    /// Sends a statement and reads its answer. The corresponding C functions are `PQsendQueryParams` and
+    /// `PQsendQueryPrepared`.
+    private func send(
+        _ statement: String, _ encoded: Parameters, prepared: Bool, timeout: Duration
+    ) throws(QueueError) -> Rows {
+        let count = Int32(encoded.fields.count)
         let sent = encoded.bytes.withUnsafeBytes { buffer in
             // An empty value needs an address too: a null pointer would be NULL.
             withUnsafePointer(to: CChar(0)) { empty in
@@ -73,9 +99,12 @@ struct Session: ~Copyable {
                         buffer.baseAddress.map { ($0 + offset).assumingMemoryBound(to: CChar.self) } ?? empty
                     }
                 }
-                return PQsendQueryParams(
-                    connection, sql, Int32(encoded.fields.count), encoded.fields.map(\.type), values,
-                    encoded.fields.map { Int32($0.length) }, encoded.fields.map { _ in 1 }, 0)
+                let lengths = encoded.fields.map { Int32($0.length) }
+                let formats = [Int32](repeating: 1, count: encoded.fields.count)
+                return prepared
+                    ? PQsendQueryPrepared(connection, statement, count, values, lengths, formats, 0)
+                    : PQsendQueryParams(
+                        connection, statement, count, encoded.fields.map(\.type), values, lengths, formats, 0)
             }
         }
         guard sent == 1 else { throw lost() }

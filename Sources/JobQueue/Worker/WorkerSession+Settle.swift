@@ -14,11 +14,28 @@ extension WorkerSession {
 
     /// One call; its answers come in any order.
     private func send(_ outcomes: [Outcome]) async throws(QueueError) -> [Settlement] {
-        var json = JSONText()
-        json.array(outcomes) { $0.write($1) }
+        func integers(_ value: (Outcome) -> Int?) -> Parameter {
+            .optionalIntegers(outcomes.map { value($0).map { Int64(Int32(clamping: $0)) } })
+        }
+        func milliseconds(_ value: (Outcome) -> Duration) -> Parameter {
+            integers { Int(clamping: value($0).milliseconds).nonZero }
+        }
+        let parameters: [Parameter] = [
+            .integer(id), .integers(outcomes.map(\.claim.job)), .integers(outcomes.map(\.claim.number)),
+            .texts(outcomes.map(\.result.name)), .optionalTexts(outcomes.map { $0.result.reason?.domain }),
+            integers { $0.result.reason?.code }, .optionalTexts(outcomes.map { $0.result.reason?.message }),
+            integers(\.httpStatus), .optionalIntegers(outcomes.map { $0.result.retryAfter?.milliseconds }),
+            .optionalIntegers(outcomes.map { $0.bytesIn.nonZero.map(Int64.init) }),
+            .optionalIntegers(outcomes.map { $0.bytesOut.nonZero.map(Int64.init) }),
+            integers { Int(Int16(clamping: $0.downloads)).nonZero }, integers { Int(Int16(clamping: $0.variants)).nonZero },
+            milliseconds(\.waiting), milliseconds(\.fetching), milliseconds(\.transcoding), milliseconds(\.storing),
+            .optionalTexts(outcomes.map(\.storedJSON)),
+        ]
         return try await queue.ask(
-            "SELECT job_id, claim_no, decision, delay_ms, domain, code, message FROM larder.complete_v1($1, $2::json)",
-            [.integer(id), .text(json.text)]
+            """
+            SELECT job_id, claim_no, decision, delay_ms, domain, code, message
+            FROM larder.complete_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18::json[])
+            """, parameters
         ) { rows throws(QueueError) in
             guard rows.count == outcomes.count else {
                 throw QueueError(.unexpectedAnswer, "\(rows.count) decisions on \(outcomes.count) outcomes")
@@ -46,39 +63,39 @@ extension WorkerSession {
     }
 }
 
-extension JSONText {
-    /// An outcome as `larder.complete_v1` reads it.
-    fileprivate mutating func write(_ outcome: Outcome) {
-        object { json in
-            json.add("job", outcome.claim.job)
-            json.add("claim", outcome.claim.number)
-            switch outcome.result {
-            case .succeeded: json.add("result", "succeeded")
-            case .cancelled: json.add("result", "cancelled")
-            case .failed(let reason, let retryAfter):
-                json.add("result", "failed")
-                json.add("domain", reason.domain)
-                json.add("code", Int32(clamping: reason.code))
-                json.add("message", reason.message)
-                json.add("retry_after_ms", retryAfter?.milliseconds)
-            }
-            json.add("http_status", outcome.httpStatus.map { Int32(clamping: $0) })
-            json.addUnlessZero("bytes_in", outcome.bytesIn)
-            json.addUnlessZero("bytes_out", outcome.bytesOut)
-            json.addUnlessZero("downloads", Int(Int16(clamping: outcome.downloads)))
-            json.addUnlessZero("variants", Int(Int16(clamping: outcome.variants)))
-            json.addUnlessZero("wait_ms", outcome.waiting.wholeMilliseconds)
-            json.addUnlessZero("fetch_ms", outcome.fetching.wholeMilliseconds)
-            json.addUnlessZero("transcode_ms", outcome.transcoding.wholeMilliseconds)
-            json.addUnlessZero("store_ms", outcome.storing.wholeMilliseconds)
-            guard !outcome.stored.isEmpty else { return }
-            json.member("stored")
-            json.array(outcome.stored) { $0.write($1) }
+extension Outcome.Result {
+    /// The result as `larder.complete_v1` calls it.
+    fileprivate var name: String {
+        switch self {
+        case .succeeded: "succeeded"
+        case .failed: "failed"
+        case .cancelled: "cancelled"
         }
     }
 
+    fileprivate var reason: FailureReason? { if case .failed(let reason, _) = self { reason } else { nil } }
+
+    fileprivate var retryAfter: Duration? { if case .failed(_, let delay) = self { delay } else { nil } }
+}
+
+extension Outcome {
+    /// The record of the stored files; nil when there are none.
+    fileprivate var storedJSON: String? {
+        guard !stored.isEmpty else { return nil }
+        var json = JSONText()
+        json.array(stored) { $0.write($1) }
+        return json.text
+    }
+}
+
+extension Int {
+    /// What is zero is not sent: the database has it as its default.
+    fileprivate var nonZero: Int? { self == 0 ? nil : self }
+}
+
+extension JSONText {
     /// A stored file in the shape of its `Codable` form, which reads it back.
-    private mutating func write(_ file: StoredFile) {
+    fileprivate mutating func write(_ file: StoredFile) {
         object { json in
             json.add("name", file.name)
             json.add("key", file.key)
@@ -98,13 +115,4 @@ extension JSONText {
             }
         }
     }
-
-    private mutating func addUnlessZero(_ name: StaticString, _ value: Int) {
-        if value != 0 { add(name, value) }
-    }
-}
-
-extension Duration {
-    /// Whole milliseconds that fit Postgres' int.
-    fileprivate var wholeMilliseconds: Int { Int(Int32(clamping: milliseconds)) }
 }

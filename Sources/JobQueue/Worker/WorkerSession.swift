@@ -8,6 +8,7 @@ public final class WorkerSession: Sendable {
     private struct Claims {
         var last: Int64 = 0
         var unanswered: [Int64] = []
+        var floors: [String: LaneFloors] = [:]
 
         mutating func take() -> Int64 {
             if let number = unanswered.popLast() { return number }
@@ -35,19 +36,25 @@ public final class WorkerSession: Sendable {
     /// may be longer than the next call's limit, never longer than the lost one's.
     /// Throws `.workerLost` when the lease has run out: start anew. Throws `.unknownQueue`.
     public func claim(upTo limit: Int, from queueName: String = "default") async throws(QueueError) -> [Job] {
-        let number = claims.withLock { $0.take() }
+        let (number, floors) = claims.withLock { ($0.take(), $0.floors[queueName]?.current()) }
         do throws(QueueError) {
-            return try await queue.ask(
+            let jobs = try await queue.ask(
                 """
                 SELECT job_id, attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id
-                FROM larder.claim_v1($1, $2, $3::int, $4)
-                """, [.integer(id), .integer(number), .integer(Int64(limit)), .text(queueName)], on: queue.claims
+                FROM larder.claim_v1($1, $2, $3::int, $4, $5)
+                """,
+                [
+                    .integer(id), .integer(number), .integer(Int64(limit)), .text(queueName),
+                    .optionalIntegers(floors ?? []),
+                ], on: queue.claims
             ) { rows throws(QueueError) in
                 var jobs: [Job] = []
                 jobs.reserveCapacity(rows.count)
                 for row in 0..<rows.count { jobs.append(try rows.job(row, claim: number)) }
                 return jobs
             }
+            claims.withLock { $0.floors[queueName, default: LaneFloors()].claimed(jobs, of: limit) }
+            return jobs
         } catch {
             claims.withLock { $0.unanswered.append(number) }
             throw error
@@ -58,6 +65,7 @@ public final class WorkerSession: Sendable {
     /// are passed over.
     public func release(_ claims: [Claim]) async throws(QueueError) {
         guard !claims.isEmpty else { return }
+        defer { self.claims.withLock { $0.floors = [:] } }
         try await queue.ask(
             "SELECT larder.release_v1($1, $2, $3)",
             [.integer(id), .integers(claims.map(\.job)), .integers(claims.map(\.number))]

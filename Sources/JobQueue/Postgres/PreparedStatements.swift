@@ -1,0 +1,55 @@
+/// The statements that one session has asked the server to keep, by their text.
+///
+/// A statement is prepared when it comes the second time: what comes once is not worth it. A pooler in transaction mode
+/// gives each transaction another server session, which does not know the statement; then this session prepares no more.
+/// Names are unlike those of any other session, so that one can be unknown to the server, but never somebody else's.
+struct PreparedStatements {
+    /// How to send a statement.
+    enum Plan: Equatable {
+        /// With its text.
+        case plain
+        /// First ask the server to keep it under this name.
+        case prepare(String)
+        /// By the name the server knows.
+        case prepared(String)
+    }
+
+    private enum Use { case once, kept(String) }
+
+    /// More statements than a program has; what comes later is sent with its text.
+    private static let most = 64
+
+    private var uses: [String: Use] = [:]
+    private var isOn = true
+    private let prefix = "larder_" + String(UInt64.random(in: 0 ... .max), radix: 36)
+
+    /// How to send `sql` now.
+    mutating func plan(for sql: String) -> Plan {
+        guard isOn else { return .plain }
+        switch uses[sql] {
+        case .kept(let name): return .prepared(name)
+        case .once: return .prepare("\(prefix)_\(uses.count)_\(sql.utf8.count)")
+        case nil:
+            if uses.count < Self.most { uses[sql] = .once }
+            return .plain
+        }
+    }
+
+    /// The server keeps `sql` under this name.
+    mutating func keeps(_ sql: String, as name: String) { uses[sql] = .kept(name) }
+
+    /// The server had no such statement, or it no longer fits: nothing was done. True when it is to be sent once more,
+    /// with its text.
+    mutating func isRefused(_ error: QueueError) -> Bool {
+        switch error.sqlState {
+        case "26000", "42P05":  // no such statement, or one of that name: a pooler is between
+            isOn = false
+            uses = [:]
+            return true
+        case "0A000":  // a migration has changed what the statement answers
+            uses = [:]
+            return true
+        default: return false
+        }
+    }
+}
