@@ -16,7 +16,8 @@ extension Command {
             Option("rounds", .value("N"), "rounds that count, after one warm-up, default 5"),
             Option(
                 "jobs", .value("N"),
-                "jobs of a round, default 150000, at least 2000; ten times as many fill the crowded queue, a million at most"),
+                "jobs of a round, default 150000, at least 2000; ten times as many, at most a million, fill the crowded queue"
+            ),
             Option("save", .value("DIR"), "write DIR/<date>-queue.json and the table of all results, DIR/README.md"),
         ]
     ) { arguments in
