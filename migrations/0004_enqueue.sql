@@ -248,7 +248,10 @@ BEGIN
     ), judged AS MATERIALIZED (
         SELECT g.*,
             CASE WHEN enqueue_many.options & 1 = 0 AND (SELECT x.until FROM larder_data.blocklist x WHERE x.url_hash = substring(g.key FOR 16)) > now() THEN 'blocked'
-                 WHEN cache_no IS NOT NULL AND (SELECT a.stored_at FROM larder_data.asset a WHERE a.key = g.key AND a.cache_id = cache_no) > now() - fresh_for
+                 WHEN cache_no IS NOT NULL AND EXISTS (
+                     SELECT FROM larder_data.job_history h
+                     WHERE hashtextextended(h.url, 0) = hashtextextended(g.url, 0) AND h.outcome = 1 AND h.cache_id IS NOT NULL
+                       AND h.finished_at > now() - fresh_for AND h.url = g.url AND h.pipeline_id = pipeline_no AND h.cache_id = cache_no)
                  THEN 'fresh' END AS answer
         FROM given g
     ), nth AS (
