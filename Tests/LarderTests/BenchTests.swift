@@ -59,7 +59,7 @@ struct BenchTests {
             command.arguments = words
             let outcome = try await command.run()
             #expect(outcome.code == 2, "\(words)")
-            #expect(outcome.errorText.contains("bench"), "\(words): \(outcome.errorText)")
+            #expect(outcome.errorText.hasSuffix("(LarderErrorDomain 1)\n"), "\(words): \(outcome.errorText)")
         }
     }
 

@@ -38,7 +38,7 @@ struct CrowdedQueue: Sendable {
                     FROM generate_series(\(start), \(end - 1)) AS i), batch => 'crowd')
                 """)
         }
-        _ = try await worker.queue.tick(force: true)
+        try await keepUp()
     }
 
     /// The values of the rounds. The dead rows come last, and stay.
@@ -58,13 +58,18 @@ struct CrowdedQueue: Sendable {
         let hand = try await worker.start(slots: EnqueueRequest.mostURLs)
         try await killHead(in: hand)
         for _ in 0..<rounds {
-            // As workers do it each second.
-            _ = try await worker.queue.tick(force: true)
+            try await keepUp()
             _ = try await hand.beat()
             all.append(["claim_p99_dead_rows": try await claimLatency(in: hand)])
         }
         await holder.close()
         return all
+    }
+
+    /// Upkeep as workers do it, but for as long as it takes: all of it at once, on a machine that may be busy.
+    private func keepUp() async throws {
+        let faults = "SELECT string_agg(task || ': ' || error, '; ') FROM larder.tick(true)"
+        if let fault = try await session.ask(faults) { throw MeasuringError("upkeep: \(fault)") }
     }
 
     /// The p99 of claims, in ms.
@@ -109,7 +114,7 @@ struct CrowdedQueue: Sendable {
                 END LOOP;
             END $$
             """)
-        _ = try await worker.queue.tick(force: true)
+        try await keepUp()
     }
 
     /// A session that sees the queue as it is now for as long as it lives: no dead row can be cleared away meanwhile.
@@ -125,7 +130,7 @@ struct CrowdedQueue: Sendable {
         var left = jobs / 2
         var calls = 0
         while left > 0 {
-            if calls % 20 == 0 { _ = try await worker.queue.tick(force: true) }
+            if calls % 20 == 0 { try await keepUp() }
             if calls % 5 == 0 { _ = try await hand.beat() }
             calls += 1
             left -= try await hand.claim(upTo: min(left, 1_000)).count
