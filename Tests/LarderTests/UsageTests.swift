@@ -124,7 +124,7 @@ struct UsageTests {
 
         // Before the first operand, so that it also counts where the rest cannot be read.
         command.arguments.insert("--json", at: min(1, command.arguments.count))
-        if wrong.words.first == "db" || wrong.words.first == "help" { command.arguments = wrong.words + ["--json"] }
+        if ["db", "bench", "help"].contains(wrong.words.first) { command.arguments = wrong.words + ["--json"] }
         let json = try await command.run()
         #expect(json.code == 2)
         #expect(json.errorText == "")

@@ -156,7 +156,7 @@ actor QueueBench {
         settled += count
         await worker.queue.close()
         while try await session.number("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'larder'") > 0 {
-            try await Task.sleep(for: .milliseconds(5))
+            try await Task.sleep(for: .milliseconds(100))
         }
         return [
             "wal_per_job": (after - before) / Double(count),
