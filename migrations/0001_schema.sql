@@ -104,6 +104,17 @@ COMMENT ON INDEX larder_data.batch_unfinished IS 'The few batches that upkeep lo
 CREATE INDEX batch_held ON larder_data.batch (id) WHERE finished_at IS NULL AND (paused_at IS NOT NULL OR cancelled_at IS NOT NULL);
 COMMENT ON INDEX larder_data.batch_held IS 'The fewer whose jobs a claim must not hand out.';
 
+CREATE TABLE larder_data.batch_source (
+    batch_id bigint NOT NULL,
+    urls bigint NOT NULL,
+    name text NOT NULL,
+    last_url text NOT NULL,
+    PRIMARY KEY (batch_id, name)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE larder_data.batch_source IS
+    'Lists that batches are being filled from: how many URLs of one are in, and the last. Written with each call that adds some, so a producer that died goes on where it was; gone once the list is through.';
+COMMENT ON INDEX larder_data.batch_source_pkey IS 'A producer looks up its list.';
+
 CREATE SEQUENCE larder_data.job_id AS bigint;
 COMMENT ON SEQUENCE larder_data.job_id IS 'Numbers of jobs, given in the order in which hosts take turns.';
 

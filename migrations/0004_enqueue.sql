@@ -131,7 +131,7 @@ CREATE FUNCTION larder.enqueue_many(
     urls text[], batch text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL,
     run_at timestamptz DEFAULT NULL, options bigint DEFAULT 0, context json DEFAULT NULL, max_attempts int DEFAULT NULL,
     retry_base interval DEFAULT NULL, queue text DEFAULT 'default', batch_id bigint DEFAULT NULL,
-    fresh_for interval DEFAULT NULL, cache_id text DEFAULT NULL
+    fresh_for interval DEFAULT NULL, cache_id text DEFAULT NULL, source text DEFAULT NULL, source_from bigint DEFAULT 0
 ) RETURNS TABLE (ord int, url text, answer text, job_id bigint, domain text, code int, message text)
 -- The planner thinks an array has 100 elements and would join 10,000 by 10,000 in loops, or read a table 10,000 times
 -- that had no rows when the plan was made.
@@ -180,6 +180,9 @@ BEGIN
     cache_no := CASE WHEN fresh_for IS NOT NULL THEN larder_data.cache_number(enqueue_many.cache_id) END;
     IF coalesce(cardinality(urls), 0) = 0 THEN
         RETURN;
+    END IF;
+    IF source IS NOT NULL THEN
+        PERFORM larder_data.advance_source(b.id, source, source_from, urls);
     END IF;
     IF due <= now() THEN
         due := NULL;
@@ -336,7 +339,7 @@ BEGIN
     ORDER BY a.ord;
 END $$;
 COMMENT ON FUNCTION larder.enqueue_many IS
-    'Enqueues up to 10,000 URLs, inside the caller''s transaction; per URL in order: inserted, joined, fresh, blocked or invalid, and the job. Priority 0 first to 9; max_attempts 4 by default; options are SDWebImage''s bits, of which RetryFailed (1) passes the blocklist. fresh_for: a URL stored with this pipeline so lately, in the cache of that id, is answered fresh.';
+    'Enqueues up to 10,000 URLs, inside the caller''s transaction; per URL in order: inserted, joined, fresh, blocked or invalid, and the job. Priority 0 first to 9; max_attempts 4 by default; options are SDWebImage''s bits, of which RetryFailed (1) passes the blocklist. fresh_for: a URL stored with this pipeline so lately, in the cache of that id, is answered fresh. source, source_from: the list that the URLs are from, and how many of it came before; see larder.batch_source.';
 
 CREATE FUNCTION larder.enqueue(
     url text, batch text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL,
