@@ -206,10 +206,11 @@ BEGIN
     ), known AS MATERIALIZED (
         SELECT s.site, n.id FROM unnest(sites, origins) AS s (site, origin) JOIN named n ON n.name = s.origin
     )
-    SELECT array_agg(g.id ORDER BY g.ord), array_agg(CASE WHEN g.id IS NOT NULL THEN larder_data.job_key(g.url, pipeline_no) END ORDER BY g.ord)
-    INTO origin_of, keys FROM (
-        SELECT t.ord, t.url, CASE WHEN octet_length(t.url) <= 8192 AND t.url !~ '[\x01-\x1f\x7f\ufffd]' THEN k.id END AS id
-        FROM unnest(urls, site_of) WITH ORDINALITY AS t (url, site, ord) LEFT JOIN known k ON k.site = t.site
+    SELECT array_agg(g.id), array_agg(g.key) INTO origin_of, keys FROM (
+        SELECT v.id, CASE WHEN v.id IS NOT NULL THEN larder_data.job_key(v.url, pipeline_no) END AS key FROM (
+            SELECT t.ord, t.url, CASE WHEN octet_length(t.url) <= 8192 AND t.url !~ '[\x01-\x1f\x7f\ufffd]' THEN k.id END AS id
+            FROM unnest(urls, site_of) WITH ORDINALITY AS t (url, site, ord) LEFT JOIN known k ON k.site = t.site
+        ) AS v ORDER BY v.ord
     ) AS g;
 
     -- The common case: all URLs are valid and new. Two enqueuers may still meet at a key; the later one starts over.
