@@ -105,6 +105,7 @@ DECLARE
     b larder_data.batch;
     today date;
     wanted text := batch_for_enqueue.batch;
+    again int := 1;
 BEGIN
     IF batch_for_enqueue.batch_id IS NOT NULL THEN
         SELECT * INTO b FROM larder_data.batch x WHERE x.id = batch_for_enqueue.batch_id FOR SHARE;
@@ -122,6 +123,12 @@ BEGIN
         END IF;
         LOOP
             SELECT * INTO b FROM larder_data.batch x WHERE x.name = wanted FOR SHARE;
+            IF FOUND AND today IS NOT NULL AND (b.sealed_at IS NOT NULL OR b.cancelled_at IS NOT NULL) THEN
+                -- Somebody has cancelled today's default batch: that ends what was in it, not the queue's default.
+                again := again + 1;
+                wanted := batch_for_enqueue.queue || '/' || today || '/' || again;
+                CONTINUE;
+            END IF;
             EXIT WHEN FOUND;
             INSERT INTO larder_data.batch (name, queue_id, pipeline_id, priority, daily)
             VALUES (

@@ -1,8 +1,8 @@
 /// A queue of jobs in Postgres: enqueue, follow batches, and work.
 ///
-/// Holds at most four connections, each made on first use and made anew when it breaks: one for everything, one for
-/// heartbeats alone, one for upkeep and one for vacuum, so that neither a long statement nor a blocked upkeep costs a
-/// worker its lease.
+/// Holds at most five connections, each made on first use and made anew when it breaks: one for everything, one for
+/// claims, so that a worker claims while it settles, one for heartbeats alone, one for upkeep and one for vacuum, so that
+/// neither a long statement nor a blocked upkeep costs a worker its lease.
 /// Works through pgbouncer in transaction mode.
 public final class PostgresJobQueue: Sendable {
     /// How to reach and use the database.
@@ -30,6 +30,7 @@ public final class PostgresJobQueue: Sendable {
     private static let housekeepingTimeout = Duration.seconds(10)
 
     let connection: Connection
+    let claims: Connection
     let pulse: Connection
     let upkeep: Connection
     let housekeeping: Connection
@@ -39,6 +40,7 @@ public final class PostgresJobQueue: Sendable {
     public init(_ configuration: Configuration) {
         self.configuration = configuration
         connection = Connection(configuration, name: "queue")
+        claims = Connection(configuration, name: "queue-claims")
         pulse = Connection(configuration, name: "queue-pulse")
         var hurried = configuration
         hurried.statementTimeout = min(configuration.statementTimeout, Self.upkeepTimeout)
@@ -50,6 +52,7 @@ public final class PostgresJobQueue: Sendable {
     /// Ends the connections; a later call makes new ones.
     public func close() async {
         await connection.close()
+        await claims.close()
         await pulse.close()
         await upkeep.close()
         await housekeeping.close()

@@ -5,7 +5,7 @@ enum CommandTable {
         .cancel, .pause, .resume, .retry, .check,
         .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear, .blocklistImport,
         .pipelineList, .pipelineShow, .pipelineSet,
-        .key, .sniff, .transform, .fetch, .doctor,
+        .key, .sniff, .transform, .fetch, .doctor, .benchQueue, .benchDrain,
         .databaseStart, .databaseStop, .databaseStatus, .databaseURL,
     ]
 
