@@ -109,7 +109,8 @@ def main(directory):
     start = "SELECT worker_id, lease_ms FROM larder.worker_start_v1('worker.py', %s, %s, '1', %s)"
     [(worker, lease_ms)] = database.ask(start, [socket.gethostname(), os.getpid(), SLOTS])
     lease = Lease(worker, lease_ms, asked)
-    threading.Thread(target=lease.keep, daemon=True).start()
+    beats = threading.Thread(target=lease.keep, daemon=True)
+    beats.start()
     claim = 0
     with concurrent.futures.ThreadPoolExecutor(SLOTS) as slots:
         while not stopping.is_set() and lease.holds():
@@ -126,8 +127,9 @@ def main(directory):
             cancelled = ("cancelled", None, None, None, None, None, None)
             settle(database, worker, claim, {
                 job: cancelled if (job, claim) in lease.cancelled else outcome for job, outcome in outcomes.items()})
-    database.ask("SELECT larder.worker_stop_v1(%s)", [worker])
     lease.over.set()
+    beats.join()
+    database.ask("SELECT larder.worker_stop_v1(%s)", [worker])
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ stopping=
 trap 'stopping=1' TERM INT
 
 beat() { # For as long as this process lives: extends the lease, and does the upkeep that is due.
+    trap 'exit' TERM
     local good=$SECONDS lost
     while kill -0 $$ 2>/dev/null && ((SECONDS - good < 10)); do
         lost=$(ask <<<"SELECT lease_was_lost FROM larder.beat_v1(:worker); SELECT FROM larder.tick();") && good=$SECONDS
@@ -40,4 +41,5 @@ while [[ -z $stopping ]]; do
     ) && [[ $answer != *busy* ]]; do sleep 0.5; done
 done
 kill "$beats" 2>/dev/null
+wait "$beats"
 ask <<<"SELECT larder.worker_stop_v1(:worker)" >/dev/null
