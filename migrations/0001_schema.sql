@@ -41,8 +41,7 @@ CREATE TABLE larder_data.meta (
     retry_after_cap_ms int NOT NULL DEFAULT 3600000 CHECK (retry_after_cap_ms >= 0),
     block_cap interval NOT NULL DEFAULT '30 days',
     keep_history interval NOT NULL DEFAULT '30 days' CHECK (keep_history >= '1 day'),
-    keep_attempts interval NOT NULL DEFAULT '14 days' CHECK (keep_attempts >= '1 day'),
-    keep_assets interval NOT NULL DEFAULT '90 days' CHECK (keep_assets >= '1 day')
+    keep_attempts interval NOT NULL DEFAULT '14 days' CHECK (keep_attempts >= '1 day')
 );
 COMMENT ON TABLE larder_data.meta IS 'One row: the worker protocols offered, and the settings that hold for all queues. lease_ms: two missed beats, due every 5 s, must not cost a lease. keep_*: how long what is over is kept.';
 COMMENT ON INDEX larder_data.meta_pkey IS 'Keeps it one row.';
@@ -104,6 +103,17 @@ CREATE INDEX batch_unfinished ON larder_data.batch (id) WHERE finished_at IS NUL
 COMMENT ON INDEX larder_data.batch_unfinished IS 'The few batches that upkeep looks at.';
 CREATE INDEX batch_held ON larder_data.batch (id) WHERE finished_at IS NULL AND (paused_at IS NOT NULL OR cancelled_at IS NOT NULL);
 COMMENT ON INDEX larder_data.batch_held IS 'The fewer whose jobs a claim must not hand out.';
+
+CREATE TABLE larder_data.batch_source (
+    batch_id bigint NOT NULL,
+    urls bigint NOT NULL,
+    name text NOT NULL,
+    last_url text NOT NULL,
+    PRIMARY KEY (batch_id, name)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE larder_data.batch_source IS
+    'Lists that batches are being filled from: how many URLs of one are in, and the last. Written with each call that adds some, so a producer that died goes on where it was; gone once the list is through.';
+COMMENT ON INDEX larder_data.batch_source_pkey IS 'A producer looks up its list.';
 
 CREATE SEQUENCE larder_data.job_id AS bigint;
 COMMENT ON SEQUENCE larder_data.job_id IS 'Numbers of jobs, given in the order in which hosts take turns.';
@@ -219,17 +229,8 @@ CREATE TABLE larder_data.cache (
     name text NOT NULL UNIQUE
 );
 COMMENT ON TABLE larder_data.cache IS 'The cache roots that workers fill, by the random id that each root keeps.';
-COMMENT ON INDEX larder_data.cache_pkey IS 'Assets name their cache by number.';
+COMMENT ON INDEX larder_data.cache_pkey IS 'Workers and records name their cache by number.';
 COMMENT ON INDEX larder_data.cache_name_key IS 'A worker''s start looks its cache up.';
-
-CREATE TABLE larder_data.asset (
-    stored_at timestamptz NOT NULL DEFAULT now(),
-    cache_id int NOT NULL,
-    key bytea NOT NULL,
-    PRIMARY KEY (key, cache_id)
-) WITH (fillfactor = 90);
-COMMENT ON TABLE larder_data.asset IS 'When a (URL, pipeline) was last stored whole in a cache: what enqueue asks for `fresh`.';
-COMMENT ON INDEX larder_data.asset_pkey IS 'Enqueue probes it once per URL when a time to live is asked for.';
 
 CREATE TABLE larder_data.batch_delta (
     batch_id bigint NOT NULL,
@@ -245,10 +246,12 @@ CREATE TABLE larder_data.batch_delta (
     joined int NOT NULL DEFAULT 0,
     retries int NOT NULL DEFAULT 0,
     downloads int NOT NULL DEFAULT 0,
-    variants int NOT NULL DEFAULT 0
+    variants int NOT NULL DEFAULT 0,
+    jobs int NOT NULL DEFAULT 0,
+    duration_class smallint
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 COMMENT ON TABLE larder_data.batch_delta IS
-    'The ledger''s new entries, in items: one row per batch and transaction, added, never updated. succeeded includes fresh; failed includes blocked and invalid.';
+    'The ledger''s new entries, in items: one row or a few per batch and transaction, added, never updated. succeeded includes fresh; failed includes blocked and invalid. jobs: how many jobs took 2^(duration_class/2) to 2^((duration_class+1)/2) ms from claim to settle.';
 CREATE INDEX batch_delta_batch ON larder_data.batch_delta (batch_id);
 COMMENT ON INDEX larder_data.batch_delta_batch IS 'Progress adds up the entries of a batch.';
 
@@ -277,10 +280,10 @@ CREATE TABLE larder_data.batch_detail_delta (
     batch_id bigint NOT NULL,
     n int NOT NULL,
     code int NOT NULL,
-    domain text
+    domain text NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 COMMENT ON TABLE larder_data.batch_detail_delta IS
-    'The ledger''s details: how many items failed of which error; where domain is NULL, how many jobs took 2^(code/2) to 2^((code+1)/2) ms from claim to settle. Added, never updated.';
+    'The ledger''s new errors: how many items failed of which. Added, never updated.';
 CREATE INDEX batch_detail_delta_batch ON larder_data.batch_detail_delta (batch_id);
 COMMENT ON INDEX larder_data.batch_detail_delta_batch IS 'Progress adds up the details of a batch.';
 
@@ -291,7 +294,7 @@ CREATE TABLE larder_data.batch_detail (
     domain text,
     CONSTRAINT batch_detail_key UNIQUE NULLS NOT DISTINCT (batch_id, domain, code)
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE larder_data.batch_detail IS 'The folded details. Written only by whoever folds.';
+COMMENT ON TABLE larder_data.batch_detail IS 'The folded details: items by error; where domain is NULL, jobs by duration_class, which is in code. Written only by whoever folds.';
 COMMENT ON INDEX larder_data.batch_detail_key IS 'One row per batch and error, or class of duration.';
 
 CREATE TABLE larder_data.minute (
@@ -350,6 +353,7 @@ CREATE TABLE larder_data.job_history (
     store_ms int,
     code int,
     http_status int,
+    cache_id int,
     outcome smallint NOT NULL CHECK (outcome BETWEEN 1 AND 3),
     priority smallint NOT NULL,
     attempt smallint NOT NULL,
@@ -363,9 +367,11 @@ CREATE TABLE larder_data.job_history (
     stored json
 ) PARTITION BY RANGE (finished_at);
 COMMENT ON TABLE larder_data.job_history IS
-    'The one terminal record of each job, by day (UTC). outcome: 1 succeeded, 2 failed, 3 cancelled. queue_ms: enqueue to claim; wait_ms: claim to fetch. claim_no lets an outcome whose answer was lost be sent again. retried_as: its items were taken along by this later job, and count there. dropped_at: somebody has looked at the failure and is done with it.';
+    'The one terminal record of each job, by day (UTC). outcome: 1 succeeded, 2 failed, 3 cancelled. queue_ms: enqueue to claim; wait_ms: claim to fetch. claim_no lets an outcome whose answer was lost be sent again. cache_id: the cache that has what was stored. retried_as: its items were taken along by this later job, and count there. dropped_at: somebody has looked at the failure and is done with it.';
 CREATE INDEX job_history_batch ON larder_data.job_history (batch_id, job_id);
 COMMENT ON INDEX larder_data.job_history_batch IS 'The report of a batch, page by page.';
+CREATE INDEX job_history_stored ON larder_data.job_history (hashtextextended(url, 0)) WHERE outcome = 1 AND cache_id IS NOT NULL;
+COMMENT ON INDEX larder_data.job_history_stored IS 'What a cache was given: asked for `fresh`. A short digest finds the rows, the URL itself decides.';
 CREATE INDEX job_history_job ON larder_data.job_history USING brin (job_id) WITH (pages_per_range = 16, autosummarize = on);
 COMMENT ON INDEX larder_data.job_history_job IS 'Finds one job''s record; numbers end nearly in order, so ranges of pages do and cost next to nothing.';
 

@@ -141,6 +141,40 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.batch_for_enqueue IS 'The open batch to add to, opened when missing, locked against sealing.';
 
+-- A list that is streamed in many calls. Each call says where it begins; the row moves on in its transaction, so a call
+-- whose answer was lost, or a second producer with the same list, cannot add anything twice.
+CREATE FUNCTION larder_data.advance_source(batch_id bigint, source text, source_from bigint, urls text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    IF source_from = 0 THEN
+        INSERT INTO larder_data.batch_source (batch_id, name, urls, last_url)
+        VALUES (advance_source.batch_id, source, cardinality(advance_source.urls), left(coalesce(advance_source.urls[cardinality(advance_source.urls)], ''), 8192))
+        ON CONFLICT (batch_id, name) DO NOTHING;
+    ELSE
+        UPDATE larder_data.batch_source s
+        SET urls = s.urls + cardinality(advance_source.urls), last_url = left(coalesce(advance_source.urls[cardinality(advance_source.urls)], ''), 8192)
+        WHERE s.batch_id = advance_source.batch_id AND s.name = source AND s.urls = source_from;
+    END IF;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'batch % has not got % URLs of "%": somebody else fills it from there, or an answer was lost', batch_id, source_from, source
+            USING ERRCODE = 'LA009';
+    END IF;
+END $$;
+COMMENT ON FUNCTION larder_data.advance_source IS 'Counts the URLs of a list that are in; LA009 unless so many were.';
+
+CREATE FUNCTION larder.batch_source(batch_id bigint, source text) RETURNS TABLE (urls bigint, last_url text)
+LANGUAGE sql STABLE AS $$
+    SELECT s.urls, s.last_url FROM larder_data.batch_source s WHERE s.batch_id = batch_source.batch_id AND s.name = source
+$$;
+COMMENT ON FUNCTION larder.batch_source IS 'How many URLs of a list that is being streamed into a batch are in, and the last of them, its first 8,192 characters; no row when it was never begun, or is through.';
+
+CREATE FUNCTION larder.batch_source_end(batch_id bigint, source text) RETURNS void
+LANGUAGE sql AS $$
+    DELETE FROM larder_data.batch_source s WHERE s.batch_id = batch_source_end.batch_id AND s.name = source
+$$;
+COMMENT ON FUNCTION larder.batch_source_end IS 'Says that a list is through: given again, it is another one.';
+
 CREATE FUNCTION larder.batch_open(name text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL, queue text DEFAULT 'default')
 RETURNS bigint
 LANGUAGE plpgsql AS $$

@@ -131,7 +131,7 @@ CREATE FUNCTION larder.enqueue_many(
     urls text[], batch text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL,
     run_at timestamptz DEFAULT NULL, options bigint DEFAULT 0, context json DEFAULT NULL, max_attempts int DEFAULT NULL,
     retry_base interval DEFAULT NULL, queue text DEFAULT 'default', batch_id bigint DEFAULT NULL,
-    fresh_for interval DEFAULT NULL, cache_id text DEFAULT NULL
+    fresh_for interval DEFAULT NULL, cache_id text DEFAULT NULL, source text DEFAULT NULL, source_from bigint DEFAULT 0
 ) RETURNS TABLE (ord int, url text, answer text, job_id bigint, domain text, code int, message text)
 -- The planner thinks an array has 100 elements and would join 10,000 by 10,000 in loops, or read a table 10,000 times
 -- that had no rows when the plan was made.
@@ -181,6 +181,9 @@ BEGIN
     IF coalesce(cardinality(urls), 0) = 0 THEN
         RETURN;
     END IF;
+    IF source IS NOT NULL THEN
+        PERFORM larder_data.advance_source(b.id, source, source_from, urls);
+    END IF;
     IF due <= now() THEN
         due := NULL;
     END IF;
@@ -203,10 +206,11 @@ BEGIN
     ), known AS MATERIALIZED (
         SELECT s.site, n.id FROM unnest(sites, origins) AS s (site, origin) JOIN named n ON n.name = s.origin
     )
-    SELECT array_agg(g.id ORDER BY g.ord), array_agg(CASE WHEN g.id IS NOT NULL THEN larder_data.job_key(g.url, pipeline_no) END ORDER BY g.ord)
-    INTO origin_of, keys FROM (
-        SELECT t.ord, t.url, CASE WHEN octet_length(t.url) <= 8192 AND t.url !~ '[\x01-\x1f\x7f\ufffd]' THEN k.id END AS id
-        FROM unnest(urls, site_of) WITH ORDINALITY AS t (url, site, ord) LEFT JOIN known k ON k.site = t.site
+    SELECT array_agg(g.id), array_agg(g.key) INTO origin_of, keys FROM (
+        SELECT v.id, CASE WHEN v.id IS NOT NULL THEN larder_data.job_key(v.url, pipeline_no) END AS key FROM (
+            SELECT t.ord, t.url, CASE WHEN octet_length(t.url) <= 8192 AND t.url !~ '[\x01-\x1f\x7f\ufffd]' THEN k.id END AS id
+            FROM unnest(urls, site_of) WITH ORDINALITY AS t (url, site, ord) LEFT JOIN known k ON k.site = t.site
+        ) AS v ORDER BY v.ord
     ) AS g;
 
     -- The common case: all URLs are valid and new. Two enqueuers may still meet at a key; the later one starts over.
@@ -248,7 +252,10 @@ BEGIN
     ), judged AS MATERIALIZED (
         SELECT g.*,
             CASE WHEN enqueue_many.options & 1 = 0 AND (SELECT x.until FROM larder_data.blocklist x WHERE x.url_hash = substring(g.key FOR 16)) > now() THEN 'blocked'
-                 WHEN cache_no IS NOT NULL AND (SELECT a.stored_at FROM larder_data.asset a WHERE a.key = g.key AND a.cache_id = cache_no) > now() - fresh_for
+                 WHEN cache_no IS NOT NULL AND EXISTS (
+                     SELECT FROM larder_data.job_history h
+                     WHERE hashtextextended(h.url, 0) = hashtextextended(g.url, 0) AND h.outcome = 1 AND h.cache_id IS NOT NULL
+                       AND h.finished_at > now() - fresh_for AND h.url = g.url AND h.pipeline_id = pipeline_no AND h.cache_id = cache_no)
                  THEN 'fresh' END AS answer
         FROM given g
     ), nth AS (
@@ -333,7 +340,7 @@ BEGIN
     ORDER BY a.ord;
 END $$;
 COMMENT ON FUNCTION larder.enqueue_many IS
-    'Enqueues up to 10,000 URLs, inside the caller''s transaction; per URL in order: inserted, joined, fresh, blocked or invalid, and the job. Priority 0 first to 9; max_attempts 4 by default; options are SDWebImage''s bits, of which RetryFailed (1) passes the blocklist. fresh_for: a URL stored with this pipeline so lately, in the cache of that id, is answered fresh.';
+    'Enqueues up to 10,000 URLs, inside the caller''s transaction; per URL in order: inserted, joined, fresh, blocked or invalid, and the job. Priority 0 first to 9; max_attempts 4 by default; options are SDWebImage''s bits, of which RetryFailed (1) passes the blocklist. fresh_for: a URL stored with this pipeline so lately, in the cache of that id, is answered fresh. source, source_from: the list that the URLs are from, and how many of it came before; see larder.batch_source.';
 
 CREATE FUNCTION larder.enqueue(
     url text, batch text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL,

@@ -70,8 +70,9 @@ DECLARE
     lowest_first boolean;
     wanted int := least(most, 1000);
     got int := 0;
-    given int;
+    picked tid[];
     some_held boolean;
+    some_aside boolean;
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
     -- A claim sent again waits for the first one, which may still be at work, and finds its jobs.
@@ -105,38 +106,50 @@ BEGIN
     lowest_first := q.low_every > 0 AND claim_no % q.low_every = 0;
     -- Few batches are paused or cancelled, mostly none: one look at a small index tells.
     some_held := EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL));
-    -- What only such batches want is set aside, and the claim goes on behind it.
     FOR round IN 1 .. 20 LOOP
-        RETURN QUERY
-        WITH taken AS (
-            DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(
-                SELECT pick.tid FROM generate_series(0, 9) AS lane (k), LATERAL (SELECT CASE WHEN lowest_first THEN 9 - k ELSE k END AS p) AS l, LATERAL (
-                    SELECT fifo.tid FROM (
-                        SELECT x.ctid AS tid FROM larder_data.ready x
-                        WHERE NOT q.lifo AND x.queue_id = q.id AND x.priority = l.p AND x.job_id > greatest(low[l.p + 1], floors[l.p + 1])
-                        ORDER BY x.job_id LIMIT wanted - got FOR UPDATE SKIP LOCKED) AS fifo
-                    UNION ALL
-                    SELECT lifo.tid FROM (
-                        SELECT x.ctid AS tid FROM larder_data.ready x WHERE q.lifo AND x.queue_id = q.id AND x.priority = l.p
-                        ORDER BY x.job_id DESC LIMIT wanted - got FOR UPDATE SKIP LOCKED) AS lifo
-                ) AS pick
-                LIMIT wanted - got))
-            RETURNING r.job_id, r.priority
-        ), known AS MATERIALIZED (
-            SELECT t.priority AS lane, j.* FROM taken t, LATERAL (SELECT * FROM larder_data.job x WHERE x.id = t.job_id OFFSET 0) AS j
-        ), judged AS MATERIALIZED (
-            SELECT k.*, CASE WHEN some_held THEN larder_data.why_aside(k.id, k.batch_id, k.items, k.followed) END AS aside FROM known k
-        ), held AS (
-            INSERT INTO larder_data.running (worker_id, job_id, claim_no) SELECT worker, k.id, claim_v1.claim_no FROM judged k WHERE k.aside IS NULL
-        ), aside AS (
-            INSERT INTO larder_data.parked (job_id, why) SELECT k.id, k.aside FROM judged k WHERE k.aside IS NOT NULL
-        )
-        SELECT k.id, k.attempt + 1, k.max_attempts::int, k.url, k.pipeline_id, k.options, k.context, k.priority::int, o.name, k.batch_id
-        FROM judged k, LATERAL (SELECT x.name FROM larder_data.origin x WHERE x.id = k.origin_id OFFSET 0) AS o
-        WHERE k.aside IS NULL ORDER BY k.lane, CASE WHEN q.lifo THEN -k.id ELSE k.id END;
-        GET DIAGNOSTICS given = ROW_COUNT;
-        got := got + given;
-        EXIT WHEN got >= wanted OR floors IS NULL AND NOT (some_held AND EXISTS (SELECT FROM larder_data.ready r WHERE r.queue_id = q.id));
+        IF q.lifo THEN
+            picked := ARRAY(
+                SELECT pick.tid FROM generate_series(0, 9) AS lane (k), LATERAL (
+                    SELECT x.ctid AS tid FROM larder_data.ready x
+                    WHERE x.queue_id = q.id AND x.priority = CASE WHEN lowest_first THEN 9 - k ELSE k END
+                    ORDER BY x.job_id DESC LIMIT wanted - got FOR UPDATE SKIP LOCKED) AS pick
+                LIMIT wanted - got);
+        ELSE
+            picked := ARRAY(
+                SELECT pick.tid FROM generate_series(0, 9) AS lane (k), LATERAL (
+                    SELECT x.ctid AS tid FROM larder_data.ready x
+                    WHERE x.queue_id = q.id AND x.priority = CASE WHEN lowest_first THEN 9 - k ELSE k END
+                        AND x.job_id > greatest(low[CASE WHEN lowest_first THEN 10 - k ELSE k + 1 END], floors[CASE WHEN lowest_first THEN 10 - k ELSE k + 1 END])
+                    ORDER BY x.job_id LIMIT wanted - got FOR UPDATE SKIP LOCKED) AS pick
+                LIMIT wanted - got);
+        END IF;
+        IF some_held AND cardinality(picked) > 0 THEN
+            -- What only held batches want is set aside, and the claim goes on behind it.
+            WITH judged AS MATERIALIZED (
+                SELECT r.tid, r.job_id, larder_data.why_aside(j.id, j.batch_id, j.items, j.followed) AS why
+                FROM unnest(picked) AS t (tid), LATERAL (SELECT x.ctid AS tid, x.job_id FROM larder_data.ready x WHERE x.ctid = t.tid OFFSET 0) AS r,
+                    LATERAL (SELECT x.id, x.batch_id, x.items, x.followed FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j
+            ), gone AS (
+                DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(SELECT j.tid FROM judged j WHERE j.why IS NOT NULL))
+            ), aside AS (
+                INSERT INTO larder_data.parked (job_id, why) SELECT j.job_id, j.why FROM judged j WHERE j.why IS NOT NULL
+            )
+            SELECT array_agg(j.tid) FILTER (WHERE j.why IS NULL), bool_or(j.why IS NOT NULL) INTO picked, some_aside FROM judged j;
+        END IF;
+        IF cardinality(picked) > 0 THEN
+            RETURN QUERY
+            WITH taken AS (
+                DELETE FROM larder_data.ready r WHERE r.ctid = ANY (picked) RETURNING r.priority, r.job_id
+            ), held AS (
+                INSERT INTO larder_data.running (worker_id, job_id, claim_no) SELECT worker, t.job_id, claim_v1.claim_no FROM taken t
+            )
+            SELECT j.id, j.attempt + 1, j.max_attempts::int, j.url, j.pipeline_id, j.options, j.context, j.priority::int, o.name, j.batch_id
+            FROM taken t, LATERAL (SELECT * FROM larder_data.job x WHERE x.id = t.job_id OFFSET 0) AS j,
+                LATERAL (SELECT x.name FROM larder_data.origin x WHERE x.id = j.origin_id OFFSET 0) AS o
+            ORDER BY t.priority, CASE WHEN q.lifo THEN -t.job_id ELSE t.job_id END;
+            got := got + cardinality(picked);
+        END IF;
+        EXIT WHEN got >= wanted OR floors IS NULL AND NOT coalesce(some_aside, false);
         -- Short: then also what came in below the worker's own floors.
         floors := NULL;
     END LOOP;
@@ -161,7 +174,13 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_nestloop = off SET jit = of
 SET lock_timeout = '25ms' AS $$
 #variable_conflict use_column
 DECLARE
+    cache_no int;
     busy bigint[] := '{}';
+    done bigint[];
+    done_claims bigint[];
+    followed bigint[];
+    homes bigint[];
+    forgiven text[];
 BEGIN
     IF cardinality(jobs) <> ALL (ARRAY[cardinality(claims), cardinality(results)]) THEN
         RAISE EXCEPTION 'jobs, claims and results are equally many' USING ERRCODE = '22023';
@@ -173,11 +192,62 @@ BEGIN
         RETURN;
     END IF;
     PERFORM larder_data.ensure_today();
+    SELECT w.cache_id INTO cache_no FROM larder_data.worker w WHERE w.id = worker;
     FOR try IN 1 .. 2 LOOP
         BEGIN
-            RETURN QUERY
-            SELECT * FROM larder_data.settle(worker, jobs, claims, results, domains, codes, messages, http_statuses, retry_after_ms,
-                bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored, busy);
+            IF 'succeeded' = ANY (results) THEN
+                WITH given AS MATERIALIZED (
+                    SELECT * FROM unnest(jobs, claims, results, http_statuses, bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored)
+                        AS g (job, claim, result, http_status, bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored)
+                    WHERE g.result = 'succeeded' AND g.job <> ALL (busy)
+                ), freed AS (
+                    -- The fence. CASE keeps the planner from making a join of it: a look into a hash table per row of the index.
+                    DELETE FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = ANY (jobs)
+                        AND CASE WHEN (r.job_id, r.claim_no) IN (SELECT g.job, g.claim FROM given g) THEN true END
+                    RETURNING r.job_id, r.claim_no, r.claimed_at
+                ), over AS (
+                    DELETE FROM larder_data.job j WHERE j.id = ANY (ARRAY(SELECT f.job_id FROM freed f))
+                    RETURNING j.id, j.batch_id, j.created_at, j.options, j.pipeline_id, j.origin_id, j.items, j.priority, j.attempt, j.rescues,
+                        j.followed, j.url, j.context
+                ), ended AS MATERIALIZED (
+                    SELECT o.*, f.claim_no, f.claimed_at, g.http_status, coalesce(g.bytes_in, 0) AS bytes_in, coalesce(g.bytes_out, 0) AS bytes_out,
+                           coalesce(g.downloads, 0)::smallint AS downloads, coalesce(g.variants, 0)::smallint AS variants,
+                           g.wait_ms, g.fetch_ms, g.transcode_ms, g.store_ms, g.stored
+                    FROM over o JOIN freed f ON f.job_id = o.id JOIN given g ON g.job = f.job_id AND g.claim = f.claim_no
+                ), history AS (
+                    INSERT INTO larder_data.job_history (
+                        created_at, job_id, batch_id, worker_id, claim_no, cache_id, options, bytes_in, bytes_out, pipeline_id, origin_id, items,
+                        queue_ms, wait_ms, fetch_ms, transcode_ms, store_ms, http_status, outcome, priority, attempt, rescues,
+                        downloads, variants, url, context, stored)
+                    SELECT e.created_at, e.id, e.batch_id, worker, e.claim_no, cache_no, e.options, e.bytes_in, e.bytes_out, e.pipeline_id, e.origin_id, e.items,
+                           least(date_part('epoch', e.claimed_at - e.created_at) * 1000, 2147483647), e.wait_ms, e.fetch_ms, e.transcode_ms, e.store_ms,
+                           e.http_status, 1, e.priority, e.attempt + 1, e.rescues, e.downloads, e.variants, e.url, e.context, e.stored
+                    FROM ended e
+                ), ledger AS (
+                    INSERT INTO larder_data.batch_delta (batch_id, bytes_in, bytes_out, succeeded, downloads, variants, jobs, duration_class)
+                    SELECT e.batch_id, sum(e.bytes_in), sum(e.bytes_out), sum(e.items), sum(e.downloads), sum(e.variants), count(*),
+                           larder_data.duration_class(date_part('epoch', now() - e.claimed_at) * 1000) AS class
+                    FROM ended e GROUP BY e.batch_id, class
+                )
+                SELECT array_agg(e.id), array_agg(e.claim_no), array_agg(e.id) FILTER (WHERE e.followed), array_agg(e.batch_id) FILTER (WHERE e.followed),
+                       array_agg(e.url) FILTER (WHERE e.options & 1 = 1)
+                INTO done, done_claims, followed, homes, forgiven FROM ended e;
+                IF followed IS NOT NULL THEN
+                    PERFORM larder_data.finish_followers(followed, homes);
+                END IF;
+                IF forgiven IS NOT NULL THEN
+                    -- As SDWebImage: only a success with RetryFailed (bit 0) forgets an earlier failure.
+                    DELETE FROM larder_data.blocklist x WHERE x.ctid = ANY (ARRAY(
+                        SELECT y.ctid FROM larder_data.blocklist y
+                        WHERE y.url_hash = ANY (ARRAY(SELECT larder_data.url_hash(u.url) FROM unnest(forgiven) AS u (url))) FOR UPDATE SKIP LOCKED));
+                END IF;
+            END IF;
+            IF cardinality(jobs) > cardinality(busy) + coalesce(cardinality(done), 0) THEN
+                RETURN QUERY
+                SELECT * FROM larder_data.settle_others(worker, jobs, claims, results, domains, codes, messages, http_statuses, retry_after_ms,
+                    bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored, busy,
+                    coalesce(done, '{}'), coalesce(done_claims, '{}'));
+            END IF;
             EXIT;
         EXCEPTION WHEN lock_not_available THEN
             IF try = 2 THEN
@@ -189,10 +259,10 @@ BEGIN
             SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs)
             EXCEPT SELECT f.id FROM (SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs) FOR UPDATE SKIP LOCKED) AS f);
     END LOOP;
-    IF cardinality(busy) > 0 THEN
-        RETURN QUERY
-        SELECT g.job, g.claim, 'busy', NULL::bigint, NULL, NULL::int, NULL FROM unnest(jobs, claims) AS g (job, claim) WHERE g.job = ANY (busy);
-    END IF;
+    RETURN QUERY
+    SELECT d.job, d.claim, 'succeeded', NULL::bigint, NULL, NULL::int, NULL FROM unnest(done, done_claims) AS d (job, claim)
+    UNION ALL
+    SELECT g.job, g.claim, 'busy', NULL, NULL, NULL, NULL FROM unnest(jobs, claims) AS g (job, claim) WHERE g.job = ANY (busy);
 END $$;
 COMMENT ON FUNCTION larder.complete_v1 IS
     'Settles outcomes, given as arrays with one element per claim: results succeeded, failed or cancelled; what is not known may be left out. Answers per job: succeeded, retried (with its delay), failed, cancelled, stale (nothing recorded) or busy (send it again). May be repeated.';
@@ -200,85 +270,6 @@ COMMENT ON FUNCTION larder.complete_v1 IS
 CREATE FUNCTION larder_data.duration_class(ms double precision) RETURNS int
 LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN ms > 1 THEN least(floor(ln(ms) / 0.34657359)::int, 60) ELSE 0 END $$;
 COMMENT ON FUNCTION larder_data.duration_class IS 'The class c of a duration: 2^(c/2) to 2^((c+1)/2) ms.';
-
-CREATE FUNCTION larder_data.settle(
-    worker bigint, jobs bigint[], claims bigint[], results text[], domains text[], codes bigint[], messages text[], http_statuses bigint[],
-    retry_after_ms bigint[], bytes_in bigint[], bytes_out bigint[], downloads bigint[], variants bigint[], wait_ms bigint[], fetch_ms bigint[],
-    transcode_ms bigint[], store_ms bigint[], stored json[], busy bigint[]
-) RETURNS TABLE (job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text)
-LANGUAGE plpgsql AS $$
-#variable_conflict use_column
-DECLARE
-    cache_no int;
-    done bigint[];
-    done_claims bigint[];
-    followed bigint[];
-    homes bigint[];
-    forgiven text[];
-    others int;
-BEGIN
-    IF 'succeeded' = ANY (results) THEN
-        SELECT w.cache_id INTO cache_no FROM larder_data.worker w WHERE w.id = worker;
-        WITH given AS MATERIALIZED (
-            SELECT * FROM unnest(jobs, claims, results, http_statuses, bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored)
-                AS g (job, claim, result, http_status, bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored)
-            WHERE g.result = 'succeeded' AND g.job <> ALL (busy)
-        ), freed AS (
-            -- The fence. CASE keeps the planner from making a join of it: a look into a hash table per row of the index.
-            DELETE FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = ANY (jobs)
-                AND CASE WHEN (r.job_id, r.claim_no) IN (SELECT g.job, g.claim FROM given g) THEN true END
-            RETURNING r.job_id, r.claim_no, r.claimed_at
-        ), over AS (
-            DELETE FROM larder_data.job j WHERE j.id = ANY (ARRAY(SELECT f.job_id FROM freed f))
-            RETURNING j.id, j.batch_id, j.created_at, j.options, j.pipeline_id, j.origin_id, j.items, j.priority, j.attempt, j.rescues,
-                j.followed, j.key, j.url, j.context
-        ), ended AS MATERIALIZED (
-            SELECT o.*, f.claim_no, f.claimed_at, g.http_status, coalesce(g.bytes_in, 0) AS bytes_in, coalesce(g.bytes_out, 0) AS bytes_out,
-                   coalesce(g.downloads, 0)::smallint AS downloads, coalesce(g.variants, 0)::smallint AS variants,
-                   g.wait_ms, g.fetch_ms, g.transcode_ms, g.store_ms, g.stored
-            FROM over o JOIN freed f ON f.job_id = o.id JOIN given g ON g.job = f.job_id AND g.claim = f.claim_no
-        ), history AS (
-            INSERT INTO larder_data.job_history (
-                created_at, job_id, batch_id, worker_id, claim_no, options, bytes_in, bytes_out, pipeline_id, origin_id, items,
-                queue_ms, wait_ms, fetch_ms, transcode_ms, store_ms, http_status, outcome, priority, attempt, rescues,
-                downloads, variants, url, context, stored)
-            SELECT e.created_at, e.id, e.batch_id, worker, e.claim_no, e.options, e.bytes_in, e.bytes_out, e.pipeline_id, e.origin_id, e.items,
-                   least(date_part('epoch', e.claimed_at - e.created_at) * 1000, 2147483647), e.wait_ms, e.fetch_ms, e.transcode_ms, e.store_ms,
-                   e.http_status, 1, e.priority, e.attempt + 1, e.rescues, e.downloads, e.variants, e.url, e.context, e.stored
-            FROM ended e
-        ), asset AS (
-            INSERT INTO larder_data.asset (cache_id, key) SELECT cache_no, e.key FROM ended e WHERE cache_no IS NOT NULL ORDER BY e.key
-            ON CONFLICT (key, cache_id) DO UPDATE SET stored_at = now()
-        ), ledger AS (
-            INSERT INTO larder_data.batch_delta (batch_id, bytes_in, bytes_out, succeeded, downloads, variants)
-            SELECT e.batch_id, sum(e.bytes_in), sum(e.bytes_out), sum(e.items), sum(e.downloads), sum(e.variants) FROM ended e GROUP BY e.batch_id
-        ), detail AS (
-            INSERT INTO larder_data.batch_detail_delta (batch_id, code, n)
-            SELECT e.batch_id, larder_data.duration_class(date_part('epoch', now() - e.claimed_at) * 1000), count(*) FROM ended e GROUP BY 1, 2
-        )
-        SELECT array_agg(e.id), array_agg(e.claim_no), array_agg(e.id) FILTER (WHERE e.followed), array_agg(e.batch_id) FILTER (WHERE e.followed),
-               array_agg(e.url) FILTER (WHERE e.options & 1 = 1)
-        INTO done, done_claims, followed, homes, forgiven FROM ended e;
-        RETURN QUERY SELECT d.job, d.claim, 'succeeded', NULL::bigint, NULL, NULL::int, NULL FROM unnest(done, done_claims) AS d (job, claim);
-        IF followed IS NOT NULL THEN
-            PERFORM larder_data.finish_followers(followed, homes);
-        END IF;
-        IF forgiven IS NOT NULL THEN
-            -- As SDWebImage: only a success with RetryFailed (bit 0) forgets an earlier failure.
-            DELETE FROM larder_data.blocklist x WHERE x.ctid = ANY (ARRAY(
-                SELECT y.ctid FROM larder_data.blocklist y
-                WHERE y.url_hash = ANY (ARRAY(SELECT larder_data.url_hash(u.url) FROM unnest(forgiven) AS u (url))) FOR UPDATE SKIP LOCKED));
-        END IF;
-    END IF;
-
-    others := cardinality(jobs) - cardinality(busy) - coalesce(cardinality(done), 0);
-    IF others > 0 THEN
-        RETURN QUERY
-        SELECT * FROM larder_data.settle_others(worker, jobs, claims, results, domains, codes, messages, http_statuses, retry_after_ms,
-            bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored, busy, coalesce(done, '{}'), coalesce(done_claims, '{}'));
-    END IF;
-END $$;
-COMMENT ON FUNCTION larder_data.settle IS 'Records successes, then what else there is, but for busy jobs.';
 
 -- The records of other batches' items that rode on jobs which have just ended: told apart from what ended before by the
 -- time of this transaction.

@@ -134,6 +134,11 @@ BEGIN
             joined = t.joined + excluded.joined, retries = t.retries + excluded.retries, downloads = t.downloads + excluded.downloads,
             variants = t.variants + excluded.variants, folded_at = clock_timestamp(),
             rate = larder_data.rate_after(t.rate, clock_timestamp() - t.folded_at, excluded.succeeded + excluded.failed + excluded.cancelled)
+    ), timed AS (
+        INSERT INTO larder_data.batch_detail AS t (batch_id, n, code)
+        SELECT d.batch_id, sum(d.jobs), d.duration_class FROM d WHERE d.duration_class IS NOT NULL
+        GROUP BY d.batch_id, d.duration_class ORDER BY d.batch_id, d.duration_class
+        ON CONFLICT ON CONSTRAINT batch_detail_key DO UPDATE SET n = t.n + excluded.n
     )
     SELECT count(*) INTO moved FROM d;
     WITH d AS (

@@ -35,6 +35,26 @@ public struct EnqueueRequest: Sendable {
     public var retryBase: Duration?
     /// The queue; `default` by default.
     public var queue = "default"
+    /// A URL stored with this pipeline so lately, in the cache `cacheID`, is answered `fresh`; nil, the default, asks not.
+    public var freshFor: Duration?
+    /// The cache that `freshFor` asks about, by the random id in its root; nil is the only one that workers fill.
+    public var cacheID: String?
+    /// The list that the URLs are from, when it is streamed in several calls that must not be counted twice.
+    public var source: Source?
+
+    /// A list, and how many of its URLs earlier calls have put in.
+    public struct Source: Sendable {
+        /// What the list is called.
+        public var name: String
+        /// Where this call begins.
+        public var from: Int
+
+        /// Names a list and a place in it.
+        public init(name: String, from: Int) {
+            self.name = name
+            self.from = from
+        }
+    }
 
     /// A request with default wishes.
     public init(urls: [String], batch: String? = nil) {

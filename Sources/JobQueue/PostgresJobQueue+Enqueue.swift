@@ -2,7 +2,8 @@ extension PostgresJobQueue {
     /// Enqueues up to 10,000 URLs in one transaction; one answer per URL, in order.
     ///
     /// Not repeated when the connection breaks meanwhile (`.connectionLost`): repeating counts every item again.
-    /// Throws `.batchClosed`, `.unknownPipeline`, `.unknownQueue`, `.unknownBatch`, `.invalidArgument`.
+    /// Throws `.batchClosed`, `.unknownPipeline`, `.unknownQueue`, `.unknownBatch`, `.invalidArgument`, and
+    /// `.sourceMoved` when the batch has not got as many URLs of `request.source` as it says.
     public func enqueue(_ request: EnqueueRequest) async throws(QueueError) -> [EnqueueAnswer] {
         let count = request.urls.count
         guard count <= EnqueueRequest.mostURLs else {
@@ -13,14 +14,15 @@ extension PostgresJobQueue {
             SELECT answer, job_id, domain, code, message
             FROM larder.enqueue_many($1, batch => $2, pipeline => $3, priority => $4::int, run_at => \(request.start.sql),
                 options => $6, context => $7::json, max_attempts => $8::int, retry_base => $9 * interval '1 ms', queue => $10,
-                batch_id => $11)
+                batch_id => $11, fresh_for => $12 * interval '1 ms', cache_id => $13, source => $14, source_from => $15)
             """,
             [
                 .texts(request.urls), .text(request.batch), .text(request.pipeline),
                 .integer(request.priority.map(Int64.init)), .integer(request.start.milliseconds),
                 .integer(Int64(bitPattern: request.options)), .text(request.context),
                 .integer(request.maxAttempts.map(Int64.init)), .integer(request.retryBase?.milliseconds),
-                .text(request.queue), .integer(request.batchID),
+                .text(request.queue), .integer(request.batchID), .integer(request.freshFor?.milliseconds),
+                .text(request.cacheID), .text(request.source?.name), .integer(Int64(request.source?.from ?? 0)),
             ], repeating: .onlyUndone
         ) { rows throws(QueueError) in
             guard rows.count == count else {
@@ -36,6 +38,33 @@ extension PostgresJobQueue {
                     EnqueueAnswer(kind: kind, job: rows.integer(row, 1), error: rows.failure(row, domainAt: 2)))
             }
             return answers
+        }
+    }
+}
+
+/// How far a list has been streamed into a batch.
+public struct SourceProgress: Sendable {
+    /// How many of its URLs are in.
+    public let urls: Int
+    /// The last of them; of an overlong one the first 8,192 characters.
+    public let lastURL: String
+}
+
+extension PostgresJobQueue {
+    /// How far `source` has been streamed into a batch; nil when it was never begun, or is through.
+    public func progress(ofSource source: String, batch: Int64) async throws(QueueError) -> SourceProgress? {
+        try await ask(
+            "SELECT urls, last_url FROM larder.batch_source($1, $2)", [.integer(batch), .text(source)]
+        ) { rows throws(QueueError) in
+            guard rows.count == 1, let urls = rows.integer(0, 0) else { return nil }
+            return SourceProgress(urls: Int(urls), lastURL: rows.text(0, 1) ?? "")
+        }
+    }
+
+    /// Says that `source` is through: given again, it is another list.
+    public func endSource(_ source: String, batch: Int64) async throws(QueueError) {
+        try await ask("SELECT larder.batch_source_end($1, $2)", [.integer(batch), .text(source)]) {
+            _ throws(QueueError) in
         }
     }
 }

@@ -20,6 +20,7 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
     static let protocolMismatch = SQLState("LA004")
     static let workerLost = SQLState("LA005")
     static let unknownQueue = SQLState("LA006")
+    static let sourceMoved = SQLState("LA009")
 
     /// True for what passes by itself: connection trouble (08), collisions (40), resources (53), shutdown and restart
     /// (57P), a standby that still refuses writes (25006) and a partition being attached (55P03).
@@ -35,6 +36,7 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
         case .unknownBatch: .unknownBatch
         case .unknownPipeline: .unknownPipeline
         case .unknownQueue: .unknownQueue
+        case .sourceMoved: .sourceMoved
         case .protocolMismatch: .protocolMismatch
         case .workerLost: .workerLost
         case .invalidParameter: .invalidArgument

@@ -27,7 +27,8 @@ extension WorkerSession {
             integers(\.httpStatus), .optionalIntegers(outcomes.map { $0.result.retryAfter?.milliseconds }),
             .optionalIntegers(outcomes.map { $0.bytesIn.nonZero.map(Int64.init) }),
             .optionalIntegers(outcomes.map { $0.bytesOut.nonZero.map(Int64.init) }),
-            integers { Int(Int16(clamping: $0.downloads)).nonZero }, integers { Int(Int16(clamping: $0.variants)).nonZero },
+            integers { Int(Int16(clamping: $0.downloads)).nonZero },
+            integers { Int(Int16(clamping: $0.variants)).nonZero },
             milliseconds(\.waiting), milliseconds(\.fetching), milliseconds(\.transcoding), milliseconds(\.storing),
             .optionalTexts(outcomes.map(\.storedJSON)),
         ]

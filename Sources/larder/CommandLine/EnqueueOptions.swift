@@ -18,7 +18,7 @@ struct EnqueueOptions {
 
     /// Where the URLs come from, for people.
     let origin: String
-    let template: EnqueueRequest
+    var template: EnqueueRequest
     /// An ad-hoc pipeline to register first.
     let adHoc: Pipeline?
 

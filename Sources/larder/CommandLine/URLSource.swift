@@ -2,18 +2,18 @@
 struct URLSource: ~Copyable {
     private var operands: ArraySlice<[UInt8]>
     private var lines: LineReader?
+    /// The file of `--from`; nil without one.
+    let list: String?
 
     /// - Throws: wrong usage when there is neither, a `CommandError` when the file cannot be read.
     init(_ arguments: Arguments, command: String) throws(CommandError) {
-        operands = arguments.operandBytes[...]
-        if let path = try arguments.value("from") {
-            lines = try LineReader(path)
-        } else {
-            lines = nil
-            guard !operands.isEmpty else {
-                throw .usage("\(command): which URLs? Name some, or a file of them with --from")
-            }
+        let path = try arguments.value("from")
+        guard path != nil || !arguments.operandBytes.isEmpty else {
+            throw .usage("\(command): which URLs? Name some, or a file of them with --from")
         }
+        if let path { lines = try LineReader(path) } else { lines = nil }
+        list = path
+        operands = arguments.operandBytes[...]
     }
 
     /// Up to `count` URLs; empty at the end. What is not UTF-8 comes repaired, and will be answered as invalid.

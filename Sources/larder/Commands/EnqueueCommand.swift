@@ -1,3 +1,4 @@
+import DiskCache
 import JobQueue
 
 extension Command {
@@ -7,16 +8,24 @@ extension Command {
         discussion: """
             Each URL is answered: inserted, joined (a live job for it takes this item along), fresh, blocked or invalid.
             With --json one line per URL. A URL that is blocked or invalid is a failed item and never stops the others;
-            the exit code is then 1. The batch is sealed at the end, so that it can finish, unless --open is given.
+            the exit code is then 1. The batch is sealed at the end, so that it can finish, unless --open is given. When
+            --from with --batch NAME broke off, the same command goes on where it was and counts nothing twice.
             """,
         options: EnqueueOptions.options + [
             Option("at", .value("TIME"), "start at this time (2026-11-21T18:00:00Z) or after a delay (+10m)"),
             Option("open", "leave the batch open for more"),
+            Option(
+                "fresh-for", .value("TIME"), "answer 'fresh' for what the cache was given so lately; default: never"),
+            Option("cache", .value("DIR"), "the cache that --fresh-for asks about; default: the only one workers fill"),
             Settings.databaseOption,
         ]
     ) { arguments in
         let json = arguments.flag("json")
-        let options = try EnqueueOptions(arguments)
+        var options = try EnqueueOptions(arguments)
+        options.template.freshFor = try arguments.duration("fresh-for")
+        if options.template.freshFor != nil, let root = try arguments.value("cache") {
+            options.template.cacheID = try DiskCache(opening: root).cacheID
+        }
         var source = try URLSource(arguments, command: "enqueue")
         let queue = try await Settings(arguments).openQueue()
         var totals: [String: Int] = [:]

@@ -8,8 +8,11 @@ struct Enqueuing {
 
     /// Enqueues everything of `source`, a call per 10,000, hands each answer on, and seals the batch.
     ///
+    /// While the database has one call, the next is read and the answers of the one before are handed on.
+    ///
     /// A batch that could not be filled to the end is sealed when it has no name, because nobody could add to it; one
-    /// with a name stays open, so that the same command may be given again. The error says which.
+    /// with a name stays open. The database counts with each call how much of a list is in such a batch: the same
+    /// command given again goes on behind it. The error says which.
     ///
     /// - Returns: the batch.
     func all(
@@ -25,16 +28,12 @@ struct Enqueuing {
             name: request.batch, pipeline: request.pipeline, priority: request.priority, queue: request.queue)
         request.batchID = batch
         do {
-            var isEmpty = true
-            while true {
-                request.urls = try source.next(EnqueueRequest.mostURLs)
-                if request.urls.isEmpty { break }
-                isEmpty = false
-                for (url, answer) in zip(request.urls, try await queue.enqueue(request)) {
-                    try answered(url, answer, batch)
-                }
+            if let list = source.list, request.batch != nil {
+                request.source = EnqueueRequest.Source(
+                    name: list, from: try await skipDone(of: list, in: batch, &source))
             }
-            if isEmpty { Console.note("larder: no URLs in \(options.origin)") }
+            try await stream(&source, as: &request) { url, answer in try answered(url, answer, batch) }
+            if let list = request.source { try await queue.endSource(list.name, batch: batch) }
             if !leavingOpen { try await queue.seal(.id(batch)) }
             return batch
         } catch {
@@ -42,9 +41,63 @@ struct Enqueuing {
         }
     }
 
+    private func stream(
+        _ source: inout URLSource, as request: inout EnqueueRequest, answered: (String, EnqueueAnswer) throws -> Void
+    ) async throws {
+        var done: (urls: [String], answers: [EnqueueAnswer])?
+        request.urls = try source.next(EnqueueRequest.mostURLs)
+        if request.urls.isEmpty && (request.source?.from ?? 0) == 0 {
+            Console.note("larder: no URLs in \(options.origin)")
+        }
+        while !request.urls.isEmpty {
+            async let answers = queue.enqueue(request)
+            // What goes wrong meanwhile must not keep the answers of this call from being told.
+            let told = Result { if let done { try zip(done.urls, done.answers).forEach(answered) } }
+            let next = Result { try source.next(EnqueueRequest.mostURLs) }
+            done = (request.urls, try await answers)
+            try told.get()
+            request.source?.from += request.urls.count
+            guard case .success(let urls) = next else {
+                if let done { try zip(done.urls, done.answers).forEach(answered) }
+                _ = try next.get()
+                return
+            }
+            request.urls = urls
+        }
+        if let done { try zip(done.urls, done.answers).forEach(answered) }
+    }
+
+    /// Skips what an earlier run has put in. Returns how many URLs that were.
+    ///
+    /// - Throws: when the list is not the one that was being put in.
+    private func skipDone(of list: String, in batch: Int64, _ source: inout URLSource) async throws -> Int {
+        guard let progress = try await queue.progress(ofSource: list, batch: batch) else { return 0 }
+        var left = progress.urls
+        var last: String?
+        while left > 0 {
+            let urls = try source.next(min(left, EnqueueRequest.mostURLs))
+            if urls.isEmpty { break }
+            left -= urls.count
+            last = urls.last
+        }
+        guard left == 0, let last, last.unicodeScalars.prefix(8_192).elementsEqual(progress.lastURL.unicodeScalars)
+        else {
+            throw CommandError.larder(
+                6,
+                """
+                \(list) is not the list that the batch was being filled from: its URL \(progress.urls) was \
+                '\(ShownURL.text(progress.lastURL))'
+                """)
+        }
+        Console.note("larder: going on behind URL \(progress.urls) of \(options.origin), which are in already")
+        return progress.urls
+    }
+
     /// What becomes of a batch that was not filled to the end.
     private func fate(of batch: Int64) async -> String {
-        if let name = options.template.batch { return "batch \(name) is open and holds what was enqueued before" }
+        if let name = options.template.batch {
+            return "batch \(name) is open and holds what was enqueued before; the same command goes on from there"
+        }
         do {
             try await queue.seal(.id(batch))
             return "batch \(batch) is sealed and holds what was enqueued before"

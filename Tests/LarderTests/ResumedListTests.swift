@@ -1,0 +1,61 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// A list that broke off goes on where it was.
+@Suite(.timeLimit(.minutes(5)))
+struct ResumedListTests {
+    private let urls = (0..<25_000).map { "https://pictures.example/\($0 / 2).jpg" }
+    private var lines: Data { Data(urls.joined(separator: "\n\n").utf8) }
+
+    @Test func `a producer killed in the middle of a list is given the same command, and nothing counts twice`()
+        async throws
+    {
+        let scene = try await Scene()
+        let list = scene.directory.file("list")
+        try #require(mkfifo(list, 0o600) == 0)
+        // Held open for writing, so that the list does not end; a reader that is gone ends the thread.
+        let pipe = open(list, O_RDWR | O_CLOEXEC)
+        try #require(pipe >= 0)
+        let text = lines
+        Thread.detachNewThread { try? FileHandle(fileDescriptor: pipe, closeOnDealloc: false).write(contentsOf: text) }
+
+        let enqueue = scene.larder(["enqueue", "--json", "--batch", "nightly", "--from", list])
+        let first = try enqueue.start()
+        #expect(await first.reaches { !$0.outputSoFar.isEmpty })
+        first.signal(SIGKILL)
+        #expect(await first.outcome().signal == SIGKILL)
+        let before = try #require(try await scene.sql("SELECT total FROM larder.progress").flatMap { Int($0) })
+        #expect(before >= 10_000 && before < urls.count)
+
+        try FileManager.default.removeItem(atPath: list)
+        try lines.write(to: URL(filePath: list))
+        let second = try await enqueue.run()
+        #expect(second.code == 0)
+        #expect(second.errorText.contains("going on behind URL \(before)"))
+        #expect(
+            try await scene.sql("SELECT state || ' ' || total || ' ' || joined FROM larder.progress")
+                == "sealed \(urls.count) \(urls.count / 2)")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.job") == "\(urls.count / 2)")
+        #expect(try await scene.sql("SELECT count(*) FROM larder.check()") == "0")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.batch_source") == "0")
+        close(pipe)
+    }
+
+    @Test func `a list that has changed meanwhile is refused, naming the URL that was last`() async throws {
+        let scene = try await Scene()
+        let list = scene.directory.file("list")
+        try Data("http://a.example/1\nhttp://a.example/2\n".utf8).write(to: URL(filePath: list))
+        _ = try await scene.sql("SELECT larder.batch_open('nightly')")
+        _ = try await scene.sql(
+            """
+            SELECT count(*) FROM larder.enqueue_many(
+                ARRAY['http://a.example/0', 'http://a.example/1'], 'nightly', source => '\(list)')
+            """)
+        let outcome = try await scene.larder("enqueue", "--json", "--batch", "nightly", "--from", list)
+        #expect(outcome.code == 1)
+        #expect(try outcome.error.message.contains("its URL 2 was 'http://a.example/1'"))
+        #expect(try await scene.sql("SELECT total FROM larder.progress") == "2")
+    }
+}
