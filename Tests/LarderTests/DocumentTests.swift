@@ -1,4 +1,5 @@
 import Foundation
+import JobQueue
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import JobQueue
 import TestSupport
 import Testing
 
@@ -35,7 +36,7 @@ struct ExampleWorkerTests {
         try await enqueue((1...25).map { "http://example.com/\($0)" }, in: scene)
         let list = scene.directory.file("done")
         let command = #"echo "$2" >> "$1"; case $2 in */5) exit 1;; esac"#
-        let outcome = await try start("worker.sh", ["sh", "-c", command, "job", list], in: scene).outcome()
+        let outcome = try await start("worker.sh", ["sh", "-c", command, "job", list], in: scene).outcome()
         #expect(outcome.code == 0 && outcome.errorText.isEmpty, "\(outcome.errorText)")
         #expect(try await counts(in: scene) == "25/24/1/3")
         let done = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n")
@@ -64,7 +65,7 @@ struct ExampleWorkerTests {
         scene.origin.on("/busy", .status(503), .status(503), .body(Array("late".utf8)))
         let targets = (1...20).map { "/\($0)" } + ["/busy", "/missing"]
         try await enqueue(targets.map { scene.origin.url($0) }, in: scene)
-        let outcome = await try start("worker.py", [scene.directory.file("pictures")], in: scene).outcome()
+        let outcome = try await start("worker.py", [scene.directory.file("pictures")], in: scene).outcome()
         #expect(outcome.code == 0 && outcome.errorText.isEmpty, "\(outcome.errorText)")
         #expect(try await counts(in: scene) == "22/21/1/2")
         let stored = try TemporaryDirectory.names(in: scene.directory.file("pictures"))
