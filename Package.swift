@@ -44,13 +44,14 @@ let package = Package(
             name: "Prefetcher",
             dependencies: ["JobQueue", "Transcoder", "DiskCache", "Executors", "CCurl", "CCrypto"],
             swiftSettings: strict),
+        .target(name: "Measuring", dependencies: ["Executors"], swiftSettings: strict),
         .executableTarget(
             name: "larder",
-            dependencies: ["Prefetcher", "JobQueue", "Transcoder", "DiskCache", "Executors", "CGLib"],
+            dependencies: ["Prefetcher", "JobQueue", "Transcoder", "DiskCache", "Executors", "Measuring", "CGLib"],
             swiftSettings: strict),
         .executableTarget(
-            name: "Benchmarks", dependencies: ["JobQueue", "Transcoder", "DiskCache", "Executors", "CGLib"],
-            path: "Benchmarks", exclude: ["Results"], swiftSettings: strict),
+            name: "Benchmarks", dependencies: ["Transcoder", "DiskCache", "Executors", "Measuring", "CGLib"],
+            path: "Benchmarks", exclude: ["Results", "peers"], swiftSettings: strict),
 
         .target(
             name: "TestSupport", dependencies: ["JobQueue", "Executors", "CLinux"], path: "Tests/TestSupport",

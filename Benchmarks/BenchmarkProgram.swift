@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Measuring
 
 /// Runs the benchmarks asked for, one after another, and prints a line per figure.
 ///
@@ -29,7 +30,7 @@ struct BenchmarkProgram {
         #if DEBUG
             note("a debug build: these figures mean nothing")
             guard options.save == nil else {
-                throw BenchmarkError("--save needs a release build: swift run -c release")
+                throw MeasuringError("--save needs a release build: swift run -c release")
             }
         #endif
         let loadBefore = MachineFacts.load
@@ -43,8 +44,8 @@ struct BenchmarkProgram {
         guard let directory = options.save else { return }
         let facts = await MachineFacts.gathered(load: loadBefore).merging(findings.facts) { $1 }
         let result = SavedResult(
-            benchmark: benchmark.name, date: SavedResult.today, rounds: options.rounds, input: findings.input,
-            machine: facts, measurements: findings.measurements)
+            benchmark: benchmark.name, rounds: options.rounds, input: findings.input, machine: facts,
+            measurements: findings.measurements)
         try result.write(to: directory)
         try ResultTable.rewrite(in: directory)
     }
@@ -52,53 +53,3 @@ struct BenchmarkProgram {
 
 /// Progress goes to standard error.
 func note(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
-
-extension Measurement {
-    /// The fixed five fields.
-    fileprivate var jsonLine: String {
-        get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return String(decoding: try encoder.encode(Line(self)), as: UTF8.self)
-        }
-    }
-
-    fileprivate var textLine: String {
-        let head = "\(name): \(value.short) \(unit) (\(values.low.short)–\(values.high.short))"
-        guard let ratio, let against, let ratios else { return head }
-        return head + ", \(ratio.short) × \(against) (\(ratios.low.short)–\(ratios.high.short))"
-    }
-
-    private struct Line: Encodable {
-        let measurement: Measurement
-
-        enum Keys: CodingKey { case name, value, unit, ratio, against }
-
-        init(_ measurement: Measurement) { self.measurement = measurement }
-
-        /// Written out, because a missing ratio shall be null and not absent.
-        func encode(to encoder: any Encoder) throws {
-            var line = encoder.container(keyedBy: Keys.self)
-            try line.encode(measurement.name, forKey: .name)
-            try line.encode(measurement.value.rounded(toDigits: 4), forKey: .value)
-            try line.encode(measurement.unit, forKey: .unit)
-            try line.encode(measurement.ratio?.rounded(toDigits: 4), forKey: .ratio)
-            try line.encode(measurement.against, forKey: .against)
-        }
-    }
-}
-
-extension Double {
-    /// With so many significant digits; what is larger keeps its whole part.
-    func rounded(toDigits digits: Int) -> Double {
-        guard isFinite, self != 0 else { return self }
-        let scale = pow(10, Double(digits - 1) - floor(log10(abs(self))))
-        return scale < 1 ? rounded() : (self * scale).rounded() / scale
-    }
-
-    /// For people: three significant digits, thousands apart.
-    var short: String {
-        if abs(self) >= 1000 { return Int(rounded()).formatted(.number.locale(Locale(identifier: "en"))) }
-        return String(format: "%g", rounded(toDigits: 3))
-    }
-}

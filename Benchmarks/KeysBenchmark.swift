@@ -1,5 +1,6 @@
 private import CGLib
 import DiskCache
+import Measuring
 
 extension Benchmark {
     /// Keys and file names are made for every job and every variant, and for nothing else than their MD5.
@@ -11,7 +12,7 @@ extension Benchmark {
         }
         let suffix = "Thumbnail({800.000000,800.000000},1)"
         let derived = try urls.map { url in
-            guard let key = CacheKey(url).appending(suffix) else { throw BenchmarkError("\(url) has no derived key") }
+            guard let key = CacheKey(url).appending(suffix) else { throw MeasuringError("\(url) has no derived key") }
             return key.text
         }
         let passes = 50
@@ -24,7 +25,7 @@ extension Benchmark {
             for _ in 0..<passes { for text in texts { total += length(text) } }
             let rate = Double(count) / (processorSeconds - start)
             // Used, or the optimiser would leave the work out; and true, as every name begins with 32 digits.
-            guard total >= 32 * count else { throw BenchmarkError("there are names shorter than an MD5") }
+            guard total >= 32 * count else { throw MeasuringError("there are names shorter than an MD5") }
             return rate
         }
 

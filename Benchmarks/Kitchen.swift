@@ -1,6 +1,7 @@
 import Executors
 import Foundation
 import Glibc
+import Measuring
 import Transcoder
 
 /// The pool as a worker has it: children of the `larder` program, as many as cores, each with a picture at a time.
@@ -25,7 +26,7 @@ struct Kitchen: Sendable {
         let path = String(decoding: program.prefix(max(0, length)).map(UInt8.init(bitPattern:)), as: UTF8.self)
         let larder = URL(filePath: path).deletingLastPathComponent().appending(path: "larder").path
         guard access(larder, X_OK) == 0 else {
-            throw BenchmarkError("the children's program is missing: swift build -c release --product larder")
+            throw MeasuringError("the children's program is missing: swift build -c release --product larder")
         }
         var configuration = TranscoderPool.Configuration()
         configuration.count = children
@@ -83,7 +84,7 @@ struct Kitchen: Sendable {
 
     private func make(_ path: String, together: Bool, into outputs: [OutputFile], _ cost: inout Cost) async throws {
         let source = open(path, O_RDONLY | O_CLOEXEC)
-        guard source >= 0 else { throw BenchmarkError("\(path) cannot be opened (errno \(errno))") }
+        guard source >= 0 else { throw MeasuringError("\(path) cannot be opened (errno \(errno))") }
         defer { close(source) }
         let all = Array(variants.indices)
         for wanted in together ? [all] : all.map({ [$0] }) {
@@ -108,7 +109,7 @@ private final class OutputFile: Sendable {
     init(in directory: String) throws {
         var name = Array((directory + "/output-XXXXXX").utf8CString)
         descriptor = mkstemp(&name)
-        guard descriptor >= 0 else { throw BenchmarkError("no scratch file (errno \(errno))") }
+        guard descriptor >= 0 else { throw MeasuringError("no scratch file (errno \(errno))") }
         unlink(name)
     }
 

@@ -1,5 +1,6 @@
 import DiskCache
 import Glibc
+import Measuring
 
 extension Benchmark {
     /// One thread on purpose: what is compared is the price of a file, not how well the disk joins several waits.
@@ -15,7 +16,7 @@ extension Benchmark {
         func rate(_ write: (_ root: String) throws -> Void) async throws -> Double {
             used += 1
             let root = scratch.path + "/\(used)"
-            guard mkdir(root, 0o755) == 0 else { throw BenchmarkError("mkdir: errno \(errno)") }
+            guard mkdir(root, 0o755) == 0 else { throw MeasuringError("mkdir: errno \(errno)") }
             // What others left to be written is not to be waited for by the first fsync here.
             sync()
             defer { scratch.clear(root) }
@@ -37,7 +38,7 @@ extension Benchmark {
         let plain: Rounds.Step = {
             let rate = try await rate { root in
                 let directory = root + "/default"
-                guard mkdir(directory, 0o755) == 0 else { throw BenchmarkError("mkdir: errno \(errno)") }
+                guard mkdir(directory, 0o755) == 0 else { throw MeasuringError("mkdir: errno \(errno)") }
                 for index in 0..<count { try plainWrite(bytes, to: "\(directory)/\(index).jpg") }
             }
             return ["plain_write": rate]
@@ -63,7 +64,7 @@ private func publish(_ bytes: [UInt8], as key: CacheKey, in cache: DiskCache) th
 /// Open, write, close.
 private func plainWrite(_ bytes: [UInt8], to path: String) throws {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw BenchmarkError("open: errno \(errno)") }
+    guard descriptor >= 0 else { throw MeasuringError("open: errno \(errno)") }
     defer { close(descriptor) }
-    guard write(descriptor, bytes, bytes.count) == bytes.count else { throw BenchmarkError("write: errno \(errno)") }
+    guard write(descriptor, bytes, bytes.count) == bytes.count else { throw MeasuringError("write: errno \(errno)") }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Measuring
 import Transcoder
 
 extension Benchmark {
@@ -25,7 +26,7 @@ private func measureTranscoding(
     let files = try pictureFiles(options.pictures)
     var good: [String] = []
     for file in files where await kitchen.canMake(file) { good.append(file) }
-    guard !good.isEmpty else { throw BenchmarkError("none of \(files.count) files is a picture") }
+    guard !good.isEmpty else { throw MeasuringError("none of \(files.count) files is a picture") }
     // Few small pictures would be over before anything can be measured.
     let pictures = Array(repeatElement(good, count: max(1, 100 / good.count)).joined())
 
@@ -75,7 +76,7 @@ private func measureTranscoding(
 private func pictureFiles(_ directory: String?) throws -> [String] {
     let directory = directory ?? "Tests/TranscoderTests/Pictures"
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
-        throw BenchmarkError("there is no directory \(directory); start in the package's root, or use --pictures DIR")
+        throw MeasuringError("there is no directory \(directory); start in the package's root, or use --pictures DIR")
     }
     return names.sorted().map { directory + "/" + $0 }
 }
@@ -87,7 +88,7 @@ private func loopCost(_ command: String, _ pictures: [String]) throws -> Double 
     }
     let output = try Shell.output("cat <<'END' | \(command)\n\(pictures.joined(separator: "\n"))\nEND")
     guard let line = try? JSONDecoder().decode(Line.self, from: Data(output.utf8)) else {
-        throw BenchmarkError("--loop: '\(command)' printed no JSON line with cpu_ms_img")
+        throw MeasuringError("--loop: '\(command)' printed no JSON line with cpu_ms_img")
     }
     return line.cpu_ms_img
 }

@@ -148,8 +148,8 @@ COMMENT ON TABLE larder_data.job IS
     'Live jobs, one URL x one pipeline each. items: how many of its batch''s items ride on it; attempt: attempts used up; deaths: transcoders that died over it; last_*: the attempt before.';
 COMMENT ON INDEX larder_data.job_pkey IS 'Settle and claim find jobs by number.';
 COMMENT ON INDEX larder_data.job_key_key IS 'At most one live job per (URL, pipeline): 128 bits of SHA-256 over the URL''s bytes, then the pipeline''s number.';
-CREATE INDEX job_batch ON larder_data.job (batch_id);
-COMMENT ON INDEX larder_data.job_batch IS 'Proves that no live job of a batch is left; finds the jobs of a batch.';
+CREATE INDEX job_batch ON larder_data.job (batch_id) WHERE items > 0;
+COMMENT ON INDEX larder_data.job_batch IS 'Proves that no item of a batch is open; finds the jobs of a batch. Jobs that a cancelled batch has left to others are not in it.';
 
 CREATE TABLE larder_data.job_follow (
     job_id bigint NOT NULL,
@@ -206,6 +206,8 @@ CREATE TABLE larder_data.parked (
 );
 COMMENT ON TABLE larder_data.parked IS 'Jobs set aside, by why: lost (with their worker too often; waits for an operator), paused (no batch that wants it goes on), cancelled (no batch wants it; upkeep ends it).';
 COMMENT ON INDEX larder_data.parked_pkey IS 'Finds a job''s place.';
+CREATE INDEX parked_why ON larder_data.parked (why, job_id);
+COMMENT ON INDEX larder_data.parked_why IS 'Upkeep goes through the paused and the cancelled ones, in portions.';
 
 CREATE TABLE larder_data.worker (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -370,6 +372,8 @@ COMMENT ON TABLE larder_data.job_history IS
     'The one terminal record of each job, by day (UTC). outcome: 1 succeeded, 2 failed, 3 cancelled. queue_ms: enqueue to claim; wait_ms: claim to fetch. claim_no lets an outcome whose answer was lost be sent again. cache_id: the cache that has what was stored. retried_as: its items were taken along by this later job, and count there. dropped_at: somebody has looked at the failure and is done with it.';
 CREATE INDEX job_history_batch ON larder_data.job_history (batch_id, job_id);
 COMMENT ON INDEX larder_data.job_history_batch IS 'The report of a batch, page by page.';
+CREATE INDEX job_history_failed ON larder_data.job_history (batch_id, job_id) WHERE outcome = 2 AND retried_as IS NULL AND dropped_at IS NULL;
+COMMENT ON INDEX larder_data.job_history_failed IS 'The failures of a batch that nobody has dealt with.';
 CREATE INDEX job_history_stored ON larder_data.job_history (hashtextextended(url, 0)) WHERE outcome = 1 AND cache_id IS NOT NULL;
 COMMENT ON INDEX larder_data.job_history_stored IS 'What a cache was given: asked for `fresh`. A short digest finds the rows, the URL itself decides.';
 CREATE INDEX job_history_job ON larder_data.job_history USING brin (job_id) WITH (pages_per_range = 16, autosummarize = on);
@@ -383,6 +387,7 @@ CREATE TABLE larder_data.item_history (
     batch_id bigint NOT NULL,
     job_id bigint,
     items int NOT NULL DEFAULT 1,
+    pipeline_id int,
     code int,
     outcome smallint NOT NULL CHECK (outcome BETWEEN 1 AND 3),
     attempt smallint NOT NULL DEFAULT 0,
@@ -393,9 +398,11 @@ CREATE TABLE larder_data.item_history (
     stored json
 ) PARTITION BY RANGE (finished_at);
 COMMENT ON TABLE larder_data.item_history IS
-    'Items that ended without a job of their own batch: fresh, blocked, invalid, cancelled before their job ended, or riding on another batch''s job. By day (UTC). retried_as, dropped_at as in job_history.';
+    'Items that ended without a job of their own batch: fresh, blocked, invalid, cancelled before their job ended, or riding on another batch''s job. By day (UTC). retried_as, dropped_at as in job_history. pipeline_id: of blocked ones, for a retry.';
 CREATE INDEX item_history_batch ON larder_data.item_history (batch_id, id);
 COMMENT ON INDEX larder_data.item_history_batch IS 'The report of a batch, page by page.';
+CREATE INDEX item_history_failed ON larder_data.item_history (batch_id, id) WHERE outcome = 2 AND retried_as IS NULL AND dropped_at IS NULL;
+COMMENT ON INDEX larder_data.item_history_failed IS 'The failures of a batch that nobody has dealt with.';
 CREATE SEQUENCE larder_data.item_id AS bigint;
 COMMENT ON SEQUENCE larder_data.item_id IS 'Numbers the records of items for paging.';
 
@@ -435,12 +442,14 @@ CREATE TABLE larder_data.upkeep (
     place int NOT NULL UNIQUE,
     every interval NOT NULL,
     next_at timestamptz NOT NULL DEFAULT '-infinity',
+    looked_to bigint NOT NULL DEFAULT 0,
     failed_at timestamptz,
     last_error text
 );
 COMMENT ON TABLE larder_data.upkeep IS
-    'The upkeep tasks: whoever comes by when one is due does it, holding its row. place: what others wait for goes first. failed_at, last_error: set while a task fails.';
+    'The upkeep tasks: whoever comes by when one is due does it, holding its row. place: what others wait for goes first. looked_to: how far a task has come that looks at its rows in turns. failed_at, last_error: set while a task fails.';
 COMMENT ON INDEX larder_data.upkeep_pkey IS 'One row per task.';
 COMMENT ON INDEX larder_data.upkeep_place_key IS 'One order.';
 INSERT INTO larder_data.upkeep (task, place, every) VALUES
-    ('rescue', 1, '1 s'), ('promote', 2, '200 ms'), ('floors', 3, '1 s'), ('fold', 4, '1 s'), ('finish', 5, '1 s'), ('partitions', 8, '1 h'), ('purge', 9, '10 min');
+    ('rescue', 1, '1 s'), ('promote', 2, '200 ms'), ('floors', 3, '1 s'), ('fold', 4, '1 s'), ('finish', 5, '1 s'),
+    ('cancelled', 6, '1 s'), ('resumed', 7, '1 s'), ('partitions', 8, '1 h'), ('purge', 9, '10 min');

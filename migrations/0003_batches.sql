@@ -105,6 +105,7 @@ DECLARE
     b larder_data.batch;
     today date;
     wanted text := batch_for_enqueue.batch;
+    again int := 1;
 BEGIN
     IF batch_for_enqueue.batch_id IS NOT NULL THEN
         SELECT * INTO b FROM larder_data.batch x WHERE x.id = batch_for_enqueue.batch_id FOR SHARE;
@@ -122,6 +123,12 @@ BEGIN
         END IF;
         LOOP
             SELECT * INTO b FROM larder_data.batch x WHERE x.name = wanted FOR SHARE;
+            IF FOUND AND today IS NOT NULL AND (b.sealed_at IS NOT NULL OR b.cancelled_at IS NOT NULL) THEN
+                -- Somebody has cancelled today's default batch: that ends what was in it, not the queue's default.
+                again := again + 1;
+                wanted := batch_for_enqueue.queue || '/' || today || '/' || again;
+                CONTINUE;
+            END IF;
             EXIT WHEN FOUND;
             INSERT INTO larder_data.batch (name, queue_id, pipeline_id, priority, daily)
             VALUES (
@@ -175,16 +182,24 @@ LANGUAGE sql AS $$
 $$;
 COMMENT ON FUNCTION larder.batch_source_end IS 'Says that a list is through: given again, it is another one.';
 
-CREATE FUNCTION larder.batch_open(name text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL, queue text DEFAULT 'default')
-RETURNS bigint
+CREATE FUNCTION larder.batch_open(
+    name text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL, queue text DEFAULT 'default', notify boolean DEFAULT false
+) RETURNS bigint
 LANGUAGE plpgsql AS $$
+DECLARE
+    b larder_data.batch;
 BEGIN
     IF priority NOT BETWEEN 0 AND 9 THEN
         RAISE EXCEPTION 'a priority is 0 to 9, not %', priority USING ERRCODE = '22023';
     END IF;
-    RETURN (larder_data.batch_for_enqueue(name, NULL, pipeline, priority, queue, false)).id;
+    b := larder_data.batch_for_enqueue(name, NULL, pipeline, priority, queue, false);
+    IF batch_open.notify AND NOT b.notify THEN
+        UPDATE larder_data.batch x SET notify = true WHERE x.id = b.id;
+    END IF;
+    RETURN b.id;
 END $$;
-COMMENT ON FUNCTION larder.batch_open IS 'Opens a batch, or answers the open one of that name; without a name always a new one.';
+COMMENT ON FUNCTION larder.batch_open IS
+    'Opens a batch, or answers the open one of that name; without a name always a new one. notify: its number is sent on channel larder_batch when it is finished.';
 
 CREATE FUNCTION larder.batch_seal(batch_id bigint) RETURNS void
 LANGUAGE plpgsql AS $$

@@ -326,9 +326,9 @@ BEGIN
         FROM unnest(urls, answers, faults) WITH ORDINALITY AS a (url, answer, fault, ord) JOIN larder_data.refusal f ON f.fault = a.fault
         ORDER BY a.ord
     ), record AS (
-        INSERT INTO larder_data.item_history (id, batch_id, code, outcome, why, url, domain, message)
-        SELECT nextval('larder_data.item_id'), b.id, e.code, CASE e.answer WHEN 'fresh' THEN 1 ELSE 2 END, e.answer,
-               left(coalesce(e.url, ''), 2000), e.domain, e.message
+        INSERT INTO larder_data.item_history (id, batch_id, pipeline_id, code, outcome, why, url, domain, message)
+        SELECT nextval('larder_data.item_id'), b.id, CASE e.answer WHEN 'blocked' THEN pipeline_no END, e.code, CASE e.answer WHEN 'fresh' THEN 1 ELSE 2 END,
+               e.answer, CASE e.answer WHEN 'blocked' THEN e.url ELSE left(coalesce(e.url, ''), 2000) END, e.domain, e.message
         FROM ended e
     )
     INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)

@@ -111,7 +111,7 @@ BEGIN
         RETURNING x.*
     ), gained AS (
         INSERT INTO larder_data.minute AS m (at, bytes_in, bytes_out, enqueued, succeeded, failed, cancelled, retries, downloads, variants)
-        SELECT date_trunc('minute', clock_timestamp()), sum(d.bytes_in), sum(d.bytes_out), sum(d.total), sum(d.succeeded), sum(d.failed),
+        SELECT date_trunc('minute', clock_timestamp()), sum(d.bytes_in), sum(d.bytes_out), sum(d.total), sum(d.succeeded), sum(greatest(d.failed, 0)),
                sum(d.cancelled), sum(d.retries), sum(d.downloads), sum(d.variants)
         FROM d HAVING count(*) > 0
         ON CONFLICT (at) DO UPDATE SET
@@ -133,7 +133,7 @@ BEGIN
             fresh = t.fresh + excluded.fresh, blocked = t.blocked + excluded.blocked, invalid = t.invalid + excluded.invalid,
             joined = t.joined + excluded.joined, retries = t.retries + excluded.retries, downloads = t.downloads + excluded.downloads,
             variants = t.variants + excluded.variants, folded_at = clock_timestamp(),
-            rate = larder_data.rate_after(t.rate, clock_timestamp() - t.folded_at, excluded.succeeded + excluded.failed + excluded.cancelled)
+            rate = larder_data.rate_after(t.rate, clock_timestamp() - t.folded_at, greatest(excluded.succeeded + excluded.failed + excluded.cancelled, 0))
     ), timed AS (
         INSERT INTO larder_data.batch_detail AS t (batch_id, n, code)
         SELECT d.batch_id, sum(d.jobs), d.duration_class FROM d WHERE d.duration_class IS NOT NULL
@@ -181,27 +181,42 @@ COMMENT ON VIEW larder_data.ledger IS 'Counts per batch, exact at this instant: 
 --
 -- Each batch is proved by itself, one index probe per question: however many jobs are live, a batch that has none costs
 -- the same. OFFSET 0 keeps the planner from making joins of the questions.
+CREATE FUNCTION larder_data.is_over(batch_no bigint) RETURNS boolean
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
+BEGIN
+    RETURN (SELECT l.total = l.succeeded + l.failed + l.cancelled FROM larder_data.ledger l WHERE l.batch_id = batch_no)
+        AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.batch_id = batch_no AND j.items > 0)
+        AND NOT EXISTS (SELECT FROM larder_data.job_follow f WHERE f.batch_id = batch_no);
+END $$;
+COMMENT ON FUNCTION larder_data.is_over IS 'Whether nothing of a batch is left: by the ledger, and by the jobs.';
+
 CREATE FUNCTION larder_data.upkeep_finish() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
+    held bigint[];
     moved int;
+    told int;
 BEGIN
     -- The default batches of days that are over.
     UPDATE larder_data.batch b SET sealed_at = now() WHERE b.id IN (
         SELECT x.id FROM larder_data.batch x
         WHERE x.finished_at IS NULL AND x.sealed_at IS NULL AND x.daily < (now() AT TIME ZONE 'UTC' - interval '1 h')::date
         FOR UPDATE SKIP LOCKED);
-    UPDATE larder_data.batch b SET finished_at = now() WHERE b.id = ANY (ARRAY(
+    -- Proved, locked, and proved again: a retry may have opened items of it since the first snapshot.
+    held := ARRAY(
         SELECT x.id FROM larder_data.batch x,
             LATERAL (SELECT l.total - l.succeeded - l.failed - l.cancelled AS open FROM larder_data.ledger l WHERE l.batch_id = x.id OFFSET 0) AS l
         WHERE x.finished_at IS NULL AND x.sealed_at IS NOT NULL AND l.open = 0
           AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.batch_id = x.id AND j.items > 0 OFFSET 0)
           AND NOT EXISTS (SELECT FROM larder_data.job_follow f WHERE f.batch_id = x.id OFFSET 0)
-        LIMIT 1000 FOR UPDATE OF x SKIP LOCKED));
-    GET DIAGNOSTICS moved = ROW_COUNT;
+        LIMIT 1000 FOR UPDATE OF x SKIP LOCKED);
+    WITH finished AS (
+        UPDATE larder_data.batch b SET finished_at = now() WHERE b.id = ANY (held) AND larder_data.is_over(b.id) RETURNING b.id, b.notify
+    )
+    SELECT count(*), count(pg_notify('larder_batch', f.id::text)) FILTER (WHERE f.notify) INTO moved, told FROM finished f;
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.upkeep_finish IS 'Marks batches finished of which nothing is left.';
+COMMENT ON FUNCTION larder_data.upkeep_finish IS 'Marks batches finished of which nothing is left, and tells who asked to hear it.';
 
 CREATE FUNCTION larder_data.upkeep_purge() RETURNS int
 LANGUAGE plpgsql SET jit = off AS $$

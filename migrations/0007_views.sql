@@ -47,10 +47,10 @@ COMMENT ON VIEW larder.blocklist IS 'The URLs that enqueue answers `blocked`, an
 
 CREATE VIEW larder.failed AS
 SELECT h.batch_id, h.job_id, h.url, h.domain, h.code, h.message, h.http_status, h.attempt AS attempts, h.items, h.finished_at
-FROM larder_data.job_history h WHERE h.outcome = 2
+FROM larder_data.job_history h WHERE h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL
 UNION ALL
 SELECT h.batch_id, h.job_id, h.url, h.domain, h.code, h.message, NULL, h.attempt, h.items, h.finished_at
-FROM larder_data.item_history h WHERE h.outcome = 2;
+FROM larder_data.item_history h WHERE h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL;
 COMMENT ON VIEW larder.failed IS 'What failed, job or item; ask for one batch_id.';
 
 CREATE VIEW larder.upkeep AS

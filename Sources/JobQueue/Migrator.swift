@@ -12,6 +12,7 @@ struct Migration: Sendable {
         Migration("0005_worker", PackageResources._005_worker_sql),
         Migration("0006_upkeep", PackageResources._006_upkeep_sql),
         Migration("0007_views", PackageResources._007_views_sql),
+        Migration("0008_control", PackageResources._008_control_sql),
     ]
 
     init(_ name: String, _ bytes: [UInt8]) {

@@ -1,13 +1,14 @@
 extension PostgresJobQueue {
     /// Opens a batch, or answers the open one of that name; nil makes a new nameless one.
     ///
+    /// With `notify` the batch's number is sent on channel `larder_batch` when it is finished.
     /// Throws `.batchClosed` when the name belongs to a sealed, cancelled or finished batch, `.unknownPipeline`,
     /// `.unknownQueue`, `.invalidArgument`.
     public func openBatch(
-        name: String?, pipeline: String? = nil, priority: Int? = nil, queue: String = "default"
+        name: String?, pipeline: String? = nil, priority: Int? = nil, queue: String = "default", notify: Bool = false
     ) async throws(QueueError) -> Int64 {
         try await ask(
-            "SELECT larder.batch_open($1, $2, $3::int, $4)",
+            "SELECT larder.batch_open($1, $2, $3::int, $4, \(notify))",
             [.text(name), .text(pipeline), .integer(priority.map(Int64.init)), .text(queue)],
             repeating: name == nil ? .onlyUndone : .harmless
         ) { rows throws(QueueError) in

@@ -49,7 +49,8 @@ extension PostgresJobQueue {
         }
     }
 
-    /// Items that ended without a job of the batch first, then jobs: each half by its index, page by page.
+    /// Items that ended without a job of the batch first, then jobs: each half by its index, page by page. What was
+    /// retried counts with its later job.
     private func page<Record: Sendable>(
         of batch: Int64, after cursor: Cursor, limit: Int, _ condition: String,
         read: @Sendable (borrowing Rows, Int) throws(QueueError) -> Record
@@ -58,10 +59,10 @@ extension PostgresJobQueue {
             """
             SELECT * FROM (
                 (SELECT -9223372036854775807 + id AS place, job_id, url, outcome, domain, code, message, attempt, items, stored
-                 FROM larder_data.item_history WHERE batch_id = $1 AND id > $2 \(condition) ORDER BY id LIMIT $4)
+                 FROM larder_data.item_history WHERE batch_id = $1 AND id > $2 AND retried_as IS NULL \(condition) ORDER BY id LIMIT $4)
                 UNION ALL
                 (SELECT job_id, job_id, url, outcome, domain, code, message, attempt, items, stored
-                 FROM larder_data.job_history WHERE batch_id = $1 AND job_id > $3 AND items > 0 \(condition) ORDER BY job_id LIMIT $4)
+                 FROM larder_data.job_history WHERE batch_id = $1 AND job_id > $3 AND items > 0 AND retried_as IS NULL \(condition) ORDER BY job_id LIMIT $4)
             ) AS record ORDER BY place LIMIT $4
             """,
             [.integer(batch), .integer(cursor.lastItem), .integer(max(cursor.value, 0)), .integer(Int64(limit))]

@@ -1,7 +1,8 @@
 /// A queue of jobs in Postgres: enqueue, follow batches, and work.
 ///
-/// Holds at most three connections, each made on first use and made anew when it breaks: one for everything, one for
-/// heartbeats alone and one for upkeep, so that neither a long statement nor a blocked upkeep costs a worker its lease.
+/// Holds at most four connections, each made on first use and made anew when it breaks: one for everything, one for
+/// claims, so that a worker claims while it settles, one for heartbeats alone and one for upkeep, so that neither a long
+/// statement nor a blocked upkeep costs a worker its lease.
 /// Works through pgbouncer in transaction mode.
 public final class PostgresJobQueue: Sendable {
     /// How to reach and use the database.
@@ -27,6 +28,7 @@ public final class PostgresJobQueue: Sendable {
     private static let upkeepTimeout = Duration.seconds(5)
 
     let connection: Connection
+    let claims: Connection
     let pulse: Connection
     let upkeep: Connection
     private let configuration: Configuration
@@ -35,6 +37,7 @@ public final class PostgresJobQueue: Sendable {
     public init(_ configuration: Configuration) {
         self.configuration = configuration
         connection = Connection(configuration, name: "queue")
+        claims = Connection(configuration, name: "queue-claims")
         pulse = Connection(configuration, name: "queue-pulse")
         var hurried = configuration
         hurried.statementTimeout = min(configuration.statementTimeout, Self.upkeepTimeout)
@@ -44,6 +47,7 @@ public final class PostgresJobQueue: Sendable {
     /// Ends the connections; a later call makes new ones.
     public func close() async {
         await connection.close()
+        await claims.close()
         await pulse.close()
         await upkeep.close()
     }

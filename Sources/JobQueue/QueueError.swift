@@ -33,6 +33,8 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         public static let unknownPipeline = Code("unknownPipeline")
         /// No such queue.
         public static let unknownQueue = Code("unknownQueue")
+        /// No such job, or one with which nothing can be done any more.
+        public static let unknownJob = Code("unknownJob")
         /// A list is not as far in its batch as the caller says: somebody else fills the batch from it.
         public static let sourceMoved = Code("sourceMoved")
         /// The worker was stopped or its lease ran out: start anew.

@@ -90,8 +90,9 @@ final class Scene: Sendable {
         let difference = try await sql(
             """
             WITH history AS (
-                SELECT batch_id, outcome, items, downloads, variants, bytes_in, bytes_out FROM larder_data.job_history
-                UNION ALL SELECT batch_id, outcome, items, 0, 0, 0, 0 FROM larder_data.item_history
+                SELECT batch_id, outcome, items * (retried_as IS NULL)::int AS items, downloads, variants, bytes_in, bytes_out
+                FROM larder_data.job_history
+                UNION ALL SELECT batch_id, outcome, items, 0, 0, 0, 0 FROM larder_data.item_history WHERE retried_as IS NULL
             ), sums AS (
                 SELECT batch_id, coalesce(sum(items) FILTER (WHERE outcome = 1), 0) AS succeeded,
                     coalesce(sum(items) FILTER (WHERE outcome = 2), 0) AS failed,

@@ -42,6 +42,15 @@ struct UsageTests {
         Wrong("doctor extra", "doctor", "extra"), Wrong("db start extra", "db start", "extra"),
         Wrong("db stop extra", "db stop", "extra"), Wrong("db status extra", "db status", "extra"),
         Wrong("db url extra", "db url", "extra"),
+        Wrong("cancel", "BATCH", "--job"), Wrong("cancel a b", "BATCH"), Wrong("cancel a --job 1", "'a'", "--job"),
+        Wrong("retry", "BATCH", "--job"), Wrong("pause", "BATCH", "--queue"), Wrong("resume", "BATCH", "--queue"),
+        Wrong("pause a --queue b", "'a'", "--queue"), Wrong("check extra", "check", "extra"),
+        Wrong("status a --job 1", "'a'", "--job"), Wrong("blocklist", "list", "add", "remove", "clear", "import"),
+        Wrong("blocklist add", "URL"), Wrong("blocklist remove", "URL"), Wrong("blocklist import", "FILE"),
+        Wrong("blocklist import a b", "FILE"), Wrong("blocklist list extra", "extra"),
+        Wrong("blocklist clear extra", "extra"), Wrong("pipeline", "list", "show", "set"),
+        Wrong("pipeline show", "NAME"), Wrong("pipeline show a b", "NAME"), Wrong("pipeline set", "NAME"),
+        Wrong("pipeline set a", "--variant", "--from"), Wrong("pipeline list extra", "extra"),
     ]
 
     static let options = [
@@ -68,6 +77,10 @@ struct UsageTests {
         Wrong("work --max-pixels 0", "--max-pixels"), Wrong("work --max-memory x", "--max-memory"),
         Wrong("fetch http://a.example/ --retries x", "--retries"), Wrong("report b --format xml", "--format", "xml"),
         Wrong("status b --watch --interval x", "--interval", "x"), Wrong("enqueue u --from", "--from"),
+        Wrong("cancel --job x", "--job", "'x'"), Wrong("retry --job 0", "--job", "'0'"),
+        Wrong("status --job -3", "--job", "'-3'"), Wrong("blocklist add u --for never", "--for", "never"),
+        Wrong("blocklist add u --for 0", "--for"), Wrong("blocklist import u --for x", "--for", "'x'"),
+        Wrong("pipeline set p --from f --variant {\"name\":\"v\",\"keySuffix\":\"k\"}", "--from", "--variant"),
         Wrong("run u --pipeline p --variant {\"name\":\"v\",\"keySuffix\":\"k\"}", "--pipeline", "--variant"),
     ]
 
@@ -124,7 +137,10 @@ struct UsageTests {
 
         // Before the first operand, so that it also counts where the rest cannot be read.
         command.arguments.insert("--json", at: min(1, command.arguments.count))
-        if wrong.words.first == "db" || wrong.words.first == "help" { command.arguments = wrong.words + ["--json"] }
+        // Not between the two words of a command.
+        if ["db", "bench", "help", "blocklist", "pipeline"].contains(wrong.words.first) {
+            command.arguments = wrong.words + ["--json"]
+        }
         let json = try await command.run()
         #expect(json.code == 2)
         #expect(json.errorText == "")

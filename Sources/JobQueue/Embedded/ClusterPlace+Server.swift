@@ -114,7 +114,8 @@ extension ClusterPlace {
         return lines.isEmpty ? fallback : Array(lines.suffix(5))
     }
 
-    private func findBinaries() throws(ClusterError) -> ServerBinaries {
+    /// The programs that go with the data directory, the newest ones when there is none.
+    func findBinaries() throws(ClusterError) -> ServerBinaries {
         try ServerBinaries.find(
             major: dataVersion(), packaged: configuration.packaged, searchPath: configuration.searchPath
         ) { directory in

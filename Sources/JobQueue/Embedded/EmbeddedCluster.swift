@@ -59,6 +59,12 @@ public struct EmbeddedCluster: Sendable {
         return try await pool.run { () throws(ClusterError) in try site.locate().status() }
     }
 
+    /// The directory of the server's own programs, `pgbench` for instance.
+    package func programs() async throws(ClusterError) -> String {
+        let site = site
+        return try await pool.run { () throws(ClusterError) in try site.locate().findBinaries().directory }
+    }
+
     /// The connection URL, whether or not the server runs: `postgresql:///larder?host=…&port=5432&user=larder&…`.
     public func url() async throws(ClusterError) -> String {
         let site = site

@@ -20,6 +20,8 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
     static let protocolMismatch = SQLState("LA004")
     static let workerLost = SQLState("LA005")
     static let unknownQueue = SQLState("LA006")
+    static let unknownJob = SQLState("LA007")
+    static let waitedTooLong = SQLState("LA008")
     static let sourceMoved = SQLState("LA009")
 
     /// True for what passes by itself: connection trouble (08), collisions (40), resources (53), shutdown and restart
@@ -36,11 +38,12 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
         case .unknownBatch: .unknownBatch
         case .unknownPipeline: .unknownPipeline
         case .unknownQueue: .unknownQueue
+        case .unknownJob: .unknownJob
         case .sourceMoved: .sourceMoved
         case .protocolMismatch: .protocolMismatch
         case .workerLost: .workerLost
         case .invalidParameter: .invalidArgument
-        case .queryCanceled: .timeout
+        case .queryCanceled, .waitedTooLong: .timeout
         case .undefinedTable, .undefinedFunction, .undefinedSchema: .notMigrated
         default: .refused
         }

@@ -2,7 +2,7 @@ internal import Executors
 
 /// One start of one worker: a fresh identity, under which it claims, settles and beats.
 ///
-/// Calls may come from several tasks; claims and settlements share one connection, heartbeats have their own.
+/// Calls may come from several tasks; claims have a connection of their own, and so have heartbeats.
 public final class WorkerSession: Sendable {
     /// Numbers claims, and keeps those whose answer did not come.
     private struct Claims {
@@ -46,7 +46,7 @@ public final class WorkerSession: Sendable {
                 [
                     .integer(id), .integer(number), .integer(Int64(limit)), .text(queueName),
                     .optionalIntegers(floors ?? []),
-                ]
+                ], on: queue.claims
             ) { rows throws(QueueError) in
                 var jobs: [Job] = []
                 jobs.reserveCapacity(rows.count)

@@ -5,7 +5,7 @@ package import Transcoder
 /// Loads images the way SDWebImage's manager does: cache first, then network, then transformers, then the stores.
 ///
 /// Image bytes go network → file → transcoder → file; they never pass through this process's memory as a whole.
-public struct ImageManager: Sendable {
+public struct ImageManager: Loader {
     let cache: DiskCache
     let downloader: Downloader
     let transcoders: TranscoderPool

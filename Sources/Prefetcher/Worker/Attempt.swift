@@ -4,7 +4,7 @@ internal import Transcoder
 /// One attempt at one job: the load, and what is told of it.
 struct Attempt: Sendable {
     let job: Job
-    let manager: ImageManager
+    let loader: any Loader
     let pipelines: PipelineCatalogue
     let lease: Lease
     let claimedAt: ContinuousClock.Instant
@@ -12,8 +12,25 @@ struct Attempt: Sendable {
     /// What came of an attempt.
     struct End: Sendable {
         let outcome: Outcome
-        let report: LoadReport
-        let failure: FailureReason?
+        private let job: Job
+        /// Nil for a job that was cancelled by name: of that nothing is told.
+        private let load: LoadReport?
+        private let failure: FailureReason?
+
+        fileprivate init(_ job: Job, _ outcome: Outcome, _ load: LoadReport?, _ failure: FailureReason?) {
+            self.job = job
+            self.outcome = outcome
+            self.load = load
+            self.failure = failure
+        }
+
+        /// The end of a job that was cancelled while it ran.
+        static func cancelled(_ job: Job) -> End { End(job, Outcome(job.held, .cancelled), nil, nil) }
+
+        /// What is told of it once it is committed.
+        func report(_ decision: Settlement.Decision) -> AttemptReport? {
+            load.map { AttemptReport(job: job, load: $0, failure: failure, decision: decision) }
+        }
     }
 
     /// Runs the load; nil when it was cut off, by cancellation or a lost lease: then nothing is to be told.
@@ -29,7 +46,7 @@ struct Attempt: Sendable {
             var request = LoadRequest(url: job.url, variants: pipeline.variants, options: job.options)
             request.mayPublish = { [lease] in lease.holds }
             do throws(LoadError) {
-                let report = try await manager.load(request)
+                let report = try await loader.load(request)
                 return end(report.failure.map { .failed($0) } ?? .succeeded, report, report.failure, waited)
             } catch {
                 guard !error.isCancellation else { return nil }
@@ -55,6 +72,6 @@ struct Attempt: Sendable {
         outcome.transcoding = report.timing.transcode
         outcome.storing = report.timing.store
         outcome.stored = report.stored
-        return End(outcome: outcome, report: report, failure: failure)
+        return End(job, outcome, report, failure)
     }
 }

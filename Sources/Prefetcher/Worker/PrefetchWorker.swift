@@ -1,6 +1,6 @@
 public import JobQueue
 
-/// A worker: claims jobs, runs each through the image manager, settles them, and keeps its lease while it does.
+/// A worker: claims jobs, runs each through the loader, settles them, and keeps its lease while it does.
 ///
 /// `run` owns everything it starts: when it returns, nothing of it runs any more and no job is left half-claimed.
 public struct PrefetchWorker: Sendable {
@@ -54,17 +54,17 @@ public struct PrefetchWorker: Sendable {
     }
 
     let queue: PostgresJobQueue
-    let manager: ImageManager
+    let loader: any Loader
     let configuration: Configuration
     let observe: @Sendable (WorkerEvent) -> Void
 
-    /// A worker on `queue` that loads with `manager`; `observe` must not block.
+    /// A worker on `queue` that loads with `loader`, an `ImageManager` as a rule; `observe` must not block.
     public init(
-        queue: PostgresJobQueue, manager: ImageManager, configuration: Configuration,
+        queue: PostgresJobQueue, loader: any Loader, configuration: Configuration,
         observe: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {
         self.queue = queue
-        self.manager = manager
+        self.loader = loader
         self.configuration = configuration
         self.observe = observe
     }

@@ -1,45 +1,39 @@
 internal import Executors
 internal import JobQueue
 
-/// The jobs a shift holds, each with a bell that cancels it.
+/// The jobs a shift holds, each by the task that runs it, so that it can be cancelled by name.
 final class RunningJobs: Sendable {
-    private let bells = Locked<[Claim: Doorbell]>([:])
-
-    private enum Lane<Value: Sendable>: Sendable {
-        case body(Value)
-        case bell(rung: Bool)
+    /// A job's task, and whether it was cancelled by name.
+    private struct Entry: @unchecked Sendable {  // protected by: `entries`; the task lives while its entry does
+        let task: UnsafeCurrentTask
+        var wasCancelled = false
     }
 
-    /// Runs `body` for a job. A bell rung meanwhile cancels it, which `body` sees as its task's cancellation.
+    private let entries = Locked<[Claim: Entry]>([:])
+
+    /// Runs `body` for a job in the calling task, which runs nothing else: cancelling the job cancels that task.
     ///
-    /// - Returns: what `body` returned, and whether the bell was rung.
-    func run<Value: Sendable>(
-        _ claim: Claim, _ body: @escaping @Sendable () async -> Value
-    ) async -> (value: Value?, wasCancelled: Bool) {
-        let bell = Doorbell()
-        bells.withLock { $0[claim] = bell }
-        defer { bells.withLock { _ = $0.removeValue(forKey: claim) } }
-        return await withTaskGroup(of: Lane<Value>.self) { race in
-            race.addTask { .body(await body()) }
-            race.addTask {
-                await bell.wait()
-                return .bell(rung: !Task.isCancelled)
-            }
-            var wasCancelled = false
-            while let lane = await race.next() {
-                race.cancelAll()
-                switch lane {
-                case .body(let value): return (value, wasCancelled)
-                case .bell(let rung): wasCancelled = rung
-                }
-            }
-            return (nil, wasCancelled)
+    /// - Returns: what `body` returned, and whether the job was cancelled by name.
+    func run<Value>(_ claim: Claim, _ body: () async -> Value) async -> (value: Value, wasCancelled: Bool) {
+        withUnsafeCurrentTask { task in
+            guard let task else { return }
+            let entry = Entry(task: task)
+            entries.withLock { $0[claim] = entry }
         }
+        let value = await body()
+        // The entry goes before the task can end: nobody cancels a task that is no more.
+        let entry = entries.withLock { $0.removeValue(forKey: claim) }
+        return (value, entry?.wasCancelled ?? false)
     }
 
     /// Cancels those of `claims` that run here.
     func cancel(_ claims: [Claim]) {
-        let rung = bells.withLock { bells in claims.compactMap { bells[$0] } }
-        for bell in rung { bell.ring() }
+        for claim in claims {
+            // With the lock held, so that the task is still there. What a cancellation calls knows nothing of this lock.
+            entries.withLock { entries in
+                entries[claim]?.wasCancelled = true
+                entries[claim]?.task.cancel()
+            }
+        }
     }
 }

@@ -1,31 +1,40 @@
 internal import Executors
 internal import JobQueue
 
-/// Collects finished jobs and commits them together; whoever hands one in waits until it is committed.
+/// Collects the ends of attempts and commits them together; only then their slots are free.
 ///
-/// While one statement is under way the next outcomes gather, so a busy worker settles hundreds at a time and an idle
-/// one settles at once. A database that is away costs only time: the slots stay taken, so nothing piles up.
+/// While one statement is under way the next ends gather, so a busy worker settles hundreds at a time and an idle one
+/// settles at once. Nobody waits for a commit: an end is handed over, and the slot is given back by the settler. A
+/// database that is away costs only time: the slots stay taken, so nothing piles up.
 final class Settler: Sendable {
     private struct State: Sendable {
-        var nextTicket: UInt64 = 0
-        var waiting: [(ticket: UInt64, outcome: Outcome)] = []
-        var callers: [UInt64: CheckedContinuation<Settlement.Decision?, Never>] = [:]
+        var waiting: [Attempt.End] = []
+        /// Ends in the statement under way.
+        var underWay = 0
         var failure: QueueError?
-        var ended = false
+        /// Nothing more is worth a statement: what is not committed goes back with the shift.
+        var isClosed = false
     }
 
     private let session: WorkerSession
+    private let tally: Tally
     private let observe: @Sendable (WorkerEvent) -> Void
+    /// Rung when slots became free.
+    private let freed: Doorbell
     private let state = Locked(State())
     private let doorbell = Doorbell()
 
-    /// At most so many outcomes go into one statement.
+    /// At most so many ends go into one statement.
     static let batch = 500
     /// Between two tries to reach a database that is away, or a job that somebody holds.
     static let pause = Duration.milliseconds(200)
 
-    init(session: WorkerSession, observe: @escaping @Sendable (WorkerEvent) -> Void) {
+    init(
+        session: WorkerSession, tally: Tally, freed: Doorbell, observe: @escaping @Sendable (WorkerEvent) -> Void
+    ) {
         self.session = session
+        self.tally = tally
+        self.freed = freed
         self.observe = observe
     }
 
@@ -35,77 +44,82 @@ final class Settler: Sendable {
     /// Ends the shift over an error that waiting does not mend.
     func fail(_ error: QueueError) { state.withLock { $0.failure = $0.failure ?? error } }
 
-    /// Commits one outcome; nil when the task was cancelled or the worker ended before it was.
-    func settle(_ outcome: Outcome) async -> Settlement.Decision? {
-        let ticket = state.withLock { state in
-            state.nextTicket += 1
-            return state.nextTicket
+    /// Takes the end of an attempt, and with it the duty to give its slot back.
+    func settle(_ end: Attempt.End) {
+        let accepted = state.withLock { state in
+            if state.isClosed { return false }
+            state.waiting.append(end)
+            return true
         }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let accepted = state.withLock { state in
-                    if state.ended || Task.isCancelled { return false }
-                    state.waiting.append((ticket, outcome))
-                    state.callers[ticket] = continuation
-                    return true
-                }
-                if accepted { doorbell.ring() } else { continuation.resume(returning: nil) }
-            }
-        } onCancel: {
-            answer(ticket, nil)
-        }
+        if accepted { doorbell.ring() } else { giveBack(1) }
     }
 
-    /// Commits what comes until cancelled. What is left then is answered nil: its lease will run out.
+    /// Gives back the slots of attempts that have nothing to tell.
+    func giveBack(_ slots: Int) {
+        guard slots > 0 else { return }
+        tally.finish(slots)
+        freed.ring()
+    }
+
+    /// Drops what is not committed by now, and what comes later: the shift gives those jobs back.
+    func abandon() {
+        let dropped = state.withLock { state in
+            defer {
+                state.waiting = []
+                state.underWay = 0
+                state.isClosed = true
+            }
+            return state.waiting.count + state.underWay
+        }
+        giveBack(dropped)
+    }
+
+    /// Commits what comes until cancelled. What is left then is given back with the shift, or when the lease runs out.
     func run() async {
         while !Task.isCancelled {
             await doorbell.wait()
+            // What is about to end goes with the first that did.
+            await Task.yield()
             while !Task.isCancelled {
-                let entries = state.withLock { state in
-                    let entries = Array(state.waiting.prefix(Self.batch))
-                    state.waiting.removeFirst(entries.count)
-                    // Nobody waits for the outcome of a cancelled call: it is not worth a statement.
-                    return entries.filter { state.callers[$0.ticket] != nil }
+                let ends = state.withLock { state in
+                    let ends = Array(state.waiting.prefix(Self.batch))
+                    state.waiting.removeFirst(ends.count)
+                    state.underWay = ends.count
+                    return ends
                 }
-                if entries.isEmpty { break }
-                await commit(entries)
+                if ends.isEmpty { break }
+                await commit(ends)
             }
         }
-        let left = state.withLock { state in
-            state.ended = true
-            return Array(state.callers.keys)
-        }
-        for ticket in left { answer(ticket, nil) }
+        abandon()
     }
 
-    private func commit(_ entries: [(ticket: UInt64, outcome: Outcome)]) async {
-        var again: [(ticket: UInt64, outcome: Outcome)] = []
+    private func commit(_ ends: [Attempt.End]) async {
+        var again: [Attempt.End] = []
         do throws(QueueError) {
-            let settlements = try await session.settle(entries.map(\.outcome))
-            for (entry, settlement) in zip(entries, settlements) {
-                // Somebody joins the job just now: it is sent again, and holds up none of the others.
-                if settlement.decision == .busy {
-                    again.append(entry)
-                } else {
-                    answer(entry.ticket, settlement.decision)
-                }
+            let settlements = try await session.settle(ends.map(\.outcome))
+            for (end, settlement) in zip(ends, settlements) where settlement.decision == .busy { again.append(end) }
+            tally.count(settlements)
+            for (end, settlement) in zip(ends, settlements) where settlement.decision != .busy {
+                guard let report = end.report(settlement.decision) else { continue }
+                observe(.settled(report))
             }
-            again += entries.dropFirst(settlements.count)
         } catch {
             observe(.queueUnavailable(error))
             if !error.isTransient { fail(error) }
             // Sent again as they were: settling is idempotent, so a reply lost on the way does no harm.
-            again = entries
+            again = ends
         }
-        guard !again.isEmpty else { return }
-        state.withLock { $0.waiting.append(contentsOf: again) }
-        try? await Task.sleep(for: Self.pause)
-    }
-
-    private func answer(_ ticket: UInt64, _ decision: Settlement.Decision?) {
-        let caller: CheckedContinuation<Settlement.Decision?, Never>? = state.withLock {
-            $0.callers.removeValue(forKey: ticket)
+        // Of a job that somebody joins just now nothing was recorded: it is sent again, and holds up none of the others.
+        let left = again
+        let free = state.withLock { state in
+            // What was abandoned meanwhile has its slots back.
+            if state.isClosed { return 0 }
+            state.underWay = 0
+            state.waiting.append(contentsOf: left)
+            return ends.count - left.count
         }
-        caller?.resume(returning: decision)
+        giveBack(free)
+        if !left.isEmpty { try? await Task.sleep(for: Self.pause) }
     }
 }

@@ -16,14 +16,14 @@ final class Tally: Sendable {
     var summary: PrefetchWorker.Summary { state.withLock { $0.summary } }
     var running: Int { state.withLock { $0.running } }
 
-    /// A slot was taken.
-    func start() { state.withLock { $0.running += 1 } }
+    /// So many slots were taken.
+    func start(_ slots: Int) { state.withLock { $0.running += slots } }
 
-    /// A slot is free again: its outcome is committed, or there is none to commit.
-    func finish() {
+    /// So many slots are free again: their outcomes are committed, or there are none to commit.
+    func finish(_ slots: Int) {
         state.withLock {
-            $0.running -= 1
-            $0.freed += 1
+            $0.running -= slots
+            $0.freed += slots
         }
     }
 
@@ -35,14 +35,16 @@ final class Tally: Sendable {
         }
     }
 
-    /// Counts one committed attempt.
-    func count(_ decision: Settlement.Decision) {
+    /// Counts committed attempts.
+    func count(_ settlements: [Settlement]) {
         state.withLock { state in
-            switch decision {
-            case .succeeded: state.summary.succeeded += 1
-            case .failed: state.summary.failed += 1
-            case .retried: state.summary.retried += 1
-            case .cancelled, .stale, .busy: break
+            for settlement in settlements {
+                switch settlement.decision {
+                case .succeeded: state.summary.succeeded += 1
+                case .failed: state.summary.failed += 1
+                case .retried: state.summary.retried += 1
+                case .cancelled, .stale, .busy: break
+                }
             }
         }
     }

@@ -40,7 +40,7 @@ struct WorkerShift: Sendable {
         let asked = Lease.bootTime()
         session = try await worker.queue.startWorker(worker.configuration.description)
         lease = Lease(seconds: session.lease.seconds, asked: asked)
-        settler = Settler(session: session, observe: worker.observe)
+        settler = Settler(session: session, tally: tally, freed: stop.doorbell, observe: worker.observe)
         pipelines = PipelineCatalogue(queue: worker.queue)
         worker.observe(.started(worker: session.id))
     }
@@ -90,7 +90,10 @@ struct WorkerShift: Sendable {
                     graceEnd = .now + worker.configuration.grace
                     worker.observe(.stopping(running: tally.running))
                 }
-                if stop.urgency == .cancel || graceEnd.map({ $0 <= .now }) ?? false { jobs.cancelAll() }
+                if stop.urgency == .cancel || graceEnd.map({ $0 <= .now }) ?? false {
+                    jobs.cancelAll()
+                    settler.abandon()
+                }
 
                 do throws(QueueError) {
                     switch policy.step {
@@ -105,10 +108,9 @@ struct WorkerShift: Sendable {
                         let claimed = try await session.claim(upTo: count)
                         policy.claimed(claimed.count, of: count)
                         if !claimed.isEmpty { worker.observe(.claimed(count: claimed.count)) }
-                        for job in claimed {
-                            tally.start()
-                            jobs.addTask { [now = ContinuousClock.now] in await perform(job, claimedAt: now) }
-                        }
+                        tally.start(claimed.count)
+                        let now = ContinuousClock.now
+                        for job in claimed { jobs.addTask { await perform(job, claimedAt: now) } }
                         if try await batchIsOver() { policy.stop() }
                     }
                 } catch {
@@ -120,33 +122,21 @@ struct WorkerShift: Sendable {
         }
     }
 
-    /// One job: its attempt, its settlement, and only then its slot is free.
+    /// One job: its attempt, whose end the settler commits. Only then its slot is free.
     private func perform(_ job: Job, claimedAt: ContinuousClock.Instant) async {
-        defer {
-            tally.finish()
-            stop.doorbell.ring()
-        }
         let attempt = Attempt(
-            job: job, manager: worker.manager, pipelines: pipelines, lease: lease, claimedAt: claimedAt)
+            job: job, loader: worker.loader, pipelines: pipelines, lease: lease, claimedAt: claimedAt)
         let (result, wasCancelled) = await running.run(job.held) { () async -> Result<Attempt.End?, QueueError> in
             do throws(QueueError) { return .success(try await attempt.run()) } catch { return .failure(error) }
         }
-        if wasCancelled {
-            _ = await settler.settle(Outcome(job.held, .cancelled))
-            return
-        }
+        if wasCancelled { return settler.settle(.cancelled(job)) }
         switch result {
-        case .success(let end?):
-            guard let decision = await settler.settle(end.outcome) else { return }
-            tally.count(decision)
-            worker.observe(
-                .settled(AttemptReport(job: job, load: end.report, failure: end.failure, decision: decision)))
-        case .failure(let error) where !Task.isCancelled:
-            settler.fail(error)
-        case .success(nil), .failure, nil:
-            // Cut off by the end of the shift, which gives the job back.
-            break
+        case .success(let end?): return settler.settle(end)
+        case .failure(let error) where !Task.isCancelled: settler.fail(error)
+        // Cut off by the end of the shift, which gives the job back.
+        case .success(nil), .failure: break
         }
+        settler.giveBack(1)
     }
 
     private var lostOrFailed: Reason? {

@@ -37,6 +37,9 @@ struct Arguments: Sendable {
         return Self.isSet(option.variable, in: environment)
     }
 
+    /// Whether an option was given by word, not by variable.
+    func isGiven(_ name: String) -> Bool { flags.contains(name) || values[name] != nil }
+
     /// The operands as text.
     ///
     /// - Throws: wrong usage for one that is not UTF-8.

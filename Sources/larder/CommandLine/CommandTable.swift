@@ -2,7 +2,10 @@
 enum CommandTable {
     static let all: [Command] = [
         .run, .enqueue, .work, .status, .report, .migrate,
-        .key, .sniff, .transform, .fetch, .doctor,
+        .cancel, .pause, .resume, .retry, .check,
+        .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear, .blocklistImport,
+        .pipelineList, .pipelineShow, .pipelineSet,
+        .key, .sniff, .transform, .fetch, .doctor, .benchQueue, .benchDrain,
         .databaseStart, .databaseStop, .databaseStatus, .databaseURL,
     ]
 

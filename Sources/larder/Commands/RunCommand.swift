@@ -44,7 +44,7 @@ extension Command {
             let printed = Locked<Set<Int64>>([])
             let verbose = arguments.flag("verbose")
             let summary = try await Printer.printing { printer in
-                let worker = PrefetchWorker(queue: queue, manager: setup.manager, configuration: configuration) {
+                let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
                     event in
                     if verbose { log.tell(event, by: printer) }
                     guard case .settled(let report) = event, let line = JobLine(report), report.job.batch == batch

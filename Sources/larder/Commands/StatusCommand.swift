@@ -3,19 +3,25 @@ import JobQueue
 extension Command {
     static let status = Command(
         words: ["status"], operands: "[BATCH]",
-        summary: "Progress of all batches or of one, by name or number",
+        summary: "Progress of all batches or of one, by name or number; or a job with its attempts",
+        discussion: "'status job:N' is 'status --job N'.",
         options: [
+            ControlTarget.jobOption,
             Option("watch", "follow it until it is finished"),
             Option("interval", .value("TIME"), "between two looks of --watch, default 1s"),
             Settings.databaseOption,
         ]
     ) { arguments in
-        let operands = try arguments.operands()
-        guard operands.count <= 1 else { throw CommandError.usage("status: one BATCH at a time") }
+        let target = try ControlTarget.optional(arguments, of: "status", or: ControlTarget.jobOption)
         let json = arguments.flag("json")
         let interval = try arguments.duration("interval") ?? .seconds(1)
         let queue = try await Settings(arguments).openQueue()
-        guard let name = operands.first else {
+        if let number = target?.job {
+            let report = JobReport(try await queue.status(ofJob: number), try await queue.attempts(ofJob: number))
+            if json { try Console.json(report) } else { Console.write(report.text) }
+            return .done
+        }
+        guard case .batch(let name) = target else {
             for progress in try await queue.progress(limit: 100) { try show(progress, json: json) }
             return .done
         }

@@ -25,7 +25,7 @@ extension Command {
 
         let queue = try await settings.openQueue(patience: WorkerSetup.patience)
         let summary = try await Printer.printing { printer in
-            try await PrefetchWorker(queue: queue, manager: setup.manager, configuration: configuration) { event in
+            try await PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) { event in
                 log.tell(event, by: printer)
             }.run(until: stop)
         }

@@ -83,11 +83,11 @@ struct WorkerPartsTests {
         await started.wait()
         running.cancel([first, Claim(job: 2, number: 9)])
         let cancelled = await one
-        #expect(cancelled.value == true)
+        #expect(cancelled.value)
         #expect(cancelled.wasCancelled)
         go.ring()
         let untouched = await two
-        #expect(untouched.value == false)
+        #expect(!untouched.value)
         #expect(!untouched.wasCancelled)
     }
 

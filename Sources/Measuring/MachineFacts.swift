@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 
 /// What a result must say of the machine it comes from; nothing of where on it the files lie.
-enum MachineFacts {
+package enum MachineFacts {
     /// The facts, read now; `load` is that from before the run.
-    static func gathered(load: String) async -> [String: String] {
+    package static func gathered(load: String) async -> [String: String] {
         var facts = [
             "cores": String(ProcessInfo.processInfo.activeProcessorCount),
             "processor": field("model name", in: "/proc/cpuinfo", separator: ":"),
@@ -15,7 +15,7 @@ enum MachineFacts {
             "postgres": shell("pg_config --version | sed 's/^PostgreSQL \\([^ ]*\\).*/\\1/'"),
             "libvips": shell("pkg-config --modversion vips"),
             "commit": shell(
-                "git rev-parse --short=12 HEAD && { git diff --quiet HEAD -- Sources migrations Benchmarks/'*.swift' || echo changed; }"
+                "git rev-parse --short=12 HEAD && { git diff --quiet HEAD -- Sources migrations Benchmarks || echo changed; }"
             ).replacing("\n", with: " "),
         ]
         facts = facts.filter { !$0.value.isEmpty }
@@ -23,7 +23,7 @@ enum MachineFacts {
     }
 
     /// The mean number of runnable processes of the last minute.
-    static var load: String {
+    package static var load: String {
         var loads = [0.0, 0, 0]
         return getloadavg(&loads, 1) == 1 ? loads[0].short : ""
     }

@@ -1,13 +1,14 @@
 import Foundation
 
 /// The table that people read: the newest result of each benchmark.
-enum ResultTable {
+package enum ResultTable {
     /// Writes `directory/README.md` anew.
-    static func rewrite(in directory: String) throws {
+    package static func rewrite(in directory: String) throws {
         var text = """
             # Results
 
-            Written by `swift run -c release Benchmarks NAME… --save Benchmarks/Results`: the newest run of each benchmark.
+            Written by `larder bench queue --save Benchmarks/Results` and, for the others, by
+            `swift run -c release Benchmarks NAME… --save Benchmarks/Results`: the newest run of each benchmark.
             Value and ratio are medians of the rounds, with their range. A ratio is taken within each round, against the line
             named beside it; trust ratios, for single values drift with the machine. All runs are kept beside this file.
 
@@ -37,7 +38,7 @@ enum ResultTable {
             """
     }
 
-    private static func range(_ spread: Measurement.Spread?) -> String {
+    private static func range(_ spread: MeasuredFigure.Spread?) -> String {
         spread.map { " (\($0.low.short)–\($0.high.short))" } ?? ""
     }
 }

@@ -1,22 +1,22 @@
-import Executors
+internal import Executors
 import Foundation
 import Glibc
 
 /// A directory for one benchmark, gone with this program however that ends, a database server in it included.
 ///
 /// A shell waits at a pipe that nobody writes to; the end of this process is the end of the file.
-final class Scratch: Sendable {
-    let path: String
+package final class Scratch: Sendable {
+    package let path: String
     private let pipe: Int32
     private let shell: ChildProcess
 
     /// Makes it under `parent`, by default the system's temporary directory. Others may pass, for the server's user.
-    init(in parent: String? = nil) throws {
+    package init(in parent: String? = nil) throws {
         let parent = parent ?? FileManager.default.temporaryDirectory.path
         path = "\(parent)/larder-bench-\(UUID().uuidString.prefix(8).lowercased())"
-        guard mkdir(path, 0o755) == 0 else { throw BenchmarkError("cannot write in \(parent) (errno \(errno))") }
+        guard mkdir(path, 0o755) == 0 else { throw MeasuringError("cannot write in \(parent) (errno \(errno))") }
         var ends: [Int32] = [-1, -1]
-        guard Glibc.pipe(&ends) == 0 else { throw BenchmarkError("pipe: errno \(errno)") }
+        guard Glibc.pipe(&ends) == 0 else { throw MeasuringError("pipe: errno \(errno)") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
         pipe = ends[1]
@@ -27,11 +27,12 @@ final class Scratch: Sendable {
                 "sh", "-c",
                 """
                 read -r line
-                pid=$(head -n 1 "$1/home/postgres/data/postmaster.pid" 2>/dev/null)
-                if [ -n "$pid" ]; then
+                for file in "$1"/home/postgres/data/postmaster.pid "$1"/clusters/*/data/postmaster.pid; do
+                  pid=$(head -n 1 "$file" 2>/dev/null)
+                  [ -n "$pid" ] || continue
                   kill -QUIT "$pid"
                   for wait in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
-                fi
+                done
                 rm -rf -- "$1"
                 """, "sh", path,
             ], descriptors: [ends[0], -1, -1])
@@ -44,10 +45,10 @@ final class Scratch: Sendable {
     }
 
     /// Removes something inside.
-    func clear(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
+    package func clear(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 
     /// The kind of file system it lies on.
-    var fileSystem: String {
+    package var fileSystem: String {
         let answer = try? Shell.output("df --output=fstype '\(path)' | tail -n 1")
         return answer?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown file system"
     }

@@ -1,0 +1,84 @@
+extension PostgresJobQueue {
+    /// Cancels one job for all batches that want it. Throws `.unknownJob`.
+    @discardableResult
+    public func cancel(job: Int64) async throws(QueueError) -> JobCancellation {
+        try await ask("SELECT larder.cancel($1)", [.integer(job)]) { rows throws(QueueError) in
+            guard let answer = rows.text(0, 0).flatMap(JobCancellation.init(rawValue:)) else {
+                throw QueueError(.unexpectedAnswer, "cancel answered \(rows.text(0, 0) ?? "nothing")")
+            }
+            return answer
+        }
+    }
+
+    /// Lets one job run again, and returns its number: a delayed one is ready at once, one that was lost with its workers
+    /// too often is ready again, a failed one becomes a new job. One that is ready or runs stays as it is.
+    ///
+    /// Throws `.unknownJob` for one that is unknown, succeeded, or was cancelled, and `.batchClosed` when its batch was
+    /// cancelled.
+    @discardableResult
+    public func retry(job: Int64) async throws(QueueError) -> Int64 {
+        try await ask("SELECT larder.retry($1)", [.integer(job)]) { rows throws(QueueError) in
+            guard let number = rows.integer(0, 0) else { throw QueueError(.unexpectedAnswer, "no number for the job") }
+            return number
+        }
+    }
+
+    /// Where a job stands, live or over, as long as history is kept. Throws `.unknownJob`.
+    public func status(ofJob job: Int64) async throws(QueueError) -> JobStatus {
+        try await ask(
+            """
+            SELECT job, state, url, batch_id, batch, pipeline, version, priority, items, attempt, max_attempts, rescues, worker, worker_name,
+                retried_as, domain, code, message, \(Self.times("due", "created_at", "claimed_at", "finished_at", "cancelled_at"))
+            FROM larder.job_status($1)
+            """, [.integer(job)]
+        ) { rows throws(QueueError) in try rows.jobStatus() }
+    }
+
+    /// The attempts of a job that ended, in order.
+    public func attempts(ofJob job: Int64) async throws(QueueError) -> [JobAttempt] {
+        try await ask(
+            """
+            SELECT attempt, outcome, worker, domain, code, message, http_status, fetch_ms, transcode_ms, store_ms, delay_ms,
+                \(Self.times("claimed_at", "ended_at"))
+            FROM larder.attempt WHERE job_id = $1 ORDER BY attempt, ended_at
+            """, [.integer(job)]
+        ) { rows throws(QueueError) in
+            var attempts: [JobAttempt] = []
+            for row in 0..<rows.count { attempts.append(rows.attempt(row)) }
+            return attempts
+        }
+    }
+
+    /// Columns as ISO 8601 in UTC, whatever the session's settings.
+    private static func times(_ columns: String...) -> String {
+        columns.map { #"to_char(\#($0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"# }.joined(separator: ", ")
+    }
+}
+
+extension Rows {
+    /// A job from the columns of `PostgresJobQueue.status(ofJob:)`.
+    fileprivate func jobStatus() throws(QueueError) -> JobStatus {
+        guard count == 1, let id = integer(0, 0), let state = text(0, 1), let batch = integer(0, 3) else {
+            throw QueueError(.unexpectedAnswer, "an incomplete status of a job")
+        }
+        return JobStatus(
+            id: id, state: state, url: text(0, 2) ?? "", batch: batch, batchName: text(0, 4),
+            pipeline: text(0, 5) ?? "",
+            pipelineVersion: whole(0, 6) ?? 0, priority: whole(0, 7) ?? 0, items: whole(0, 8) ?? 0,
+            attempt: whole(0, 9) ?? 0, maxAttempts: whole(0, 10), rescues: whole(0, 11) ?? 0, worker: integer(0, 12),
+            workerName: text(0, 13), retriedAs: integer(0, 14), error: failure(0, domainAt: 15), due: text(0, 18),
+            createdAt: text(0, 19) ?? "", claimedAt: text(0, 20), finishedAt: text(0, 21), cancelledAt: text(0, 22))
+    }
+
+    /// An attempt from the columns of `PostgresJobQueue.attempts(ofJob:)`.
+    fileprivate func attempt(_ row: Int) -> JobAttempt {
+        JobAttempt(
+            number: whole(row, 0) ?? 0, outcome: text(row, 1) ?? "", worker: integer(row, 2),
+            error: failure(row, domainAt: 3), httpStatus: whole(row, 6), fetch: span(row, 7), transcode: span(row, 8),
+            store: span(row, 9), delay: span(row, 10), claimedAt: text(row, 11), endedAt: text(row, 12) ?? "")
+    }
+
+    private func whole(_ row: Int, _ column: Int) -> Int? { integer(row, column).map(Int.init) }
+
+    private func span(_ row: Int, _ column: Int) -> Duration? { integer(row, column).map { .milliseconds($0) } }
+}

@@ -1,0 +1,38 @@
+import Glibc
+
+extension ContinuousClock {
+    /// How many of `count` things `work` does in a second.
+    package func rate(of count: Int, _ work: () async throws -> Void) async rethrows -> Double {
+        let start = now
+        try await work()
+        return Double(count) / (now - start).seconds
+    }
+
+    /// The same with steps that each do `width` things: until `most` are done, or for about `budget`.
+    ///
+    /// A slow disk then costs samples their length, and not the run its end.
+    package func rate(
+        of width: Int, most: Int, within budget: Duration = .milliseconds(600), _ step: () async throws -> Void
+    ) async rethrows -> Double {
+        let start = now
+        var done = 0
+        repeat {
+            try await step()
+            done += width
+        } while done < most && now - start < budget
+        return Double(done) / (now - start).seconds
+    }
+}
+
+/// User and system time of this process, its children left out, in seconds.
+package var processorSeconds: Double {
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+        + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
+}
+
+extension Duration {
+    /// The span in seconds.
+    package var seconds: Double { self / .seconds(1) }
+}

@@ -1,0 +1,75 @@
+internal import Foundation
+
+/// One figure: the median of its rounds, and its ratio to a peer measured in the same rounds.
+package struct MeasuredFigure: Codable, Sendable {
+    /// How spread the rounds were.
+    package struct Spread: Codable, Sendable {
+        package let low, high: Double
+
+        /// The least and the greatest.
+        package init(low: Double, high: Double) {
+            self.low = low
+            self.high = high
+        }
+    }
+
+    package let name: String
+    /// The median of the rounds.
+    package let value: Double
+    package let unit: String
+    /// The median of the rounds' own ratios: what drifts on a shared machine drifts for both. Nil without a peer.
+    package let ratio: Double?
+    /// The peer, which has a line of its own. Nil for peers and for what is only reported.
+    package let against: String?
+    package let values: Spread
+    package let ratios: Spread?
+    /// The values of all rounds in their order: a trend is a finding of its own.
+    package let rounds: [Double]
+
+    /// One line of JSON with the fixed five fields.
+    package var jsonLine: String {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(Line(measurement: self)), as: UTF8.self)
+        }
+    }
+
+    /// One line for people.
+    package var textLine: String {
+        let head = "\(name): \(value.short) \(unit) (\(values.low.short)–\(values.high.short))"
+        guard let ratio, let against, let ratios else { return head }
+        return head + ", \(ratio.short) × \(against) (\(ratios.low.short)–\(ratios.high.short))"
+    }
+
+    private struct Line: Encodable {
+        let measurement: MeasuredFigure
+
+        enum Keys: CodingKey { case name, value, unit, ratio, against }
+
+        /// Written out, because a missing ratio shall be null and not absent.
+        func encode(to encoder: any Encoder) throws {
+            var line = encoder.container(keyedBy: Keys.self)
+            try line.encode(measurement.name, forKey: .name)
+            try line.encode(measurement.value.rounded(toDigits: 4), forKey: .value)
+            try line.encode(measurement.unit, forKey: .unit)
+            try line.encode(measurement.ratio?.rounded(toDigits: 4), forKey: .ratio)
+            try line.encode(measurement.against, forKey: .against)
+        }
+    }
+}
+
+extension Double {
+    /// With so many significant digits; what is larger keeps its whole part.
+    package func rounded(toDigits digits: Int) -> Double {
+        guard isFinite, self != 0 else { return self }
+        let scale = pow(10, Double(digits - 1) - floor(log10(abs(self))))
+        return scale < 1 ? rounded() : (self * scale).rounded() / scale
+    }
+
+    /// For people: three significant digits, thousands apart.
+    package var short: String {
+        if abs(self) >= 1000 { return Int(rounded()).formatted(.number.locale(Locale(identifier: "en"))) }
+        return String(format: "%g", rounded(toDigits: 3))
+    }
+}

@@ -1,0 +1,98 @@
+import Executors
+import JobQueue
+import Measuring
+import Prefetcher
+
+/// What a worker does to the queue, without the work: by hand, a batch at a time, and as `larder work` does it.
+struct BenchWorker: Sendable {
+    let queue: PostgresJobQueue
+
+    /// The slots of the worker whose jobs do nothing.
+    static let slots = 1_000
+
+    /// A worker on a migrated database.
+    init(databaseURL url: String) { queue = PostgresJobQueue(.init(databaseURL: url)) }
+
+    /// Registers a worker.
+    func start(slots: Int) async throws -> WorkerSession { try await queue.startWorker(Self.description(slots)) }
+
+    /// Claims `jobs` and settles them as succeeded, `width` at a time, each claim and each settle its own transaction.
+    func work(_ jobs: Int, width: Int, in session: WorkerSession) async throws {
+        for _ in 0..<jobs / width { try await step(width, in: session) }
+    }
+
+    /// Enqueues fresh URLs of fifty hosts in one call; `series` sets them apart from others.
+    func enqueue(_ numbers: Range<Int>, _ series: String) async throws {
+        let urls = numbers.map { Self.url($0, series) }
+        let answers = try await queue.enqueue(EnqueueRequest(urls: urls, batch: series))
+        guard answers.allSatisfy({ $0.kind == .inserted }) else { throw MeasuringError("new URLs were not inserted") }
+    }
+
+    /// The URL of this number in a series.
+    static func url(_ number: Int, _ series: String) -> String {
+        "https://host-\(number % 50).example/\(series)/pictures/\(number).jpg"
+    }
+
+    /// Jobs a second when up to `most` are claimed and settled, `width` at a time, and how many were; about a second.
+    func rate(width: Int, most: Int) async throws -> (rate: Double, settled: Int) {
+        let session = try await start(slots: width)
+        var settled = 0
+        let rate = try await ContinuousClock().rate(of: width, most: most, within: .seconds(1)) {
+            try await step(width, in: session)
+            settled += width
+        }
+        try await session.stop()
+        return (rate, settled)
+    }
+
+    /// Jobs a second when a worker with everything about it drains the queue, and its jobs do nothing.
+    ///
+    /// From the start of the worker to its last commit: not until it has found out that nothing is left.
+    func drainRate(expecting jobs: Int, slots: Int = BenchWorker.slots) async throws -> Double {
+        var configuration = PrefetchWorker.Configuration(Self.description(slots))
+        configuration.end = .drained
+        let last = Locked(ContinuousClock.now)
+        let worker = PrefetchWorker(queue: queue, loader: NoLoader(), configuration: configuration) { event in
+            if case .settled = event { last.withLock { $0 = .now } }
+        }
+        let start = ContinuousClock.now
+        let summary = try await worker.run(until: StopSignal())
+        guard summary.succeeded == jobs, summary.failed + summary.retried == 0 else {
+            throw MeasuringError("of \(jobs) jobs that do nothing \(summary.succeeded) succeeded")
+        }
+        return Double(jobs) / (last.withLock { $0 } - start).seconds
+    }
+
+    private func step(_ width: Int, in session: WorkerSession) async throws {
+        let jobs = try await session.claim(upTo: width)
+        guard jobs.count == width else { throw MeasuringError("\(jobs.count) jobs claimed instead of \(width)") }
+        let settlements = try await session.settle(jobs.map(Self.outcome))
+        guard settlements.allSatisfy({ $0.decision == .succeeded }) else {
+            throw MeasuringError("a claimed job was not settled as succeeded")
+        }
+    }
+
+    /// A success that stored its original, as the simplest real job does.
+    private static func outcome(_ job: Job) -> Outcome {
+        var outcome = Outcome(job.held, .succeeded)
+        outcome.httpStatus = 200
+        outcome.bytesIn = 100_000
+        outcome.bytesOut = 100_000
+        outcome.downloads = 1
+        outcome.fetching = .milliseconds(50)
+        outcome.stored = [
+            StoredFile(
+                key: job.url, path: "default/0123456789abcdef0123456789abcdef.jpg", bytes: 100_000, origin: .downloaded)
+        ]
+        return outcome
+    }
+
+    private static func description(_ slots: Int) -> WorkerDescription {
+        WorkerDescription(name: "bench", host: "bench", processID: 1, version: Larder.version, slots: slots)
+    }
+}
+
+/// Loads nothing and says so.
+private struct NoLoader: Loader {
+    func load(_ request: LoadRequest) async throws(LoadError) -> LoadReport { LoadReport() }
+}

@@ -1,0 +1,76 @@
+import Testing
+
+@testable import JobQueue
+
+@Suite(.timeLimit(.minutes(5)))
+struct BlocklistTests {
+    @Test func `what is blocked by hand is answered blocked until it is taken off`() async throws {
+        let fixture = try await QueueFixture.make()
+        let combined = "http://a/e\u{301}"
+        #expect(try await fixture.queue.block(["http://a/1", "http://a/1", combined], reason: "legal") == 2)
+        let kinds = try await fixture.enqueue(["http://a/1", combined, "http://a/\u{e9}", "http://a/2"]).map(\.kind)
+        #expect(kinds == [.blocked, .blocked, .inserted, .inserted])
+        let listed = try await fixture.queue.blocklist()
+        #expect(listed.count == 2)
+        for blocked in listed {
+            #expect(blocked.error == FailureReason(domain: "SDWebImageErrorDomain", code: 1003, message: "legal"))
+            #expect(blocked.failures == 0)
+        }
+        #expect(try await fixture.queue.unblock("http://a/1"))
+        #expect(try await !fixture.queue.unblock("http://a/1"))
+        #expect(try await fixture.enqueue(["http://a/1"])[0].kind == .inserted)
+        #expect(try await fixture.queue.unblockAll() == 1)
+        #expect(try await fixture.queue.blocklist().isEmpty)
+        try await fixture.expectSound()
+    }
+
+    @Test func `a longer block keeps its end, and one by hand makes no later one longer`() async throws {
+        let fixture = try await QueueFixture.make()
+        func hours(_ url: String) async throws -> String? {
+            try await fixture.value(
+                "SELECT round(extract(epoch FROM until - now()) / 3600) FROM larder.blocklist WHERE url = $1",
+                [.text(url)])
+        }
+        try await fixture.queue.block(["http://a/1"], for: .seconds(3600 * 48))
+        try await fixture.queue.block(["http://a/1"], for: .seconds(3600))
+        #expect(try await hours("http://a/1") == "48")
+        let worker = try await fixture.startWorker()
+        for expected in ["24", "48"] {
+            try await fixture.sql("UPDATE larder_data.blocklist SET until = now() - interval '1 s'")
+            try await fixture.enqueue(["http://a/1"])
+            let job = try #require(try await worker.claim(upTo: 1).first)
+            _ = try await worker.settle([Outcome(job.held, .failed(.notAnImage))])
+            #expect(try await hours("http://a/1") == expected)
+            try await fixture.queue.block(["http://a/1"])
+        }
+        try await fixture.expectSound()
+    }
+
+    @Test func `the list comes in pages that miss nothing`() async throws {
+        let fixture = try await QueueFixture.make()
+        let urls = (0..<25).map { "http://a/\($0)" }
+        try await fixture.queue.block(urls)
+        var seen: [String] = []
+        var cursor = BlocklistCursor.start
+        while true {
+            let page = try await fixture.queue.blocklist(after: cursor, limit: 10)
+            guard let last = page.last else { break }
+            seen += page.map(\.url)
+            cursor = last.cursor
+        }
+        #expect(seen.sorted() == urls.sorted())
+    }
+
+    @Test func `what no URL can be, and no time, is refused`() async throws {
+        let fixture = try await QueueFixture.make()
+        for urls in [["http://a/1", ""], [String(repeating: "a", count: 8193)], Array(repeating: "a", count: 10_001)] {
+            await #expect { try await fixture.queue.block(urls) } throws: {
+                ($0 as? QueueError)?.code == .invalidArgument
+            }
+        }
+        await #expect { try await fixture.queue.block(["http://a/1"], for: .zero) } throws: {
+            ($0 as? QueueError)?.code == .invalidArgument
+        }
+        #expect(try await fixture.queue.blocklist().isEmpty)
+    }
+}

@@ -1,0 +1,212 @@
+import Testing
+
+@testable import JobQueue
+
+@Suite(.timeLimit(.minutes(5)))
+struct CancelTests {
+    /// What a batch stands at: total, open, succeeded, failed, cancelled.
+    private func counts(_ fixture: QueueFixture, _ batch: String = "batch") async throws -> [Int] {
+        let progress = try await fixture.queue.progress(of: .name(batch))
+        #expect(progress.total == progress.open + progress.finished)
+        return [progress.total, progress.open, progress.succeeded, progress.failed, progress.cancelled]
+    }
+
+    private func jobs(_ fixture: QueueFixture) async throws -> Int {
+        Int(try await fixture.value("SELECT count(*) FROM larder_data.job") ?? "") ?? -1
+    }
+
+    @Test func `a cancelled batch has no open item, takes no more and finishes, wherever its jobs stood`() async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "http://a/1", "http://a/2", "nothing"])
+        try await fixture.enqueue(["http://a/3"]) { $0.start = .after(.seconds(1000)) }
+        try await fixture.enqueue(["http://a/4"])
+        try await fixture.sql(
+            """
+            WITH gone AS (DELETE FROM larder_data.ready r USING larder_data.job j WHERE j.id = r.job_id AND j.url = 'http://a/4' RETURNING job_id)
+            INSERT INTO larder_data.parked (job_id, why) SELECT job_id, 'lost' FROM gone
+            """)
+        try await fixture.expectSound()
+        #expect(try await fixture.queue.cancel(.name("batch")) == 5)
+        #expect(try await counts(fixture) == [6, 0, 0, 1, 5])
+        #expect(try await jobs(fixture) == 0)
+        try await fixture.expectSound()
+        #expect(try await fixture.queue.cancel(.name("batch")) == 0)
+        await #expect { try await fixture.enqueue(["http://a/5"]) } throws: {
+            ($0 as? QueueError)?.code == .batchClosed
+        }
+        try await fixture.queue.tick(force: true)
+        #expect(try await fixture.value("SELECT finished_at IS NOT NULL FROM larder.progress") == "t")
+        #expect(try await counts(fixture) == [6, 0, 0, 1, 5])
+        let records = try await fixture.queue.records(of: try await fixture.queue.progress(of: .name("batch")).id)
+        #expect(records.filter { $0.end == .cancelled }.reduce(0) { $0 + $1.items } == 5)
+        #expect(records.allSatisfy { $0.end != .cancelled || $0.error?.code == 2002 })
+        try await fixture.expectSound()
+    }
+
+    @Test func `a finished batch is not cancelled any more`() async throws {
+        let fixture = try await QueueFixture.make()
+        let id = try await fixture.queue.openBatch(name: "batch")
+        try await fixture.enqueue(["http://a/1"])
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        _ = try await worker.settle([Outcome(job.held, .succeeded)])
+        try await fixture.queue.seal(.id(id))
+        // Before upkeep has marked it, and after.
+        #expect(try await fixture.queue.cancel(.id(id)) == 0)
+        try await fixture.queue.tick(force: true)
+        #expect(try await fixture.queue.cancel(.id(id)) == 0)
+        #expect(try await fixture.queue.progress(of: .id(id)).state == .finished)
+        #expect(try await counts(fixture) == [1, 0, 1, 0, 0])
+        await #expect { try await fixture.queue.cancel(.id(id + 1)) } throws: {
+            ($0 as? QueueError)?.code == .unknownBatch
+        }
+        await #expect { try await fixture.queue.cancel(.name("none")) } throws: {
+            ($0 as? QueueError)?.code == .unknownBatch
+        }
+        try await fixture.expectSound()
+    }
+
+    @Test func `a job that another batch joined goes on for it alone`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "http://a/1"], batch: "first")
+        try await fixture.enqueue(["http://a/1"], batch: "second")
+        #expect(try await fixture.queue.cancel(.name("first")) == 2)
+        #expect(try await counts(fixture, "first") == [2, 0, 0, 0, 2])
+        #expect(try await counts(fixture, "second") == [1, 1, 0, 0, 0])
+        try await fixture.expectSound()
+        try await fixture.queue.tick(force: true)
+        #expect(
+            try await fixture.value("SELECT finished_at IS NOT NULL FROM larder.progress WHERE batch = 'first'") == "t")
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 9).first)
+        #expect(try await worker.beat().cancelled.isEmpty)
+        _ = try await worker.settle([Outcome(job.held, .succeeded)])
+        #expect(try await counts(fixture, "first") == [2, 0, 0, 0, 2])
+        #expect(try await counts(fixture, "second") == [1, 0, 1, 0, 0])
+        try await fixture.expectSound()
+    }
+
+    @Test func `a batch that follows a job leaves it to the first, and the last one to go ends it`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"], batch: "first")
+        try await fixture.enqueue(["http://a/1", "http://a/1"], batch: "second")
+        #expect(try await fixture.queue.cancel(.name("second")) == 2)
+        #expect(try await counts(fixture, "first") == [1, 1, 0, 0, 0])
+        #expect(try await counts(fixture, "second") == [2, 0, 0, 0, 2])
+        #expect(try await jobs(fixture) == 1)
+        try await fixture.expectSound()
+        // A third joins, the first goes, then the third.
+        try await fixture.enqueue(["http://a/1"], batch: "third")
+        #expect(try await fixture.queue.cancel(.name("first")) == 1)
+        #expect(try await jobs(fixture) == 1)
+        #expect(try await fixture.queue.cancel(.name("third")) == 1)
+        #expect(try await jobs(fixture) == 0)
+        for batch in ["first", "third"] { #expect(try await counts(fixture, batch) == [1, 0, 0, 0, 1]) }
+        try await fixture.queue.tick(force: true)
+        #expect(
+            try await fixture.value("SELECT count(*) FROM larder.progress WHERE finished_at IS NULL AND batch <> 'x'")
+                == "0")
+        try await fixture.expectSound()
+    }
+
+    @Test func `a running job is told, and what its worker says then counts nothing`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "http://a/1"])
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        #expect(try await fixture.queue.cancel(.name("batch")) == 2)
+        #expect(try await counts(fixture) == [2, 0, 0, 0, 2])
+        #expect(try await worker.beat().cancelled == [job.held])
+        try await fixture.expectSound()
+        #expect(try await worker.settle([Outcome(job.held, .cancelled)]).map(\.decision) == [.cancelled])
+        #expect(try await counts(fixture) == [2, 0, 0, 0, 2])
+        #expect(try await jobs(fixture) == 0)
+        try await fixture.queue.tick(force: true)
+        #expect(try await fixture.value("SELECT finished_at IS NOT NULL FROM larder.progress") == "t")
+        try await fixture.expectSound()
+    }
+
+    @Test func `a job that a worker gives back after its batch was cancelled is ended by upkeep`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"])
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        try await fixture.queue.cancel(.name("batch"))
+        try await worker.release([job.held])
+        try await fixture.expectSound()
+        // Nobody gets it, and the next claim sets it aside.
+        #expect(try await worker.claim(upTo: 1).isEmpty)
+        try await fixture.queue.tick(force: true)
+        #expect(try await jobs(fixture) == 0)
+        #expect(try await counts(fixture) == [1, 0, 0, 0, 1])
+        try await fixture.expectSound()
+    }
+
+    @Test func `a batch too large for one sweep is cancelled at once and cleared by upkeep`() async throws {
+        let fixture = try await QueueFixture.make()
+        for part in 0..<2 {
+            try await fixture.enqueue((0..<7_000).map { "http://h\($0 % 9)/\(part)-\($0)" })
+        }
+        #expect(try await fixture.queue.cancel(.name("batch")) == 14_000)
+        #expect(try await counts(fixture) == [14_000, 0, 0, 0, 14_000])
+        #expect(try await jobs(fixture) == 4_000)
+        try await fixture.expectSound()
+        // What is not swept yet is not handed out either.
+        let worker = try await fixture.startWorker()
+        #expect(try await worker.claim(upTo: 100).isEmpty)
+        try await fixture.expectSound()
+        while try await jobs(fixture) > 0 { try await fixture.queue.tick(force: true) }
+        #expect(try await counts(fixture) == [14_000, 0, 0, 0, 14_000])
+        try await fixture.queue.tick(force: true)
+        #expect(try await fixture.value("SELECT finished_at IS NOT NULL FROM larder.progress") == "t")
+        try await fixture.expectSound()
+    }
+
+    @Test func `a job that a joiner holds is left alone, and belongs to the joiner`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"], batch: "first")
+        let joiner = fixture.otherConnection()
+        _ = try await joiner.rows("BEGIN")
+        _ = try await joiner.rows("SELECT * FROM larder.enqueue('http://a/1', batch => 'second')")
+        #expect(try await fixture.queue.cancel(.name("first")) == 1)
+        #expect(try await counts(fixture, "first") == [1, 0, 0, 0, 1])
+        try await fixture.expectSound()
+        _ = try await joiner.rows("COMMIT")
+        try await fixture.queue.tick(force: true)
+        #expect(try await counts(fixture, "second") == [1, 1, 0, 0, 0])
+        #expect(try await fixture.value("SELECT items FROM larder_data.job") == "0")
+        try await fixture.expectSound()
+    }
+
+    @Test func `one job is cancelled for all batches that want it`() async throws {
+        let fixture = try await QueueFixture.make()
+        let job = try #require(try await fixture.enqueue(["http://a/1", "http://a/1"], batch: "first")[0].job)
+        try await fixture.enqueue(["http://a/1"], batch: "second")
+        #expect(try await fixture.queue.cancel(job: job) == .cancelled)
+        #expect(try await counts(fixture, "first") == [2, 0, 0, 0, 2])
+        #expect(try await counts(fixture, "second") == [1, 0, 0, 0, 1])
+        #expect(try await fixture.queue.cancel(job: job) == .over)
+        #expect(try await fixture.queue.status(ofJob: job).state == "cancelled")
+        await #expect { try await fixture.queue.cancel(job: job + 100) } throws: {
+            ($0 as? QueueError)?.code == .unknownJob
+        }
+        try await fixture.expectSound()
+    }
+
+    @Test func `one running job is told, and its items finish when it settles`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"], batch: "first")
+        try await fixture.enqueue(["http://a/1"], batch: "second")
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        #expect(try await fixture.queue.cancel(job: job.id) == .told)
+        #expect(try await counts(fixture, "first") == [1, 1, 0, 0, 0])
+        #expect(try await worker.beat().cancelled == [job.held])
+        let status = try await fixture.queue.status(ofJob: job.id)
+        #expect(status.state == "running" && status.cancelledAt != nil)
+        #expect(try await worker.settle([.unavailable(job.held)]).map(\.decision) == [.cancelled])
+        for batch in ["first", "second"] { #expect(try await counts(fixture, batch) == [1, 0, 0, 0, 1]) }
+        try await fixture.expectSound()
+    }
+}

@@ -1,0 +1,129 @@
+import Testing
+
+@testable import JobQueue
+
+@Suite(.timeLimit(.minutes(5)))
+struct PauseTests {
+    @Test func `a paused batch hands out nothing and goes on at its old place when resumed`() async throws {
+        let fixture = try await QueueFixture.make()
+        let paused = try await fixture.enqueue(["http://a/1", "http://a/2"], batch: "paused").compactMap(\.job)
+        let other = try await fixture.enqueue(["http://a/3"], batch: "other").compactMap(\.job)
+        try await fixture.queue.pause(.name("paused"))
+        try await fixture.queue.pause(.name("paused"))
+        #expect(try await fixture.queue.progress(of: .name("paused")).state == .paused)
+        let worker = try await fixture.startWorker()
+        #expect(try await worker.claim(upTo: 9).map(\.id) == other)
+        try await fixture.queue.tick(force: true)
+        #expect(try await worker.claim(upTo: 9).isEmpty)
+        try await fixture.expectSound()
+        // It takes more all the same, behind what waits.
+        let late = try await fixture.enqueue(["http://a/4"], batch: "paused").compactMap(\.job)
+        try await fixture.queue.resume(.name("paused"))
+        try await fixture.queue.resume(.name("paused"))
+        #expect(try await worker.claim(upTo: 9).map(\.id) == paused + late)
+        try await fixture.expectSound()
+    }
+
+    @Test func `a job of a paused batch is handed out once a batch joins that goes on`() async throws {
+        let fixture = try await QueueFixture.make()
+        let job = try await fixture.enqueue(["http://a/1"], batch: "paused")[0].job
+        try await fixture.queue.pause(.name("paused"))
+        let worker = try await fixture.startWorker()
+        #expect(try await worker.claim(upTo: 9).isEmpty)
+        try await fixture.enqueue(["http://a/1"], batch: "second")
+        try await fixture.queue.tick(force: true)
+        #expect(try await worker.claim(upTo: 9).map(\.id) == [job])
+        try await fixture.expectSound()
+    }
+
+    @Test func `a paused batch can be cancelled`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "http://a/2"])
+        try await fixture.queue.pause(.name("batch"))
+        let worker = try await fixture.startWorker()
+        _ = try await worker.claim(upTo: 1)
+        #expect(try await fixture.queue.cancel(.name("batch")) == 2)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.job") == "0")
+        await #expect { try await fixture.queue.pause(.name("batch")) } throws: {
+            ($0 as? QueueError)?.code == .batchClosed
+        }
+        await #expect { try await fixture.queue.resume(.name("batch")) } throws: {
+            ($0 as? QueueError)?.code == .batchClosed
+        }
+        try await fixture.expectSound()
+    }
+
+    @Test func `many parked jobs come back portion by portion, and those still paused stay`() async throws {
+        let fixture = try await QueueFixture.make()
+        for batch in ["one", "two"] {
+            try await fixture.enqueue((0..<8_000).map { "http://\(batch)/\($0)" }, batch: batch)
+            try await fixture.enqueue((0..<8_000).map { "http://\(batch)/more\($0)" }, batch: batch)
+            try await fixture.queue.pause(.name(batch))
+        }
+        try await fixture.sql(
+            "WITH gone AS (DELETE FROM larder_data.ready RETURNING job_id) INSERT INTO larder_data.parked (job_id, why) SELECT job_id, 'paused' FROM gone"
+        )
+        func ready() async throws -> String? { try await fixture.value("SELECT count(*) FROM larder_data.ready") }
+        try await fixture.queue.tick(force: true)
+        #expect(try await ready() == "0")
+        try await fixture.queue.resume(.name("one"))
+        #expect(try await ready() == "10000")
+        while try await ready() != "16000" { try await fixture.queue.tick(force: true) }
+        for _ in 0..<8 { try await fixture.queue.tick(force: true) }
+        #expect(try await ready() == "16000")
+        #expect(
+            try await fixture.value(
+                "SELECT count(*) FROM larder_data.ready r JOIN larder_data.job j ON j.id = r.job_id JOIN larder_data.batch b ON b.id = j.batch_id WHERE b.name = 'two'"
+            ) == "0")
+        try await fixture.expectSound()
+    }
+
+    @Test func `a paused queue hands out nothing until it is resumed`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.queue.setQueue("slow", lifo: true, lowEvery: 3)
+        #expect(
+            try await fixture.sql("SELECT lifo, low_every FROM larder_data.queue WHERE name = 'slow'") == [["t", "3"]])
+        try await fixture.queue.setQueue("slow", lifo: false)
+        #expect(
+            try await fixture.sql("SELECT lifo, low_every FROM larder_data.queue WHERE name = 'slow'") == [["f", "3"]])
+        try await fixture.enqueue(["http://a/1"]) { $0.queue = "slow" }
+        let worker = try await fixture.startWorker()
+        try await fixture.queue.pause(queue: "slow")
+        #expect(try await worker.claim(upTo: 1, from: "slow").isEmpty)
+        try await fixture.queue.resume(queue: "slow")
+        #expect(try await worker.claim(upTo: 1, from: "slow").count == 1)
+        await #expect { try await fixture.queue.pause(queue: "none") } throws: {
+            ($0 as? QueueError)?.code == .unknownQueue
+        }
+        await #expect { try await fixture.queue.resume(queue: "none") } throws: {
+            ($0 as? QueueError)?.code == .unknownQueue
+        }
+        await #expect { try await fixture.queue.setQueue("") } throws: {
+            ($0 as? QueueError)?.code == .invalidArgument
+        }
+        try await fixture.expectSound()
+    }
+
+    @Test func `priorities change in bulk, and what another batch had first is only raised`() async throws {
+        let fixture = try await QueueFixture.make()
+        let early = try await fixture.enqueue(["http://a/1"], batch: "first") { $0.priority = 2 }.compactMap(\.job)
+        let mine = try await fixture.enqueue(["http://a/2", "http://a/3"], batch: "second").compactMap(\.job)
+        try await fixture.enqueue(["http://a/1"], batch: "second")
+        let others = try await fixture.enqueue(["http://a/4"], batch: "third").compactMap(\.job)
+        #expect(try await fixture.queue.reprioritize(.name("second"), to: 7) == 2)
+        #expect(try await fixture.queue.reprioritize(.name("second"), to: 7) == 0)
+        let late = try await fixture.enqueue(["http://a/5"], batch: "second").compactMap(\.job)
+        let lanes = try await fixture.sql("SELECT job_id, priority FROM larder_data.ready ORDER BY priority, job_id")
+        #expect(
+            lanes == [["\(early[0])", "2"], ["\(others[0])", "4"]] + (mine + late).map { ["\($0)", "7"] })
+        #expect(try await fixture.queue.reprioritize(.name("second"), to: 1) == 4)
+        #expect(
+            try await fixture.value(
+                "SELECT string_agg(job_id::text, ' ' ORDER BY job_id) FROM larder_data.ready WHERE priority = 1")
+                == (early + mine + late).map(String.init).joined(separator: " "))
+        await #expect { try await fixture.queue.reprioritize(.name("second"), to: 10) } throws: {
+            ($0 as? QueueError)?.code == .invalidArgument
+        }
+        try await fixture.expectSound()
+    }
+}

@@ -1,0 +1,82 @@
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+@Suite(.timeLimit(.minutes(5)))
+struct WaitTests {
+    private func state(of error: any Error) -> String? { (error as? QueueError)?.sqlState }
+
+    @Test func `waiting ends with the batch, by number and by name`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"])
+        let id = try await fixture.queue.progress(of: .name("batch")).id
+        try await fixture.queue.seal(.id(id))
+        let waiter = fixture.otherConnection()
+        async let waited = waiter.rows("CALL larder.wait_batch('batch', '1 minute')")
+        // Between two looks it has no transaction: nothing of it holds vacuum back for long.
+        let idle =
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'CALL larder.wait_batch%' AND pid <> pg_backend_pid()"
+        while try await fixture.value(idle) == "0" { await Task.yield() }
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        _ = try await worker.settle([Outcome(job.held, .succeeded)])
+        _ = try await waited
+        try await fixture.sql("CALL larder.wait_batch(\(id)::bigint, '0 s')")
+        try await fixture.expectSound()
+    }
+
+    @Test func `waiting ends with a cancel, and with its time`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"])
+        await #expect { try await fixture.sql("CALL larder.wait_batch('batch', '50 ms')") } throws: {
+            state(of: $0) == "LA008"
+        }
+        await #expect { try await fixture.sql("CALL larder.wait_batch('none')") } throws: { state(of: $0) == "LA002" }
+        await #expect { try await fixture.sql("CALL larder.wait_batch(987654::bigint)") } throws: {
+            state(of: $0) == "LA002"
+        }
+        try await fixture.queue.cancel(.name("batch"))
+        try await fixture.sql("CALL larder.wait_batch('batch', '0 s')")
+        try await fixture.expectSound()
+    }
+
+    @Test func `a waiter's oldest snapshot moves on from look to look`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"])
+        let waiter = fixture.otherConnection()
+        async let waited = waiter.rows("CALL larder.wait_batch('batch', '1 minute')")
+        let started =
+            "SELECT xact_start FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'CALL larder.wait_batch%' AND pid <> pg_backend_pid()"
+        var looks: Set<String> = []
+        while looks.count < 3 {
+            if let look = try await fixture.value(started) { looks.insert(look) }
+            await Task.yield()
+        }
+        try await fixture.queue.cancel(.name("batch"))
+        _ = try await waited
+    }
+
+    @Test func `a batch that asks for it is announced when it is finished, the others are not`() async throws {
+        let fixture = try await QueueFixture.make()
+        let loud = try await fixture.queue.openBatch(name: "loud", notify: true)
+        let late = try await fixture.queue.openBatch(name: "late")
+        #expect(try await fixture.queue.openBatch(name: "late", notify: true) == late)
+        _ = try await fixture.queue.openBatch(name: "quiet")
+        #expect(
+            try await fixture.value("SELECT string_agg(name, ' ' ORDER BY id) FROM larder_data.batch WHERE notify")
+                == "loud late")
+        for batch in ["loud", "quiet"] { try await fixture.queue.seal(.name(batch)) }
+        let listener = try RunningCommand(
+            "/usr/bin/psql", ["--no-psqlrc", fixture.database.url], environment: [:],
+            input: Array(
+                "LISTEN larder_batch; LISTEN larder; SELECT FROM larder.tick(true); SELECT larder.ring('slow');".utf8),
+            limit: .seconds(60))
+        let heard = await listener.outcome().text.split(separator: "\n").filter { $0.contains("notification") }
+        try #require(heard.count == 2, "\(heard)")
+        #expect(heard[0].contains(#""larder_batch" with payload "\#(loud)""#))
+        #expect(heard[1].contains(#""larder" with payload "slow""#))
+        #expect(try await fixture.value("SELECT count(*) FROM larder.progress WHERE finished_at IS NOT NULL") == "2")
+        try await fixture.expectSound()
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `larder bench`: not how fast anything is, but that it measures, proves what it did, and prints what is promised.
+@Suite(.timeLimit(.minutes(10)))
+struct BenchTests {
+    /// A line of `bench --json`: exactly five fields.
+    private struct Line {
+        let name: String
+        let value: Double
+        let unit: String
+        let ratio: Double?
+        let against: String?
+
+        init(_ text: String) throws {
+            let fields = try fields(text)
+            #expect(Set(fields.keys) == ["name", "value", "unit", "ratio", "against"], "\(text)")
+            name = try #require(fields["name"] as? String)
+            value = try #require(fields["value"] as? Double)
+            unit = try #require(fields["unit"] as? String)
+            ratio = fields["ratio"] as? Double
+            against = fields["against"] as? String
+        }
+    }
+
+    @Test func `a small measurement prints every promised line, and leaves nothing behind`() async throws {
+        let place = try TemporaryDirectory(open: true)
+        let command = LarderCommand(
+            "bench", "queue", "--json", "--rounds", "1", "--jobs", "2000",
+            environment: ["TMPDIR": place.path, "LARDER_HOME": place.file("home")], limit: .seconds(500))
+        let outcome = try await command.run()
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        let lines = try outcome.lines.map(Line.init)
+        let names = lines.map(\.name)
+        let units = Dictionary(lines.map { ($0.name, $0.unit) }) { first, _ in first }
+        for name in ["t1", "enqueue_cli", "settle_1", "settle_100", "settle_500", "noop_end_to_end"] {
+            #expect(units[name] == "jobs/s", "\(name)")
+        }
+        for name in ["claim_p99_million", "claim_p99_dead_rows", "progress_million"] {
+            #expect(units[name] == "ms", "\(name)")
+        }
+        #expect(units["wal_per_job"] == "bytes" && units["commits_per_job"] != nil)
+        #expect(Set(names).count == names.count)
+        for line in lines {
+            #expect(line.value > 0, "\(line.name)")
+            #expect((line.ratio == nil) == (line.against == nil), "\(line.name)")
+            if let against = line.against { #expect(names.contains(against), "\(line.name)") }
+        }
+        // One call for 10,000 URLs, a claim and a settle per hundred; the rest is autovacuum and the like.
+        let commits = try #require(lines.first { $0.name == "commits_per_job" })
+        #expect(commits.value > 0.02 && commits.value < 0.1)
+        #expect(try place.names == [])
+    }
+
+    @Test func `bench without a word, and with one it does not know, is wrong usage`() async throws {
+        for words in [["bench"], ["bench", "fridge"], ["bench", "queue", "--rounds", "0"], ["bench", "drain"]] {
+            var command = LarderCommand()
+            command.arguments = words
+            let outcome = try await command.run()
+            #expect(outcome.code == 2, "\(words)")
+            #expect(outcome.errorText.hasSuffix("(LarderErrorDomain 1)\n"), "\(words): \(outcome.errorText)")
+        }
+    }
+
+    @Test func `a drain on a given server takes its database away again`() async throws {
+        let scene = try await Scene()
+        let before = try await scene.sql("SELECT count(*) FROM pg_database WHERE datname LIKE 'larder_bench_%'")
+        let outcome = try await scene.larder(
+            "bench", "drain", "--json", "--jobs", "2000", "--slots", "50", "--database", scene.database.url)
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(try outcome.lines.map(Line.init).map(\.name) == ["enqueue", "drain"])
+        let after = try await scene.sql("SELECT count(*) FROM pg_database WHERE datname LIKE 'larder_bench_%'")
+        #expect(after == before)
+    }
+}

@@ -1,0 +1,59 @@
+import JobQueue
+import TestSupport
+import Testing
+
+/// The blocklist by command.
+@Suite(.timeLimit(.minutes(5)))
+struct BlocklistCommandTests {
+    @Test func `what is added is listed and blocked, what is removed is not`() async throws {
+        let scene = try await Scene()
+        let url = scene.origin.url("/a.jpg")
+        let hidden = "http://user:secret@h/b.jpg"
+        let added = try await scene.larder(
+            "blocklist", "add", url, hidden, "--for", "2h", "--reason", "legal", "--json")
+        #expect(added.code == 0)
+        let lines = try added.lines.map(fields)
+        #expect(lines.map { $0["url"] as? String } == [url, "http://h/b.jpg"])
+        #expect(lines.allSatisfy { $0["blocked"] as? Bool == true })
+        let listed = try await scene.larder("blocklist", "list", "--json").lines.map(fields)
+        #expect(Set(listed.compactMap { $0["url"] as? String }) == [url, "http://h/b.jpg"])
+        #expect(listed.allSatisfy { $0["message"] as? String == "legal" && $0["code"] as? Int == 1003 })
+        let shown = try await scene.larder("blocklist", "list")
+        #expect(shown.lines.count == 2 && shown.text.contains("legal") && !shown.text.contains("secret"))
+        #expect(
+            try await scene.sql("SELECT count(*) FROM larder.blocklist WHERE until < now() + interval '3 h'") == "2")
+        #expect(try await scene.larder("enqueue", url).code == 1)
+
+        let removed = try await scene.larder("blocklist", "remove", url, "http://never/", "--json")
+        #expect(removed.code == 1)
+        #expect(try removed.lines.map { try fields($0)["removed"] as? Bool } == [true, false])
+        #expect(try await scene.larder("blocklist", "remove", hidden).text == "removed: http://h/b.jpg\n")
+        #expect(try await scene.larder("enqueue", url).code == 0)
+        let absent = try await scene.larder("blocklist", "remove", "http://never/")
+        #expect(absent.code == 1 && absent.errorText.contains("http://never/"))
+        #expect(try await scene.faults() == [])
+    }
+
+    @Test func `a file is imported line by line, bad lines told, and clear empties the list`() async throws {
+        let scene = try await Scene()
+        let long = "http://h/" + String(repeating: "x", count: 9000)
+        let lines = (0..<1200).map { "http://h/\($0)" } + [long, ""]
+        let imported = try await scene.larder(
+            "blocklist", "import", "-", "--reason", "export", "--json",
+            input: Array(lines.joined(separator: "\n").utf8) + [0x0A, 0xC3, 0x28, 0x0A])
+        #expect(imported.code == 1)
+        let totals = try fields(try #require(imported.lines.last))
+        #expect(totals["blocked"] as? Int == 1200 && totals["refused"] as? Int == 2)
+        #expect(imported.errorText.split(separator: "\n").count == 2)
+        // More than one page.
+        let listed = try await scene.larder("blocklist", "list", "--json")
+        #expect(Set(listed.lines).count == 1200)
+        let missing = try await scene.larder("blocklist", "import", scene.directory.file("none"), "--json")
+        #expect(missing.code == 1)
+        #expect(try missing.error.message.contains("none"))
+        let cleared = try fields(try #require(try await scene.larder("blocklist", "clear", "--json").lines.last))
+        #expect(cleared["removed"] as? Int == 1200)
+        #expect(try await scene.larder("blocklist", "clear").text == "0 URLs removed\n")
+        #expect(try await scene.larder("blocklist", "list").text == "")
+    }
+}

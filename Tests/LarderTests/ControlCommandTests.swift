@@ -1,0 +1,125 @@
+import JobQueue
+import TestSupport
+import Testing
+
+/// Taking hold of batches, jobs and queues by command.
+@Suite(.timeLimit(.minutes(5)))
+struct ControlCommandTests {
+    private func line(_ scene: Scene, _ arguments: String...) async throws -> [String: Any] {
+        let outcome = try await scene.larder(arguments + ["--json"]).run()
+        try #require(outcome.code == 0, "\(outcome.text)\(outcome.errorText)")
+        try #require(outcome.lines.count == 1, "\(outcome.text)")
+        return try fields(outcome.lines[0])
+    }
+
+    @Test func `cancel tells how many items it finished, and the batch by name or number`() async throws {
+        let scene = try await Scene()
+        let url = scene.origin.url("/a.jpg")
+        _ = try await scene.larder("enqueue", "--batch", "spring", "--open", url, url, "nothing")
+        let id = try #require(try await scene.sql("SELECT batch_id FROM larder.progress"))
+        let cancelled = try await line(scene, "cancel", id)
+        #expect(cancelled["batch"] as? String == "spring" && cancelled["id"] as? Int == Int(id))
+        #expect(cancelled["cancelled"] as? Int == 2 && cancelled["state"] as? String == "cancelled")
+        let again = try await scene.larder("cancel", "spring")
+        #expect(again.code == 0 && again.text == "batch spring: 0 items cancelled, cancelled\n")
+        let unknown = try await scene.larder("cancel", "summer", "--json")
+        #expect(unknown.code == 1)
+        #expect(try unknown.error.message.contains("summer"))
+        #expect(try await scene.faults() == [])
+    }
+
+    @Test func `a job that runs is stopped, and its batch recorded as cancelled`() async throws {
+        let scene = try await Scene()
+        scene.origin.on("/slow.jpg", .silent)
+        _ = try await scene.larder("enqueue", "--batch", "spring", scene.origin.url("/slow.jpg"))
+        let worker = try scene.larder(["work", "--drain"]).start()
+        let isRunning = await worker.reaches { _ in scene.holds("EXISTS (SELECT FROM larder.running)") }
+        try #require(isRunning)
+        let job = try #require(try await scene.sql("SELECT job_id FROM larder.running"))
+        let told = try await line(scene, "cancel", "--job", job)
+        #expect(told["job"] as? Int == Int(job) && told["result"] as? String == "told")
+        let outcome = await worker.outcome()
+        #expect(outcome.code == 1 || outcome.code == 0, "\(outcome.errorText)")
+        #expect(try await scene.sql("SELECT cancelled FROM larder.progress") == "1")
+        #expect(try await line(scene, "cancel", "--job", job)["result"] as? String == "over")
+        let shown = try await line(scene, "status", "job:\(job)")
+        #expect(shown["state"] as? String == "cancelled" && shown["job"] as? Int == Int(job))
+        #expect(try await scene.faults() == [])
+    }
+
+    @Test func `a paused batch is worked on once it is resumed, and so is a queue`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.larder("enqueue", "--batch", "spring", try scene.serve("plain.jpg", at: "/a.jpg"))
+        #expect(try await line(scene, "pause", "spring")["state"] as? String == "paused")
+        let queue = try await line(scene, "pause", "--queue", "default")
+        #expect(queue["queue"] as? String == "default" && queue["paused"] as? Bool == true)
+        _ = try await scene.larder("work", "--drain")
+        #expect(scene.origin.requests.isEmpty)
+        #expect(try await line(scene, "resume", "--queue", "default")["paused"] as? Bool == false)
+        #expect(try await line(scene, "resume", "spring")["state"] as? String == "sealed")
+        #expect(try await scene.larder("work", "--drain").code == 0)
+        #expect(try await scene.sql("SELECT succeeded FROM larder.progress") == "1")
+        for words in [["pause", "--queue", "none"], ["resume", "none"], ["retry", "none"]] {
+            let refused = try await scene.larder(words + ["--json"]).run()
+            #expect(refused.code == 1)
+            #expect(try refused.error.message.contains(words.last ?? ""))
+        }
+        #expect(try await scene.faults() == [])
+    }
+
+    @Test func `retry runs what failed once more, and the report forgets the failure`() async throws {
+        let scene = try await Scene()
+        let url = scene.origin.url("/a.jpg")
+        scene.origin.on("/a.jpg", .body(Array("no picture".utf8)))
+        #expect(try await scene.larder("run", "--batch", "spring", url).code == 1)
+        scene.origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
+        let job = try #require(try await scene.sql("SELECT job_id FROM larder.failed"))
+        let status = try await scene.larder("status", "--job", job)
+        #expect(
+            status.text.hasPrefix("job \(job): failed, \(url)\n") && status.text.contains("SDWebImageErrorDomain 1001"))
+        #expect(try await line(scene, "retry", "spring")["retried"] as? Int == 1)
+        #expect(try await line(scene, "retry", "spring")["retried"] as? Int == 0)
+        #expect(try await scene.larder("work", "--drain").code == 0)
+        let report = try ReportLine(try #require(try await scene.larder("report", "spring", "--json").lines.last))
+        #expect(report.total == 1 && report.succeeded == 1 && report.failed == 0 && report.failures.isEmpty)
+        // The old number leads to the new one, which has succeeded.
+        let over = try await scene.larder("retry", "--job", job, "--json")
+        #expect(over.code == 1)
+        #expect(try over.error.message.contains("succeeded"))
+        #expect(try await scene.faults() == [])
+    }
+
+    @Test func `retry makes a job ready that waits`() async throws {
+        let scene = try await Scene()
+        let url = "http://user:secret@127.0.0.1:\(scene.origin.port)/a.jpg"
+        _ = try await scene.larder("enqueue", "--at", "+1h", url)
+        let job = try #require(try await scene.sql("SELECT job_id FROM larder_data.delayed"))
+        let before = try await line(scene, "status", "--job", job)
+        #expect(before["state"] as? String == "delayed" && before["due"] is String)
+        #expect((before["url"] as? String)?.contains("secret") == false)
+        #expect((before["attempts"] as? [Any])?.isEmpty == true)
+        let retried = try await line(scene, "retry", "--job", job)
+        #expect(retried["retriedAs"] as? Int == Int(job))
+        #expect(try await line(scene, "status", "--job", job)["state"] as? String == "ready")
+        let unknown = try await scene.larder("status", "--job", "987654", "--json")
+        #expect(unknown.code == 1)
+        #expect(try unknown.error.message.contains("987654"))
+        #expect(try await scene.faults() == [])
+    }
+
+    @Test func `check is silent while the queue is sound and names what is broken`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.larder("enqueue", scene.origin.url("/a.jpg"))
+        let sound = try await scene.larder("check", "--json")
+        #expect(sound.code == 0 && sound.text == "")
+        _ = try await scene.sql("WITH gone AS (DELETE FROM larder_data.ready RETURNING job_id) SELECT job_id FROM gone")
+        let job = try await scene.sql("SELECT id FROM larder_data.job")
+        let broken = try await scene.larder("check", "--json")
+        #expect(broken.code == 1)
+        let found = try fields(try #require(broken.lines.first))
+        #expect(found["invariant"] as? String == "a live job has exactly one place")
+        #expect((found["subject"] as? Int).map(String.init) == job && found["detail"] as? String == "none")
+        let text = try await scene.larder("check")
+        #expect(text.code == 1 && text.text.hasPrefix("a live job has exactly one place: "))
+    }
+}

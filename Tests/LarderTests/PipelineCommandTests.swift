@@ -1,0 +1,52 @@
+import TestSupport
+import Testing
+
+/// Named pipelines by command.
+@Suite(.timeLimit(.minutes(5)))
+struct PipelineCommandTests {
+    @Test func `a pipeline is set, versioned, listed, shown and used`() async throws {
+        let scene = try await Scene()
+        let set = try await scene.larder(["pipeline", "set", "cards"] + Variants.all + ["--json"]).run()
+        #expect(set.code == 0, "\(set.errorText)")
+        #expect(try fields(set.lines[0])["version"] as? Int == 1)
+        let shown = try await scene.larder("pipeline", "show", "cards")
+        // What it shows is what it takes; the same again is no new version.
+        let again = try await scene.larder("pipeline", "set", "cards", "--from", "-", input: shown.output)
+        #expect(again.text == "cards: version 1\n", "\(again.errorText)")
+        let next = try await scene.larder("pipeline", "set", "cards", "--variant", Variants.small)
+        #expect(next.text == "cards: version 2\n")
+        let listed = try await scene.larder("pipeline", "list", "--json").lines.map(fields)
+        #expect(listed.map { $0["name"] as? String } == ["cards", "original"])
+        #expect(listed[0]["version"] as? Int == 2 && listed[0]["variants"] as? [String] == ["small"])
+        #expect(try await scene.larder("pipeline", "list").text.hasPrefix("cards: version 2, small\n"))
+        let whole = try fields(try #require(try await scene.larder("pipeline", "show", "cards", "--json").lines.last))
+        #expect(whole["version"] as? Int == 2)
+        #expect((whole["pipeline"] as? [String: Any])?["name"] as? String == "cards")
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        let run = try RunLines(try await scene.larder("run", "--json", "--pipeline", "cards", url))
+        #expect(run.jobs[0].variants.map(\.name) == ["small"])
+        let status = try fields(
+            try #require(try await scene.larder("status", "job:1", "--json").lines.last))
+        #expect(status["pipeline"] as? String == "cards" && status["version"] as? Int == 2)
+        let unknown = try await scene.larder("pipeline", "show", "none", "--json")
+        #expect(unknown.code == 1)
+        #expect(try unknown.error.message.contains("none"))
+        #expect(try await scene.faults() == [])
+    }
+
+    @Test(arguments: [
+        (#"{"name":"p","variants":[{"name":"v","nonsense":1}]}"#, "$.variants[0].nonsense"),
+        (#"{"name":"other","variants":[]}"#, "$.name"), (#"{"name":"p"}"#, "$.variants"), ("{", "JSON"),
+        (#"{"name":"p","variants":[{"name":"v","format":"avif","keySuffix":"k"}]}"#, "$.variants[0].format"),
+    ])
+    func `a file with a wrong pipeline is refused by its path, and nothing is set`(text: String, named: String)
+        async throws
+    {
+        let scene = try await Scene()
+        let refused = try await scene.larder("pipeline", "set", "p", "--from", "-", "--json", input: Array(text.utf8))
+        #expect(refused.code == 2)
+        let error = try refused.error
+        #expect(error.kind == "LarderErrorDomain 4" && error.message.contains(named), "\(error.message)")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.pipeline") == "1")
+    }
+}

@@ -1,0 +1,100 @@
+import Executors
+import JobQueue
+import TestSupport
+import Testing
+
+@testable import Prefetcher
+
+/// The worker on a real queue, with a loader of the test's own.
+@Suite(.timeLimit(.minutes(5)))
+struct WorkerTests {
+    private let database: TemporaryDatabase
+    private let queue: PostgresJobQueue
+
+    init() async throws {
+        database = try await TemporaryDatabase.make(template: "migrated") { url in
+            try await Migrator(.init(databaseURL: url)).migrate()
+        }
+        queue = PostgresJobQueue(.init(databaseURL: database.url))
+    }
+
+    /// Does what the test says for a URL.
+    private struct TestLoader: Loader {
+        let body: @Sendable (String) async throws(LoadError) -> LoadReport
+
+        func load(_ request: LoadRequest) async throws(LoadError) -> LoadReport { try await body(request.url) }
+    }
+
+    private func enqueue(_ count: Int, _ path: String) async throws {
+        let urls = (0..<count).map { "https://host.example/\(path)/\($0).jpg" }
+        _ = try await queue.enqueue(EnqueueRequest(urls: urls, batch: path))
+    }
+
+    private func worker(
+        slots: Int, _ end: PrefetchWorker.End, observe: @escaping @Sendable (WorkerEvent) -> Void = { _ in },
+        _ body: @escaping @Sendable (String) async throws(LoadError) -> LoadReport
+    ) -> PrefetchWorker {
+        var configuration = PrefetchWorker.Configuration(
+            WorkerDescription(name: "test", host: "test", processID: 1, version: "test", slots: slots))
+        configuration.end = end
+        return PrefetchWorker(
+            queue: queue, loader: TestLoader(body: body), configuration: configuration, observe: observe)
+    }
+
+    @Test func `every job is told once, after it was committed, and no more run than there are slots`() async throws {
+        try await enqueue(700, "good")
+        try await enqueue(300, "bad")
+        let running = Locked((now: 0, most: 0))
+        let told = Locked<[String: Int]>([:])
+        let observe: @Sendable (WorkerEvent) -> Void = { event in
+            guard case .settled(let report) = event else { return }
+            told.withLock { $0[report.job.url, default: 0] += 1 }
+        }
+        let summary = try await worker(slots: 40, .drained, observe: observe) { url throws(LoadError) in
+            running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            await Task.yield()
+            running.withLock { $0.now -= 1 }
+            if url.contains("/bad/") {
+                throw LoadError(stage: .fetch, domain: "LarderErrorDomain", code: 101, message: "not allowed")
+            }
+            return LoadReport()
+        }.run(until: StopSignal())
+        #expect(summary.succeeded == 700 && summary.failed == 300 && summary.retried == 0)
+        #expect(summary.left == .nothing)
+        #expect(told.withLock { $0.count } == 1_000)
+        #expect(told.withLock { $0.values.allSatisfy { $0 == 1 } })
+        #expect(running.withLock { $0.most } <= 40)
+        #expect(try await queue.progress(of: .name("good")).succeeded == 700)
+        #expect(try await queue.progress(of: .name("bad")).failed == 300)
+        #expect(try await queue.check().isEmpty)
+    }
+
+    @Test func `who is stopped at once commits what ended, and gives the rest back`() async throws {
+        try await enqueue(5, "stuck")
+        try await enqueue(20, "quick")
+        let stop = StopSignal()
+        let ended = Locked(0)
+        let observe: @Sendable (WorkerEvent) -> Void = { event in
+            guard case .settled = event else { return }
+            let count = ended.withLock { ended in
+                ended += 1
+                return ended
+            }
+            if count == 20 { stop.ask(.cancel) }
+        }
+        let summary = try await worker(slots: 25, .stopped, observe: observe) { url throws(LoadError) in
+            guard url.contains("/stuck/") else { return LoadReport() }
+            // Until the task is cancelled.
+            await Doorbell().wait()
+            throw .cancelled
+        }.run(until: stop)
+        #expect(summary.succeeded == 20 && summary.failed == 0)
+        #expect(try await queue.progress(of: .name("quick")).open == 0)
+        let left = try await queue.remaining()
+        #expect(left.hasReady && !left.hasRunning)
+        let next = worker(slots: 25, .drained) { _ throws(LoadError) in LoadReport() }
+        let again = try await next.run(until: StopSignal())
+        #expect(again.succeeded == 5)
+        #expect(try await queue.check().isEmpty)
+    }
+}
