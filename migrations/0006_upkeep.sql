@@ -155,8 +155,10 @@ COMMENT ON FUNCTION larder_data.upkeep_fold IS 'Adds the ledger''s new entries t
 
 -- A batch of millions is cancelled by one update of its row: from that moment on all its open items count as cancelled,
 -- and upkeep clears the jobs away behind it, portion by portion.
+--
+-- The new entries are added up in one pass, not by a look-up per batch; a condition on batch_id goes into that pass.
 CREATE VIEW larder_data.ledger AS
-SELECT b.id AS batch_id,
+SELECT b.id AS batch_id, b.name, b.queue_id, b.created_at, b.sealed_at, b.paused_at, b.cancelled_at, b.finished_at,
        coalesce(t.total, 0) + coalesce(d.total, 0) AS total, coalesce(t.succeeded, 0) + coalesce(d.succeeded, 0) AS succeeded,
        coalesce(t.failed, 0) + coalesce(d.failed, 0) AS failed,
        CASE WHEN b.cancelled_at IS NULL THEN coalesce(t.cancelled, 0) + coalesce(d.cancelled, 0)
@@ -166,15 +168,16 @@ SELECT b.id AS batch_id,
        coalesce(t.invalid, 0) + coalesce(d.invalid, 0) AS invalid, coalesce(t.joined, 0) + coalesce(d.joined, 0) AS joined,
        coalesce(t.retries, 0) + coalesce(d.retries, 0) AS retries, coalesce(t.downloads, 0) + coalesce(d.downloads, 0) AS downloads,
        coalesce(t.variants, 0) + coalesce(d.variants, 0) AS variants, (coalesce(t.bytes_in, 0) + coalesce(d.bytes_in, 0))::bigint AS bytes_in,
-       (coalesce(t.bytes_out, 0) + coalesce(d.bytes_out, 0))::bigint AS bytes_out
+       (coalesce(t.bytes_out, 0) + coalesce(d.bytes_out, 0))::bigint AS bytes_out,
+       t.rate, t.folded_at, t.succeeded + t.failed + t.cancelled AS folded
 FROM larder_data.batch b
 LEFT JOIN larder_data.batch_total t ON t.batch_id = b.id
-LEFT JOIN LATERAL (
-    SELECT sum(x.total) AS total, sum(x.succeeded) AS succeeded, sum(x.failed) AS failed, sum(x.cancelled) AS cancelled, sum(x.fresh) AS fresh,
-           sum(x.blocked) AS blocked, sum(x.invalid) AS invalid, sum(x.joined) AS joined, sum(x.retries) AS retries,
+LEFT JOIN (
+    SELECT x.batch_id, sum(x.total) AS total, sum(x.succeeded) AS succeeded, sum(x.failed) AS failed, sum(x.cancelled) AS cancelled,
+           sum(x.fresh) AS fresh, sum(x.blocked) AS blocked, sum(x.invalid) AS invalid, sum(x.joined) AS joined, sum(x.retries) AS retries,
            sum(x.downloads) AS downloads, sum(x.variants) AS variants, sum(x.bytes_in) AS bytes_in, sum(x.bytes_out) AS bytes_out
-    FROM larder_data.batch_delta x WHERE x.batch_id = b.id) AS d ON true;
-COMMENT ON VIEW larder_data.ledger IS 'Counts per batch, exact at this instant: what is folded plus what is not yet.';
+    FROM larder_data.batch_delta x GROUP BY x.batch_id) AS d ON d.batch_id = b.id;
+COMMENT ON VIEW larder_data.ledger IS 'Counts per batch, exact at this instant: what is folded plus what is not yet. rate, folded_at: as in batch_total; folded: how many finished items are folded.';
 
 -- Finished is proved, not counted: sealed, the ledger says nothing is open, and no live job or follow is left. Sealed
 -- means that everybody who still added had committed, so nothing can come after the proof.

@@ -13,6 +13,8 @@ struct Migration: Sendable {
         Migration("0006_upkeep", PackageResources._006_upkeep_sql),
         Migration("0007_views", PackageResources._007_views_sql),
         Migration("0008_control", PackageResources._008_control_sql),
+        Migration("0009_health", PackageResources._009_health_sql),
+        Migration("0010_roles", PackageResources._010_roles_sql),
     ]
 
     init(_ name: String, _ bytes: [UInt8]) {
@@ -31,6 +33,16 @@ public struct Migrator: Sendable {
         public let name: String
         /// When it was applied, as the database writes it; nil when it is pending.
         public let appliedAt: String?
+    }
+
+    /// One migration that a database lacks, and what it would do.
+    public struct PendingStep: Sendable {
+        /// Its number, from 1.
+        public let number: Int
+        /// Its file name without the ending.
+        public let name: String
+        /// Its SQL, several statements.
+        public let sql: String
     }
 
     private let connection: Connection
@@ -52,6 +64,15 @@ public struct Migrator: Sendable {
         return try await connection.withSession { session throws(QueueError) in
             try Self.steps(of: migrations, on: &session)
         }
+    }
+
+    /// What `migrate()` would run, in order; changes nothing. Throws as `status()`.
+    public func pending() async throws(QueueError) -> [PendingStep] {
+        var steps: [PendingStep] = []
+        for step in try await status() where step.appliedAt == nil {
+            steps.append(PendingStep(number: step.number, name: step.name, sql: migrations[step.number - 1].sql))
+        }
+        return steps
     }
 
     /// Applies what is pending, each in its own transaction under an advisory lock; returns what this call applied.
@@ -86,18 +107,22 @@ public struct Migrator: Sendable {
     }
 
     private static func apply(_ migration: Migration, number: Int, on session: inout Session) throws(QueueError) {
-        if number == 1 {
-            try session.run(
-                script: """
-                    CREATE SCHEMA IF NOT EXISTS larder_data;
-                    CREATE TABLE larder_data.migration (
-                        number int PRIMARY KEY, name text NOT NULL, checksum bytea NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
-                    COMMENT ON TABLE larder_data.migration IS 'The migrations this database has, with the SHA-256 of their text.';
-                    COMMENT ON INDEX larder_data.migration_pkey IS 'Each once.';
-                    """, timeout: .seconds(60))
-        }
-        do { try session.run(script: migration.sql, timeout: .seconds(600)) } catch {
-            throw QueueError(error.code, "migration \(migration.name): \(error.message)", sqlState: error.sqlState)
+        do throws(QueueError) {
+            if number == 1 {
+                try session.run(
+                    script: """
+                        CREATE SCHEMA IF NOT EXISTS larder_data;
+                        CREATE TABLE larder_data.migration (
+                            number int PRIMARY KEY, name text NOT NULL, checksum bytea NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
+                        COMMENT ON TABLE larder_data.migration IS 'The migrations this database has, with the SHA-256 of their text.';
+                        COMMENT ON INDEX larder_data.migration_pkey IS 'Each once.';
+                        """, timeout: .seconds(60))
+            }
+            try session.run(script: migration.sql, timeout: .seconds(600))
+        } catch {
+            let named = QueueError(
+                error.code, "migration \(migration.name): \(error.message)", sqlState: error.sqlState)
+            throw named.namingRight(first: number == 1)
         }
         _ = try session.query(
             "INSERT INTO larder_data.migration (number, name, checksum) VALUES ($1, $2, sha256(convert_to($3, 'UTF8')))",
@@ -109,16 +134,22 @@ public struct Migrator: Sendable {
         of migrations: [Migration], on session: inout Session
     ) throws(QueueError) -> [Step] {
         let exists = try session.query(
-            "SELECT to_regclass('larder_data.migration') IS NOT NULL", [], timeout: .seconds(60)
+            """
+            SELECT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                WHERE n.nspname = 'larder_data' AND c.relname = 'migration')
+            """, [], timeout: .seconds(60)
         ).flag(0, 0)
         var applied: [String] = []
         if exists == true {
-            let rows = try session.query(
-                """
-                SELECT m.number, m.name, m.applied_at::text, m.checksum = sha256(convert_to(k.sql, 'UTF8')) AND m.name = k.name
-                FROM larder_data.migration m LEFT JOIN unnest($1, $2) WITH ORDINALITY AS k (name, sql, number) USING (number)
-                ORDER BY m.number
-                """, [.texts(migrations.map(\.name)), .texts(migrations.map(\.sql))], timeout: .seconds(60))
+            let rows: Rows
+            do throws(QueueError) {
+                rows = try session.query(
+                    """
+                    SELECT m.number, m.name, m.applied_at::text, m.checksum = sha256(convert_to(k.sql, 'UTF8')) AND m.name = k.name
+                    FROM larder_data.migration m LEFT JOIN unnest($1, $2) WITH ORDINALITY AS k (name, sql, number) USING (number)
+                    ORDER BY m.number
+                    """, [.texts(migrations.map(\.name)), .texts(migrations.map(\.sql))], timeout: .seconds(60))
+            } catch { throw error.namingRight(first: false) }
             for row in 0..<rows.count {
                 let name = rows.text(row, 1) ?? ""
                 guard row < migrations.count else {
@@ -137,5 +168,17 @@ public struct Migrator: Sendable {
             Step(
                 number: index + 1, name: migration.name, appliedAt: index < applied.count ? applied[index] : nil)
         }
+    }
+}
+
+extension QueueError {
+    /// The same, and where the server refused for want of a right, which one a migrating login needs.
+    fileprivate func namingRight(first: Bool) -> QueueError {
+        guard sqlState == SQLState.insufficientPrivilege.rawValue else { return self }
+        let right =
+            first
+            ? "CREATE on the database (GRANT CREATE ON DATABASE … TO …)"
+            : "the rights of the owner of schema larder_data (GRANT that role TO …)"
+        return QueueError(code, "\(message); this login needs \(right)", sqlState: sqlState)
     }
 }

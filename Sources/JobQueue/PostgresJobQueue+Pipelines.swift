@@ -25,7 +25,7 @@ extension PostgresJobQueue {
     /// The pipeline version that jobs name. Throws `.unknownPipeline`.
     public func pipeline(id: Int) async throws(QueueError) -> PipelineVersion {
         try await ask(
-            "SELECT id, name, version, spec FROM larder_data.pipeline WHERE id = $1", [.integer(Int64(id))]
+            "SELECT pipeline_id, name, version, spec FROM larder.pipeline WHERE pipeline_id = $1", [.integer(Int64(id))]
         ) { rows throws(QueueError) in
             guard rows.count == 1 else { throw QueueError(.unknownPipeline, "no pipeline has the number \(id)") }
             return try rows.pipeline(0)
@@ -35,17 +35,18 @@ extension PostgresJobQueue {
     /// The newest version of a pipeline. Throws `.unknownPipeline`.
     public func pipeline(named name: String) async throws(QueueError) -> PipelineVersion {
         try await ask(
-            "SELECT id, name, version, spec FROM larder_data.pipeline WHERE id = larder_data.pipeline_number($1)",
+            "SELECT pipeline_id, name, version, spec FROM larder.pipeline WHERE name = $1 ORDER BY version DESC LIMIT 1",
             [.text(name)]
-        ) { rows throws(QueueError) in try rows.pipeline(0) }
+        ) { rows throws(QueueError) in
+            guard rows.count == 1 else { throw QueueError(.unknownPipeline, "no pipeline is called \"\(name)\"") }
+            return try rows.pipeline(0)
+        }
     }
 
     /// The newest version of each pipeline, by name.
     public func pipelines() async throws(QueueError) -> [PipelineVersion] {
         try await ask(
-            """
-            SELECT DISTINCT ON (name) id, name, version, spec FROM larder_data.pipeline ORDER BY name, version DESC
-            """
+            "SELECT pipeline_id, name, version, spec FROM larder.pipeline WHERE newest ORDER BY name"
         ) { rows throws(QueueError) in
             var pipelines: [PipelineVersion] = []
             for row in 0..<rows.count { pipelines.append(try rows.pipeline(row)) }

@@ -1,7 +1,10 @@
+import FoundationEssentials
+
 extension PostgresJobQueue {
     private static let columns = """
         batch_id, batch, state, total, open, finished, skipped, succeeded, failed, cancelled, fresh, blocked, invalid, \
-        joined, retries, downloads, variants, bytes_in, bytes_out, percent, rate, (seconds * 1000)::bigint
+        joined, retries, downloads, variants, bytes_in, bytes_out, percent, rate, (seconds * 1000)::bigint, \
+        extract(epoch FROM eta)::bigint, p50_ms, p95_ms, top_errors
         """
 
     /// Where a batch stands. Throws `.unknownBatch`.
@@ -60,6 +63,18 @@ extension Rows {
             skipped: count(6), succeeded: count(7), failed: count(8), cancelled: count(9), fresh: count(10),
             blocked: count(11), invalid: count(12), joined: count(13), retries: count(14), downloads: count(15),
             variants: count(16), bytesIn: count(17), bytesOut: count(18), percent: number(row, 19) ?? 0,
-            rate: number(row, 20) ?? 0, elapsed: .milliseconds(count(21)))
+            rate: number(row, 20) ?? 0, elapsed: .milliseconds(count(21)), eta: integer(row, 22).map { .seconds($0) },
+            p50: number(row, 23), p95: number(row, 24), topErrors: try ErrorCount.list(json: text(row, 25)))
+    }
+}
+
+extension ErrorCount {
+    /// The errors in the `top_errors` column.
+    fileprivate static func list(json: String?) throws(QueueError) -> [ErrorCount] {
+        do {
+            return try JSONDecoder().decode([ErrorCount].self, from: Data((json ?? "[]").utf8))
+        } catch {
+            throw QueueError(.unexpectedAnswer, "a batch's errors cannot be read")
+        }
     }
 }

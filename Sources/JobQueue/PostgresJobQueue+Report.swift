@@ -6,7 +6,7 @@ extension PostgresJobQueue {
         let progress = try await progress(of: batch)
         let errors = try await ask(
             """
-            SELECT domain, code, sum(items) FROM larder.failed WHERE batch_id = $1
+            SELECT domain, code, sum(items) FROM larder.record WHERE batch_id = $1 AND outcome = 2 AND retried_as IS NULL
             GROUP BY domain, code ORDER BY sum(items) DESC, domain, code LIMIT 100
             """, [.integer(progress.id)]
         ) { rows throws(QueueError) in
@@ -58,11 +58,13 @@ extension PostgresJobQueue {
         try await ask(
             """
             SELECT * FROM (
-                (SELECT -9223372036854775807 + id AS place, job_id, url, outcome, domain, code, message, attempt, items, stored
-                 FROM larder_data.item_history WHERE batch_id = $1 AND id > $2 AND retried_as IS NULL \(condition) ORDER BY id LIMIT $4)
+                (SELECT -9223372036854775807 + number AS place, job_id, url, outcome, domain, code, message, attempts, items, stored
+                 FROM larder.record WHERE batch_id = $1 AND kind = 'item' AND number > $2 AND retried_as IS NULL \(condition)
+                 ORDER BY number LIMIT $4)
                 UNION ALL
-                (SELECT job_id, job_id, url, outcome, domain, code, message, attempt, items, stored
-                 FROM larder_data.job_history WHERE batch_id = $1 AND job_id > $3 AND items > 0 AND retried_as IS NULL \(condition) ORDER BY job_id LIMIT $4)
+                (SELECT number, job_id, url, outcome, domain, code, message, attempts, items, stored
+                 FROM larder.record WHERE batch_id = $1 AND kind = 'job' AND number > $3 AND items > 0 AND retried_as IS NULL \(condition)
+                 ORDER BY number LIMIT $4)
             ) AS record ORDER BY place LIMIT $4
             """,
             [.integer(batch), .integer(cursor.lastItem), .integer(max(cursor.value, 0)), .integer(Int64(limit))]

@@ -1,8 +1,8 @@
 /// A queue of jobs in Postgres: enqueue, follow batches, and work.
 ///
-/// Holds at most four connections, each made on first use and made anew when it breaks: one for everything, one for
-/// claims, so that a worker claims while it settles, one for heartbeats alone and one for upkeep, so that neither a long
-/// statement nor a blocked upkeep costs a worker its lease.
+/// Holds at most five connections, each made on first use and made anew when it breaks: one for everything, one for
+/// claims, so that a worker claims while it settles, one for heartbeats alone, one for upkeep and one for vacuum, so that
+/// neither a long statement nor a blocked upkeep costs a worker its lease.
 /// Works through pgbouncer in transaction mode.
 public final class PostgresJobQueue: Sendable {
     /// How to reach and use the database.
@@ -26,11 +26,14 @@ public final class PostgresJobQueue: Sendable {
 
     /// Upkeep works in small portions; what takes longer is stuck, and is tried again by whoever comes next.
     private static let upkeepTimeout = Duration.seconds(5)
+    /// A vacuum of the small tables takes a second; a detach may have to wait for a reader. Both are done again later.
+    private static let housekeepingTimeout = Duration.seconds(10)
 
     let connection: Connection
     let claims: Connection
     let pulse: Connection
     let upkeep: Connection
+    let housekeeping: Connection
     private let configuration: Configuration
 
     /// Prepares a queue; the first call connects.
@@ -42,6 +45,8 @@ public final class PostgresJobQueue: Sendable {
         var hurried = configuration
         hurried.statementTimeout = min(configuration.statementTimeout, Self.upkeepTimeout)
         upkeep = Connection(hurried, name: "queue-upkeep")
+        hurried.statementTimeout = min(configuration.statementTimeout, Self.housekeepingTimeout)
+        housekeeping = Connection(hurried, name: "queue-house")
     }
 
     /// Ends the connections; a later call makes new ones.
@@ -50,6 +55,7 @@ public final class PostgresJobQueue: Sendable {
         await claims.close()
         await pulse.close()
         await upkeep.close()
+        await housekeeping.close()
     }
 
     /// Checks that the database answers, is migrated, and offers this program's worker protocol.
@@ -63,15 +69,15 @@ public final class PostgresJobQueue: Sendable {
         let newest: Int64
         do throws(QueueError) {
             (applied, oldest, newest) = try await ask(
-                """
-                SELECT (SELECT max(number) FROM larder_data.migration), protocol_oldest, protocol_newest FROM larder_data.meta
-                """
+                "SELECT migrations, protocol_oldest, protocol_newest FROM larder.ready_v1()"
             ) { rows throws(QueueError) in
                 (rows.integer(0, 0) ?? 0, rows.integer(0, 1) ?? 0, rows.integer(0, 2) ?? 0)
             }
         } catch {
             guard error.code == .notMigrated else { throw error }
-            throw QueueError(.notMigrated, "the database has no Larder schema", sqlState: error.sqlState)
+            throw QueueError(
+                .notMigrated, "the database has no Larder schema, or one older than this program's",
+                sqlState: error.sqlState)
         }
         guard applied >= known else {
             throw QueueError(.notMigrated, "the database has \(applied) of \(known) migrations")

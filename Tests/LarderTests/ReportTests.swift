@@ -17,7 +17,46 @@ struct ReportTests {
         let byNumber = try await scene.larder("status", "1", "--json").lines.map(fields)
         #expect(byName.map { $0["id"] as? Int } == [1] && byNumber.map { $0["batch"] as? String } == ["first"])
         let text = try await scene.larder("status")
-        #expect(text.text == "second: sealed, 0% 0/1\nfirst: finished, 100% 1/1\n")
+        #expect(text.text.hasPrefix("second: sealed, 0% 0/1\nfirst: finished, 100% 1/1"))
+    }
+
+    @Test func `status tells pace, times and errors, null for what is not known yet`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.larder("enqueue", "--batch", "b", "http://a.example/1", "nothing")
+        func status() async throws -> [String: Any] {
+            try fields(try #require(try await scene.larder("status", "b", "--json").lines.first))
+        }
+        let fresh = try await status()
+        #expect(fresh["rate"] is Double && fresh["p50Ms"] is NSNull && fresh["p95Ms"] is NSNull)
+        _ = try await scene.sql(
+            """
+            WITH durations AS (
+                INSERT INTO larder_data.batch_delta (batch_id, jobs, duration_class) SELECT id, 4, 10 FROM larder_data.batch)
+            INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)
+            SELECT id, 7, 404, 'SomeDomain' FROM larder_data.batch
+            """)
+        let later = try await status()
+        #expect(later["p50Ms"] as? Double == 38.1 && (later["etaSeconds"] is NSNull || later["etaSeconds"] is Double))
+        let errors = try #require(later["topErrors"] as? [[String: Any]])
+        #expect(errors.contains { $0["domain"] as? String == "SomeDomain" && $0["items"] as? Int == 7 })
+        let text = try await scene.larder("status", "b").text
+        #expect(text.contains("p50 38.1 ms, p95 44.5 ms\n  errors: 7 × SomeDomain 404"))
+    }
+
+    @Test func `status --health tells what is wrong, and fails for an error`() async throws {
+        let scene = try await Scene()
+        let well = try await scene.larder("status", "--health")
+        #expect(well.code == 0 && well.text == "nothing is wrong\n")
+        _ = try await scene.sql("UPDATE larder_data.queue SET paused_at = now()")
+        #expect(try await scene.larder("status", "--health").code == 0)
+        _ = try await scene.sql(
+            "UPDATE larder_data.upkeep SET failed_at = now(), last_error = 'XX000: oh' WHERE task = 'fold'")
+        let ill = try await scene.larder("status", "--health", "--json")
+        #expect(ill.code == 1)
+        #expect(try ill.lines.map { try fields($0)["severity"] as? String } == ["error", "info"])
+        let doctor = try await scene.larder("doctor")
+        #expect(doctor.code == 1 && doctor.text.contains("FAIL health: upkeep task fails: fold"))
+        #expect(try await scene.larder("status", "b", "--health").code == 2)
     }
 
     @Test func `status follows a batch until it is finished`() async throws {

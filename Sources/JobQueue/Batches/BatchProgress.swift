@@ -65,10 +65,18 @@ public struct BatchProgress: Sendable {
     public let bytesOut: Int
     /// Finished items in percent of all; 100 for an empty batch.
     public let percent: Double
-    /// Finished items per second over the batch's life.
+    /// Finished items per second of late: a mean over 30 s; over the batch's life when it is younger or over.
     public let rate: Double
     /// Time since the batch was opened, until it finished.
     public let elapsed: Duration
+    /// Time until it finishes at this rate; nil when nothing moves, it is paused, or nothing is open.
+    public let eta: Duration?
+    /// Milliseconds from claim to settle within which half of its own jobs were done, to a few percent; nil before the first.
+    public let p50: Double?
+    /// The same for 95 % of them.
+    public let p95: Double?
+    /// The most frequent errors, at most five.
+    public let topErrors: [ErrorCount]
 }
 
 /// What is left to do, of one batch or of all, by the database's clock.

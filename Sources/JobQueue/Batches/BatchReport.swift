@@ -9,13 +9,18 @@ public struct BatchReport: Sendable {
 }
 
 /// How many items of a batch ended with one error.
-public struct ErrorCount: Sendable {
+public struct ErrorCount: Sendable, Decodable {
     /// The error's domain.
     public let domain: String
     /// The error's code.
     public let code: Int
     /// Items.
     public let items: Int
+
+    private enum CodingKeys: String, CodingKey {
+        case domain, code
+        case items = "n"
+    }
 }
 
 /// One item, or job with its items, that ended with an error.

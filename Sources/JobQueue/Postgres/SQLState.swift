@@ -12,6 +12,7 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
     static let undefinedFunction = SQLState("42883")
     static let undefinedSchema = SQLState("3F000")
     static let invalidParameter = SQLState("22023")
+    static let insufficientPrivilege = SQLState("42501")
 
     // Larder's own class LA, raised by the functions in `migrations`.
     static let batchClosed = SQLState("LA001")

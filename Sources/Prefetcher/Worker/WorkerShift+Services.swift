@@ -35,4 +35,16 @@ extension WorkerShift {
             try? await Task.sleep(for: Self.upkeep)
         }
     }
+
+    /// Vacuums and detaches where the login may; any worker may, and who comes first does.
+    func keepHouse() async {
+        while !Task.isCancelled {
+            do throws(QueueError) {
+                try await worker.queue.keepHouse()
+            } catch {
+                worker.observe(.queueUnavailable(error))
+            }
+            try? await Task.sleep(for: Self.housekeeping)
+        }
+    }
 }

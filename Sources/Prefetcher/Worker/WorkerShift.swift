@@ -3,7 +3,8 @@ internal import JobQueue
 
 /// One registration of a worker, from its start to its end or the loss of its lease.
 ///
-/// Three services run beside the claim loop and end with it: the settler, the heartbeat and the queue's upkeep.
+/// Four services run beside the claim loop and end with it: the settler, the heartbeat, the queue's upkeep and its
+/// housekeeping.
 struct WorkerShift: Sendable {
     /// Why a shift ended.
     enum Reason: Sendable {
@@ -16,6 +17,8 @@ struct WorkerShift: Sendable {
     static let beat = Duration.seconds(5)
     /// Between two rounds of upkeep.
     static let upkeep = Duration.seconds(1)
+    /// Between two rounds of housekeeping.
+    static let housekeeping = Duration.seconds(30)
     /// Work due later than this does not keep a drain waiting.
     static let patience = Duration.seconds(30)
 
@@ -51,6 +54,7 @@ struct WorkerShift: Sendable {
             services.addTask { await settler.run() }
             services.addTask { await keepLease() }
             services.addTask { await keepUp() }
+            services.addTask { await keepHouse() }
             let reason = await claimLoop()
             services.cancelAll()
             return reason

@@ -25,6 +25,8 @@ private struct Checkup {
         let check: String
         let ok: Bool
         let detail: String
+        /// Of a finding of the queue's health only.
+        let severity: String?
     }
 
     let json: Bool
@@ -80,17 +82,25 @@ private struct Checkup {
                 settings.databaseURL == nil
                     ? "embedded, in \(try await settings.cluster.status().directory)" : "reachable")
             tell("queue", ok: broken.isEmpty, broken.first.map { "\($0.invariant): \($0.detail)" } ?? "sound")
+            let findings = try await queue.health()
+            if findings.isEmpty { passed("health", "nothing is wrong") }
+            for finding in findings {
+                tell(
+                    "health", ok: finding.severity != .error, HealthLine(finding).text,
+                    severity: finding.severity.rawValue)
+            }
         } catch {
             tell("database", ok: false, CommandError(error).message)
         }
     }
 
-    private mutating func tell(_ check: String, ok: Bool, _ detail: String) {
+    private mutating func tell(_ check: String, ok: Bool, _ detail: String, severity: String? = nil) {
         failed = failed || !ok
         if json {
-            try? Console.json(Line(check: check, ok: ok, detail: detail))
+            try? Console.json(Line(check: check, ok: ok, detail: detail, severity: severity))
         } else {
-            Console.line("\(ok ? "ok  " : "FAIL") \(check): \(detail)")
+            let mark = ok ? (severity == "warning" ? "warn" : "ok  ") : "FAIL"
+            Console.line("\(mark) \(check): \(detail)")
         }
     }
 }

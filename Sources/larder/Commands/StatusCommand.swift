@@ -9,6 +9,7 @@ extension Command {
             ControlTarget.jobOption,
             Option("watch", "follow it until it is finished"),
             Option("interval", .value("TIME"), "between two looks of --watch, default 1s"),
+            Option("health", "tell what is wrong with the queue and its database; exit code 1 for an error"),
             Settings.databaseOption,
         ]
     ) { arguments in
@@ -16,6 +17,13 @@ extension Command {
         let json = arguments.flag("json")
         let interval = try arguments.duration("interval") ?? .seconds(1)
         let queue = try await Settings(arguments).openQueue()
+        if arguments.flag("health") {
+            guard target == nil else { throw CommandError.usage("status: --health takes no BATCH") }
+            let findings = try await queue.health()
+            if findings.isEmpty && !json { Console.line("nothing is wrong") }
+            for finding in findings { try HealthLine(finding).show(json: json) }
+            return findings.contains { $0.severity == .error } ? .failed : .done
+        }
         if let number = target?.job {
             let report = JobReport(try await queue.status(ofJob: number), try await queue.attempts(ofJob: number))
             if json { try Console.json(report) } else { Console.write(report.text) }
@@ -31,7 +39,7 @@ extension Command {
             return .done
         }
         if !json {
-            try await ProgressWatch(queue: queue, tell: Console.noteRaw).follow(batch)
+            try await ProgressWatch(queue: queue, tell: Console.noteRaw, interval: interval).follow(batch)
             return .done
         }
         while true {
@@ -47,8 +55,14 @@ extension Command {
             try Console.json(ReportJSON(progress))
         } else {
             let line = ProgressBar.line(
-                finished: progress.finished, total: progress.total, skipped: progress.skipped, note: "", width: 0)
-            Console.line("\(progress.name ?? "\(progress.id)"): \(progress.state.rawValue), \(line)")
+                finished: progress.finished, total: progress.total, skipped: progress.skipped,
+                note: progress.state == .finished || progress.state == .cancelled ? "" : ProgressText.pace(progress),
+                width: 0)
+            let times = ProgressText.times(progress)
+            Console.line(
+                "\(progress.name ?? "\(progress.id)"): \(progress.state.rawValue), \(line)\(times.isEmpty ? "" : ", " + times)"
+            )
+            if !progress.topErrors.isEmpty { Console.line("  errors: \(ProgressText.errors(progress))") }
         }
     }
 }

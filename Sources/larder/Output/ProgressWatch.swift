@@ -5,8 +5,10 @@ struct ProgressWatch {
     let queue: PostgresJobQueue
     /// Writes to standard error.
     let tell: @Sendable (String) -> Void
+    /// Between two looks.
+    var interval = Duration.milliseconds(500)
 
-    /// Shows the batch every half second; ends when it is finished, or with the task.
+    /// Shows the batch again and again; ends when it is finished, or with the task.
     func follow(_ batch: BatchReference) async throws {
         var bar = ProgressBar(terminal: Console.isTerminal, tell: tell)
         defer { bar.end() }
@@ -14,9 +16,9 @@ struct ProgressWatch {
             let progress = try await queue.progress(of: batch)
             bar.show(
                 finished: progress.finished, total: progress.total, skipped: progress.skipped,
-                note: progress.rate > 0 ? "\((progress.rate * 10).rounded() / 10)/s" : "")
+                note: ProgressText.pace(progress))
             if progress.open == 0 && (progress.state == .finished || progress.state == .cancelled) { return }
-            try? await Task.sleep(for: .milliseconds(500))
+            try? await Task.sleep(for: interval)
         }
     }
 }

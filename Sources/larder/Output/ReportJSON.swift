@@ -18,6 +18,12 @@ struct ReportJSON: Encodable {
         }
     }
 
+    struct Frequent: Encodable {
+        let domain: String
+        let code: Int
+        let items: Int
+    }
+
     let batch: String
     let id: Int64
     let state: String
@@ -39,6 +45,11 @@ struct ReportJSON: Encodable {
     let bytesOut: Int
     let percent: Double
     let seconds: Double
+    let rate: Double
+    let etaSeconds: Nullable<Double>
+    let p50Ms: Nullable<Double>
+    let p95Ms: Nullable<Double>
+    let topErrors: [Frequent]
     let failures: [Failed]?
 
     init(_ progress: BatchProgress, failures: [FailureRecord]? = nil) {
@@ -63,6 +74,11 @@ struct ReportJSON: Encodable {
         bytesOut = progress.bytesOut
         percent = progress.percent
         seconds = progress.elapsed.seconds
+        rate = progress.rate
+        etaSeconds = Nullable(progress.eta?.seconds)
+        p50Ms = Nullable(progress.p50)
+        p95Ms = Nullable(progress.p95)
+        topErrors = progress.topErrors.map { Frequent(domain: $0.domain, code: $0.code, items: $0.items) }
         self.failures = failures?.map(Failed.init)
     }
 }

@@ -1,0 +1,144 @@
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+@Suite("Health", .timeLimit(.minutes(5)))
+struct HealthTests {
+    /// What is found, each once.
+    private func found(_ fixture: QueueFixture) async throws -> Set<String> {
+        Set(try await fixture.queue.health().map(\.what))
+    }
+
+    @Test func `a new database is well, and one that works is`() async throws {
+        let fixture = try await QueueFixture.make()
+        #expect(try await found(fixture).isEmpty)
+        try await fixture.enqueue(["http://a/1"])
+        _ = try await fixture.startWorker()
+        try await fixture.queue.tick(force: true)
+        #expect(try await found(fixture).isEmpty)
+    }
+
+    @Test func `work without a worker and late upkeep are found, and gone once a worker is there`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"])
+        #expect(try await found(fixture) == ["work waits and no worker is live", "upkeep is late"])
+        _ = try await fixture.startWorker()
+        try await fixture.queue.tick(force: true)
+        #expect(try await found(fixture).isEmpty)
+        try await fixture.sql("UPDATE larder_data.worker SET beat_at = now() - interval '1 min'")
+        try await fixture.sql("UPDATE larder_data.upkeep SET next_at = now() - interval '11 h'")
+        let findings = try await fixture.queue.health()
+        #expect(findings.map(\.what) == ["upkeep is late", "work waits and no worker is live", "workers were lost"])
+        #expect(findings.first?.detail.contains("retention") == true)
+        try await fixture.sql("UPDATE larder_data.queue SET paused_at = now()")
+        #expect(try await found(fixture) == ["upkeep is late", "a queue is paused", "workers were lost"])
+    }
+
+    @Test func `a task that fails comes first, with its error`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.sql("UPDATE larder_data.queue SET paused_at = now()")
+        try await fixture.sql(
+            "CREATE OR REPLACE FUNCTION larder_data.upkeep_purge() RETURNS int LANGUAGE sql AS 'SELECT 1 / 0'")
+        #expect(try await fixture.tickFailure() == "22012")
+        let findings = try await fixture.queue.health()
+        try #require(findings.map(\.severity) == [.error, .info])
+        #expect(findings[0].what == "upkeep task fails" && findings[0].detail.contains("purge"))
+        #expect(findings[0].detail.contains("22012"))
+    }
+
+    @Test func `a session that holds vacuum back is named`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.sql("UPDATE larder_data.meta SET held_after = '0 s'")
+        let holder = fixture.otherConnection()
+        _ = try await holder.rows("SET application_name = 'the holder'")
+        _ = try await holder.rows("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        let pid = try #require(try await holder.rows("SELECT pg_backend_pid()::text").first?[0])
+        let finding = try #require(
+            try await fixture.queue.health().first { $0.detail.contains("the holder") })
+        #expect(finding.what == "a transaction holds vacuum back" && finding.severity == .warning)
+        #expect(finding.detail.contains("pid \(pid),") && finding.detail.contains("idle in transaction"))
+        _ = try await holder.rows("COMMIT")
+        #expect(!(try await fixture.queue.health().contains { $0.detail.contains("the holder") }))
+    }
+
+    @Test func `who may not see other sessions is told so`() async throws {
+        let fixture = try await QueueFixture.make()
+        let reader = fixture.otherConnection()
+        _ = try await reader.rows("SET ROLE larder_reader")
+        let rows = try await reader.rows("SELECT severity, what FROM larder.health")
+        #expect(rows == [["info", "other sessions' transactions cannot be seen"]])
+    }
+
+    @Test func `dead rows in a hot table, and autovacuum switched off for one`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.sql("ALTER TABLE larder_data.ready SET (autovacuum_enabled = off)")
+        let crowd = fixture.otherConnection()
+        _ = try await crowd.rows("INSERT INTO larder_data.ready SELECT 1, 4, i FROM generate_series(1, 50001) AS i")
+        _ = try await crowd.rows("DELETE FROM larder_data.ready")
+        _ = try await crowd.rows("SELECT pg_stat_force_next_flush()")
+        let findings = try await fixture.queue.health()
+        #expect(findings.map(\.what) == ["autovacuum is off", "dead rows pile up"])
+        #expect(findings.last?.detail == "50001 in ready")
+    }
+
+    @Test func `days of history are missing ahead, or still there`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.sql(
+            """
+            DO $$ DECLARE part regclass; BEGIN
+                FOR part IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'larder_data.job_attempt'::regclass
+                    AND right(inhrelid::regclass::text, 8) > to_char(now() AT TIME ZONE 'UTC' + interval '1 day', 'YYYYMMDD')
+                LOOP EXECUTE 'DROP TABLE ' || part; END LOOP;
+            END $$
+            """)
+        let short = try await fixture.queue.health()
+        #expect(short.map(\.what) == ["too few partitions ahead"])
+        #expect(short.first?.detail.hasPrefix("job_attempt ends on") == true)
+        try await fixture.queue.tick(force: true)
+        #expect(try await found(fixture).isEmpty)
+        try await fixture.addDay("item_history", daysAgo: 40)
+        #expect(try await found(fixture) == ["history is kept too long"])
+    }
+
+    @Test func `parked jobs, an unfolded ledger, no vacuum and a large blocklist`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.sql("INSERT INTO larder_data.parked (job_id, why) VALUES (1, 'lost'), (2, 'paused')")
+        let parked = try await fixture.queue.health()
+        #expect(parked.map(\.what) == ["jobs are parked"] && parked[0].detail.hasPrefix("1,"))
+        try await fixture.sql("DELETE FROM larder_data.parked")
+        let entries = "INSERT INTO larder_data.batch_detail_delta SELECT 1, 1, 1, 'x' FROM generate_series"
+        try await fixture.sql(entries + "(1, 100000)")
+        #expect(try await found(fixture).isEmpty)
+        try await fixture.sql(entries + "(1, 1)")
+        #expect(try await found(fixture) == ["the ledger is not folded"])
+        try await fixture.sql("TRUNCATE larder_data.batch_detail_delta")
+        try await fixture.sql("UPDATE pg_class SET reltuples = 2000000 WHERE oid = 'larder_data.blocklist'::regclass")
+        #expect(try await found(fixture) == ["the blocklist is large"])
+        try await fixture.sql("UPDATE pg_class SET reltuples = 0 WHERE oid = 'larder_data.blocklist'::regclass")
+        _ = try await fixture.startWorker()
+        try await fixture.sql("UPDATE larder_data.worker SET started_at = now() - interval '6 min'")
+        #expect(try await found(fixture) == ["no worker may vacuum"])
+        try await fixture.queue.keepHouse()
+        #expect(try await found(fixture).isEmpty)
+    }
+}
+
+extension QueueFixture {
+    /// A day of a history table as it was made so many days ago; its name.
+    @discardableResult
+    func addDay(_ parent: String, daysAgo: Int) async throws -> String {
+        let name =
+            try await value(
+                "SELECT '\(parent)_' || to_char(now() AT TIME ZONE 'UTC' - \(daysAgo) * interval '1 day', 'YYYYMMDD')")
+            ?? ""
+        try await sql(
+            """
+            DO $$ DECLARE day date := (now() AT TIME ZONE 'UTC')::date - \(daysAgo); BEGIN
+                EXECUTE format('CREATE TABLE larder_data.%I PARTITION OF larder_data.\(parent) FOR VALUES FROM (%L) TO (%L)',
+                    '\(name)', day || ' 00:00+00', day + 1 || ' 00:00+00');
+            END $$
+            """)
+        return name
+    }
+}

@@ -1,0 +1,157 @@
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+@Suite("Retention and housekeeping", .timeLimit(.minutes(5)))
+struct RetentionTests {
+    private func exists(_ table: String, in fixture: QueueFixture) async throws -> Bool {
+        try await fixture.value("SELECT to_regclass('larder_data.\(table)') IS NOT NULL") == "t"
+    }
+
+    @Test func `what is over goes, day by day and in portions; the batch and its totals stay`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "nothing"])
+        try await fixture.queue.seal(.name("batch"))
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        _ = try await worker.settle([Outcome(job.held, .failed(.notAnImage))])
+        try await fixture.queue.tick(force: true)
+        // All of it 40 days ago.
+        var days: [String] = []
+        for parent in ["job_history", "item_history", "job_attempt"] {
+            days.append(try await fixture.addDay(parent, daysAgo: 41))
+            days.append(try await fixture.addDay(parent, daysAgo: 40))
+        }
+        let young = try await fixture.addDay("job_history", daysAgo: 29)
+        for table in ["job_history", "item_history"] {
+            try await fixture.sql("UPDATE larder_data.\(table) SET finished_at = finished_at - interval '40 days'")
+        }
+        try await fixture.sql(
+            "UPDATE larder_data.batch SET created_at = created_at - interval '40 days', finished_at = finished_at - interval '40 days'"
+        )
+        try await fixture.sql(
+            """
+            INSERT INTO larder_data.batch_detail SELECT id, 1, 7, 'x' FROM larder_data.batch
+            """)
+        try await fixture.sql("UPDATE larder_data.minute SET at = at - interval '31 days'")
+
+        try await fixture.queue.tick(force: true)
+        #expect(
+            try await fixture.value(
+                "SELECT next_at < now() + interval '1 min' FROM larder.upkeep WHERE task = 'retention'") == "t")
+        // One day of one table at a time, the oldest first.
+        func left() async throws -> Int {
+            var count = 0
+            for day in days where try await exists(day, in: fixture) { count += 1 }
+            return count
+        }
+        #expect(try await left() == 5)
+        #expect(!(try await exists(days[2], in: fixture)))
+        for count in [4, 3, 2, 1, 0] {
+            try await fixture.queue.tick(force: true)
+            #expect(try await left() == count)
+        }
+        #expect(try await exists(young, in: fixture))
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.minute") == "0")
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch_detail WHERE domain = 'x'") == "0")
+        #expect(try await fixture.value("SELECT count(*) FROM larder.record") == "0")
+        try await fixture.queue.tick(force: true)
+        #expect(
+            try await fixture.value(
+                "SELECT next_at > now() + interval '1 min' FROM larder.upkeep WHERE task = 'retention'") == "t")
+        let progress = try await fixture.queue.progress(of: .name("batch"))
+        #expect(progress.total == 2 && progress.failed == 2 && progress.state == .finished)
+        try await fixture.expectSound()
+    }
+
+    @Test func `a day that somebody reads is left alone, hinders nothing else, and goes the next time`() async throws {
+        let fixture = try await QueueFixture.make()
+        let held = try await fixture.addDay("job_history", daysAgo: 41)
+        let free = try await fixture.addDay("job_attempt", daysAgo: 40)
+        let reader = fixture.otherConnection()
+        _ = try await reader.rows("BEGIN")
+        _ = try await reader.rows("SELECT count(*) FROM larder_data.\(held)")
+        try await fixture.queue.tick(force: true)
+        #expect(try await exists(held, in: fixture))
+        #expect(!(try await exists(free, in: fixture)))
+        _ = try await reader.rows("COMMIT")
+        try await fixture.queue.tick(force: true)
+        #expect(!(try await exists(held, in: fixture)))
+    }
+
+    @Test func `a worker that may detaches days concurrently, and ends a detach that was broken off`() async throws {
+        let fixture = try await QueueFixture.make()
+        var days: [String] = []
+        for (parent, age) in [("job_history", 42), ("item_history", 41), ("job_history", 41)] {
+            days.append(try await fixture.addDay(parent, daysAgo: age))
+        }
+        let reader = fixture.otherConnection()
+        _ = try await reader.rows("BEGIN")
+        _ = try await reader.rows("SELECT count(*) FROM larder_data.job_history")
+        // The reader holds the table, so the detach begins and cannot end.
+        var hurried = fixture.configuration
+        hurried.statementTimeout = .milliseconds(300)
+        await #expect {
+            try await Connection(hurried, name: "test-detach").rows(
+                "ALTER TABLE larder_data.job_history DETACH PARTITION larder_data.\(days[0]) CONCURRENTLY")
+        } throws: { ($0 as? QueueError)?.code == .timeout }
+        _ = try await reader.rows("COMMIT")
+        while try await fixture.value(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'ALTER TABLE%' AND state = 'active'"
+        ) != "0" {
+            await Task.yield()
+        }
+        #expect(try await fixture.value("SELECT count(*) FROM pg_inherits WHERE inhdetachpending") == "1")
+        try await fixture.queue.keepHouse()
+        for day in days.prefix(2) { #expect(!(try await exists(day, in: fixture)), "\(day)") }
+        #expect(try await exists(days[2], in: fixture))
+        // Somebody asked just now: nothing is due.
+        #expect(try await fixture.queue.keepHouse() == 0)
+        try await fixture.sql("UPDATE larder_data.housekeeping SET next_at = now()")
+        #expect(try await fixture.queue.keepHouse() == 1)
+        #expect(!(try await exists(days[2], in: fixture)))
+        try await fixture.expectSound()
+    }
+
+    @Test func `a detached day that nobody dropped is dropped`() async throws {
+        let fixture = try await QueueFixture.make()
+        let day = try await fixture.addDay("item_history", daysAgo: 40)
+        try await fixture.sql("ALTER TABLE larder_data.item_history DETACH PARTITION larder_data.\(day)")
+        #expect(try await fixture.queue.keepHouse() == 1)
+        #expect(!(try await exists(day, in: fixture)))
+    }
+
+    @Test func `a worker that may vacuums the table with many dead rows`() async throws {
+        let fixture = try await QueueFixture.make()
+        // Autovacuum would be before us.
+        try await fixture.sql("ALTER TABLE larder_data.ready SET (autovacuum_enabled = off)")
+        let crowd = fixture.otherConnection()
+        _ = try await crowd.rows("INSERT INTO larder_data.ready SELECT 1, 4, i FROM generate_series(1, 20001) AS i")
+        _ = try await crowd.rows("DELETE FROM larder_data.ready")
+        _ = try await crowd.rows("SELECT pg_stat_force_next_flush()")
+        #expect(try await fixture.queue.keepHouse() == 1)
+        #expect(
+            try await fixture.sql(
+                "SELECT relname, last_vacuum IS NOT NULL FROM pg_stat_all_tables WHERE schemaname = 'larder_data' AND vacuum_count > 0"
+            )
+                == [["ready", "t"]])
+    }
+
+    @Test func `a worker that may not does nothing, without an error`() async throws {
+        let fixture = try await QueueFixture.make()
+        let day = try await fixture.addDay("item_history", daysAgo: 40)
+        let login = try await fixture.login("larder_worker")
+        #expect(try await login.keepHouse() == 0)
+        #expect(try await exists(day, in: fixture))
+        #expect(try await fixture.value("SELECT last_at IS NULL FROM larder_data.housekeeping") == "t")
+    }
+
+    @Test(arguments: [
+        ("vacuum", "job"), ("vacuum", "ready; DROP TABLE x"), ("drop", "job_history"), ("drop", "job_history_2026010"),
+        ("drop", "job_history_20260101 CASCADE"), ("detach", "batch_20260101"), ("truncate", "ready"),
+    ])
+    func `only what is known becomes a statement`(kind: String, name: String) {
+        #expect(Housekeeping(kind: kind, name: name) == nil)
+    }
+}

@@ -1,0 +1,86 @@
+import Executors
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+@Suite("Rolling deploy", .timeLimit(.minutes(5)))
+struct RollingDeployTests {
+    /// How many rounds each loop has done, so that the migration comes in the middle of them.
+    private final class Rounds: Sendable {
+        private let done = Locked([String: Int]())
+        func add(_ name: String) { done.withLock { $0[name, default: 0] += 1 } }
+        func least(of names: [String]) -> Int { done.withLock { all in names.map { all[$0] ?? 0 }.min() ?? 0 } }
+    }
+
+    @Test func `enqueuers and workers go on while the last migration is applied under them`() async throws {
+        let database = try await TemporaryDatabase.make()
+        let configuration = PostgresJobQueue.Configuration(databaseURL: database.url)
+        let before = Array(Migration.all.dropLast())
+        try await Migrator(configuration, migrations: before).migrate()
+
+        let rounds = Rounds()
+        let over = Locked(false)
+        let names = ["enqueue", "worker-0", "worker-1", "tick"]
+        // Connections made before the migration, as those of programs that were there before.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                let queue = PostgresJobQueue(configuration)
+                var number = 0
+                while !over.withLock({ $0 }) {
+                    _ = try await queue.enqueue(
+                        EnqueueRequest(urls: (0..<5).map { "http://a/\(number + $0)" }, batch: "batch"))
+                    number += 3
+                    rounds.add("enqueue")
+                }
+            }
+            for name in names[1...2] {
+                group.addTask {
+                    let queue = PostgresJobQueue(configuration)
+                    let worker = try await queue.startWorker(
+                        WorkerDescription(name: name, host: "h", processID: 1, version: "old", slots: 8))
+                    while !over.withLock({ $0 }) {
+                        let jobs = try await worker.claim(upTo: 8)
+                        let outcomes = jobs.enumerated().map { index, job in
+                            index == 0 ? Outcome.unavailable(job.held) : Outcome(job.held, .succeeded)
+                        }
+                        let settled = try await worker.settleAll(outcomes)
+                        #expect(settled.allSatisfy { $0.decision != .stale })
+                        _ = try await worker.beat()
+                        rounds.add(name)
+                    }
+                    try await worker.stop()
+                }
+            }
+            group.addTask {
+                let queue = PostgresJobQueue(configuration)
+                while !over.withLock({ $0 }) {
+                    try await queue.tick()
+                    _ = try await queue.progress(of: .name("batch"))
+                    rounds.add("tick")
+                }
+            }
+            group.addTask {
+                func wait(for count: Int) async throws {
+                    while rounds.least(of: names) < count {
+                        try Task.checkCancellation()
+                        await Task.yield()
+                    }
+                }
+                try await wait(for: 5)
+                #expect(try await Migrator(configuration).migrate().count == 1)
+                try await wait(for: rounds.least(of: names) + 10)
+                // A new program starts beside the old ones.
+                try await PostgresJobQueue(configuration).checkReady()
+                over.withLock { $0 = true }
+            }
+            do { try await group.waitForAll() } catch {
+                over.withLock { $0 = true }
+                throw error
+            }
+        }
+        let queue = PostgresJobQueue(configuration)
+        #expect(try await queue.check().isEmpty)
+        #expect(try await queue.progress(of: .name("batch")).succeeded > 0)
+    }
+}

@@ -1,0 +1,163 @@
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+@Suite("Views", .timeLimit(.minutes(5)))
+struct ViewTests {
+    /// 100 jobs of 32 to 45 ms, one error in each of six codes, code 6 most often; one half folded, the other not.
+    private func detail(_ fixture: QueueFixture, batch: Int64) async throws {
+        let half = """
+            WITH durations AS (INSERT INTO larder_data.batch_delta (batch_id, jobs, duration_class) VALUES ($1, 50, 10))
+            INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)
+            SELECT $1, c, c, 'LarderErrorDomain' FROM generate_series(1, 6) AS c
+            """
+        try await fixture.sql(half, [.integer(batch)])
+        try await fixture.queue.tick(force: true)
+        try await fixture.sql(half, [.integer(batch)])
+    }
+
+    @Test func `quantiles and errors add up what is folded and what is not`() async throws {
+        let fixture = try await QueueFixture.make()
+        let batch = try await fixture.queue.openBatch(name: "batch")
+        let before = try await fixture.queue.progress(of: .id(batch))
+        #expect(before.p50 == nil && before.p95 == nil && before.topErrors.isEmpty && before.eta == nil)
+        try await detail(fixture, batch: batch)
+        let progress = try await fixture.queue.progress(of: .id(batch))
+        // 2^(10.5/2) and 2^(10.95/2).
+        #expect(progress.p50 == 38.1 && progress.p95 == 44.5)
+        #expect(progress.topErrors.map(\.code) == [6, 5, 4, 3, 2])
+        #expect(progress.topErrors.map(\.items) == [12, 10, 8, 6, 4])
+        // A faster tenth moves the median within its class only; a slower one takes the 95 %.
+        try await fixture.sql(
+            "INSERT INTO larder_data.batch_delta (batch_id, jobs, duration_class) VALUES ($1, 10, 0), ($1, 10, 20)",
+            [.integer(batch)])
+        let shifted = try await fixture.queue.progress(of: .id(batch))
+        #expect(shifted.p50 == 38.1)
+        #expect(try #require(shifted.p95) > 1_024)
+    }
+
+    @Test func `the rate forgets: what was done a while ago gives no time left`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue((0..<100).map { "http://a/\($0)" })
+        try await fixture.queue.tick(force: true)
+        func rate(_ change: String) async throws -> BatchProgress {
+            try await fixture.sql("UPDATE larder_data.batch SET created_at = now() - interval '1 day'")
+            try await fixture.sql("UPDATE larder_data.batch_total SET \(change)")
+            return try await fixture.queue.progress(of: .name("batch"))
+        }
+        // As if folded a moment ahead, so that a slow machine changes nothing.
+        let moving = try await rate("rate = 10, folded_at = now() + interval '1 h'")
+        #expect(moving.rate == 10 && moving.eta == .seconds(10))
+        let still = try await rate("rate = 10, folded_at = now() - interval '1 h'")
+        #expect(still.rate == 0 && still.eta == nil)
+        // Thirty finished and not yet folded, over an hour.
+        try await fixture.sql(
+            "INSERT INTO larder_data.batch_delta (batch_id, succeeded) SELECT id, 36 FROM larder_data.batch")
+        #expect(try await fixture.queue.progress(of: .name("batch")).rate == 0.01)
+        try await fixture.sql("UPDATE larder_data.batch SET paused_at = now()")
+        #expect(try await fixture.queue.progress(of: .name("batch")).eta == nil)
+    }
+
+    @Test func `queue, worker and running tell what waits, who is there and who holds what`() async throws {
+        let fixture = try await QueueFixture.make()
+        let queue = "SELECT has_ready, oldest_ready IS NULL, open_items, live_workers FROM larder.queue"
+        #expect(try await fixture.sql(queue) == [["f", "t", "0", "0"]])
+        try await fixture.enqueue(["http://a/1", "http://a/2", "http://a/2"])
+        let worker = try await fixture.startWorker("one")
+        _ = try await fixture.startWorker("two").stop()
+        #expect(try await fixture.sql(queue) == [["t", "f", "3", "1"]])
+        let old = "UPDATE larder_data.job SET created_at = now() - interval '1 h' WHERE url = 'http://a/2'"
+        try await fixture.sql(old)
+        #expect(try await fixture.value("SELECT oldest_ready < '1 h' FROM larder.queue") == "t")
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        #expect(try await fixture.value("SELECT oldest_ready >= '1 h' FROM larder.queue") == "t")
+        let running = try await fixture.sql(
+            "SELECT url, worker_name, attempt, running_for >= '0 s' FROM larder.running")
+        #expect(running == [[job.url, "one", "1", "t"]])
+        #expect(
+            try await fixture.sql("SELECT name, state, running FROM larder.worker ORDER BY name")
+                == [["one", "live", "1"], ["two", "stopped", "0"]])
+    }
+
+    @Test func `failed has dead letters: neither what was retried nor what was dropped`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "http://a/2", "http://a/3", "nothing"])
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 9)
+        _ = try await worker.settle(jobs.map { Outcome($0.held, .failed(.notAnImage)) })
+        let failed = "SELECT url, kind, code, attempts FROM larder.failed ORDER BY url"
+        #expect(try await fixture.sql(failed).map { $0[0] } == ["http://a/1", "http://a/2", "http://a/3", "nothing"])
+        try await fixture.sql("UPDATE larder_data.job_history SET retried_as = 99 WHERE url = 'http://a/1'")
+        try await fixture.sql("UPDATE larder_data.job_history SET dropped_at = now() WHERE url = 'http://a/2'")
+        #expect(
+            try await fixture.sql(failed) == [["http://a/3", "job", "1001", "1"], ["nothing", "item", "1000", "0"]])
+        let report = try await fixture.queue.report(on: .name("batch"))
+        #expect(report.failures.map(\.url) == ["nothing", "http://a/2", "http://a/3"])
+        #expect(report.errors.map(\.items) == [2, 1])
+    }
+
+    @Test func `throughput counts the present minute before it is folded, and the same after`() async throws {
+        let fixture = try await QueueFixture.make()
+        func sums() async throws -> [[String?]] {
+            try await fixture.sql(
+                "SELECT sum(enqueued), sum(finished), sum(failed), sum(bytes_in), bool_and(items_per_second > 0) FROM larder.throughput"
+            )
+        }
+        try await fixture.enqueue(["http://a/1", "http://a/2", "nothing"])
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        var outcome = Outcome(job.held, .succeeded)
+        outcome.bytesIn = 5_000
+        _ = try await worker.settle([outcome])
+        let expected = [["3", "2", "1", "5000", "t"]]
+        #expect(try await sums() == expected)
+        try await fixture.queue.tick(force: true)
+        #expect(try await sums() == expected)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch_delta") == "0")
+    }
+
+    @Test func `the newest version of each pipeline is marked`() async throws {
+        let fixture = try await QueueFixture.make()
+        _ = try await fixture.queue.setPipeline(name: "p", spec: "{}")
+        _ = try await fixture.queue.setPipeline(name: "p", spec: #"{"a":-0.0}"#)
+        let rows = try await fixture.sql(
+            "SELECT version, newest, spec FROM larder.pipeline WHERE name = 'p' ORDER BY version")
+        #expect(rows == [["1", "f", "{}"], ["2", "t", #"{"a":-0.0}"#]])
+        #expect(try await fixture.queue.pipelines().map(\.name) == ["original", "p"])
+        await #expect { try await fixture.queue.pipeline(named: "q") } throws: {
+            ($0 as? QueueError)?.code == .unknownPipeline
+        }
+    }
+
+    /// The plan of a statement, as one text.
+    private func plan(_ fixture: QueueFixture, _ statement: String) async throws -> String {
+        try await fixture.sql("EXPLAIN " + statement).compactMap { $0[0] }.joined(separator: "\n")
+    }
+
+    @Test func `counts of ten thousand batches come from one pass, those of one batch from its own entries`()
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await fixture.sql(
+            "INSERT INTO larder_data.batch (name, queue_id) SELECT 'b' || i, 1 FROM generate_series(1, 10000) AS i")
+        let entries = "INSERT INTO larder_data.batch_delta (batch_id, total) SELECT i, 1 FROM generate_series"
+        try await fixture.sql(entries + "(1, 10000) AS i")
+        try await fixture.queue.tick(force: true)
+        try await fixture.sql(entries + "(1, 30) AS i")
+        let all = "SELECT batch_id, state, total, open, finished, skipped, percent FROM larder.progress"
+        // With statistics of nothing, and with good ones.
+        for _ in 0..<2 {
+            let text = try await plan(fixture, all)
+            #expect(!text.contains("Nested Loop") && !text.contains("SubPlan"), "\(text)")
+            try await fixture.sql("ANALYZE")
+        }
+        try await fixture.sql(entries + "(1, 20000) AS i")
+        for condition in ["batch_id = 77", "batch_id = (SELECT id FROM larder_data.batch WHERE name = 'b77')"] {
+            let text = try await plan(fixture, all + " WHERE " + condition)
+            #expect(text.contains("batch_delta_batch") && !text.contains("Seq Scan"), "\(text)")
+        }
+        let open = try await plan(fixture, "SELECT open_items FROM larder.queue")
+        #expect(open.contains("batch_delta_batch") && !open.contains("Seq Scan on batch_delta"), "\(open)")
+    }
+}
