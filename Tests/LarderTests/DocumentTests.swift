@@ -80,7 +80,8 @@ struct DocumentTests {
                     #expect(try Document(path).anchors.contains(parts[1]), "\(name): \(link.target)")
                 }
                 if file.hasSuffix("Tests.swift") {
-                    #expect(text.contains("\"\(link.text)\"") || text.contains("`\(link.text)`"), "\(name): \(link.text)")
+                    let isThere = text.contains("\"\(link.text)\"") || text.contains("`\(link.text)`")
+                    #expect(isThere, "\(name): \(link.text)")
                 }
             }
         }
