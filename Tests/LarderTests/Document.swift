@@ -1,0 +1,90 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A page of the documentation, and what its fenced blocks ask the reader to type.
+struct Document {
+    struct Block {
+        enum Language: String { case sh, sql }
+
+        let language: Language
+        /// As it stands in the page.
+        let text: String
+        /// What the page says it prints, when it says so.
+        let output: String?
+
+        /// The commands of a shell block, without comments, with continued lines joined.
+        var commands: [String] {
+            text.replacing(/\\\n\s*/, with: "").split(separator: "\n")
+                .map { String($0.replacing(/(^|\s+)# .*$/, with: "")) }.filter { !$0.isEmpty }
+        }
+    }
+
+    /// Pages that are one long session on a new database.
+    static let sessions = ["docs/sql.md", "docs/job-lifecycle.md", "docs/operations.md"]
+
+    /// All pages, the README first.
+    static func names() throws -> [String] {
+        let docs = try FileManager.default.contentsOfDirectory(atPath: PackageRoot.path + "/docs")
+        return ["README.md"] + docs.filter { $0.hasSuffix(".md") }.sorted().map { "docs/" + $0 }
+    }
+
+    let name: String
+    let text: String
+
+    init(_ name: String) throws {
+        self.name = name
+        text = try String(contentsOfFile: "\(PackageRoot.path)/\(name)", encoding: .utf8)
+    }
+
+    /// The fenced blocks of shell and SQL, in order.
+    var blocks: [Block] {
+        text.matches(of: /(?m)^```(sh|sql)\n((?s).*?)^```\n(?:```text\n((?s).*?)^```\n)?/).compactMap { match in
+            Block.Language(rawValue: String(match.1)).map {
+                Block(language: $0, text: String(match.2), output: match.3.map(String.init))
+            }
+        }
+    }
+
+    /// What its links are called, and where they lead.
+    var links: [(text: String, target: String)] {
+        text.matches(of: /\[([^\]]+)\]\(([^)\s]+)\)/).map { (String($0.1), String($0.2)) }
+    }
+
+    /// What the links to its sections are called.
+    var anchors: Set<String> {
+        Set(
+            text.matches(of: /(?m)^#+ (.*)$/).map { match in
+                match.1.lowercased().filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_" }
+                    .replacing(" ", with: "-")
+            })
+    }
+}
+
+extension Scene {
+    /// Runs a block of SQL in a psql session of its own. Roles belong to the whole server: what makes them is rolled back.
+    func psql(_ sql: String) async throws -> CommandOutcome {
+        let script = sql.contains("CREATE ROLE") ? "BEGIN;\n\(sql)\nROLLBACK;" : sql
+        return try await RunningCommand(
+            "psql", ["-X", "-q", "-v", "ON_ERROR_STOP=1", database.url], environment: ["PATH": "/usr/bin:/bin"],
+            input: Array(script.utf8), limit: .seconds(60)
+        ).outcome()
+    }
+
+    /// Runs a command as a shell would that finds `larder` in its path and the examples in its directory.
+    func shell(_ command: String) async throws -> CommandOutcome {
+        let programs = directory.file("bin")
+        if !FileManager.default.fileExists(atPath: programs) {
+            try FileManager.default.createDirectory(atPath: programs, withIntermediateDirectories: false)
+            try FileManager.default.createSymbolicLink(
+                atPath: programs + "/larder", withDestinationPath: LarderCommand.executable)
+            try FileManager.default.createSymbolicLink(
+                atPath: directory.file("examples"), withDestinationPath: PackageRoot.path + "/examples")
+        }
+        return try await RunningCommand(
+            "sh", ["-c", "cd \"$0\" && " + command, directory.path],
+            environment: environment.merging(["PATH": "\(programs):/usr/bin:/bin"]) { $1 }, input: [],
+            limit: .seconds(60)
+        ).outcome()
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import JobQueue
+import TestSupport
+import Testing
+
+/// The pages about the queue: what they show runs, what they name is there, and nothing is left out.
+@Suite(.timeLimit(.minutes(5)))
+struct DocumentTests {
+    /// Lines without what only the widths of columns decide.
+    private static func table(_ text: String) -> [String] {
+        text.split(separator: "\n").map { line in
+            let line = line.split(separator: " ").joined(separator: " ")
+            return line.contains { $0 != "-" && $0 != "+" } ? line : String(line.filter { $0 == "+" }) + "-"
+        }
+    }
+
+    @Test(arguments: Document.sessions)
+    func `every block runs as it is shown, and prints what is shown`(page: String) async throws {
+        let scene = try await Scene()
+        for block in try Document(page).blocks {
+            switch block.language {
+            case .sql:
+                let outcome = try await scene.psql(block.text)
+                #expect(outcome.code == 0 && outcome.errorText.isEmpty, "\(page): \(block.text)\(outcome.errorText)")
+                if let output = block.output {
+                    #expect(Self.table(outcome.text) == Self.table(output), "\(page): \(block.text)")
+                }
+            case .sh:
+                for command in block.commands {
+                    let outcome = try await scene.shell(command)
+                    #expect(outcome.code == 0, "\(page): \(command): \(outcome.errorText)")
+                }
+            }
+        }
+        #expect(try await scene.queue.check().isEmpty)
+    }
+
+    @Test func `every function, procedure and view is in the list of names, and nothing else`() async throws {
+        let scene = try await Scene()
+        let there = try #require(
+            try await scene.sql(
+                """
+                SELECT string_agg(DISTINCT name, ' ' ORDER BY name) FROM (
+                    SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'larder'::regnamespace
+                    UNION ALL SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'larder'::regnamespace AND c.relkind = 'v'
+                ) AS n (name)
+                """))
+        let page = try Document("docs/sql.md").text
+        let list = try #require(page.split(separator: "\n## All names\n").last)
+        let rows = list.split(separator: "\n").filter { $0.hasPrefix("| `") }
+        let named = rows.flatMap { $0.matches(of: /`([a-z0-9_]+)`/).map { String($0.1) } }
+        #expect(Set(named) == Set(there.split(separator: " ").map(String.init)))
+        #expect(Set(named).count == named.count, "each once")
+    }
+
+    @Test func `every error code is in the list of errors`() async throws {
+        let page = try Document("docs/sql.md").text
+        let migrations = PackageRoot.path + "/migrations"
+        for file in try FileManager.default.contentsOfDirectory(atPath: migrations) where file.hasSuffix(".sql") {
+            let sql = try String(contentsOfFile: "\(migrations)/\(file)", encoding: .utf8)
+            for match in sql.matches(of: /ERRCODE = '(LA[0-9]{3}|[0-9]{5})'/) {
+                #expect(page.contains("\n| \(match.1) | "), "\(file): \(match.1)")
+            }
+        }
+    }
+
+    @Test func `every link leads somewhere, and every test that is named is there`() throws {
+        for name in try Document.names() {
+            let page = try Document(name)
+            let directory = URL(filePath: "\(PackageRoot.path)/\(name)").deletingLastPathComponent()
+            for link in page.links where !link.target.contains("://") {
+                let parts = link.target.split(separator: "#", omittingEmptySubsequences: false).map(String.init)
+                let file = parts[0].isEmpty ? "\(PackageRoot.path)/\(name)" : directory.appending(path: parts[0]).path
+                guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
+                    #expect(FileManager.default.fileExists(atPath: file), "\(name): \(link.target)")
+                    continue
+                }
+                if parts.count > 1 {
+                    let path = parts[0].isEmpty ? name : (name.hasPrefix("docs/") ? "docs/" : "") + parts[0]
+                    #expect(try Document(path).anchors.contains(parts[1]), "\(name): \(link.target)")
+                }
+                if file.hasSuffix("Tests.swift") {
+                    let isThere = text.contains("\"\(link.text)\"") || text.contains("`\(link.text)`")
+                    #expect(isThere, "\(name): \(link.text)")
+                }
+            }
+        }
+    }
+}

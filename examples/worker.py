@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+"""A worker in Python: downloads each URL into a directory, until nothing is left to do.
+
+    DATABASE_URL=postgresql://… examples/worker.py DIRECTORY
+
+Needs psycopg2 (Debian: python3-psycopg2). It has no limits and no rules about addresses: an example, no `larder work`.
+SIGTERM: downloads that run are finished and settled, the rest goes back.
+"""
+import concurrent.futures, hashlib, os, signal, socket, sys, threading, time, urllib.error, urllib.request
+import psycopg2
+
+SLOTS = 8
+SAFETY = 3  # seconds before the lease ends, after which nothing is published any more
+
+
+def clock():  # goes on while the machine sleeps
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class Database:
+    """One connection, made anew when it breaks. Every call here may be repeated: that is the protocol's promise."""
+
+    def __init__(self):
+        self.connection = None
+
+    def ask(self, sql, parameters=(), patient=True):
+        while True:
+            try:
+                if self.connection is None or self.connection.closed:
+                    self.connection = psycopg2.connect(os.environ["DATABASE_URL"], application_name="worker.py")
+                    self.connection.autocommit = True
+                with self.connection.cursor() as cursor:
+                    cursor.execute(sql, parameters)
+                    return cursor.fetchall()
+            except (psycopg2.OperationalError, psycopg2.InterfaceError):
+                if self.connection is not None:
+                    self.connection.close()
+                if not patient:
+                    raise
+                time.sleep(0.5)
+
+
+class Lease:
+    """What the heartbeat knows: until when this worker may publish, and which of its jobs somebody cancelled."""
+
+    def __init__(self, worker, lease_ms, asked):
+        self.worker, self.ends, self.cancelled, self.over = worker, asked + lease_ms / 1000, set(), threading.Event()
+
+    def holds(self):
+        return clock() < self.ends - SAFETY
+
+    def keep(self):
+        database = Database()
+        while not self.over.wait(1):  # a beat is due every 5 s at least, upkeep every second
+            asked = clock()
+            try:
+                beat = "SELECT lease_ms, lease_was_lost, cancelled_jobs, cancelled_claims FROM larder.beat_v1(%s)"
+                [(lease_ms, lost, jobs, claims)] = database.ask(beat, [self.worker], patient=False)
+                if lost:
+                    self.ends = 0
+                    return
+                self.ends = asked + lease_ms / 1000
+                self.cancelled = set(zip(jobs, claims))
+                database.ask("SELECT task, error FROM larder.tick()", patient=False)
+            except psycopg2.Error as error:
+                print(f"worker.py: {error}".strip(), file=sys.stderr)
+
+
+def download(url, directory, lease):
+    """Stores one URL; returns (result, domain, code, message, http_status, retry_after_ms, bytes_in)."""
+    temporary = os.path.join(directory, f".{os.getpid()}.{threading.get_ident()}")
+    try:
+        with urllib.request.urlopen(url, timeout=15) as answer:
+            body = answer.read()
+        with open(temporary, "wb") as file:
+            file.write(body)
+        if not lease.holds():
+            return ("failed", "LarderErrorDomain", 403, "the lease was lost", None, None, None)
+        os.rename(temporary, os.path.join(directory, hashlib.sha256(url.encode()).hexdigest()))
+        return ("succeeded", None, None, None, None, None, len(body))
+    except urllib.error.HTTPError as error:
+        after = error.headers.get("Retry-After", "")
+        return ("failed", "SDWebImageErrorDomain", 2001, str(error), error.code, int(after) * 1000 if after.isdigit() else None, None)
+    except TimeoutError as error:
+        return ("failed", "NSURLErrorDomain", -1001, str(error), None, None, None)
+    except (urllib.error.URLError, ConnectionError) as error:
+        return ("failed", "NSURLErrorDomain", -1004, str(error), None, None, None)
+    except Exception as error:
+        return ("failed", "LarderErrorDomain", 403, str(error), None, None, None)
+
+
+def settle(database, worker, claim, outcomes):
+    """Sends the outcomes of one claim until none is busy; `outcomes` maps jobs to what download() returned."""
+    while outcomes:
+        columns = list(zip(*outcomes.values()))
+        rows = database.ask(
+            """SELECT job_id, decision FROM larder.complete_v1(%s, %s::bigint[], %s::bigint[], %s::text[], %s::text[],
+                   %s::bigint[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[])""",
+            [worker, list(outcomes), [claim] * len(outcomes)] + [list(column) for column in columns])
+        outcomes = {job: outcomes[job] for job, decision in rows if decision == "busy"}
+
+
+def main(directory):
+    os.makedirs(directory, exist_ok=True)
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    database, asked = Database(), clock()
+    start = "SELECT worker_id, lease_ms FROM larder.worker_start_v1('worker.py', %s, %s, '1', %s)"
+    [(worker, lease_ms)] = database.ask(start, [socket.gethostname(), os.getpid(), SLOTS])
+    lease = Lease(worker, lease_ms, asked)
+    beats = threading.Thread(target=lease.keep, daemon=True)
+    beats.start()
+    claim = 0
+    with concurrent.futures.ThreadPoolExecutor(SLOTS) as slots:
+        while not stopping.is_set() and lease.holds():
+            claim += 1  # a number is never used for a second claim, and may be asked again after a lost answer
+            jobs = database.ask("SELECT job_id, url FROM larder.claim_v1(%s, %s, %s)", [worker, claim, SLOTS])
+            if not jobs:
+                left = "SELECT has_ready OR has_running OR next_due_ms IS NOT NULL FROM larder.remaining()"
+                if not database.ask(left)[0][0]:
+                    break
+                stopping.wait(0.2)
+                continue
+            futures = {job: slots.submit(download, url, directory, lease) for job, url in jobs}
+            outcomes = {job: future.result() for job, future in futures.items()}
+            cancelled = ("cancelled", None, None, None, None, None, None)
+            settle(database, worker, claim, {
+                job: cancelled if (job, claim) in lease.cancelled else outcome for job, outcome in outcomes.items()})
+    lease.over.set()
+    beats.join()
+    database.ask("SELECT larder.worker_stop_v1(%s)", [worker])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
