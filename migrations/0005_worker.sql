@@ -498,6 +498,7 @@ DECLARE
     lost boolean;
     lease int;
 BEGIN
+    PERFORM set_config('synchronous_commit', 'off', true);
     SELECT w.beat_at + w.lease_ms * interval '1 ms' <= clock_timestamp(), w.lease_ms INTO lost, lease
     FROM larder_data.worker w WHERE w.id = worker AND w.stopped_at IS NULL FOR UPDATE;
     IF NOT FOUND THEN

@@ -94,6 +94,10 @@ SELECT r.job_id, r.worker_id AS worker, w.name AS worker_name, j.batch_id, j.att
 FROM larder_data.running r JOIN larder_data.job j ON j.id = r.job_id LEFT JOIN larder_data.worker w ON w.id = r.worker_id;
 COMMENT ON VIEW larder.running IS 'The jobs that workers hold, and for how long. cancelled_at: the worker hears of it with its next beat.';
 
+CREATE VIEW larder.parked AS
+SELECT p.job_id, p.why, p.parked_at, j.batch_id, j.rescues, j.url FROM larder_data.parked p JOIN larder_data.job j ON j.id = p.job_id;
+COMMENT ON VIEW larder.parked IS 'Jobs set aside: lost (with their worker too often; larder.retry or larder.cancel them), paused, cancelled.';
+
 CREATE VIEW larder.blocklist AS
 SELECT b.url, b.until, b.fails, b.domain, b.code, b.message, b.http_status, b.first_at, b.last_at
 FROM larder_data.blocklist b WHERE b.until > now();
