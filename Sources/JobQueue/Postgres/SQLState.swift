@@ -37,7 +37,8 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
     /// True for what passes by itself and is certain to have had no effect. Not so a session's end (57P): it may come
     /// after the commit.
     var isUndone: Bool {
-        rawValue.hasPrefix("40") || rawValue.hasPrefix("53") || self == .readOnlyTransaction || self == .lockNotAvailable
+        rawValue.hasPrefix("40") || rawValue.hasPrefix("53") || self == .readOnlyTransaction
+            || self == .lockNotAvailable
     }
 
     /// The queue's kind for an error with this state.
