@@ -26,13 +26,15 @@ public final class Pooler: Sendable {
         try directory.write(
             """
             [databases]
-            * = host=\(socketDirectory) port=5432 user=larder
+            * = host=\(socketDirectory) port=5432
             [pgbouncer]
             listen_addr =
             listen_port = 6432
             unix_socket_dir = \(directory.path)
             auth_type = trust
             auth_file = \(directory.file("users"))
+            auth_user = larder
+            auth_query = SELECT rolname, '' FROM pg_roles WHERE rolname = $1
             pool_mode = transaction
             max_client_conn = 2000
             default_pool_size = \(poolSize)
