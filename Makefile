@@ -4,11 +4,15 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # Tests start servers and programs: a few at once keep two cores busy, all at once only each other waiting.
 TESTS_AT_ONCE ?= 6
+# Of the queue's tests, what has nothing to do with a pooler: servers of their own, plans.
+NOT_POOLED := Embedded|Outage|Crash|PlanTests|MigratorTests
+STEPS ?= 1000000
+SEED ?= 1000
 # With Swift's own library inside, the program runs where there is no toolchain.
 RELEASE := -c release --product larder --static-swift-stdlib
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint check install clean
+.PHONY: help setup build demo test soak lint check install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,8 +27,15 @@ demo: setup ## 200 pictures and ten bad URLs through the whole program, to demo-
 	@$(MAKE) --no-print-directory build
 	@demo/run
 
-test: setup ## run all tests
+test: setup ## run all tests, the queue's once more through a pooler
 	@scripts/swift test --disable-xctest --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
+	@LARDER_TEST_POOLER=1 scripts/swift test --skip-build --disable-xctest \
+	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter JobQueueTests \
+	    --skip '$(NOT_POOLED)'
+
+soak: setup ## STEPS random steps of the queue beside its model (SEED: the first seed)
+	@LARDER_SOAK_STEPS=$(STEPS) LARDER_SOAK_SEED=$(SEED) scripts/swift test --disable-xctest \
+	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter RandomTests
 
 lint: ## swift format and the house rules
 	@scripts/lint

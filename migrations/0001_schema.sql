@@ -152,6 +152,9 @@ COMMENT ON INDEX larder_data.job_key_key IS 'At most one live job per (URL, pipe
 CREATE INDEX job_batch ON larder_data.job (batch_id) WHERE items > 0;
 COMMENT ON INDEX larder_data.job_batch IS 'Proves that no item of a batch is open; finds the jobs of a batch. Jobs that a cancelled batch has left to others are not in it.';
 
+CREATE INDEX job_left ON larder_data.job (id) WHERE items = 0;
+COMMENT ON INDEX larder_data.job_left IS 'Jobs that their own batch, cancelled, has left to others or to nobody: tells claims whether there are any.';
+
 CREATE TABLE larder_data.job_follow (
     job_id bigint NOT NULL,
     batch_id bigint NOT NULL,

@@ -73,7 +73,8 @@ INSERT INTO larder_data.refusal VALUES
 -- join and an upkeep pass each other.
 -- OFFSET 0 fixes the order of the join: one index probe per job, whatever the statistics say.
 CREATE FUNCTION larder_data.hurry(jobs bigint[], due timestamptz) RETURNS void
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_nestloop = on SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     WITH risen AS (
         DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(
@@ -96,8 +97,11 @@ BEGIN
     INSERT INTO larder_data.ready (queue_id, priority, job_id)
     SELECT j.queue_id, j.priority, w.job_id FROM wanted w, LATERAL (
         SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = w.job_id OFFSET 0) AS j;
-    UPDATE larder_data.delayed d SET run_at = coalesce(due, now()) FROM larder_data.job j
-    WHERE d.job_id = ANY (jobs) AND j.id = d.job_id AND j.attempt = 0 AND d.run_at > coalesce(due, now());
+    UPDATE larder_data.delayed d SET run_at = coalesce(due, now()) WHERE d.ctid = ANY (ARRAY(
+        SELECT place.tid FROM larder_data.job j, LATERAL (
+            SELECT x.ctid AS tid, x.run_at FROM larder_data.delayed x WHERE x.job_id = j.id OFFSET 0 FOR UPDATE SKIP LOCKED
+        ) AS place
+        WHERE j.id = ANY (jobs) AND j.attempt = 0 AND place.run_at > coalesce(due, now())));
 END $$;
 COMMENT ON FUNCTION larder_data.hurry IS 'Moves joined jobs forward to their raised priority and earlier time, and back from where they were set aside.';
 

@@ -105,7 +105,9 @@ BEGIN
     -- The guaranteed share: low priorities go first in one claim of so many.
     lowest_first := q.low_every > 0 AND claim_no % q.low_every = 0;
     -- Few batches are paused or cancelled, mostly none: one look at a small index tells.
-    some_held := EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL));
+    -- Nor has many a job lost its own batch, and perhaps the last that wanted it, while it ran.
+    some_held := EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))
+        OR EXISTS (SELECT FROM larder_data.job j WHERE j.items = 0);
     FOR round IN 1 .. 20 LOOP
         IF q.lifo THEN
             picked := ARRAY(

@@ -10,20 +10,30 @@ final class QueueFixture: Sendable {
     private let connection: Connection
 
     static func make() async throws -> QueueFixture {
-        try await QueueFixture(
-            TemporaryDatabase.make(template: "migrated") { url in
-                try await Migrator(PostgresJobQueue.Configuration(databaseURL: url)).migrate()
-            })
+        let database = try await migrated()
+        return QueueFixture(database, url: database.url)
     }
 
-    private init(_ database: TemporaryDatabase) {
+    /// Always through a pooler in transaction mode.
+    static func makePooled() async throws -> QueueFixture {
+        let database = try await migrated()
+        return try await QueueFixture(database, url: database.pooledURL)
+    }
+
+    private static func migrated() async throws -> TemporaryDatabase {
+        try await TemporaryDatabase.make(template: "migrated") { url in
+            try await Migrator(PostgresJobQueue.Configuration(databaseURL: url)).migrate()
+        }
+    }
+
+    private init(_ database: TemporaryDatabase, url: String) {
         self.database = database
-        let configuration = PostgresJobQueue.Configuration(databaseURL: database.url)
+        configuration = PostgresJobQueue.Configuration(databaseURL: url)
         queue = PostgresJobQueue(configuration)
         connection = Connection(configuration, name: "test")
     }
 
-    var configuration: PostgresJobQueue.Configuration { PostgresJobQueue.Configuration(databaseURL: database.url) }
+    let configuration: PostgresJobQueue.Configuration
 
     /// For callers whose sessions are broken again and again.
     var patientConfiguration: PostgresJobQueue.Configuration {
@@ -34,6 +44,12 @@ final class QueueFixture: Sendable {
 
     /// Another connection, for transactions that overlap.
     func otherConnection() -> Connection { Connection(configuration, name: "test-other") }
+
+    /// Begins new sessions, with the defaults of now.
+    func reconnect() async {
+        await connection.close()
+        await queue.close()
+    }
 
     /// Runs one statement; its rows as text.
     @discardableResult

@@ -15,123 +15,228 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// What the queue should hold, in plain Swift: the oracle of the random test.
+/// What the queue should hold, in plain Swift: the oracle of the random test. One queue, one caller at a time.
 struct QueueModel {
     struct Key: Hashable {
         let url: String
         let pipeline: String
     }
 
+    /// Items of a batch, and retries of its jobs.
     struct Counts: Equatable {
         var total = 0
         var succeeded = 0
         var failed = 0
         var cancelled = 0
+        var fresh = 0
+        var blocked = 0
+        var invalid = 0
+        var joined = 0
+        var retries = 0
+
+        var open: Int { total - succeeded - failed - cancelled }
     }
+
+    struct Batch {
+        var counts = Counts()
+        var priority: Int
+        var isPaused = false
+        var isSealed = false
+        var isCancelled = false
+        var isFinished = false
+
+        var goesOn: Bool { !isPaused && !isCancelled }
+    }
+
+    /// One claim of one worker on one job.
+    struct Run: Hashable {
+        let worker: Int64
+        let claim: Claim
+    }
+
+    enum Place: Equatable {
+        case ready
+        /// Due, or far in the future.
+        case delayed(isDue: Bool)
+        case running(Run)
+        /// Lost, paused or cancelled.
+        case parked(String)
+    }
+
+    /// What is known of a wish to stop a job that runs: `revived` when somebody wanted it again since.
+    enum Notice { case none, told, revived }
 
     struct LiveJob {
+        let id: Int64
         let key: Key
-        /// Items per batch.
+        let home: String
+        /// Items per batch, none of them zero.
         var items: [String: Int]
-        var attempt = 0
         let maxAttempts: Int
+        var passesBlocklist: Bool
+        var priority: Int
+        var place: Place
+        var attempt = 0
+        var rescues = 0
+        var deaths = 0
+        var notice = Notice.none
+        /// The run that was put off last.
+        var last: Run?
     }
 
-    /// A claim, the worker it was given to, and what was decided on it.
-    struct HeldClaim {
-        let worker: Int
-        let claim: Claim
-        var isHeld = true
-        var recorded: String?
+    /// A job that is over.
+    struct Ended {
+        let run: Run?
+        let decision: String
+        let home: String
+        /// Its place in `failures`, when its own batch has an item that failed with it.
+        var failure: Int?
+    }
+
+    /// Failed items of a batch with one record.
+    struct Failure {
+        enum Kind { case own, followed, blocked, invalid }
+        enum State: Equatable { case open, dropped, retried(as: Int64) }
+        let batch: String
+        let kind: Kind
+        let key: Key
+        let items: Int
+        let priority: Int
+        let job: Int64?
+        var state = State.open
     }
 
     enum End: CaseIterable {
-        case succeeded, unavailable, notAnImage, cancelled
+        case succeeded, unavailable, missing, notAnImage, transcoderDied, handshake, tooLarge, cancelled
     }
 
-    var counts: [String: Counts] = [:]
+    var batches: [String: Batch] = [:]
     var jobs: [Int64: LiveJob] = [:]
     var live: [Key: Int64] = [:]
+    var history: [Int64: Ended] = [:]
+    var failures: [Failure] = []
     var blocked: Set<String> = []
-    var claims: [HeldClaim] = []
+    /// What the one cache has.
+    var stored: Set<Key> = []
+    var cachingWorkers: Set<Int64> = []
+    var deadWorkers: Set<Int64> = []
+    var isPaused = false
+    var isNewestFirst = false
+    /// Where claims begin, by priority; nil before the first look.
+    var floors: [Int64]?
+
+    static let lowEvery: Int64 = 8
+    static let mostRescues = 5
+
+    /// What enqueue is asked, for all URLs of a call.
+    struct Wishes {
+        var pipeline = "original"
+        var priority = 4
+        var maxAttempts = 4
+        var isLate = false
+        var passesBlocklist = false
+        var asksFreshness = false
+    }
 
     /// The answer to one URL, given the job that the queue named.
-    mutating func enqueue(_ key: Key, batch: String, job: Int64?, maxAttempts: Int) -> EnqueueAnswer.Kind {
-        counts[batch, default: Counts()].total += 1
-        guard key.url.hasPrefix("http") else {
-            counts[batch]?.failed += 1
-            return .invalid
+    mutating func enqueue(_ url: String, to batch: String, _ wishes: Wishes, job: Int64?) -> String {
+        let key = Key(url: url, pipeline: wishes.pipeline)
+        func failed(_ kind: Failure.Kind) -> Failure {
+            Failure(batch: batch, kind: kind, key: key, items: 1, priority: 0, job: nil)
         }
-        guard !blocked.contains(key.url) else {
-            counts[batch]?.failed += 1
-            return .blocked
+        batches[batch, default: Batch(priority: wishes.priority)].counts.total += 1
+        guard url.hasPrefix("http") else {
+            batches[batch]?.counts.failed += 1
+            batches[batch]?.counts.invalid += 1
+            failures.append(failed(.invalid))
+            return "invalid"
+        }
+        if blocked.contains(url) && !wishes.passesBlocklist {
+            batches[batch]?.counts.failed += 1
+            batches[batch]?.counts.blocked += 1
+            failures.append(failed(.blocked))
+            return "blocked"
+        }
+        if wishes.asksFreshness && stored.contains(key) {
+            batches[batch]?.counts.succeeded += 1
+            batches[batch]?.counts.fresh += 1
+            return "fresh"
         }
         if let known = live[key] {
-            jobs[known]?.items[batch, default: 0] += 1
-            return known == job ? .joined : .fresh  // never fresh here: another job would be an error
+            batches[batch]?.counts.joined += 1
+            join(known, batch, items: 1, priority: wishes.priority, isLate: wishes.isLate)
+            return known == job ? "joined" : "joined to \(known)"
         }
-        guard let job else { return .fresh }
+        guard let job else { return "no job" }
         live[key] = job
-        jobs[job] = LiveJob(key: key, items: [batch: 1], maxAttempts: maxAttempts)
-        return .inserted
+        jobs[job] = LiveJob(
+            id: job, key: key, home: batch, items: [batch: 1], maxAttempts: wishes.maxAttempts,
+            passesBlocklist: wishes.passesBlocklist, priority: wishes.priority,
+            place: wishes.isLate ? .delayed(isDue: false) : .ready)
+        return "inserted"
     }
 
-    /// What settling this claim must answer.
-    mutating func settle(at index: Int, _ end: End) -> String {
-        let held = claims[index]
-        guard held.isHeld else { return held.recorded ?? "stale" }
-        claims[index].isHeld = false
-        guard let job = jobs[held.claim.job] else { return "no job" }
-        let decision: String
-        switch end {
-        case .unavailable where job.attempt + 1 < job.maxAttempts:
-            jobs[held.claim.job]?.attempt += 1
-            decision = "retried"
-        case .succeeded:
-            finish(held.claim.job) { $0.succeeded += $1 }
-            decision = "succeeded"
-        case .cancelled:
-            finish(held.claim.job) { $0.cancelled += $1 }
-            decision = "cancelled"
-        case .notAnImage:
-            blocked.insert(job.key.url)
-            fallthrough
-        case .unavailable:
-            finish(held.claim.job) { $0.failed += $1 }
-            decision = "failed"
+    /// A batch's items ride on a live job from now on.
+    mutating func join(_ id: Int64, _ batch: String, items: Int, priority: Int, isLate: Bool) {
+        guard var job = jobs[id] else { return }
+        job.items[batch, default: 0] += items
+        job.priority = min(job.priority, priority)
+        if job.notice != .none { job.notice = .revived }
+        switch job.place {
+        case .parked("paused"), .parked("cancelled"): job.place = .ready
+        case .delayed where job.attempt == 0 && !isLate: job.place = .delayed(isDue: true)
+        default: break
         }
-        // A retried job's claim is remembered only until the next retry.
-        for other in claims.indices where claims[other].claim.job == held.claim.job {
-            if claims[other].recorded == "retried" {
-                claims[other].recorded = decision == "retried" ? nil : "forgotten"
-            }
-        }
-        claims[index].recorded = decision
-        return decision
+        jobs[id] = job
     }
 
-    private mutating func finish(_ id: Int64, _ add: (inout Counts, Int) -> Void) {
+    /// A job is over, and with it all items that rode on it.
+    mutating func end(_ id: Int64, _ decision: String, by run: Run?) {
         guard let job = jobs.removeValue(forKey: id) else { return }
         live[job.key] = nil
-        for (batch, items) in job.items { add(&counts[batch, default: Counts()], items) }
+        var ended = Ended(run: run, decision: decision, home: job.home)
+        for (batch, items) in job.items {
+            switch decision {
+            case "succeeded": batches[batch]?.counts.succeeded += items
+            case "cancelled": batches[batch]?.counts.cancelled += items
+            default:
+                batches[batch]?.counts.failed += items
+                if batch == job.home { ended.failure = failures.count }
+                failures.append(
+                    Failure(
+                        batch: batch, kind: batch == job.home ? .own : .followed, key: job.key, items: items,
+                        priority: job.priority, job: id))
+            }
+        }
+        history[id] = ended
     }
 
-    /// The worker is gone: its claims stand no more.
-    mutating func lose(worker: Int) {
-        for index in claims.indices where claims[index].worker == worker { claims[index].isHeld = false }
+    /// Why no batch that wants a job lets it run: nil when one does.
+    func aside(_ job: LiveJob) -> String? {
+        let wanting = job.items.keys.compactMap { batches[$0] }
+        if wanting.contains(where: \.goesOn) { return nil }
+        return wanting.contains { !$0.isCancelled } ? "paused" : "cancelled"
     }
-}
 
-extension Settlement.Decision {
-    /// The decision's bare name, as the model and the SQL call it.
-    var name: String {
-        switch self {
-        case .succeeded: "succeeded"
-        case .retried: "retried"
-        case .failed: "failed"
-        case .cancelled: "cancelled"
-        case .stale: "stale"
-        case .busy: "busy"
+    /// The live jobs as the database would list them, in order.
+    var lines: [String] {
+        jobs.values.sorted { $0.id < $1.id }.map { job in
+            let place =
+                switch job.place {
+                case .ready: "ready \(job.priority)"
+                case .delayed: "delayed"
+                case .running(let run): "running \(run.worker) \(run.claim.number)"
+                case .parked(let why): "parked \(why)"
+                }
+            let items = job.items.map { "\($0):\($1)" }.sorted().joined(separator: ",")
+            let notice =
+                switch job.notice {
+                case .none: ""
+                case .told: "told"
+                case .revived: "revived"
+                }
+            return
+                "\(job.id) \(job.priority) \(job.attempt) \(job.rescues) \(job.deaths) [\(place)] [\(items)] \(notice)"
         }
     }
 }

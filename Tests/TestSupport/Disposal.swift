@@ -35,6 +35,11 @@ final class Disposal: Sendable {
             """, [prefix, url])
     }
 
+    /// A pooler and its directory.
+    convenience init(pooler directory: String) throws {
+        try self.init("kill \"$(cat \"$1\"/pid)\"; rm -rf -- \"$1\"", [directory])
+    }
+
     private init(_ script: String, _ arguments: [String]) throws {
         var ends: [Int32] = [-1, -1]
         guard Glibc.pipe(&ends) == 0 else { throw PipeFailure(code: errno) }

@@ -1,14 +1,26 @@
+import Foundation
+
 /// A database of its own for one test, dropped with its last reference.
 ///
-/// All of them lie on one private server per test process, or on the one that LARDER_TEST_DATABASE_URL names.
+/// All of them lie on one private server per test process, or on the one that LARDER_TEST_DATABASE_URL names. With
+/// LARDER_TEST_POOLER=1 a pgbouncer in transaction mode stands before it.
 public final class TemporaryDatabase: Sendable {
     /// How to connect: a URL that libpq, psql and Larder's `--database` take.
     public let url: String
+    /// The same without a pooler between.
+    public let directURL: String
     private let name: String
 
-    private init(_ made: (name: String, url: String)) {
+    /// The same through a pooler in transaction mode.
+    public var pooledURL: String { get async throws { try await TestServer.shared.pooledURL(name) } }
+
+    /// Whether all tests go through a pooler.
+    public static let isPooled = !(ProcessInfo.processInfo.environment["LARDER_TEST_POOLER"] ?? "").isEmpty
+
+    private init(_ made: (name: String, url: String)) async throws {
         name = made.name
-        url = made.url
+        directURL = made.url
+        url = Self.isPooled ? try await TestServer.shared.pooledURL(made.name) : made.url
     }
 
     deinit {
@@ -18,7 +30,7 @@ public final class TemporaryDatabase: Sendable {
 
     /// An empty database.
     public static func make() async throws -> TemporaryDatabase {
-        TemporaryDatabase(try await TestServer.shared.makeEmpty())
+        try await TemporaryDatabase(TestServer.shared.makeEmpty())
     }
 
     /// A copy of the database that `prepare` filled, once per process and `template`.
@@ -29,6 +41,6 @@ public final class TemporaryDatabase: Sendable {
     public static func make(
         template: String, prepare: @escaping @Sendable (_ url: String) async throws -> Void
     ) async throws -> TemporaryDatabase {
-        TemporaryDatabase(try await TestServer.shared.make(template: template, prepare: prepare))
+        try await TemporaryDatabase(TestServer.shared.make(template: template, prepare: prepare))
     }
 }

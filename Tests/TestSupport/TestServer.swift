@@ -16,6 +16,7 @@ actor TestServer {
     private var created = 0
     private var disposal: Disposal?
     private var home: ClusterHome?
+    private var pooler: Pooler?
 
     /// How to name a database of the server.
     struct Address: Sendable {
@@ -45,6 +46,15 @@ actor TestServer {
         let name = nextName()
         try await ask("CREATE DATABASE \(name)", at: address.maintenance)
         return (name, address.url(name))
+    }
+
+    /// The URL of a database through a pooler, which is started for the first.
+    func pooledURL(_ name: String) async throws -> String {
+        let socketDirectory = try await ask("SHOW unix_socket_directories", at: address().maintenance)
+        if let pooler { return pooler.url(name) }
+        let started = try Pooler(socketDirectory: socketDirectory ?? "")
+        pooler = started
+        return started.url(name)
     }
 
     /// A new copy of the template `key`, which `prepare` fills when it is asked for first.

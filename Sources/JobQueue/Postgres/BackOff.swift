@@ -14,7 +14,7 @@ struct BackOff {
     ) -> Bool {
         guard error.isTransient else { return false }
         let collided = error.sqlState?.hasPrefix("40") ?? false
-        let undone = collided || error.code == .unreachable
+        let undone = error.code == .unreachable || error.sqlState.map { SQLState($0).isUndone } ?? false
         guard undone || repeating == .harmless else { return false }
         if (collided && tries < 10) || (error.code == .connectionLost && tries < 2) { return true }
         return now < deadline

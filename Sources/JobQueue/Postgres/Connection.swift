@@ -44,8 +44,10 @@ actor Connection {
             session = consume open
             return value
         } catch {
-            // With a broken connection, an unfinished statement or an open transaction the session is of no more use.
-            if error.code != .connectionLost && error.code != .timeout && open.isIdle { session = consume open }
+            // With a broken connection, an unfinished statement or an open transaction the session is of no more use. Nor
+            // with a server that takes no writes any more: after a failover the same URL may lead to another one.
+            let isOfUse = error.code != .connectionLost && error.code != .timeout && open.isIdle
+            if isOfUse && error.sqlState != SQLState.readOnlyTransaction.rawValue { session = consume open }
             throw error
         }
     }

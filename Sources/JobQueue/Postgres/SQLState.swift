@@ -11,6 +11,8 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
     static let undefinedTable = SQLState("42P01")
     static let undefinedFunction = SQLState("42883")
     static let undefinedSchema = SQLState("3F000")
+    static let readOnlyTransaction = SQLState("25006")
+    static let lockNotAvailable = SQLState("55P03")
     static let invalidParameter = SQLState("22023")
     static let insufficientPrivilege = SQLState("42501")
 
@@ -29,7 +31,14 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
     /// (57P), a standby that still refuses writes (25006) and a partition being attached (55P03).
     var isTransient: Bool {
         rawValue.hasPrefix("08") || rawValue.hasPrefix("40") || rawValue.hasPrefix("53") || rawValue.hasPrefix("57P")
-            || rawValue == "25006" || rawValue == "55P03"
+            || self == .readOnlyTransaction || self == .lockNotAvailable
+    }
+
+    /// True for what passes by itself and is certain to have had no effect. Not so a session's end (57P): it may come
+    /// after the commit.
+    var isUndone: Bool {
+        rawValue.hasPrefix("40") || rawValue.hasPrefix("53") || self == .readOnlyTransaction
+            || self == .lockNotAvailable
     }
 
     /// The queue's kind for an error with this state.

@@ -64,9 +64,11 @@ struct Session: ~Copyable {
     var isIdle: Bool { PQtransactionStatus(connection) == PQTRANS_IDLE }
 
     /// Runs one statement with parameters, which the server keeps from the second time on.
+    ///
+    /// Within a transaction it goes with its text: one that a pooler's other server session keeps would break it.
     mutating func query(_ sql: String, _ parameters: [Parameter], timeout: Duration) throws(QueueError) -> Rows {
         let encoded = Parameters(parameters)
-        let plan = statements.plan(for: sql)
+        let plan = isIdle ? statements.plan(for: sql) : .plain
         do throws(QueueError) {
             switch plan {
             case .plain: return try send(sql, encoded, prepared: false, timeout: timeout)

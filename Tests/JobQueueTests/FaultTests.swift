@@ -1,0 +1,254 @@
+import Executors
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// What databases do to their callers, short of losing what they have committed.
+@Suite("Faults of the database", .timeLimit(.minutes(5)))
+struct DatabaseFaultTests {
+    /// A statement of the queue that waits at a table which somebody has locked, after its work has begun.
+    enum Verb: String, CaseIterable {
+        case enqueue, claim, settle, release, beat, cancel, retry
+
+        /// Where it waits.
+        var table: String {
+            switch self {
+            case .enqueue, .cancel: "larder_data.batch_delta"
+            case .claim, .settle, .release: "larder_data.running"
+            case .beat: "larder_data.meta"
+            case .retry: "larder_data.job_follow"
+            }
+        }
+    }
+
+    @Test(arguments: Verb.allCases)
+    func `a statement whose session is killed in mid work is done once, or not at all`(verb: Verb) async throws {
+        let fixture = try await QueueFixture.make()
+        let queue = PostgresJobQueue(fixture.patientConfiguration)
+        try await fixture.enqueue(["http://a/1", "http://a/2", "http://a/3"])
+        let worker = try await queue.startWorker(
+            WorkerDescription(name: "w", host: "test", processID: 1, version: "1", slots: 3))
+        let jobs = try await worker.claim(upTo: 2)
+        _ = try await worker.settle([Outcome(jobs[0].held, .failed(.notAnImage))])
+        let holder = fixture.otherConnection()
+        _ = try await holder.rows("BEGIN")
+        _ = try await holder.rows("LOCK TABLE \(verb.table) IN ACCESS EXCLUSIVE MODE")
+        async let answer = Self.act(verb, queue, worker, jobs[1].held)
+        var killed = "0"
+        while killed == "0" {
+            try await fixture.waitUntilSomebodyWaits()
+            killed =
+                try await fixture.value(
+                    """
+                    SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity
+                    WHERE datname = current_database() AND wait_event_type = 'Lock'
+                    """) ?? "0"
+        }
+        _ = try await holder.rows("ROLLBACK")
+        #expect(try await answer == (verb == .enqueue ? "connectionLost" : "done"))
+        try await fixture.expectSound()
+        let state = try await fixture.value(
+            """
+            SELECT concat_ws(' ', (SELECT count(*) FROM larder_data.ready), (SELECT count(*) FROM larder_data.running),
+                (SELECT count(*) FROM larder_data.job_history), (SELECT total || ' ' || open || ' ' || failed FROM larder.progress))
+            """)
+        // Ready, running, records; total, open and failed items.
+        let expected =
+            switch verb {
+            case .enqueue, .beat: "1 1 1 3 2 1"
+            case .claim: "0 2 1 3 2 1"
+            case .settle: "1 0 2 3 1 1"
+            case .release: "2 0 1 3 2 1"
+            case .cancel: "0 1 2 3 0 1"
+            case .retry: "2 1 1 3 3 0"
+            }
+        #expect(state == expected)
+        await queue.close()
+    }
+
+    private static func act(
+        _ verb: Verb, _ queue: PostgresJobQueue, _ worker: WorkerSession, _ held: Claim
+    ) async throws -> String {
+        do throws(QueueError) {
+            switch verb {
+            case .enqueue: _ = try await queue.enqueue(EnqueueRequest(urls: ["http://a/4"], batch: "batch"))
+            case .claim: _ = try await worker.claim(upTo: 1)
+            case .settle:
+                var settled = try await worker.settle([Outcome(held, .succeeded)])
+                while settled[0].decision == .busy { settled = try await worker.settle([Outcome(held, .succeeded)]) }
+            case .release: try await worker.release([held])
+            case .beat: _ = try await worker.beat()
+            case .cancel: try await queue.cancel(.name("batch"))
+            case .retry: try await queue.retryFailed(of: .name("batch"))
+            }
+            return "done"
+        } catch { return "\(error.code)" }
+    }
+
+    @Test func `an old snapshot's 50,000 dead rows cost claims no look`() async throws {
+        let fixture = try await QueueFixture.make()
+        for part in 0..<5 {
+            try await fixture.enqueue((0..<10_000).map { "http://a/\(part)/\($0)" })
+        }
+        try await fixture.enqueue((0..<30).map { "http://live/\($0)" })
+        let reader = fixture.otherConnection()
+        _ = try await reader.rows("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        _ = try await reader.rows("SELECT count(*) FROM larder_data.ready")
+        try await fixture.sql(
+            """
+            WITH gone AS (
+                DELETE FROM larder_data.ready r WHERE r.job_id IN (SELECT j.id FROM larder_data.job j WHERE j.url LIKE 'http://a/%') RETURNING r.job_id
+            ) INSERT INTO larder_data.delayed (run_at, job_id) SELECT now() + interval '1 day', g.job_id FROM gone g
+            """)
+        try await fixture.expectSound()
+        let worker = try await fixture.startWorker()
+        /// The pages that a claim reads, and the jobs it gets.
+        func claim(_ number: Int) async throws -> (pages: Int, jobs: Int) {
+            let plan = try await fixture.sql(
+                "EXPLAIN (ANALYZE, BUFFERS, COSTS off, TIMING off) SELECT * FROM larder.claim_v1(\(worker.id), \(number), 10)"
+            )
+            let lines = plan.compactMap { $0[0] }
+            let pages = lines.first { $0.contains("Buffers: shared hit=") }?.split(separator: "=").dropFirst().first
+            let jobs = lines.first?.split(separator: "rows=").last?.prefix { $0.isNumber }
+            return (Int(pages?.prefix { $0.isNumber } ?? "") ?? -1, Int(jobs ?? "") ?? -1)
+        }
+        // Without a floor it walks over them all: what the floor spares.
+        let blind = try await claim(1)
+        #expect(blind.jobs == 10 && blind.pages > 1_000, "\(blind)")
+        try await fixture.queue.tick(force: true)
+        let seeing = try await claim(2)
+        #expect(seeing.jobs == 10 && (1..<blind.pages / 3).contains(seeing.pages), "\(seeing), not \(blind)")
+        // Floors hide nothing: what is left comes at once, also what was given back.
+        let held = try await fixture.sql("SELECT job_id, claim_no FROM larder_data.running WHERE claim_no = 1")
+        try await worker.release(
+            held.compactMap { row in
+                guard let job = row[0].flatMap({ Int64($0) }) else { return nil }
+                return Claim(job: job, number: 1)
+            })
+        #expect(try await claim(3).jobs == 10)
+        #expect(try await claim(4).jobs == 10)
+        #expect(try await claim(5).jobs == 0)
+        _ = try await reader.rows("ROLLBACK")
+    }
+
+    @Test func `in a database that is serializable by default all is done once`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await setDefault("default_transaction_isolation", "serializable", fixture)
+        #expect(try await fixture.value("SHOW transaction_isolation") == "serializable")
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for index in 0..<4 {
+                group.addTask {
+                    let queue = PostgresJobQueue(fixture.patientConfiguration)
+                    for round in 0..<5 {
+                        let urls = (0..<20).map { "http://host/\(round)/\($0)" }
+                        _ = try await queue.enqueue(EnqueueRequest(urls: urls, batch: "batch \(index)"))
+                    }
+                    let worker = try await queue.startWorker(
+                        WorkerDescription(name: "w", host: "test", processID: 1, version: "1", slots: 10))
+                    var ended = 0
+                    while true {
+                        let jobs = try await worker.claim(upTo: 5)
+                        if jobs.isEmpty { return ended }
+                        ended += try await worker.settleAll(jobs.map { Outcome($0.held, .succeeded) })
+                            .filter { $0.decision == .succeeded }.count
+                        _ = try? await queue.tick()
+                    }
+                }
+            }
+            let ended = try await group.reduce(0, +)
+            #expect(try await fixture.value("SELECT count(*) FROM larder_data.job_history") == "\(ended)")
+        }
+        let progress = try await fixture.queue.progress()
+        #expect(progress.count == 4 && progress.allSatisfy { $0.total == 100 && $0.succeeded == 100 })
+        try await fixture.expectSound()
+    }
+
+    @Test func `a server that takes no writes for a while costs only time`() async throws {
+        let fixture = try await QueueFixture.make()
+        let queue = PostgresJobQueue(fixture.patientConfiguration)
+        let worker = try await queue.startWorker(
+            WorkerDescription(name: "w", host: "test", processID: 1, version: "1", slots: 1))
+        try await setDefault("default_transaction_read_only", "on", fixture)
+        await #expect { _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://a/1"])) } throws: {
+            ($0 as? QueueError)?.sqlState == "25006" && ($0 as? QueueError)?.isTransient == true
+        }
+        // Nothing was done, so even an enqueue may wait and be sent again.
+        async let enqueued = queue.enqueue(EnqueueRequest(urls: ["http://a/1"], batch: "batch"))
+        async let claimed = worker.claim(upTo: 1)
+        let refusals = "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()"
+        func refused() async throws -> Int { try await fixture.value(refusals).flatMap { Int($0) } ?? 0 }
+        let before = try await refused()
+        while try await refused() < before + 4 {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        // Sessions remember the default they began with: only a new one finds the server that writes.
+        try await fixture.sql("BEGIN READ WRITE")
+        try await fixture.sql(
+            "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = off', current_database()); END $$"
+        )
+        try await fixture.sql("COMMIT")
+        // A pooler keeps its sessions when its clients go.
+        if TemporaryDatabase.isPooled { try await endSessions(fixture) }
+        #expect(try await enqueued.map(\.kind) == [.inserted])
+        var jobs = try await claimed
+        while jobs.isEmpty { jobs = try await worker.claim(upTo: 1) }
+        #expect(try await worker.settle([Outcome(jobs[0].held, .succeeded)]).map(\.decision) == [.succeeded])
+        try await fixture.expectSound()
+        await queue.close()
+    }
+
+    /// For all sessions from now on; those that are open end.
+    private func setDefault(_ setting: String, _ value: String, _ fixture: QueueFixture) async throws {
+        try await fixture.sql(
+            "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET \(setting) = %L', current_database(), '\(value)'); END $$"
+        )
+        try await endSessions(fixture)
+        await fixture.reconnect()
+    }
+
+    /// Ends all sessions, also the one it is done with: a pooler would give it to the next.
+    private func endSessions(_ fixture: QueueFixture) async throws {
+        try await fixture.sql(
+            """
+            SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+            """)
+        _ = try? await fixture.sql("SELECT pg_terminate_backend(pg_backend_pid())")
+    }
+
+    @Test func `at midnight whoever comes first makes the day's partitions`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "http://a/2"])
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 2)
+        func sleepForWeeks() async throws {
+            try await fixture.sql(
+                """
+                DO $$ DECLARE part regclass; BEGIN
+                    FOR part IN SELECT i.inhrelid::regclass FROM pg_inherits i
+                        WHERE i.inhparent IN ('larder_data.job_history'::regclass, 'larder_data.item_history'::regclass, 'larder_data.job_attempt'::regclass)
+                    LOOP EXECUTE format('DROP TABLE %s', part); END LOOP;
+                END $$
+                """)
+            let left = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'larder_data.job_history'::regclass"
+            #expect(try await fixture.value(left) == "0")
+        }
+        try await sleepForWeeks()
+        #expect(try await worker.settle([.unavailable(jobs[0].held)]).first?.decision.name == "retried")
+        try await sleepForWeeks()
+        #expect(try await worker.settle([Outcome(jobs[1].held, .succeeded)]).map(\.decision) == [.succeeded])
+        try await fixture.expectSound()
+        try await sleepForWeeks()
+        #expect(try await fixture.enqueue(["nothing"], batch: "next").map(\.kind) == [.invalid])
+        try await sleepForWeeks()
+        _ = try await fixture.queue.cancel(.name("next"))
+        #expect(try await fixture.enqueue(["http://a/3"], batch: "third").map(\.kind) == [.inserted])
+        #expect(try await fixture.queue.cancel(.name("third")) == 1)
+        let today =
+            "SELECT to_regclass('larder_data.job_history_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')) IS NOT NULL"
+        #expect(try await fixture.value(today) == "t")
+    }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// The plans of the hot statements, as the functions make them: by index or tuple id, whatever the statistics say.
+///
+/// auto_explain tells them, statements within functions too. psql passes them on.
+@Suite(.timeLimit(.minutes(5)))
+struct PlanTests {
+    enum Statistics: String, CaseIterable, CustomTestStringConvertible {
+        case never = "never made"
+        case stale = "made while the tables were empty"
+        case huge = "of a billion rows a page"
+        case emptied = "made while the tables were full, and empty now"
+        var testDescription: String { rawValue }
+    }
+
+    /// One statement, and what its plan must show.
+    struct Hot {
+        let name: String
+        /// What is done, and asked into psql's variables, before the plans are looked at.
+        var before = ""
+        let sql: String
+        /// Besides the big tables' indexes, small tables may be read whole.
+        let shows: [String]
+    }
+
+    private static func held(_ count: Int) -> String {
+        """
+        SELECT array_agg(job_id) AS jobs, array_agg(claim_no) AS claims, array_agg(2001 - job_id % 2 * 1000) AS codes
+        FROM (SELECT * FROM larder_data.running ORDER BY job_id LIMIT \(count)) AS r \\gset
+        """
+    }
+
+    /// In an order in which each has something to do.
+    static let hot: [Hot] = [
+        Hot(
+            name: "enqueue what is new",
+            sql: """
+                SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://new/' || i FROM generate_series(1, 100) AS i), batch => 'b')
+                """, shows: ["origin_name_key", "job_key_key"]),
+        Hot(
+            name: "enqueue what is known, blocked or fresh",
+            sql: """
+                SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://host/' || i FROM generate_series(1, 300) AS i), batch => 'b',
+                    fresh_for => '1 day', cache_id => 'c', priority => 1)
+                """, shows: ["origin_name_key", "blocklist_pkey", "hashtextextended", "ready_pkey", "delayed_pkey"]),
+        Hot(
+            name: "claim", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 2, 10)",
+            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "running_pkey"]),
+        Hot(
+            name: "claim beside a paused batch",
+            before: "UPDATE larder_data.batch SET paused_at = now() WHERE name = 'p';",
+            sql: "SELECT count(*) FROM larder.claim_v1(:worker, 3, 10)",
+            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "job_follow_pkey", "batch_pkey"]),
+        Hot(
+            name: "settle successes", before: held(10),
+            sql: """
+                SELECT count(*) FROM larder.complete_v1(:worker, :'jobs', :'claims', array_fill('succeeded'::text, ARRAY[10]))
+                """, shows: ["running_pkey", "job_pkey", "job_follow_pkey"]),
+        Hot(
+            name: "settle failures", before: held(10),
+            sql: """
+                SELECT count(*) FROM larder.complete_v1(:worker, :'jobs', :'claims', array_fill('failed'::text, ARRAY[10]),
+                    array_fill('SDWebImageErrorDomain'::text, ARRAY[10]), :'codes', http_statuses => array_fill(503::bigint, ARRAY[10]))
+                """, shows: ["Tid Scan on running", "Tid Scan on job", "running_pkey", "job_pkey"]),
+        Hot(
+            name: "settle what is stale",
+            sql: """
+                SELECT count(*) FROM larder.complete_v1(:worker, '{1,2,3}', '{77,77,77}', '{succeeded,failed,cancelled}', '{a,a,a}')
+                """, shows: ["job_history", "job_pkey"]),
+        Hot(
+            name: "release", before: held(5), sql: "SELECT larder.release_v1(:worker, :'jobs', :'claims')",
+            shows: ["running_pkey", "job_pkey"]),
+        Hot(name: "beat", sql: "SELECT count(*) FROM larder.beat_v1(:worker)", shows: ["running_pkey", "job_pkey"]),
+        Hot(
+            name: "promote", sql: "SELECT larder_data.upkeep_promote()",
+            shows: ["Tid Scan on delayed", "delayed_due", "job_pkey"]),
+        Hot(
+            name: "rescue", before: "UPDATE larder_data.worker SET beat_at = '-infinity' WHERE id = :worker;",
+            sql: "SELECT larder_data.upkeep_rescue()", shows: ["Tid Scan on running", "running_pkey", "job_pkey"]),
+        Hot(
+            name: "progress of one batch", sql: "SELECT count(percent) FROM larder.progress WHERE batch_id = 1",
+            shows: ["batch_pkey", "batch_total_pkey", "batch_delta_batch"]),
+        Hot(
+            name: "finish", sql: "SELECT larder_data.upkeep_finish()",
+            shows: ["batch_unfinished", "job_batch", "job_follow_batch"]),
+    ]
+
+    /// 2,000 ready jobs, some of them followed, delayed, blocked or stored, and a history.
+    static let fill = """
+        SELECT worker_id AS worker FROM larder.worker_start_v1('w', 'h', 1, 'v', 8, 'c') \\gset
+        SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://host/' || i FROM generate_series(1, 2000) AS i), batch => 'a');
+        SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://host/' || i FROM generate_series(1, 40) AS i), batch => 'c');
+        SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://later/' || i FROM generate_series(1, 200) AS i), batch => 'a', run_at => now() + '1 day');
+        SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://other/' || i FROM generate_series(1, 200) AS i), batch => 'p', priority => 0);
+        SELECT count(*) FROM larder.block_many(ARRAY(SELECT 'http://blocked/' || i FROM generate_series(1, 500) AS i));
+        INSERT INTO larder_data.job_history (created_at, job_id, batch_id, options, pipeline_id, origin_id, items, outcome, priority, attempt, rescues, url, cache_id)
+        SELECT now(), -i, 1, 0, 1, 1, 1, 1, 4, 1, 0, 'http://stored/' || i, 1 FROM generate_series(1, 5000) AS i;
+        SELECT count(*) FROM larder.claim_v1(:worker, 1, 300);
+        SELECT count(*) FROM (SELECT larder.complete_v1(:worker, array_agg(job_id), array_agg(claim_no), array_agg('succeeded'::text)) FROM (SELECT * FROM larder_data.running ORDER BY job_id DESC LIMIT 250) AS r) AS s;
+        SELECT larder.batch_seal('c');
+        INSERT INTO larder_data.batch (queue_id, finished_at) SELECT 1, now() FROM generate_series(1, 5000);
+        INSERT INTO larder_data.batch_total SELECT id, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 FROM larder_data.batch;
+        INSERT INTO larder_data.batch_delta (batch_id, retries) SELECT id, 1 FROM larder_data.batch, generate_series(1, 4);
+        UPDATE larder_data.delayed SET run_at = now() - interval '1 s' WHERE job_id IN (SELECT job_id FROM larder_data.delayed ORDER BY job_id LIMIT 50);
+        """
+
+    /// What remains in each table when the statistics speak of many rows: enough that each statement has work.
+    static let emptied = """
+        DELETE FROM larder_data.job j WHERE j.id IN (SELECT r.job_id FROM larder_data.ready r ORDER BY r.job_id DESC LIMIT 1500);
+        DELETE FROM larder_data.ready r WHERE NOT EXISTS (SELECT FROM larder_data.job j WHERE j.id = r.job_id);
+        DELETE FROM larder_data.blocklist;
+        """
+
+    static let tables = [
+        "job", "job_follow", "ready", "delayed", "running", "parked", "batch", "batch_delta", "batch_total", "origin",
+        "blocklist", "job_history", "item_history", "job_attempt",
+    ]
+
+    static let analyze = tables.map { "ANALYZE larder_data.\($0);" }.joined(separator: "\n")
+
+    private func script(_ statistics: Statistics) -> String {
+        let quiet = """
+            \\set QUIET 1
+            \\set ON_ERROR_STOP 1
+            \\pset tuples_only on
+            SELECT format('ALTER TABLE %s SET (autovacuum_enabled = off)', oid::regclass) FROM pg_class
+            WHERE relnamespace = 'larder_data'::regnamespace AND relkind = 'r' \\gexec
+            """
+        let huge = """
+            UPDATE pg_class SET reltuples = 1e9, relpages = 1
+            WHERE relnamespace = 'larder_data'::regnamespace AND relkind IN ('r', 'i') AND relname NOT LIKE 'batch_delta%';
+            """
+        let prepared =
+            switch statistics {
+            case .never: [quiet, Self.fill]
+            case .stale: [quiet, Self.analyze, Self.fill]
+            case .huge: [quiet, Self.fill, Self.analyze, huge]
+            case .emptied: [quiet, Self.fill, Self.analyze, Self.emptied]
+            }
+        let watched = """
+            LOAD 'auto_explain';
+            SET auto_explain.log_min_duration = 0;
+            SET auto_explain.log_nested_statements = on;
+            SET auto_explain.log_analyze = off;
+            SET client_min_messages = log;
+            """
+        let statements = Self.hot.map { "\($0.before)\n\\warn ==== \($0.name)\n\($0.sql);\n\\warn ==== end\n" }
+        return (prepared + ["\\connect", watched] + statements).joined(separator: "\n")
+    }
+
+    @Test(arguments: Statistics.allCases)
+    func `hot statements go by index or tuple id`(statistics: Statistics) async throws {
+        let database = try await TemporaryDatabase.make(template: "migrated") { url in
+            try await Migrator(PostgresJobQueue.Configuration(databaseURL: url)).migrate()
+        }
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        let psql = try RunningCommand(
+            "psql", ["-X", "-d", database.directURL, "-f", "-"], environment: ["PATH": path],
+            input: Array(script(statistics).utf8), limit: .seconds(120))
+        let outcome = await psql.outcome()
+        let told = String(decoding: outcome.errors, as: UTF8.self)
+        #expect(outcome.code == 0, "\(told.suffix(2_000))")
+        var plans: [String: String] = [:]
+        for part in told.components(separatedBy: "==== ").dropFirst() {
+            let name = String(part.prefix { $0 != "\n" })
+            plans[name, default: ""] += part.dropFirst(name.count)
+        }
+        for hot in Self.hot {
+            let plan = try #require(plans[hot.name])
+            for sight in hot.shows { #expect(plan.contains(sight), "\(hot.name) shows no \(sight):\n\(plan)") }
+            for line in plan.split(separator: "\n") where line.contains("Seq Scan on ") {
+                let table = line.components(separatedBy: "Seq Scan on ")[1].prefix { !$0.isWhitespace }
+                let isBig = Self.tables.contains { table == $0 || table.hasPrefix($0 + "_2") }
+                #expect(!isBig, "\(hot.name): \(line)")
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+@testable import JobQueue
+
+/// What workers and upkeep do to the model.
+extension QueueModel {
+    /// The jobs that a claim answers, in order. `skipping`: the worker's own floors.
+    mutating func claim(_ worker: Int64, _ number: Int64, most: Int, skipping: [Int64]?) -> [Int64] {
+        let again = jobs.values.filter {
+            if case .running(let run) = $0.place { run.worker == worker && run.claim.number == number } else { false }
+        }
+        guard again.isEmpty else { return again.sorted { ($0.priority, $0.id) < ($1.priority, $1.id) }.map(\.id) }
+        guard !isPaused else { return [] }
+        // Otherwise nobody asks why a job should not run.
+        let isSomeHeld =
+            batches.values.contains { !$0.isFinished && !$0.goesOn }
+            || jobs.values.contains { $0.items[$0.home] == nil }
+        let lanes = number % Self.lowEvery == 0 ? Array((0...9).reversed()) : Array(0...9)
+        let common = isNewestFirst ? nil : floors
+        var own = skipping
+        var got: [Int64] = []
+        var isSomeAside = false
+        for _ in 1...20 {
+            var taken: [LiveJob] = []
+            let ready = jobs.values.filter { $0.place == .ready }
+            for lane in lanes {
+                var inLane = ready.filter { $0.priority == lane }.sorted { $0.id < $1.id }
+                if isNewestFirst {
+                    inLane.reverse()
+                } else {
+                    inLane.removeAll { $0.id <= max(common?[lane] ?? 0, own?[lane] ?? 0) }
+                }
+                taken += inLane.prefix(most - got.count - taken.count)
+            }
+            // Handed out in order of priority, whatever was looked at first.
+            taken.sort { ($0.priority, isNewestFirst ? -$0.id : $0.id) < ($1.priority, isNewestFirst ? -$1.id : $1.id) }
+            for job in taken {
+                if isSomeHeld, let why = aside(job) {
+                    isSomeAside = true
+                    jobs[job.id]?.place = .parked(why)
+                } else {
+                    jobs[job.id]?.place = .running(Run(worker: worker, claim: Claim(job: job.id, number: number)))
+                    got.append(job.id)
+                }
+            }
+            if got.count >= most || own == nil && !isSomeAside { break }
+            own = nil
+        }
+        return got
+    }
+
+    /// What settling this run must answer.
+    mutating func settle(_ run: Run, _ end: End, asksToWait: Bool) -> String {
+        let id = run.claim.job
+        guard var job = jobs[id], job.place == .running(run) else {
+            if let ended = history[id], ended.run == run { return ended.decision }
+            return jobs[id]?.last == run ? "retried" : "stale"
+        }
+        switch end {
+        case .succeeded:
+            if job.passesBlocklist { blocked.remove(job.key.url) }
+            if cachingWorkers.contains(run.worker) { stored.insert(job.key) }
+            self.end(id, "succeeded", by: run)
+            return "succeeded"
+        case .cancelled where job.notice == .revived:
+            job.notice = .none
+            job.last = run
+            job.place = .ready
+            jobs[id] = job
+            return "retried"
+        case .cancelled:
+            self.end(id, "cancelled", by: run)
+            return "cancelled"
+        default: break
+        }
+        let isPoison = end == .transcoderDied && job.deaths > 0
+        let isRetried = [.unavailable, .transcoderDied, .handshake].contains(end) && !isPoison
+        if !isRetried || job.attempt + 1 >= job.maxAttempts {
+            if [.notAnImage, .handshake, .tooLarge].contains(end) || isPoison { blocked.insert(job.key.url) }
+            self.end(id, "failed", by: run)
+            return "failed"
+        }
+        if job.notice == .told {
+            self.end(id, "cancelled", by: run)
+            return "cancelled"
+        }
+        job.attempt += 1
+        if end == .transcoderDied { job.deaths += 1 }
+        job.notice = .none
+        job.last = run
+        job.place = .delayed(isDue: !asksToWait)
+        jobs[id] = job
+        batches[job.home]?.counts.retries += 1
+        return "retried"
+    }
+
+    mutating func release(_ runs: [Run]) {
+        for run in runs where jobs[run.claim.job]?.place == .running(run) { putBack(run.claim.job) }
+    }
+
+    mutating func stop(_ worker: Int64) {
+        deadWorkers.insert(worker)
+        for job in held(by: worker) { putBack(job.id) }
+    }
+
+    func held(by worker: Int64) -> [LiveJob] {
+        jobs.values.filter { if case .running(let run) = $0.place { run.worker == worker } else { false } }
+    }
+
+    /// What a worker hears at its next beat.
+    func cancelled(of worker: Int64) -> Set<Int64> {
+        Set(held(by: worker).filter { $0.notice == .told }.map(\.id))
+    }
+
+    /// All upkeep in its order. `numbersGivenOut`: the last job number so far.
+    mutating func tick(numbersGivenOut: Int64) {
+        for worker in deadWorkers {
+            for job in held(by: worker) {
+                jobs[job.id]?.rescues += 1
+                if job.rescues + 1 >= Self.mostRescues {
+                    jobs[job.id]?.place = .parked("lost")
+                } else {
+                    putBack(job.id)
+                }
+            }
+        }
+        for job in jobs.values where job.place == .delayed(isDue: true) { putBack(job.id) }
+        if !isNewestFirst {
+            floors = (0...9).map { lane in
+                let first = jobs.values.lazy.filter { $0.place == .ready && $0.priority == lane }.map(\.id).min()
+                return first.map { $0 - 1 } ?? numbersGivenOut
+            }
+        }
+        let wanted = Set(jobs.values.flatMap(\.items.keys))
+        for (name, batch) in batches where batch.isSealed && batch.counts.open == 0 && !wanted.contains(name) {
+            batches[name]?.isFinished = true
+        }
+        for job in jobs.values where job.place == .parked("cancelled") || job.place == .parked("paused") {
+            if unpark(job.id) { continue }
+            if job.place == .parked("cancelled") && job.items.isEmpty { end(job.id, "cancelled", by: nil) }
+        }
+    }
+
+    /// Ready again where it stood; claims begin no later.
+    mutating func putBack(_ id: Int64) {
+        guard let job = jobs[id] else { return }
+        jobs[id]?.place = .ready
+        if var floors {
+            floors[job.priority] = min(floors[job.priority], id - 1)
+            self.floors = floors
+        }
+    }
+
+    /// Ready again when a batch that wants the job goes on.
+    mutating func unpark(_ id: Int64) -> Bool {
+        guard let job = jobs[id], aside(job) == nil else { return false }
+        putBack(id)
+        return true
+    }
+}

@@ -1,0 +1,174 @@
+import Executors
+import Testing
+
+@testable import JobQueue
+
+/// Everybody at once.
+@Suite(.timeLimit(.minutes(5)))
+struct StormTests {
+    /// What the callers of one storm know together.
+    private struct Storm: Sendable {
+        let fixture: QueueFixture
+        let submitted = Locked(0)
+        /// How often the end of a job was told to a worker.
+        let ended = Locked<[Int64: Int]>([:])
+        let enqueuersLeft = Locked(8)
+        let isOver = Locked(false)
+        /// Errors that nobody should see.
+        let surprises = Locked<[String]>([])
+
+        func note(_ error: QueueError, allowed: [QueueError.Code]) {
+            if !allowed.contains(error.code) { surprises.withLock { $0.append("\(error)") } }
+        }
+    }
+
+    /// Every moment that `check()` looks at is one snapshot of a live system, so it must be clean at each of them.
+    @Test(arguments: [false, true])
+    func `eight workers, eight enqueuers and an operator lose nothing, do nothing twice and never deadlock`(
+        isBroken: Bool
+    ) async throws {
+        let storm = Storm(fixture: try await QueueFixture.make())
+        try await storm.fixture.sql("UPDATE larder_data.meta SET most_rescues = 1000, retry_base_ms = 0")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<8 {
+                group.addTask { await Self.enqueue(storm, seed: UInt64(index)) }
+                group.addTask { try await Self.work(storm, seed: UInt64(100 + index)) }
+            }
+            group.addTask { try await Self.operate(storm, isBroken: isBroken) }
+            try await group.waitForAll()
+        }
+        let fixture = storm.fixture
+        #expect(storm.surprises.withLock { $0 } == [])
+        try await fixture.queue.tick(force: true)
+        try await fixture.expectSound()
+        // Each job's end was told to one worker at most: whoever died after the commit never heard of it.
+        let records = try await fixture.sql("SELECT job_id FROM larder_data.job_history").compactMap { $0[0] }
+        #expect(Set(records).count == records.count)
+        #expect(storm.ended.withLock { $0.values.allSatisfy { $0 == 1 } })
+        let all = try await fixture.queue.progress(limit: 1_000)
+        let total = all.reduce(0) { $0 + $1.total }
+        let submitted = storm.submitted.withLock { $0 }
+        // An enqueue whose answer was lost may count although nobody heard of it.
+        #expect(isBroken ? total >= submitted : total == submitted)
+        #expect(all.allSatisfy { $0.open == 0 && $0.total == $0.finished })
+        #expect(all.contains { $0.joined > 0 } && all.contains { $0.cancelled > 0 } && all.contains { $0.retries > 0 })
+        let deadlocks = try await fixture.value(
+            "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+        #expect(deadlocks == "0")
+    }
+
+    private static func enqueue(_ storm: Storm, seed: UInt64) async {
+        let queue = PostgresJobQueue(storm.fixture.patientConfiguration)
+        var random = SeededGenerator(seed: seed)
+        for round in 0..<16 {
+            var request = EnqueueRequest(
+                urls: (0..<25).map { _ in
+                    let number = Int.random(in: 0..<60, using: &random)
+                    return "http://host\(number % 4)/\(round / 4)/\(number)"
+                }, batch: Int.random(in: 0..<4, using: &random) == 0 ? "doomed \(round / 4)" : "batch \(round % 3)")
+            request.priority = Int.random(in: 0...9, using: &random)
+            request.options = Int.random(in: 0..<3, using: &random) == 0 ? 1 : 0
+            do throws(QueueError) {
+                let answers = try await queue.enqueue(request)
+                storm.submitted.withLock { $0 += answers.count }
+            } catch {
+                // Broken from outside in mid statement, or its batch was cancelled.
+                storm.note(error, allowed: [.connectionLost, .batchClosed])
+            }
+        }
+        storm.enqueuersLeft.withLock { $0 -= 1 }
+        await queue.close()
+    }
+
+    /// Cancels, pauses, retries and moves while enqueuers are at work; then lets everything go on.
+    private static func operate(_ storm: Storm, isBroken: Bool) async throws {
+        let queue = PostgresJobQueue(storm.fixture.patientConfiguration)
+        var random = SeededGenerator(seed: 7)
+        var round = 0
+        func some(_ condition: String) async throws -> Int64? {
+            try await queue.ask("SELECT \(condition)") { rows throws(QueueError) in rows.integer(0, 0) }
+        }
+        repeat {
+            round += 1
+            let batch = BatchReference.name("batch \(Int.random(in: 0..<3, using: &random))")
+            let job = try await some("max(id) - \(Int.random(in: 0..<40, using: &random)) FROM larder_data.job") ?? 1
+            do throws(QueueError) {
+                switch round % 8 {
+                case 0: try await queue.cancel(job: job)
+                case 1: try await queue.pause(batch)
+                case 2: try await queue.retryFailed(of: batch)
+                case 3: try await queue.reprioritize(batch, to: Int.random(in: 0...9, using: &random))
+                case 4: try await queue.resume(batch)
+                case 5: try await queue.retry(job: job)
+                case 6: if round % 3 == 0 { try await queue.cancel(.name("doomed \(round / 24 % 4)")) }
+                default: try await queue.cancel(job: job - 1)
+                }
+            } catch { storm.note(error, allowed: [.unknownBatch, .unknownJob, .batchClosed]) }
+            if round % 16 == 0 {
+                let broken = try await queue.check()
+                if !broken.isEmpty { storm.surprises.withLock { $0.append("\(broken)") } }
+            }
+            if isBroken && round % 5 == 0 {
+                // Patiently: a pooler may give it a session that is about to end.
+                _ = try await queue.ask(
+                    """
+                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE datname = current_database() AND pid <> pg_backend_pid() AND random() < 0.2
+                    """
+                ) { _ throws(QueueError) in }
+            }
+        } while storm.enqueuersLeft.withLock { $0 > 0 } || round < 60
+        for index in 0..<3 { try await queue.resume(.name("batch \(index)")) }
+        storm.isOver.withLock { $0 = true }
+        await queue.close()
+    }
+
+    /// A worker that now and then dies, gives back, or sends outcomes twice, until the queue is empty.
+    private static func work(_ storm: Storm, seed: UInt64) async throws {
+        var random = SeededGenerator(seed: seed)
+        let queue = PostgresJobQueue(storm.fixture.patientConfiguration)
+        func start() async throws -> WorkerSession {
+            try await queue.startWorker(
+                WorkerDescription(name: "w\(seed)", host: "test", processID: 1, version: "1", slots: 10))
+        }
+        var worker = try await start()
+        while true {
+            let jobs = try await worker.claim(upTo: Int.random(in: 1...10, using: &random))
+            if jobs.isEmpty {
+                let isLast = storm.isOver.withLock { $0 }
+                // A session may break under it, or another worker hold what a task wants.
+                _ = try? await queue.tick(force: true)
+                if isLast, try await queue.remaining().isDrained { return await queue.close() }
+                await Task.yield()
+                continue
+            }
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0:
+                _ = try await queue.ask(
+                    "UPDATE larder_data.worker SET beat_at = now() - interval '1 h' WHERE id = $1",
+                    [.integer(worker.id)]
+                ) { _ throws(QueueError) in }
+                worker = try await start()
+            case 1: try await worker.release(jobs.map(\.held))
+            default:
+                let outcomes = jobs.map { job in
+                    switch Int.random(in: 0..<10, using: &random) {
+                    case 0, 1: Outcome.unavailable(job.held)
+                    case 2: Outcome(job.held, .failed(.notAnImage))
+                    default: Outcome(job.held, .succeeded)
+                    }
+                }
+                let settled = try await worker.settleAll(outcomes)
+                if Int.random(in: 0..<10, using: &random) == 0 { _ = try await worker.settle(outcomes) }
+                storm.ended.withLock { ended in
+                    for settlement in settled {
+                        switch settlement.decision {
+                        case .succeeded, .failed, .cancelled: ended[settlement.claim.job, default: 0] += 1
+                        case .retried, .stale, .busy: break
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
