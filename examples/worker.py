@@ -35,9 +35,9 @@ class Database:
             except (psycopg2.OperationalError, psycopg2.InterfaceError):
                 if self.connection is not None:
                     self.connection.close()
-                if not patient:
+                if not patient or stopping.is_set():
                     raise
-                time.sleep(0.5)
+                stopping.wait(0.5)
 
 
 class Lease:

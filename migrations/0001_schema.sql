@@ -207,7 +207,7 @@ CREATE TABLE larder_data.parked (
     job_id bigint PRIMARY KEY,
     why text NOT NULL CHECK (why IN ('lost', 'paused', 'cancelled')),
     parked_at timestamptz NOT NULL DEFAULT now()
-);
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 COMMENT ON TABLE larder_data.parked IS 'Jobs set aside, by why: lost (with their worker too often; waits for an operator), paused (no batch that wants it goes on), cancelled (no batch wants it; upkeep ends it).';
 COMMENT ON INDEX larder_data.parked_pkey IS 'Finds a job''s place.';
 CREATE INDEX parked_why ON larder_data.parked (why, job_id);
@@ -380,8 +380,8 @@ CREATE INDEX job_history_failed ON larder_data.job_history (batch_id, job_id) WH
 COMMENT ON INDEX larder_data.job_history_failed IS 'The failures of a batch that nobody has dealt with.';
 CREATE INDEX job_history_stored ON larder_data.job_history (hashtextextended(url, 0)) WHERE outcome = 1 AND cache_id IS NOT NULL;
 COMMENT ON INDEX larder_data.job_history_stored IS 'What a cache was given: asked for `fresh`. A short digest finds the rows, the URL itself decides.';
-CREATE INDEX job_history_job ON larder_data.job_history USING brin (job_id) WITH (pages_per_range = 16, autosummarize = on);
-COMMENT ON INDEX larder_data.job_history_job IS 'Finds one job''s record; numbers end nearly in order, so ranges of pages do and cost next to nothing.';
+CREATE INDEX job_history_job ON larder_data.job_history (job_id);
+COMMENT ON INDEX larder_data.job_history_job IS 'Finds the record of one job, or of those whose outcomes are sent again.';
 
 CREATE TABLE larder_data.item_history (
     finished_at timestamptz NOT NULL DEFAULT now(),

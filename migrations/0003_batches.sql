@@ -79,7 +79,9 @@ LANGUAGE plpgsql AS $$
 DECLARE
     newest larder_data.pipeline;
 BEGIN
-    IF coalesce(name, '') = '' OR octet_length(name) > 200 OR spec IS NULL THEN
+    IF name = 'original' THEN
+        RAISE EXCEPTION 'the pipeline "original" has no variants and stays so' USING ERRCODE = '22023';
+    ELSIF coalesce(name, '') = '' OR octet_length(name) > 200 OR spec IS NULL THEN
         RAISE EXCEPTION 'a pipeline needs a name of at most 200 bytes and a spec' USING ERRCODE = '22023';
     END IF;
     LOOP
@@ -116,17 +118,19 @@ BEGIN
         IF wanted IS NULL AND for_adding THEN
             -- The clock, not now(): a long transaction must not look for a day that is over and sealed.
             today := (clock_timestamp() AT TIME ZONE 'UTC')::date;
-            wanted := batch_for_enqueue.queue || '/' || today;
+            wanted := batch_for_enqueue.queue || '/' || to_char(today, 'YYYY-MM-DD');
         END IF;
-        IF wanted = '' OR octet_length(wanted) > 200 THEN
+        IF today IS NULL AND (wanted = '' OR octet_length(wanted) > 200) THEN
             RAISE EXCEPTION 'a batch name has 1 to 200 bytes' USING ERRCODE = '22023';
         END IF;
         LOOP
             SELECT * INTO b FROM larder_data.batch x WHERE x.name = wanted FOR SHARE;
-            IF FOUND AND today IS NOT NULL AND (b.sealed_at IS NOT NULL OR b.cancelled_at IS NOT NULL) THEN
-                -- Somebody has cancelled today's default batch: that ends what was in it, not the queue's default.
+            IF FOUND AND today IS NOT NULL AND (b.sealed_at IS NOT NULL OR b.cancelled_at IS NOT NULL
+                    OR b.daily IS DISTINCT FROM today OR b.queue_id <> larder_data.queue_number(batch_for_enqueue.queue)) THEN
+                -- Somebody has cancelled today's default batch, which ends what was in it and not the queue's default; or
+                -- somebody's own batch has that name.
                 again := again + 1;
-                wanted := batch_for_enqueue.queue || '/' || today || '/' || again;
+                wanted := batch_for_enqueue.queue || '/' || to_char(today, 'YYYY-MM-DD') || '/' || again;
                 CONTINUE;
             END IF;
             EXIT WHEN FOUND;
@@ -193,6 +197,9 @@ BEGIN
         RAISE EXCEPTION 'a priority is 0 to 9, not %', priority USING ERRCODE = '22023';
     END IF;
     b := larder_data.batch_for_enqueue(name, NULL, pipeline, priority, queue, false);
+    IF b.queue_id <> larder_data.queue_number(queue) THEN
+        RAISE EXCEPTION 'batch "%" is in another queue than "%"', name, queue USING ERRCODE = '22023';
+    END IF;
     IF batch_open.notify AND NOT b.notify THEN
         UPDATE larder_data.batch x SET notify = true WHERE x.id = b.id;
     END IF;

@@ -172,6 +172,10 @@ BEGIN
         RAISE EXCEPTION 'attempts are 1 to 100, not %', attempts USING ERRCODE = '22023';
     ELSIF base_ms < 0 THEN
         RAISE EXCEPTION 'a back-off is not negative' USING ERRCODE = '22023';
+    ELSIF NOT isfinite(due) THEN
+        RAISE EXCEPTION 'a job runs at some time, not at infinity' USING ERRCODE = '22023';
+    ELSIF octet_length(enqueue_many.context::text) > 65536 THEN
+        RAISE EXCEPTION 'a context has at most 65536 bytes' USING ERRCODE = '22023';
     ELSIF fresh_for < interval '0' THEN
         RAISE EXCEPTION 'a time to live is not negative' USING ERRCODE = '22023';
     END IF;
@@ -219,7 +223,8 @@ BEGIN
 
     -- The common case: all URLs are valid and new. Two enqueuers may still meet at a key; the later one starts over.
     all_new := array_position(keys, NULL) IS NULL AND cache_no IS NULL
-        AND (enqueue_many.options & 1 = 1 OR NOT EXISTS (SELECT FROM larder_data.blocklist))
+        AND (enqueue_many.options & 1 = 1 OR NOT EXISTS (SELECT FROM larder_data.blocklist) OR NOT EXISTS (
+            SELECT FROM larder_data.blocklist x WHERE x.url_hash = ANY (ARRAY(SELECT substring(k FOR 16) FROM unnest(keys) AS k)) AND x.until > now()))
         AND (SELECT count(DISTINCT k) FROM unnest(keys) AS k) = cardinality(keys)
         AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.key = ANY (keys));
     IF all_new THEN

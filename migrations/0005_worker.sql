@@ -5,11 +5,12 @@
 -- own counter. Whoever settles must present exactly the claim that stands in `running`; a worker that lost its lease,
 -- a zombie, or the same worker with an older claim finds no such row and records nothing.
 --
--- Answers may be lost. claim with a number already used answers the same jobs again; complete finds what it recorded
+-- Answers may be lost. claim, told so, answers the same jobs again under the same number; complete finds what it recorded
 -- in history, or on the job that it put off, and answers the same again; release, beat and stop may be repeated.
 --
--- Durability: claim, beat and release commit without waiting for the disk. What a crash of the server forgets of them
--- is as if it had not been: the jobs are ready again, and the fence refuses who thinks that it holds them. Settle waits.
+-- Durability: claim, beat and worker_stop commit without waiting for the disk. What a crash of the server forgets of
+-- them is as if it had not been: the jobs are ready again, or rescued with their worker, and the fence refuses who thinks
+-- that it holds them. Settle waits, and so does release: a worker that lives on would never be rescued of a job it gave back.
 --
 -- Claims step over dead rows. A snapshot held open by anybody keeps every claimed row in the index; a claim that began
 -- at the head each time would walk over all of them. So it begins at a floor: the highest of what one upkeep task
@@ -57,32 +58,47 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION larder_data.why_aside IS 'Why no batch that wants a job lets it run now: paused, cancelled; NULL when one does.';
 
-CREATE FUNCTION larder.claim_v1(worker bigint, claim_no bigint, most int, queue text DEFAULT 'default', floors bigint[] DEFAULT NULL)
+CREATE TYPE larder_data.claim_terms AS (
+    id smallint, lifo boolean, paused boolean, low_every smallint, low bigint[], some_held boolean, worker_lives boolean);
+COMMENT ON TYPE larder_data.claim_terms IS 'What a claim must know of its queue and its worker.';
+
+CREATE FUNCTION larder.claim_v1(worker bigint, claim_no bigint, most int, queue text DEFAULT 'default', floors bigint[] DEFAULT NULL, again boolean DEFAULT false)
 RETURNS TABLE (
     job_id bigint, attempt int, max_attempts int, url text, pipeline_id int, options bigint, context json,
     priority int, origin text, batch_id bigint
 )
-LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
-    q larder_data.queue;
-    low bigint[];
+    q larder_data.claim_terms;
     lowest_first boolean;
-    wanted int := least(most, 1000);
+    wanted int := least(coalesce(most, 0), 1000);
     got int := 0;
+    portion int;
     picked tid[];
-    some_held boolean;
     some_aside boolean;
 BEGIN
-    PERFORM set_config('synchronous_commit', 'off', true);
     -- A claim sent again waits for the first one, which may still be at work, and finds its jobs.
-    PERFORM pg_advisory_xact_lock(1280267332, (worker % 2147483647)::int);
-    PERFORM FROM larder_data.worker w
-    WHERE w.id = worker AND w.stopped_at IS NULL AND w.beat_at + w.lease_ms * interval '1 ms' > clock_timestamp();
+    PERFORM set_config('synchronous_commit', 'off', true), pg_advisory_xact_lock(1280267332, (worker % 2147483647)::int);
+    -- All that a claim must know first, in one statement. low: a floor that is old is not believed. some_held: few batches
+    -- are paused or cancelled, and few jobs have lost their own batch while they ran; mostly none.
+    SELECT x.id, x.lifo, x.paused_at IS NOT NULL, x.low_every,
+        coalesce((
+            SELECT f.floors FROM larder_data.lane_floor f
+            WHERE f.queue_id = x.id AND f.known_at > clock_timestamp() - interval '10 s' AND NOT x.lifo), '{0,0,0,0,0,0,0,0,0,0}'),
+        EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))
+            OR EXISTS (SELECT FROM larder_data.job j WHERE j.items = 0),
+        EXISTS (
+            SELECT FROM larder_data.worker w
+            WHERE w.id = worker AND w.stopped_at IS NULL AND w.beat_at + w.lease_ms * interval '1 ms' > clock_timestamp())
+    INTO q FROM larder_data.queue x WHERE x.name = queue;
     IF NOT FOUND THEN
+        RAISE EXCEPTION 'no queue is called "%"', queue USING ERRCODE = 'LA006';
+    ELSIF NOT q.worker_lives THEN
         RAISE EXCEPTION 'worker % is unknown, stopped, or its lease has run out', worker USING ERRCODE = 'LA005';
     END IF;
-    IF EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.claim_no = claim_v1.claim_no) THEN
+    -- Asked only when told: the look goes through all that the worker holds, and held while an old snapshot is open.
+    IF again AND EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.claim_no = claim_v1.claim_no) THEN
         RETURN QUERY
         SELECT r.job_id, j.attempt + 1, j.max_attempts::int, j.url, j.pipeline_id, j.options, j.context, j.priority::int, o.name, j.batch_id
         FROM larder_data.running r,
@@ -92,51 +108,43 @@ BEGIN
         ORDER BY j.priority, r.job_id;
         RETURN;
     END IF;
-    SELECT * INTO q FROM larder_data.queue x WHERE x.name = queue;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'no queue is called "%"', queue USING ERRCODE = 'LA006';
-    END IF;
-    IF q.paused_at IS NOT NULL OR wanted < 1 THEN
+    IF q.paused OR wanted < 1 THEN
         RETURN;
     END IF;
-    SELECT f.floors INTO low FROM larder_data.lane_floor f
-    WHERE f.queue_id = q.id AND f.known_at > clock_timestamp() - interval '10 s' AND NOT q.lifo;
-    low := coalesce(low, '{0,0,0,0,0,0,0,0,0,0}');
     -- The guaranteed share: low priorities go first in one claim of so many.
     lowest_first := q.low_every > 0 AND claim_no % q.low_every = 0;
-    -- Few batches are paused or cancelled, mostly none: one look at a small index tells.
-    -- Nor has many a job lost its own batch, and perhaps the last that wanted it, while it ran.
-    some_held := EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))
-        OR EXISTS (SELECT FROM larder_data.job j WHERE j.items = 0);
     FOR round IN 1 .. 20 LOOP
+        -- Many at a time where some may have to be set aside: behind a paused batch of a million others wait.
+        portion := CASE WHEN q.some_held THEN 1000 ELSE wanted - got END;
         IF q.lifo THEN
             picked := ARRAY(
                 SELECT pick.tid FROM generate_series(0, 9) AS lane (k), LATERAL (
                     SELECT x.ctid AS tid FROM larder_data.ready x
                     WHERE x.queue_id = q.id AND x.priority = CASE WHEN lowest_first THEN 9 - k ELSE k END
-                    ORDER BY x.job_id DESC LIMIT wanted - got FOR UPDATE SKIP LOCKED) AS pick
-                LIMIT wanted - got);
+                    ORDER BY x.job_id DESC LIMIT portion FOR UPDATE SKIP LOCKED) AS pick
+                LIMIT portion);
         ELSE
             picked := ARRAY(
                 SELECT pick.tid FROM generate_series(0, 9) AS lane (k), LATERAL (
                     SELECT x.ctid AS tid FROM larder_data.ready x
                     WHERE x.queue_id = q.id AND x.priority = CASE WHEN lowest_first THEN 9 - k ELSE k END
-                        AND x.job_id > greatest(low[CASE WHEN lowest_first THEN 10 - k ELSE k + 1 END], floors[CASE WHEN lowest_first THEN 10 - k ELSE k + 1 END])
-                    ORDER BY x.job_id LIMIT wanted - got FOR UPDATE SKIP LOCKED) AS pick
-                LIMIT wanted - got);
+                        AND x.job_id > greatest(q.low[CASE WHEN lowest_first THEN 10 - k ELSE k + 1 END], floors[CASE WHEN lowest_first THEN 10 - k ELSE k + 1 END])
+                    ORDER BY x.job_id LIMIT portion FOR UPDATE SKIP LOCKED) AS pick
+                LIMIT portion);
         END IF;
-        IF some_held AND cardinality(picked) > 0 THEN
+        IF q.some_held AND cardinality(picked) > 0 THEN
             -- What only held batches want is set aside, and the claim goes on behind it.
             WITH judged AS MATERIALIZED (
-                SELECT r.tid, r.job_id, larder_data.why_aside(j.id, j.batch_id, j.items, j.followed) AS why
-                FROM unnest(picked) AS t (tid), LATERAL (SELECT x.ctid AS tid, x.job_id FROM larder_data.ready x WHERE x.ctid = t.tid OFFSET 0) AS r,
+                SELECT r.tid, r.job_id, t.ord, larder_data.why_aside(j.id, j.batch_id, j.items, j.followed) AS why
+                FROM unnest(picked) WITH ORDINALITY AS t (tid, ord), LATERAL (SELECT x.ctid AS tid, x.job_id FROM larder_data.ready x WHERE x.ctid = t.tid OFFSET 0) AS r,
                     LATERAL (SELECT x.id, x.batch_id, x.items, x.followed FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j
             ), gone AS (
                 DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(SELECT j.tid FROM judged j WHERE j.why IS NOT NULL))
             ), aside AS (
                 INSERT INTO larder_data.parked (job_id, why) SELECT j.job_id, j.why FROM judged j WHERE j.why IS NOT NULL
             )
-            SELECT array_agg(j.tid) FILTER (WHERE j.why IS NULL), bool_or(j.why IS NOT NULL) INTO picked, some_aside FROM judged j;
+            SELECT (array_agg(j.tid ORDER BY j.ord) FILTER (WHERE j.why IS NULL))[1 : wanted - got], bool_or(j.why IS NOT NULL)
+            INTO picked, some_aside FROM judged j;
         END IF;
         IF cardinality(picked) > 0 THEN
             RETURN QUERY
@@ -151,13 +159,14 @@ BEGIN
             ORDER BY t.priority, CASE WHEN q.lifo THEN -t.job_id ELSE t.job_id END;
             got := got + cardinality(picked);
         END IF;
-        EXIT WHEN got >= wanted OR floors IS NULL AND NOT coalesce(some_aside, false);
+        EXIT WHEN got >= wanted OR floors IS NULL AND some_aside IS NOT TRUE;
+        some_aside := false;
         -- Short: then also what came in below the worker's own floors.
         floors := NULL;
     END LOOP;
 END $$;
 COMMENT ON FUNCTION larder.claim_v1 IS
-    'Claims at most `most` (1 to 1000) ready jobs: lowest priority number first, in it the oldest, or the newest where the queue is lifo; each so-manieth claim, by its number, the other way round. A number already used answers the same jobs again, so a lost answer loses nothing. floors, per priority 0 to 9: skip jobs up to these numbers.';
+    'Claims at most `most` (1 to 1000) ready jobs: lowest priority number first, in it the oldest, or the newest where the queue is lifo; each so-manieth claim, by its number, the other way round. again: the number was used before and the answer lost; the same jobs are answered, if it took any, so that none is held unknowingly. floors, per priority 0 to 9: skip jobs up to these numbers.';
 
 -- Settle.
 --
@@ -172,11 +181,11 @@ CREATE FUNCTION larder.complete_v1(
     bytes_out bigint[] DEFAULT NULL, downloads bigint[] DEFAULT NULL, variants bigint[] DEFAULT NULL, wait_ms bigint[] DEFAULT NULL,
     fetch_ms bigint[] DEFAULT NULL, transcode_ms bigint[] DEFAULT NULL, store_ms bigint[] DEFAULT NULL, stored json[] DEFAULT NULL
 ) RETURNS TABLE (job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text)
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_nestloop = off SET jit = off SET plan_cache_mode = force_generic_plan
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_nestloop = off SET jit = off SET plan_cache_mode = force_generic_plan
 SET lock_timeout = '25ms' AS $$
 #variable_conflict use_column
 DECLARE
-    cache_no int;
+    cancelled bigint;
     busy bigint[] := '{}';
     done bigint[];
     done_claims bigint[];
@@ -184,8 +193,10 @@ DECLARE
     homes bigint[];
     forgiven text[];
 BEGIN
-    IF cardinality(jobs) <> ALL (ARRAY[cardinality(claims), cardinality(results)]) THEN
+    IF (cardinality(claims), cardinality(results)) IS DISTINCT FROM (cardinality(jobs), cardinality(jobs)) THEN
         RAISE EXCEPTION 'jobs, claims and results are equally many' USING ERRCODE = '22023';
+    ELSIF cardinality(jobs) > 1000 THEN
+        RAISE EXCEPTION 'at most 1000 outcomes a call, not %', cardinality(jobs) USING ERRCODE = '22023';
     ELSIF NOT results <@ ARRAY['succeeded', 'failed', 'cancelled'] THEN
         RAISE EXCEPTION 'a result is succeeded, failed or cancelled' USING ERRCODE = '22023';
     ELSIF cardinality(jobs) > 1 AND cardinality(jobs) <> (SELECT count(*) FROM (SELECT DISTINCT g.job, g.claim FROM unnest(jobs, claims) AS g (job, claim)) AS d) THEN
@@ -193,10 +204,13 @@ BEGIN
     ELSIF coalesce(cardinality(jobs), 0) = 0 THEN
         RETURN;
     END IF;
-    PERFORM larder_data.ensure_today();
-    SELECT w.cache_id INTO cache_no FROM larder_data.worker w WHERE w.id = worker;
-    FOR try IN 1 .. 2 LOOP
+    FOR try IN 1 .. 3 LOOP
         BEGIN
+            -- Items of a cancelled batch that upkeep has not come to yet are cancelled, whatever becomes of the job.
+            FOR cancelled IN SELECT b.id FROM larder_data.batch b WHERE b.finished_at IS NULL AND b.cancelled_at IS NOT NULL LOOP
+                PERFORM larder_data.end_items(cancelled, ARRAY(
+                    SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs) AND j.id <> ALL (busy) FOR UPDATE SKIP LOCKED));
+            END LOOP;
             IF 'succeeded' = ANY (results) THEN
                 WITH given AS MATERIALIZED (
                     SELECT * FROM unnest(jobs, claims, results, http_statuses, bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored)
@@ -221,7 +235,8 @@ BEGIN
                         created_at, job_id, batch_id, worker_id, claim_no, cache_id, options, bytes_in, bytes_out, pipeline_id, origin_id, items,
                         queue_ms, wait_ms, fetch_ms, transcode_ms, store_ms, http_status, outcome, priority, attempt, rescues,
                         downloads, variants, url, context, stored)
-                    SELECT e.created_at, e.id, e.batch_id, worker, e.claim_no, cache_no, e.options, e.bytes_in, e.bytes_out, e.pipeline_id, e.origin_id, e.items,
+                    SELECT e.created_at, e.id, e.batch_id, worker, e.claim_no,
+                           (SELECT w.cache_id FROM larder_data.worker w WHERE w.id = worker), e.options, e.bytes_in, e.bytes_out, e.pipeline_id, e.origin_id, e.items,
                            least(date_part('epoch', e.claimed_at - e.created_at) * 1000, 2147483647), e.wait_ms, e.fetch_ms, e.transcode_ms, e.store_ms,
                            e.http_status, 1, e.priority, e.attempt + 1, e.rescues, e.downloads, e.variants, e.url, e.context, e.stored
                     FROM ended e
@@ -248,23 +263,26 @@ BEGIN
                 RETURN QUERY
                 SELECT * FROM larder_data.settle_others(worker, jobs, claims, results, domains, codes, messages, http_statuses, retry_after_ms,
                     bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored, busy,
-                    coalesce(done, '{}'), coalesce(done_claims, '{}'));
+                    coalesce(done, '{}'), coalesce(done_claims, '{}'), try < 3);
             END IF;
             EXIT;
-        EXCEPTION WHEN lock_not_available THEN
-            IF try = 2 THEN
+        EXCEPTION WHEN lock_not_available OR check_violation THEN
+            IF try = 3 THEN
                 RAISE;
             END IF;
         END;
-        PERFORM set_config('lock_timeout', '5s', true);
+        -- The third try goes without blocking URLs: somebody holds a row of the blocklist, who decides on that URL himself.
+        -- A queue that slept for weeks has no partition for today.
+        PERFORM set_config('lock_timeout', CASE try WHEN 1 THEN '500ms' ELSE '5s' END, true), larder_data.ensure_today();
         busy := ARRAY(
             SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs)
             EXCEPT SELECT f.id FROM (SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs) FOR UPDATE SKIP LOCKED) AS f);
     END LOOP;
-    RETURN QUERY
-    SELECT d.job, d.claim, 'succeeded', NULL::bigint, NULL, NULL::int, NULL FROM unnest(done, done_claims) AS d (job, claim)
-    UNION ALL
-    SELECT g.job, g.claim, 'busy', NULL, NULL, NULL, NULL FROM unnest(jobs, claims) AS g (job, claim) WHERE g.job = ANY (busy);
+    RETURN QUERY SELECT d.job, d.claim, 'succeeded', NULL::bigint, NULL, NULL::int, NULL FROM unnest(done, done_claims) AS d (job, claim);
+    IF busy <> '{}' THEN
+        RETURN QUERY
+        SELECT g.job, g.claim, 'busy', NULL::bigint, NULL, NULL::int, NULL FROM unnest(jobs, claims) AS g (job, claim) WHERE g.job = ANY (busy);
+    END IF;
 END $$;
 COMMENT ON FUNCTION larder.complete_v1 IS
     'Settles outcomes, given as arrays with one element per claim: results succeeded, failed or cancelled; what is not known may be left out. Answers per job: succeeded, retried (with its delay), failed, cancelled, stale (nothing recorded) or busy (send it again). May be repeated.';
@@ -301,7 +319,7 @@ COMMENT ON FUNCTION larder_data.finish_followers IS 'Finishes the items of other
 CREATE FUNCTION larder_data.settle_others(
     worker bigint, jobs bigint[], claims bigint[], results text[], domains text[], codes bigint[], messages text[], http_statuses bigint[],
     retry_after_ms bigint[], bytes_in bigint[], bytes_out bigint[], downloads bigint[], variants bigint[], wait_ms bigint[], fetch_ms bigint[],
-    transcode_ms bigint[], store_ms bigint[], stored json[], busy bigint[], done bigint[], done_claims bigint[]
+    transcode_ms bigint[], store_ms bigint[], stored json[], busy bigint[], done bigint[], done_claims bigint[], blocking boolean
 ) RETURNS TABLE (job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text)
 LANGUAGE plpgsql SET enable_hashjoin = off SET enable_mergejoin = off SET enable_nestloop = on AS $$
 #variable_conflict use_column
@@ -403,9 +421,9 @@ BEGIN
             INSERT INTO larder_data.blocklist AS x (url_hash, until, code, http_status, url, domain, message)
             SELECT DISTINCT ON (hash) hash, now() + least(e.block_for, meta.block_cap), e.final_code, e.http_status, e.url, e.final_domain, e.final_message
             FROM ended e CROSS JOIN larder_data.meta, LATERAL (SELECT larder_data.url_hash(e.url) AS hash OFFSET 0) AS u
-            WHERE e.verdict = 2 AND e.blocks ORDER BY hash
+            WHERE e.verdict = 2 AND e.blocks AND blocking ORDER BY hash
             ON CONFLICT (url_hash) DO UPDATE SET
-                until = now() + least((excluded.until - now()) * power(2, least(x.fails, 20)), (SELECT m.block_cap FROM larder_data.meta m)),
+                until = greatest(x.until, now() + least((excluded.until - now()) * power(2, least(x.fails, 20)), (SELECT m.block_cap FROM larder_data.meta m))),
                 last_at = now(), fails = x.fails + 1, code = excluded.code, http_status = excluded.http_status,
                 domain = excluded.domain, message = excluded.message
         ), ledger AS (
@@ -460,9 +478,12 @@ LANGUAGE sql AS $$
     UPDATE larder_data.lane_floor f SET floors = ARRAY(
         SELECT least(f.floors[l.p + 1], (SELECT min(g.job) - 1 FROM unnest(queues, lanes, jobs) AS g (queue, lane, job) WHERE g.queue = f.queue_id AND g.lane = l.p))
         FROM generate_series(0, 9) AS l (p) ORDER BY l.p)
-    WHERE f.queue_id IN (
-        SELECT g.queue FROM unnest(queues, lanes, jobs) AS g (queue, lane, job)
-        WHERE g.queue = f.queue_id AND g.job <= f.floors[g.lane + 1])
+    -- A floor is a hint: who finds the row held goes on without, and the next look comes within a second.
+    WHERE f.ctid = ANY (ARRAY(
+        SELECT x.ctid FROM larder_data.lane_floor x
+        WHERE x.queue_id IN (
+            SELECT g.queue FROM unnest(queues, lanes, jobs) AS g (queue, lane, job) WHERE g.queue = x.queue_id AND g.job <= x.floors[g.lane + 1])
+        FOR UPDATE SKIP LOCKED))
 $$;
 COMMENT ON FUNCTION larder_data.lower_floors IS 'Makes claims begin no later than at these jobs, which are ready again.';
 
@@ -473,7 +494,6 @@ DECLARE
     lanes smallint[];
     back bigint[];
 BEGIN
-    PERFORM set_config('synchronous_commit', 'off', true);
     WITH freed AS (
         DELETE FROM larder_data.running r USING unnest(jobs, claims) AS g (job, claim)
         WHERE r.worker_id = worker AND r.job_id = g.job AND r.claim_no = g.claim
@@ -526,6 +546,7 @@ DECLARE
     jobs bigint[];
     claims bigint[];
 BEGIN
+    PERFORM set_config('synchronous_commit', 'off', true);
     UPDATE larder_data.worker w SET stopped_at = coalesce(w.stopped_at, clock_timestamp()) WHERE w.id = worker;
     SELECT array_agg(r.job_id), array_agg(r.claim_no) INTO jobs, claims FROM larder_data.running r WHERE r.worker_id = worker;
     RETURN larder.release_v1(worker, jobs, claims);

@@ -89,12 +89,17 @@ DECLARE
     given_out bigint := (SELECT s.last_value FROM larder_data.job_id s);
     moved int;
 BEGIN
-    INSERT INTO larder_data.lane_floor AS f (queue_id, floors, known_at)
-    SELECT q.id, ARRAY(
-            SELECT coalesce((SELECT min(r.job_id) - 1 FROM larder_data.ready r WHERE r.queue_id = q.id AND r.priority = lane.p), given_out)
-            FROM generate_series(0, 9) AS lane (p) ORDER BY lane.p), clock_timestamp()
-    FROM larder_data.queue q WHERE NOT q.lifo ORDER BY q.id
-    ON CONFLICT (queue_id) DO UPDATE SET floors = excluded.floors, known_at = excluded.known_at;
+    -- Who finds a row held, by an operator's open transaction perhaps, leaves it: claims do not believe one that is old.
+    INSERT INTO larder_data.lane_floor (queue_id, floors, known_at)
+    SELECT q.id, '{0,0,0,0,0,0,0,0,0,0}', '-infinity' FROM larder_data.queue q
+    WHERE NOT q.lifo AND NOT EXISTS (SELECT FROM larder_data.lane_floor f WHERE f.queue_id = q.id) ON CONFLICT (queue_id) DO NOTHING;
+    WITH free AS (
+        SELECT x.ctid AS tid, x.queue_id FROM larder_data.lane_floor x FOR UPDATE SKIP LOCKED
+    )
+    UPDATE larder_data.lane_floor f SET known_at = clock_timestamp(), floors = ARRAY(
+            SELECT coalesce((SELECT min(r.job_id) - 1 FROM larder_data.ready r WHERE r.queue_id = f.queue_id AND r.priority = lane.p), given_out)
+            FROM generate_series(0, 9) AS lane (p) ORDER BY lane.p)
+    WHERE f.ctid = ANY (ARRAY(SELECT x.tid FROM free x));
     GET DIAGNOSTICS moved = ROW_COUNT;
     RETURN moved;
 END $$;
@@ -246,7 +251,7 @@ COMMENT ON FUNCTION larder_data.upkeep_partitions IS 'Makes the partitions of th
 -- A task is a row in `upkeep` and a function upkeep_<task> that answers how many rows it moved.
 -- Each task fails alone: what went wrong is written down, answered, and tried again when the task is next due, and the
 -- others are done. Nobody waits long for a lock; a task that was cancelled, for it took too long, has failed as well.
-CREATE FUNCTION larder.tick(force boolean DEFAULT false) RETURNS TABLE (task text, moved int, error text, error_code text)
+CREATE FUNCTION larder.tick(force boolean DEFAULT false, tasks text[] DEFAULT NULL) RETURNS TABLE (task text, moved int, error text, error_code text)
 LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
 #variable_conflict use_column
 DECLARE
@@ -254,7 +259,8 @@ DECLARE
     failed boolean;
 BEGIN
     FOR due, failed IN
-        SELECT u.task, u.failed_at IS NOT NULL FROM larder_data.upkeep u WHERE force OR u.next_at <= clock_timestamp()
+        SELECT u.task, u.failed_at IS NOT NULL FROM larder_data.upkeep u
+        WHERE (force OR u.next_at <= clock_timestamp()) AND (tasks IS NULL OR u.task = ANY (tasks))
         ORDER BY u.place FOR UPDATE SKIP LOCKED
     LOOP
         UPDATE larder_data.upkeep u SET next_at = clock_timestamp() + u.every WHERE u.task = due;
@@ -275,7 +281,7 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION larder.tick IS
-    'Does what upkeep is due, the tasks of larder.upkeep. Any number of callers; force also does what is not due. Answers per task how many rows it moved, or its error: each fails alone.';
+    'Does what upkeep is due, the tasks of larder.upkeep. Any number of callers; force also does what is not due; tasks: these only, so that rescue need not wait for the rest of its transaction. Answers per task how many rows it moved, or its error: each fails alone.';
 
 CREATE FUNCTION larder_data.oldest_history() RETURNS timestamptz
 LANGUAGE sql STABLE AS $$

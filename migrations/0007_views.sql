@@ -90,7 +90,7 @@ COMMENT ON VIEW larder.worker IS 'The workers of the last day: live, lost or sto
 
 CREATE VIEW larder.running AS
 SELECT r.job_id, r.worker_id AS worker, w.name AS worker_name, j.batch_id, j.attempt + 1 AS attempt, j.max_attempts, j.priority, r.claimed_at,
-    statement_timestamp() - r.claimed_at AS running_for, j.cancelled_at, j.url
+    statement_timestamp() - r.claimed_at AS running_for, nullif(j.cancelled_at, '-infinity') AS cancelled_at, j.url
 FROM larder_data.running r JOIN larder_data.job j ON j.id = r.job_id LEFT JOIN larder_data.worker w ON w.id = r.worker_id;
 COMMENT ON VIEW larder.running IS 'The jobs that workers hold, and for how long. cancelled_at: the worker hears of it with its next beat.';
 

@@ -19,8 +19,15 @@ extension PostgresJobQueue {
     /// Throws `.unknownBatch`, `.batchClosed` when it is cancelled or finished.
     public func resume(_ batch: BatchReference) async throws(QueueError) { try await control(batch, "batch_resume") }
 
+    /// As many jobs as `reprioritize(_:to:)` moves at most in one call.
+    public static let reprioritizePortion = 100_000
+
+    /// As many records as `retryFailed(of:)` reopens at most: there may be more.
+    public static let retryPortion = 10_000
+
     /// Reopens failed items of a batch, at most 10,000 records a call, as new jobs with fresh attempts that pass the
-    /// blocklist (RetryFailed). Returns how many items; call it until that is 0.
+    /// blocklist (RetryFailed). Returns how many items; fewer than `retryPortion` were the
+    /// last.
     ///
     /// Throws `.unknownBatch`, `.batchClosed` when it is cancelled.
     @discardableResult

@@ -9,25 +9,37 @@ public struct BrokenInvariant: Sendable {
 }
 
 extension PostgresJobQueue {
+    /// As many rows as promote, rescue and the sweeps move at most at a time: there may be more.
+    public static let upkeepPortion = 5_000
+
     /// Does whatever upkeep is due: rescue the jobs of dead workers, promote delayed ones, fold the ledger, finish
     /// batches, create partitions ahead, forget what is long over. No leader: any number of processes may call it at
-    /// any time; what another one is doing is skipped. Workers call it a few times a second. Returns how many rows were
-    /// moved.
+    /// any time; what another one is doing is skipped. Workers call it once a second, and at once again while it moved a
+    /// full portion. Returns the most rows that one task moved.
     ///
-    /// `force` also does what is not due yet. Runs beside the other calls and the heartbeats, on a connection of its own,
+    /// What others wait for (rescue, promote, floors) is done in a transaction of its own, before the rest. `force` also does
+    /// what is not due yet. Runs beside the other calls and the heartbeats, on a connection of its own,
     /// takes at most 5 s (`.timeout`), and never waits for a database that is away. A task that fails does not keep the
     /// others from being done: its error is thrown after them, as `.refused`, and stands in the view `larder.upkeep`.
     @discardableResult
     public func tick(force: Bool = false) async throws(QueueError) -> Int {
+        let urgent = "ARRAY['rescue', 'promote', 'floors']"
+        let first: Result<Int, QueueError>
+        do { first = .success(try await tick(force: force, only: urgent)) } catch { first = .failure(error) }
+        let rest = try await tick(force: force, only: "NULL")
+        return max(try first.get(), rest)
+    }
+
+    private func tick(force: Bool, only tasks: String) async throws(QueueError) -> Int {
         try await ask(
-            "SELECT task, moved, error, error_code FROM larder.tick(\(force))", patience: .zero, on: upkeep
+            "SELECT task, moved, error, error_code FROM larder.tick(\(force), \(tasks))", patience: .zero, on: upkeep
         ) { rows throws(QueueError) in
             for row in 0..<rows.count {
                 guard let error = rows.text(row, 2) else { continue }
                 throw QueueError(
                     .refused, "upkeep \(rows.text(row, 0) ?? ""): \(error.firstLine)", sqlState: rows.text(row, 3))
             }
-            return (0..<rows.count).reduce(0) { $0 + Int(rows.integer($1, 1) ?? 0) }
+            return (0..<rows.count).map { Int(rows.integer($0, 1) ?? 0) }.max() ?? 0
         }
     }
 

@@ -39,9 +39,9 @@ struct ClaimTests {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<10).map { "http://a/\($0)" })
         let worker = try await fixture.startWorker()
-        let claim = "SELECT job_id FROM larder.claim_v1($1, 1, 3)"
-        let first = try await fixture.sql(claim, [.integer(worker.id)])
-        let second = try await fixture.sql(claim, [.integer(worker.id)])
+        let claim = "SELECT job_id FROM larder.claim_v1($1, 1, 3, again => $2 = 1)"
+        let first = try await fixture.sql(claim, [.integer(worker.id), .integer(0)])
+        let second = try await fixture.sql(claim, [.integer(worker.id), .integer(1)])
         #expect(first.count == 3 && first == second)
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.running") == "3")
     }

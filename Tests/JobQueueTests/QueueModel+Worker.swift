@@ -3,11 +3,15 @@
 /// What workers and upkeep do to the model.
 extension QueueModel {
     /// The jobs that a claim answers, in order. `skipping`: the worker's own floors.
-    mutating func claim(_ worker: Int64, _ number: Int64, most: Int, skipping: [Int64]?) -> [Int64] {
+    mutating func claim(
+        _ worker: Int64, _ number: Int64, most: Int, skipping: [Int64]?, again isAgain: Bool
+    ) -> [Int64] {
         let again = jobs.values.filter {
             if case .running(let run) = $0.place { run.worker == worker && run.claim.number == number } else { false }
         }
-        guard again.isEmpty else { return again.sorted { ($0.priority, $0.id) < ($1.priority, $1.id) }.map(\.id) }
+        guard !isAgain || again.isEmpty else {
+            return again.sorted { ($0.priority, $0.id) < ($1.priority, $1.id) }.map(\.id)
+        }
         guard !isPaused else { return [] }
         // Otherwise nobody asks why a job should not run.
         let isSomeHeld =
@@ -17,8 +21,10 @@ extension QueueModel {
         let common = isNewestFirst ? nil : floors
         var own = skipping
         var got: [Int64] = []
-        var isSomeAside = false
         for _ in 1...20 {
+            // Many at a time where some may have to be set aside.
+            let portion = isSomeHeld ? 1_000 : most - got.count
+            var isSomeAside = false
             var taken: [LiveJob] = []
             let ready = jobs.values.filter { $0.place == .ready }
             for lane in lanes {
@@ -28,18 +34,22 @@ extension QueueModel {
                 } else {
                     inLane.removeAll { $0.id <= max(common?[lane] ?? 0, own?[lane] ?? 0) }
                 }
-                taken += inLane.prefix(most - got.count - taken.count)
+                taken += inLane.prefix(portion - taken.count)
             }
-            // Handed out in order of priority, whatever was looked at first.
-            taken.sort { ($0.priority, isNewestFirst ? -$0.id : $0.id) < ($1.priority, isNewestFirst ? -$1.id : $1.id) }
+            var going: [LiveJob] = []
             for job in taken {
                 if isSomeHeld, let why = aside(job) {
                     isSomeAside = true
                     jobs[job.id]?.place = .parked(why)
-                } else {
-                    jobs[job.id]?.place = .running(Run(worker: worker, claim: Claim(job: job.id, number: number)))
-                    got.append(job.id)
+                } else if going.count < most - got.count {
+                    going.append(job)
                 }
+            }
+            // Handed out in order of priority, whatever was looked at first.
+            going.sort { ($0.priority, isNewestFirst ? -$0.id : $0.id) < ($1.priority, isNewestFirst ? -$1.id : $1.id) }
+            for job in going {
+                jobs[job.id]?.place = .running(Run(worker: worker, claim: Claim(job: job.id, number: number)))
+                got.append(job.id)
             }
             if got.count >= most || own == nil && !isSomeAside { break }
             own = nil

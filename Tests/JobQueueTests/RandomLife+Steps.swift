@@ -207,7 +207,10 @@ extension RandomLife {
             switch Int.random(in: 0..<7, using: &random) {
             case 0: (Self.enqueueStatement, Self.parameters(urls(), name, QueueModel.Wishes()))
             case 1:
-                (Self.claimStatement, [.integer(worker.id), .integer(1_000_000), .integer(5), .optionalIntegers([])])
+                (
+                    Self.claimStatement,
+                    [.integer(worker.id), .integer(1_000_000), .integer(5), .optionalIntegers([]), .integer(0)]
+                )
             case 2:
                 (
                     "SELECT larder.release_v1($1, ARRAY(SELECT job_id FROM larder_data.running), ARRAY(SELECT claim_no FROM larder_data.running))",

@@ -180,7 +180,8 @@ struct RandomLife {
         ]
     }
 
-    static let claimStatement = "SELECT job_id, attempt FROM larder.claim_v1($1, $2, $3::int, floors => $4)"
+    static let claimStatement =
+        "SELECT job_id, attempt FROM larder.claim_v1($1, $2, $3::int, floors => $4, again => $5 = 1)"
 
     mutating func claim() async throws {
         last = "claim"
@@ -196,11 +197,14 @@ struct RandomLife {
     /// A claim, sent as often as if its answer had been lost in between.
     mutating func claim(_ index: Int, _ number: Int64, _ most: Int, _ floors: [Int64]?, times: Int) async throws {
         let id = workers[index].session.id
-        for _ in 0..<times {
-            let foreseen = model.claim(id, number, most: most, skipping: floors)
+        for time in 0..<times {
+            let foreseen = model.claim(id, number, most: most, skipping: floors, again: time > 0)
             let rows = try await anyQueue().ask(
                 Self.claimStatement,
-                [.integer(id), .integer(number), .integer(Int64(most)), .optionalIntegers(floors ?? [])]
+                [
+                    .integer(id), .integer(number), .integer(Int64(most)), .optionalIntegers(floors ?? []),
+                    .integer(time > 0 ? 1 : 0),
+                ]
             ) { rows throws(QueueError) in rows.texts }
             let got = rows.compactMap { $0[0].flatMap { Int64($0) } }
             expect(got == foreseen, "claimed \(got), not \(foreseen)")

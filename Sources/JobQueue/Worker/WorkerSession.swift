@@ -10,10 +10,10 @@ public final class WorkerSession: Sendable {
         var unanswered: [Int64] = []
         var floors: [String: LaneFloors] = [:]
 
-        mutating func take() -> Int64 {
-            if let number = unanswered.popLast() { return number }
+        mutating func take() -> (number: Int64, again: Bool) {
+            if let number = unanswered.popLast() { return (number, true) }
             last += 1
-            return last
+            return (last, false)
         }
     }
 
@@ -36,28 +36,41 @@ public final class WorkerSession: Sendable {
     /// may be longer than the next call's limit, never longer than the lost one's.
     /// Throws `.workerLost` when the lease has run out: start anew. Throws `.unknownQueue`.
     public func claim(upTo limit: Int, from queueName: String = "default") async throws(QueueError) -> [Job] {
-        let (number, floors) = claims.withLock { ($0.take(), $0.floors[queueName]?.current()) }
+        let (ticket, floors) = claims.withLock { ($0.take(), $0.floors[queueName]?.current()) }
         do throws(QueueError) {
-            let jobs = try await queue.ask(
-                """
-                SELECT job_id, attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id
-                FROM larder.claim_v1($1, $2, $3::int, $4, $5)
-                """,
-                [
-                    .integer(id), .integer(number), .integer(Int64(limit)), .text(queueName),
-                    .optionalIntegers(floors ?? []),
-                ], on: queue.claims
-            ) { rows throws(QueueError) in
-                var jobs: [Job] = []
-                jobs.reserveCapacity(rows.count)
-                for row in 0..<rows.count { jobs.append(try rows.job(row, claim: number)) }
-                return jobs
+            let jobs: [Job]
+            do throws(QueueError) {
+                jobs = try await claim(ticket, limit, from: queueName, behind: floors)
+            } catch {
+                guard error.code == .connectionLost, !ticket.again, !Task.isCancelled else { throw error }
+                jobs = try await claim((ticket.number, again: true), limit, from: queueName, behind: nil)
             }
             claims.withLock { $0.floors[queueName, default: LaneFloors()].claimed(jobs, of: limit) }
             return jobs
         } catch {
-            claims.withLock { $0.unanswered.append(number) }
+            claims.withLock { $0.unanswered.append(ticket.number) }
             throw error
+        }
+    }
+
+    /// One claim; repeated only when it is known that it did not take effect, or the database is told that it may have.
+    private func claim(
+        _ ticket: (number: Int64, again: Bool), _ limit: Int, from queueName: String, behind floors: [Int64]?
+    ) async throws(QueueError) -> [Job] {
+        try await queue.ask(
+            """
+            SELECT job_id, attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id
+            FROM larder.claim_v1($1, $2, $3::int, $4, $5, $6 = 1)
+            """,
+            [
+                .integer(id), .integer(ticket.number), .integer(Int64(limit)), .text(queueName),
+                .optionalIntegers(floors ?? []), .integer(ticket.again ? 1 : 0),
+            ], repeating: ticket.again ? .harmless : .onlyUndone, on: queue.claims
+        ) { rows throws(QueueError) in
+            var jobs: [Job] = []
+            jobs.reserveCapacity(rows.count)
+            for row in 0..<rows.count { jobs.append(try rows.job(row, claim: ticket.number)) }
+            return jobs
         }
     }
 

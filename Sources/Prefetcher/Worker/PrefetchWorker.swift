@@ -8,6 +8,8 @@ public struct PrefetchWorker: Sendable {
     public struct Configuration: Sendable {
         /// Who it is in views and logs; its `slots` are the jobs it holds at once.
         public var description: WorkerDescription
+        /// The queue it works on, `default` by default.
+        public var queue = "default"
         /// When the worker ends by itself, `.stopped` by default.
         public var end = End.stopped
         /// How long it claims at most; nil, the default, is without limit.

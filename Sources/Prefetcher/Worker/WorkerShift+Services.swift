@@ -28,7 +28,8 @@ extension WorkerShift {
     func keepUp() async {
         while !Task.isCancelled {
             do throws(QueueError) {
-                try await worker.queue.tick()
+                // A full portion: more of the same is due.
+                if try await worker.queue.tick() >= PostgresJobQueue.upkeepPortion { continue }
             } catch {
                 worker.observe(.queueUnavailable(error))
             }

@@ -109,7 +109,7 @@ struct WorkerShift: Sendable {
                     case .look:
                         if try await isOver() { policy.stop() } else { policy.stayed() }
                     case .claim(let count):
-                        let claimed = try await session.claim(upTo: count)
+                        let claimed = try await session.claim(upTo: count, from: worker.configuration.queue)
                         policy.claimed(claimed.count, of: count)
                         if !claimed.isEmpty { worker.observe(.claimed(count: claimed.count)) }
                         tally.start(claimed.count)
@@ -172,7 +172,7 @@ struct WorkerShift: Sendable {
         case .stopped where deadline == nil: return .nothing
         case .batchFinished: return try await batchIsOver() ? .nothing : .work
         case .stopped, .drained:
-            let left = try await worker.queue.remaining()
+            let left = try await worker.queue.remaining(queue: worker.configuration.queue)
             if left.hasReady || left.hasRunning { return .work }
             guard let due = left.nextDue else { return .nothing }
             return due <= Self.patience ? .work : .later

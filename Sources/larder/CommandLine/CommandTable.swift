@@ -2,7 +2,7 @@
 enum CommandTable {
     static let all: [Command] = [
         .run, .enqueue, .work, .status, .report, .migrate,
-        .cancel, .pause, .resume, .retry, .check,
+        .cancel, .pause, .resume, .retry, .drop, .prioritize, .check,
         .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear, .blocklistImport,
         .pipelineList, .pipelineShow, .pipelineSet,
         .key, .sniff, .transform, .fetch, .doctor, .benchQueue, .benchDrain,

@@ -10,6 +10,7 @@ struct EnqueueOptions {
         Option("batch", .value("NAME"), "the batch to put them in, opened when missing"),
         Option("pipeline", .value("NAME"), "the pipeline to run, default 'original': no variants"),
         Option("variant", .texts("JSON"), "a variant to make, instead of a pipeline"),
+        Option("queue", .value("NAME"), "the queue of a new batch, default 'default'"),
         Option("priority", .value("P"), "0 first to 9 last, default 4"),
         Option("options", .value("LIST"), "SDWebImage's options by name or number, separated by commas"),
         Option("retries", .value("N"), "tries after the first, default 3"),
@@ -30,6 +31,7 @@ struct EnqueueOptions {
             throw CommandError.usage("--batch: a name has 1 to 200 bytes")
         }
         request.pipeline = try arguments.value("pipeline")
+        request.queue = try arguments.value("queue") ?? request.queue
         request.priority = try arguments.number("priority", in: 0...9)
         request.options = try Self.bits(try arguments.value("options"))
         if request.priority == nil {

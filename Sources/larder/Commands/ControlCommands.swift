@@ -69,8 +69,9 @@ extension Command {
             var items = 0
             while true {
                 let portion = try await queue.retryFailed(of: batch)
-                if portion == 0 { break }
                 items += portion
+                // A short portion was the last one; what failed again since is another command's.
+                if portion < PostgresJobQueue.retryPortion { break }
             }
             let progress = try await queue.progress(of: batch)
             var line = ControlledBatch(progress)

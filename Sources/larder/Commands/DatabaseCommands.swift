@@ -1,13 +1,24 @@
 import JobQueue
 
 extension Command {
+    /// Starts the embedded database and migrates it, so that whoever is given its URL finds the schema.
+    private static func started(_ arguments: Arguments) async throws -> String {
+        let url = try await Settings(arguments).cluster.start()
+        do throws(QueueError) {
+            try await Migrator(PostgresJobQueue.Configuration(databaseURL: url)).migrate()
+        } catch {
+            // A newer program's database is there, too.
+            guard error.code == .newerSchema else { throw error }
+        }
+        return url
+    }
+
     static let databaseStart = Command(
         words: ["db", "start"], operands: "",
         summary: "Start the embedded database, creating it when there is none",
         options: []
     ) { arguments in
-        let url = try await Settings(arguments).cluster.start()
-        try show(arguments, "url", url)
+        try show(arguments, "url", try await started(arguments))
         return .done
     }
 
@@ -26,7 +37,7 @@ extension Command {
         summary: "Print the embedded database's URL, for psql and other clients; starts it when it is stopped",
         options: []
     ) { arguments in
-        try show(arguments, "url", try await Settings(arguments).cluster.start())
+        try show(arguments, "url", try await started(arguments))
         return .done
     }
 

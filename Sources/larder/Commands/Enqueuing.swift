@@ -33,8 +33,9 @@ struct Enqueuing {
                     name: list, from: try await skipDone(of: list, in: batch, &source))
             }
             try await stream(&source, as: &request) { url, answer in try answered(url, answer, batch) }
-            if let list = request.source { try await queue.endSource(list.name, batch: batch) }
+            // Sealed first: between the two the same command given again must find the batch closed, not the list new.
             if !leavingOpen { try await queue.seal(.id(batch)) }
+            if let list = request.source { try await queue.endSource(list.name, batch: batch) }
             return batch
         } catch {
             throw await CommandError(error).adding(fate(of: batch))

@@ -41,6 +41,7 @@ extension Command {
 
         do {
             configuration.end = .batchFinished(batch)
+            configuration.queue = options.template.queue
             let printed = Locked<Set<Int64>>([])
             let verbose = arguments.flag("verbose")
             let summary = try await Printer.printing { printer in

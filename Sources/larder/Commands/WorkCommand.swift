@@ -10,6 +10,7 @@ extension Command {
             rest goes back with its attempt refunded; a second signal gives up what runs at once.
             """,
         options: [
+            Option("queue", .value("NAME"), "the queue to work on, default 'default'"),
             Option("drain", "end when nothing is left that is due within 30 s"),
             Option("max-runtime", .value("TIME"), "claim for so long at most"),
             Option("log-format", .value("FORMAT"), "text (default) or json"),
@@ -22,6 +23,7 @@ extension Command {
         let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration
         if arguments.flag("drain") { configuration.end = .drained }
+        configuration.queue = try arguments.value("queue") ?? configuration.queue
 
         let queue = try await settings.openQueue(patience: WorkerSetup.patience)
         let summary = try await Printer.printing { printer in
