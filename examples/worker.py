@@ -16,6 +16,8 @@ SAFETY = 3  # seconds before the lease ends, after which nothing is published an
 def clock():  # goes on while the machine sleeps
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
+stopping = threading.Event()
+
 
 class Database:
     """One connection, made anew when it breaks. Every call here may be repeated: that is the protocol's promise."""
@@ -102,7 +104,6 @@ def settle(database, worker, claim, outcomes):
 
 def main(directory):
     os.makedirs(directory, exist_ok=True)
-    stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     database, asked = Database(), clock()
@@ -115,7 +116,7 @@ def main(directory):
     with concurrent.futures.ThreadPoolExecutor(SLOTS) as slots:
         while not stopping.is_set() and lease.holds():
             claim += 1  # a number is never used for a second claim, and may be asked again after a lost answer
-            jobs = database.ask("SELECT job_id, url FROM larder.claim_v1(%s, %s, %s)", [worker, claim, SLOTS])
+            jobs = database.ask("SELECT job_id, url FROM larder.claim_v1(%s, %s, %s, again => true)", [worker, claim, SLOTS])
             if not jobs:
                 left = "SELECT has_ready OR has_running OR next_due_ms IS NOT NULL FROM larder.remaining()"
                 if not database.ask(left)[0][0]:

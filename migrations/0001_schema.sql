@@ -44,7 +44,7 @@ CREATE TABLE larder_data.meta (
     keep_attempts interval NOT NULL DEFAULT '14 days' CHECK (keep_attempts >= '1 day'),
     held_after interval NOT NULL DEFAULT '60 s'
 );
-COMMENT ON TABLE larder_data.meta IS 'One row: the worker protocols offered, and the settings that hold for all queues. lease_ms: two missed beats, due every 5 s, must not cost a lease. keep_*: how long what is over is kept. held_after: health names transactions older than this.';
+COMMENT ON TABLE larder_data.meta IS 'One row: the worker protocols offered, and the settings that hold for all queues. lease_ms: a beat is due every 5 s, and one that is missed must not cost a lease. keep_*: how long what is over is kept. held_after: health names transactions older than this.';
 COMMENT ON INDEX larder_data.meta_pkey IS 'Keeps it one row.';
 INSERT INTO larder_data.meta (protocol_oldest, protocol_newest) VALUES (1, 1);
 

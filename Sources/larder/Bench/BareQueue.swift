@@ -6,10 +6,15 @@ import Measuring
 ///
 ///     INSERT INTO bare_job (url) SELECT 'https://images.example/' || i || '.jpg' FROM generate_series(1, 1000) AS i
 ///
-/// A settle takes the oldest N from it and puts them into another, in one transaction of one statement:
+/// Claim and settle move N rows from it to a second one and from there to a third, in one transaction: the least that lets
+/// anybody work between the two, and see what is worked on.
 ///
 ///     WITH pick AS (SELECT id FROM bare_job WHERE state = 0 ORDER BY id LIMIT N FOR UPDATE SKIP LOCKED),
-///          gone AS (DELETE FROM bare_job AS j USING pick WHERE j.id = pick.id RETURNING j.id, j.url)
+///          gone AS (DELETE FROM bare_job AS j USING pick WHERE j.id = pick.id RETURNING j.id, j.url),
+///          held AS (INSERT INTO bare_held (id, url) SELECT id, url FROM gone RETURNING id)
+///     SELECT coalesce(array_agg(id), '{}') AS ids FROM held
+///
+///     WITH gone AS (DELETE FROM bare_held WHERE id = ANY (ids) RETURNING id, url)
 ///     INSERT INTO bare_done (id, url) SELECT id, url FROM gone
 ///
 /// No batches, no duplicates, no fence, no retries, no history worth the name. Statements are prepared; the tables are
@@ -54,9 +59,14 @@ struct BareQueue: Sendable {
 
     private func settle(_ rows: Int, width: Int) async throws -> Double {
         let statement = """
+            BEGIN;
             WITH pick AS (SELECT id FROM bare_job WHERE state = 0 ORDER BY id LIMIT \(width) FOR UPDATE SKIP LOCKED), \
-            gone AS (DELETE FROM bare_job AS j USING pick WHERE j.id = pick.id RETURNING j.id, j.url) \
-            INSERT INTO bare_done (id, url) SELECT id, url FROM gone
+            gone AS (DELETE FROM bare_job AS j USING pick WHERE j.id = pick.id RETURNING j.id, j.url), \
+            held AS (INSERT INTO bare_held (id, url) SELECT id, url FROM gone RETURNING id) \
+            SELECT coalesce(array_agg(id), '{}') AS ids FROM held \\gset
+            WITH gone AS (DELETE FROM bare_held WHERE id = ANY (:ids::bigint[]) RETURNING id, url) \
+            INSERT INTO bare_done (id, url) SELECT id, url FROM gone;
+            COMMIT
             """
         let rate = try await server.transactions(statement, times: rows / width) * Double(width)
         guard try await session.number("SELECT count(*) FROM bare_done") == Double(rows / width * width) else {
@@ -67,12 +77,13 @@ struct BareQueue: Sendable {
 
     private func fresh(rows: Int) async throws {
         for statement in [
-            "DROP TABLE IF EXISTS bare_job, bare_done",
+            "DROP TABLE IF EXISTS bare_job, bare_held, bare_done",
             """
             CREATE TABLE bare_job (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, state smallint NOT NULL DEFAULT 0,
                 url text NOT NULL) WITH (fillfactor = 70)
             """,
             "CREATE INDEX ON bare_job (id) WHERE state = 0",
+            "CREATE TABLE bare_held (id bigint PRIMARY KEY, url text NOT NULL)",
             "CREATE TABLE bare_done (id bigint NOT NULL, url text NOT NULL)",
             """
             INSERT INTO bare_job (url) SELECT 'https://images.example/' || i || '.jpg' FROM generate_series(1, \(rows)) AS i
