@@ -1,11 +1,15 @@
 import FoundationEssentials
 
 extension PostgresJobQueue {
-    private static let columns = """
+    private static let counts = """
         batch_id, batch, state, total, open, finished, skipped, succeeded, failed, cancelled, fresh, blocked, invalid, \
-        joined, retries, downloads, variants, bytes_in, bytes_out, percent, rate, (seconds * 1000)::bigint, \
-        extract(epoch FROM eta)::bigint, p50_ms, p95_ms, top_errors
+        joined, retries, downloads, variants, bytes_in, bytes_out
         """
+    /// What is computed for each batch by itself.
+    private static let details = """
+        percent, rate, (seconds * 1000)::bigint, extract(epoch FROM eta)::bigint, p50_ms, p95_ms, top_errors
+        """
+    private static let noDetails = "percent, NULL, NULL, NULL, NULL, NULL, NULL"
 
     /// Where a batch stands. Throws `.unknownBatch`.
     public func progress(of batch: BatchReference) async throws(QueueError) -> BatchProgress {
@@ -15,17 +19,21 @@ extension PostgresJobQueue {
             case .name(let name): ("batch = $1", Parameter.text(name), "is called \"\(name)\"")
             }
         return try await ask(
-            "SELECT \(Self.columns) FROM larder.progress WHERE \(condition)", [parameter]
+            "SELECT \(Self.counts), \(Self.details) FROM larder.progress WHERE \(condition)", [parameter]
         ) { rows throws(QueueError) in
             guard rows.count == 1 else { throw QueueError(.unknownBatch, "no batch \(text)") }
             return try rows.progress(0)
         }
     }
 
-    /// Where the newest batches stand, newest first.
-    public func progress(limit: Int = 100) async throws(QueueError) -> [BatchProgress] {
+    /// Where the newest batches stand, newest first; `isDetailed`, the default, with pace, quantiles and errors,
+    /// which cost a look per batch.
+    public func progress(limit: Int = 100, isDetailed: Bool = true) async throws(QueueError) -> [BatchProgress] {
         try await ask(
-            "SELECT \(Self.columns) FROM larder.progress ORDER BY batch_id DESC LIMIT $1", [.integer(Int64(limit))]
+            """
+            SELECT \(Self.counts), \(isDetailed ? Self.details : Self.noDetails) FROM larder.progress
+            ORDER BY batch_id DESC LIMIT $1
+            """, [.integer(Int64(limit))]
         ) { rows throws(QueueError) in
             var all: [BatchProgress] = []
             for row in 0..<rows.count { all.append(try rows.progress(row)) }
@@ -52,7 +60,7 @@ extension PostgresJobQueue {
 }
 
 extension Rows {
-    /// A batch's progress from the columns of `PostgresJobQueue.columns`.
+    /// A batch's progress from the columns of `PostgresJobQueue.counts` and `details`.
     fileprivate func progress(_ row: Int) throws(QueueError) -> BatchProgress {
         guard let id = integer(row, 0), let state = text(row, 2).flatMap(BatchProgress.State.init(rawValue:)) else {
             throw QueueError(.unexpectedAnswer, "a batch in state \(text(row, 2) ?? "none")")

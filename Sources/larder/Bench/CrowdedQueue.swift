@@ -97,7 +97,7 @@ struct CrowdedQueue: Sendable {
     /// The time of asking where all the batches stand, in ms.
     private func statusLatency() async throws -> Double {
         let start = ContinuousClock.now
-        let batches = try await worker.queue.progress(limit: batches)
+        let batches = try await worker.queue.progress(limit: batches, isDetailed: false)
         guard batches.count == self.batches else { throw MeasuringError("\(batches.count) batches have a progress") }
         return (ContinuousClock.now - start) / .milliseconds(1)
     }

@@ -77,7 +77,7 @@ actor QueueBench {
             ] + CrowdedQueue.figures + [
                 Figure("bare_insert_1000", "jobs/s"), Figure("bare_settle_1", "jobs/s"),
                 Figure("bare_settle_100", "jobs/s"), Figure("bare_settle_500", "jobs/s"),
-                Figure("bare_wal_per_job", "bytes"),
+                Figure("bare_wal_per_job", "bytes"), Figure("wal_after_checkpoint", "bytes"),
             ])
     }
 
@@ -101,9 +101,11 @@ actor QueueBench {
             }
         }
         values["noop_end_to_end"] = try await drain()
-        try await session.ask("CHECKPOINT")
-        values.merge(try await accounts(number)) { $1 }
+        values.merge(try await accounts("\(number)")) { $1 }
         values["bare_wal_per_job"] = try await bare.walPerRow(10_000)
+        // The first change of a page after a checkpoint writes it whole: the most that a job can cost.
+        try await session.ask("CHECKPOINT")
+        values["wal_after_checkpoint"] = try await accounts("\(number)-after")["wal_per_job"]
         return values
     }
 
@@ -140,7 +142,7 @@ actor QueueBench {
     }
 
     /// WAL and commits of 10,000 jobs: enqueued in one call, claimed and settled by the hundred, all on one connection.
-    private func accounts(_ number: Int) async throws -> [String: Double] {
+    private func accounts(_ number: String) async throws -> [String: Double] {
         let count = EnqueueRequest.mostURLs
         let commits = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
         // A connection's commits are counted for certain only when it has ended.
