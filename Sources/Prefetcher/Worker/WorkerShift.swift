@@ -115,7 +115,11 @@ struct WorkerShift: Sendable {
                         tally.start(claimed.count)
                         let now = ContinuousClock.now
                         for job in claimed { jobs.addTask { await perform(job, claimedAt: now) } }
-                        if try await batchIsOver() { policy.stop() }
+                        if try await batchIsOver() {
+                            policy.stop()
+                            // What runs on is other batches': it goes back, its attempt refunded, to whoever works for them.
+                            jobs.cancelAll()
+                        }
                     }
                 } catch {
                     worker.observe(.queueUnavailable(error))
