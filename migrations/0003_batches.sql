@@ -61,6 +61,19 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.queue_number IS 'The queue of that name.';
 
+CREATE FUNCTION larder_data.batch_number(batch text) RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    found_id bigint;
+BEGIN
+    SELECT b.id INTO found_id FROM larder_data.batch b WHERE b.name = batch_number.batch;
+    IF found_id IS NULL THEN
+        RAISE EXCEPTION 'no batch is called "%"', batch USING ERRCODE = 'LA002';
+    END IF;
+    RETURN found_id;
+END $$;
+COMMENT ON FUNCTION larder_data.batch_number IS 'The batch of that name.';
+
 CREATE FUNCTION larder_data.pipeline_number(name text) RETURNS int
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -157,14 +170,15 @@ COMMENT ON FUNCTION larder_data.batch_for_enqueue IS 'The open batch to add to, 
 CREATE FUNCTION larder_data.advance_source(batch_id bigint, source text, source_from bigint, urls text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
+DECLARE
+    added int := cardinality(advance_source.urls);
+    last text := left(coalesce(advance_source.urls[added], ''), 8192);
 BEGIN
     IF source_from = 0 THEN
-        INSERT INTO larder_data.batch_source (batch_id, name, urls, last_url)
-        VALUES (advance_source.batch_id, source, cardinality(advance_source.urls), left(coalesce(advance_source.urls[cardinality(advance_source.urls)], ''), 8192))
+        INSERT INTO larder_data.batch_source (batch_id, name, urls, last_url) VALUES (advance_source.batch_id, source, added, last)
         ON CONFLICT (batch_id, name) DO NOTHING;
     ELSE
-        UPDATE larder_data.batch_source s
-        SET urls = s.urls + cardinality(advance_source.urls), last_url = left(coalesce(advance_source.urls[cardinality(advance_source.urls)], ''), 8192)
+        UPDATE larder_data.batch_source s SET urls = s.urls + added, last_url = last
         WHERE s.batch_id = advance_source.batch_id AND s.name = source AND s.urls = source_from;
     END IF;
     IF NOT FOUND THEN
@@ -219,14 +233,5 @@ END $$;
 COMMENT ON FUNCTION larder.batch_seal(bigint) IS 'Says that a batch is complete; waits for transactions that still add to it.';
 
 CREATE FUNCTION larder.batch_seal(batch text) RETURNS void
-LANGUAGE plpgsql AS $$
-DECLARE
-    number bigint;
-BEGIN
-    SELECT b.id INTO number FROM larder_data.batch b WHERE b.name = batch_seal.batch;
-    IF number IS NULL THEN
-        RAISE EXCEPTION 'no batch is called "%"', batch USING ERRCODE = 'LA002';
-    END IF;
-    PERFORM larder.batch_seal(number);
-END $$;
+LANGUAGE sql AS $$ SELECT larder.batch_seal(larder_data.batch_number(batch)) $$;
 COMMENT ON FUNCTION larder.batch_seal(text) IS 'Says that a batch is complete; waits for transactions that still add to it.';

@@ -190,7 +190,6 @@ DECLARE
     done bigint[];
     done_claims bigint[];
     followed bigint[];
-    homes bigint[];
     forgiven text[];
 BEGIN
     IF (cardinality(claims), cardinality(results)) IS DISTINCT FROM (cardinality(jobs), cardinality(jobs)) THEN
@@ -209,7 +208,11 @@ BEGIN
             -- Items of a cancelled batch that upkeep has not come to yet are cancelled, whatever becomes of the job.
             FOR cancelled IN SELECT b.id FROM larder_data.batch b WHERE b.finished_at IS NULL AND b.cancelled_at IS NOT NULL LOOP
                 PERFORM larder_data.end_items(cancelled, ARRAY(
-                    SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs) AND j.id <> ALL (busy) FOR UPDATE SKIP LOCKED));
+                    SELECT j.id FROM larder_data.job j
+                    WHERE j.id = ANY (jobs) AND j.id <> ALL (busy)
+                        -- Of a stale outcome nothing comes, not even that.
+                        AND EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = j.id OFFSET 0)
+                    FOR UPDATE OF j SKIP LOCKED));
             END LOOP;
             IF 'succeeded' = ANY (results) THEN
                 WITH given AS MATERIALIZED (
@@ -246,11 +249,11 @@ BEGIN
                            larder_data.duration_class(date_part('epoch', now() - e.claimed_at) * 1000) AS class
                     FROM ended e GROUP BY e.batch_id, class
                 )
-                SELECT array_agg(e.id), array_agg(e.claim_no), array_agg(e.id) FILTER (WHERE e.followed), array_agg(e.batch_id) FILTER (WHERE e.followed),
+                SELECT array_agg(e.id), array_agg(e.claim_no), array_agg(e.id) FILTER (WHERE e.followed),
                        array_agg(e.url) FILTER (WHERE e.options & 1 = 1)
-                INTO done, done_claims, followed, homes, forgiven FROM ended e;
+                INTO done, done_claims, followed, forgiven FROM ended e;
                 IF followed IS NOT NULL THEN
-                    PERFORM larder_data.finish_followers(followed, homes);
+                    PERFORM larder_data.finish_followers(followed);
                 END IF;
                 IF forgiven IS NOT NULL THEN
                     -- As SDWebImage: only a success with RetryFailed (bit 0) forgets an earlier failure.
@@ -293,7 +296,7 @@ COMMENT ON FUNCTION larder_data.duration_class IS 'The class c of a duration: 2^
 
 -- The records of other batches' items that rode on jobs which have just ended: told apart from what ended before by the
 -- time of this transaction.
-CREATE FUNCTION larder_data.finish_followers(jobs bigint[], homes bigint[]) RETURNS void
+CREATE FUNCTION larder_data.finish_followers(jobs bigint[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_nestloop = on SET jit = off AS $$
 BEGIN
     WITH gone AS (
@@ -301,7 +304,7 @@ BEGIN
     ), told AS MATERIALIZED (
         SELECT g.batch_id AS follower, g.items AS riding, h.* FROM gone g, LATERAL (
             SELECT x.* FROM larder_data.job_history x
-            WHERE x.batch_id = ANY (homes) AND x.job_id = g.job_id AND x.finished_at = now() LIMIT 1) AS h
+            WHERE x.job_id = g.job_id AND x.finished_at = now() LIMIT 1) AS h
     ), record AS (
         INSERT INTO larder_data.item_history (id, batch_id, job_id, items, code, outcome, attempt, why, url, domain, message, stored)
         SELECT nextval('larder_data.item_id'), t.follower, t.job_id, t.riding, t.code, t.outcome, t.attempt, 'followed', t.url, t.domain, t.message, t.stored
@@ -327,7 +330,6 @@ DECLARE
     held bigint[];
     held_claims bigint[];
     over bigint[];
-    homes bigint[];
 BEGIN
     -- Locked in a statement of its own: the next one's snapshot sees every join that came first.
     SELECT array_agg(locked.id), array_agg(locked.claim) INTO held, held_claims FROM (
@@ -442,11 +444,10 @@ BEGIN
                CASE j.verdict WHEN 3 THEN 2002 ELSE j.meant END,
                CASE j.verdict WHEN 3 THEN 'the job was cancelled' ELSE coalesce(j.said, '') END
         FROM judged j;
-        SELECT array_agg(x.id), array_agg(x.batch_id) INTO over, homes FROM (
-            SELECT f.job_id AS id, h.batch_id FROM (SELECT DISTINCT f.job_id FROM larder_data.job_follow f WHERE f.job_id = ANY (held)) AS f,
-                LATERAL (SELECT y.batch_id FROM larder_data.job_history y WHERE y.job_id = f.job_id AND y.finished_at = now() LIMIT 1) AS h) AS x;
+        SELECT array_agg(DISTINCT f.job_id) INTO over FROM larder_data.job_follow f
+        WHERE f.job_id = ANY (held) AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.id = f.job_id OFFSET 0);
         IF over IS NOT NULL THEN
-            PERFORM larder_data.finish_followers(over, homes);
+            PERFORM larder_data.finish_followers(over);
         END IF;
     END IF;
 

@@ -12,19 +12,6 @@
 -- Error codes: LA001 batch closed, LA002 no such batch, LA006 no such queue, LA007 no such job or nothing to be done with
 -- it, LA008 waited too long, 22023 argument.
 
-CREATE FUNCTION larder_data.batch_number(batch text) RETURNS bigint
-LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    found_id bigint;
-BEGIN
-    SELECT b.id INTO found_id FROM larder_data.batch b WHERE b.name = batch_number.batch;
-    IF found_id IS NULL THEN
-        RAISE EXCEPTION 'no batch is called "%"', batch USING ERRCODE = 'LA002';
-    END IF;
-    RETURN found_id;
-END $$;
-COMMENT ON FUNCTION larder_data.batch_number IS 'The batch of that name.';
-
 CREATE FUNCTION larder_data.batch_held(batch_no bigint, must_be_open boolean) RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -397,7 +384,7 @@ BEGIN
     RETURN (larder_data.reopen(larder_data.batch_held(batch_id, false), 10000)).items;
 END $$;
 COMMENT ON FUNCTION larder.batch_retry_failed(bigint) IS
-    'Reopens the failed items of a batch, blocked ones too, at most 10,000 records a call: call it until it answers 0. New jobs, with RetryFailed and fresh attempts. Answers how many items.';
+    'Reopens the failed items of a batch, blocked ones too, at most 10,000 records a call: call it while it answers as many. New jobs, with RetryFailed and fresh attempts. Answers how many items.';
 
 CREATE FUNCTION larder.batch_retry_failed(batch text) RETURNS bigint
 LANGUAGE sql AS $$ SELECT larder.batch_retry_failed(larder_data.batch_number(batch)) $$;
@@ -446,11 +433,12 @@ BEGIN
     END IF;
     b := larder_data.batch_held(batch_reprioritize.batch_id, true);
     UPDATE larder_data.batch x SET priority = lane WHERE x.id = b.id AND x.daily IS NULL AND x.priority IS DISTINCT FROM lane;
+    -- What another batch waits for, too, may only come sooner.
     SELECT array_agg(x.id) INTO held FROM (
         SELECT own.id FROM (
-            SELECT j.id FROM larder_data.job j WHERE j.batch_id = b.id AND j.items > 0 AND j.priority <> lane FOR UPDATE SKIP LOCKED) AS own
+            SELECT j.id FROM larder_data.job j WHERE j.batch_id = b.id AND j.items > 0 AND (j.priority > lane
+                OR j.priority < lane AND NOT EXISTS (SELECT FROM larder_data.job_follow f WHERE f.job_id = j.id)) FOR UPDATE SKIP LOCKED) AS own
         UNION ALL
-        -- What another batch had first may only come sooner.
         SELECT j.id FROM larder_data.job_follow f, LATERAL (
             SELECT x.id FROM larder_data.job x WHERE x.id = f.job_id AND x.priority > lane FOR UPDATE SKIP LOCKED) AS j
         WHERE f.batch_id = b.id

@@ -15,7 +15,7 @@ package enum MachineFacts {
             "postgres": shell("pg_config --version | sed 's/^PostgreSQL \\([^ ]*\\).*/\\1/'"),
             "libvips": shell("pkg-config --modversion vips"),
             "commit": shell(
-                "git rev-parse --short=12 HEAD && { git diff --quiet HEAD -- Sources migrations Benchmarks || echo changed; }"
+                "exec 2>/dev/null; git rev-parse --short=12 HEAD && { git diff --quiet HEAD -- Sources migrations Benchmarks || echo changed; }"
             ).replacing("\n", with: " "),
         ]
         facts = facts.filter { !$0.value.isEmpty }

@@ -54,7 +54,8 @@ extension QueueModel {
         batches[name]?.priority = lane
         var moved = 0
         for job in jobs.values where job.items[name] != nil {
-            guard job.home == name ? job.priority != lane : job.priority > lane else { continue }
+            let mayComeLater = job.home == name && job.items.count == 1
+            guard job.priority > lane || mayComeLater && job.priority < lane else { continue }
             jobs[job.id]?.priority = lane
             if job.place == .ready { putBack(job.id) }
             moved += 1

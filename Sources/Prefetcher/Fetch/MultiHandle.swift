@@ -2,8 +2,8 @@ internal import CCurl
 
 /// The owner of the handle that runs many transfers and keeps their connections. The corresponding C type is `CURLM`.
 ///
-/// Protected by: used on the downloader's thread only, but for `wake`, which libcurl allows from anywhere.
-struct MultiHandle: ~Copyable, @unchecked Sendable {  // protected by: see above
+/// Protected by its one thread: used on the downloader's only, but for `wake`, which libcurl allows from anywhere.
+struct MultiHandle: ~Copyable, @unchecked Sendable {  // protected by: one thread
     private let pointer: UnsafeMutableRawPointer
 
     /// A handle that keeps at most `connections` open, `perHost` to one host and port.

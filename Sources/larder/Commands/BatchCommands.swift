@@ -17,7 +17,7 @@ extension Command {
     static let prioritize = Command(
         words: ["prioritize"], operands: "BATCH P",
         summary: "Give the open jobs of a batch another priority, 0 first to 9 last",
-        discussion: "A job that another batch had first can only come sooner.",
+        discussion: "A job that another batch waits for, too, can only come sooner.",
         options: [Settings.databaseOption]
     ) { arguments in
         let operands = try arguments.operands()
