@@ -47,10 +47,9 @@ package final class Downloader: Sendable {
             case .body(let bytes, let sha256):
                 timings.total = .now - start
                 return FetchedBody(
-                    url: url, status: reply.status, bytes: bytes, sha256: sha256, contentType: reply.contentType,
-                    etag: reply.etag, lastModified: reply.lastModified, robotsTag: reply.robotsTag,
-                    redirects: redirects, timings: timings, connectionReused: reply.connectionReused,
-                    httpMajor: reply.httpMajor)
+                    url: url, status: reply.status, bytes: bytes, sha256: sha256, headers: reply.headers,
+                    redirects: redirects, resumptions: 0, shared: false, timings: timings,
+                    connectionReused: reply.connectionReused, httpMajor: reply.httpMajor)
             }
         }
         throw FetchError(.tooManyRedirects, "\(request.url): more than the limit of \(limits.redirects) redirects")

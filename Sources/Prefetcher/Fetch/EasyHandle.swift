@@ -45,6 +45,23 @@ struct EasyHandle: ~Copyable {
         return UnsafeBufferPointer(start: value, count: strlen(value)).map { UInt8(bitPattern: $0) }
     }
 
+    /// All headers of the last answer, made harmless and bounded (`ResponseHead`).
+    var headers: [HeaderField] {
+        var fields: [HeaderField] = []
+        var previous: UnsafeMutablePointer<curl_header>?
+        while fields.count < 128, let next = curl_easy_nextheader(pointer, UInt32(CURLH_HEADER), -1, previous) {
+            previous = next
+            guard let name = next.pointee.name, let value = next.pointee.value else { continue }
+            fields.append(HeaderField(Self.harmless(name, limit: 128), Self.harmless(value, limit: 2048)))
+        }
+        return fields
+    }
+
+    private static func harmless(_ text: UnsafeMutablePointer<CChar>, limit: Int) -> String {
+        let bytes = UnsafeBufferPointer(start: text, count: strlen(text))
+        return PercentEscape.printable(bytes.lazy.map { UInt8(bitPattern: $0) }, limit: limit)
+    }
+
     /// libcurl's words about the last failure, for people only.
     func failureText(_ code: CURLcode) -> String {
         let text = errorText.pointee == 0 ? curl_easy_strerror(code) : UnsafePointer(errorText)

@@ -21,10 +21,7 @@ struct Reply: Sendable {
 
     let outcome: Outcome
     let status: Int
-    let contentType: String?
-    let etag: String?
-    let lastModified: String?
-    let robotsTag: String?
+    let headers: [HeaderField]
     let queued: Duration
     let connect: Duration
     let firstByte: Duration

@@ -8,6 +8,13 @@ package struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         case handshakeFailed, certificateRefused
         case tooManyRedirects, badServerResponse, badContentEncoding, loginDenied, transportFailed
         case badStatus, badImageData, bodyTooLarge, writeFailed, cancelled
+        /// The origin says that nothing changed, or would have said so.
+        case notModified
+        /// The request cannot be made: a header, the method, the name of a credential profile.
+        case invalidOperation
+        case badResponse, badContentType
+        /// What the first bytes declare is over a limit.
+        case pixelsExceeded, edgeExceeded, framesExceeded
     }
 
     package let code: Code
@@ -44,8 +51,12 @@ package struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         return switch code {
         case .invalidURL: (webImage, 1000)
         case .badImageData: (webImage, 1001)
+        case .notModified: (webImage, 1002)
+        case .invalidOperation: (webImage, 2000)
         case .badStatus: (webImage, 2001)
         case .cancelled: (webImage, 2002)
+        case .badResponse: (webImage, 2003)
+        case .badContentType: (webImage, 2004)
         case .transportFailed: (transport, -1)
         case .timedOut: (transport, -1001)
         case .unsupportedScheme: (transport, -1002)
@@ -62,6 +73,9 @@ package struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         case .portRefused: (larder, 102)
         case .downgradeRefused: (larder, 103)
         case .bodyTooLarge: (larder, 201)
+        case .pixelsExceeded: (larder, 202)
+        case .edgeExceeded: (larder, 203)
+        case .framesExceeded: (larder, 204)
         case .writeFailed: (larder, 403)
         }
     }

@@ -1,12 +1,12 @@
 /// How much one download may take.
-package struct FetchLimits: Sendable, Equatable {
+package struct FetchLimits: Sendable, Hashable {
     /// Bytes of a body, `32 MiB`; counted as they arrive, whatever the headers say.
     package var body: Int64 = 32 << 20
     /// A name look-up, `3 s`.
     package var lookup: Duration = .seconds(3)
     /// The TCP and TLS handshakes, `5 s`.
     package var connect: Duration = .seconds(5)
-    /// Silence of the server, `15 s` (SDWebImage's `downloadTimeout`); rounded up to whole seconds.
+    /// Silence of the server, `15 s` (SDWebImage's `downloadTimeout`).
     package var idle: Duration = .seconds(15)
     /// Look-ups, handshakes and transfers of all hops together, `60 s`; waiting for a free connection does not count.
     package var total: Duration = .seconds(60)
@@ -14,6 +14,8 @@ package struct FetchLimits: Sendable, Equatable {
     package var redirects: Int = 5
     /// Bytes of the headers of one answer, `64 KiB`.
     package var headers: Int = 64 << 10
+    /// Times a broken transfer may go on where it stopped, `3`; each must have brought something.
+    package var resumptions: Int = 3
 
     package init() {}
 }
@@ -34,6 +36,12 @@ package struct FetchConfiguration: Sendable {
     package var userAgent: String
     /// A PEM file of certificate authorities to trust instead of the system's.
     package var authorities: String?
+    /// In which order waiting downloads start, `fifo`.
+    package var order: ExecutionOrder = .fifo
+    /// Profiles by the names that jobs use, none by default.
+    package var credentials: [String: CredentialProfile] = [:]
+    /// A proxy for all downloads, none by default; proxies of the environment are ignored.
+    package var proxy: FetchProxy?
 
     package init(
         policy: AddressPolicy = AddressPolicy(), limits: FetchLimits = FetchLimits(),

@@ -13,6 +13,44 @@ package struct FetchRequest: Sendable {
     /// Judges the first bytes (at most 4 KiB): true to go on, false when they are no image wanted here, nil to
     /// see more. Called on the network thread; must not block.
     package var accepts: @Sendable (UnsafeRawBufferPointer) -> Bool?
+    /// Judges the first bytes again, once `accepts` is content, by what they declare: dimensions, frames. Asked with more
+    /// and more bytes until it has a verdict or has seen `inspectedBytes`, which is no verdict against a body. Called on
+    /// the network thread; must not block.
+    package var inspects: (@Sendable (UnsafeRawBufferPointer) -> PrefixVerdict)?
+    /// The most bytes that `inspects` gets to see, `64 KiB`.
+    package var inspectedBytes = 64 << 10
+    /// Its place among the downloads that wait, `normal`.
+    package var priority: FetchPriority = .normal
+    /// Makes the request conditional: a copy that is still good ends the download with `FetchedBody.isNotModified`.
+    package var revalidation: Revalidation?
+    /// Hears how far the download is: once before the request, once with the answer's head, then at most every
+    /// `progressInterval`, and at the end. Called on the network thread; must not block.
+    package var progress: (@Sendable (FetchProgress) -> Void)?
+    /// The least time between two words to `progress`, `100 ms`; zero for every piece.
+    package var progressInterval: Duration = .milliseconds(100)
+    /// The least gain between two words to `progress` as a part of a known length, 0…1, `0` (SDWebImage 5.21.5,
+    /// minimumProgressInterval).
+    package var progressFraction: Double = 0
+    /// Headers to send, in place of Larder's own of the same name; an empty value leaves a header out. They go to the
+    /// request's own origin; behind a redirect to another one only Accept, Accept-Language and User-Agent are sent.
+    package var headers: [HeaderField] = []
+    /// The method, `GET`: letters only.
+    package var method = "GET"
+    /// What is sent with the method; nil, the default, sends nothing. Not repeated to another origin.
+    package var body: [UInt8]?
+    /// The name of a profile in `FetchConfiguration.credentials`. It is used at the origins it is bound to and nowhere
+    /// else; an unknown name fails the download as `SDWebImageErrorDomain 2000`.
+    package var credentials: String?
+    /// Takes any certificate (SDWebImage 5.21.5, SDWebImageAllowInvalidSSLCertificates), `false`.
+    package var allowsInvalidCertificates = false
+    /// Keeps the cookies of its own redirects and sends them back (SDWebImage 5.21.5, SDWebImageHandleCookies), `false`.
+    package var handlesCookies = false
+    /// Which answers are taken, 200…299 of any media type by default.
+    package var rules = ResponseRules()
+    /// When the download must be over, waiting for a free connection included; nil, the default, sets no such time.
+    package var deadline: ContinuousClock.Instant?
+    /// Whether it may share the transfer of an equal request, `true`.
+    package var mayShare = true
 
     package init(
         url: SourceURL, descriptor: Int32, limits: FetchLimits? = nil, policy: AddressPolicy? = nil,
@@ -26,48 +64,12 @@ package struct FetchRequest: Sendable {
     }
 }
 
-/// A body that arrived in full, and how.
-package struct FetchedBody: Sendable, Equatable {
-    /// The URL of the last hop.
-    package let url: SourceURL
-    /// 200…299.
-    package let status: Int
-    /// Bytes written, at least 1.
-    package let bytes: Int64
-    /// SHA-256 of the bytes, 32 of them.
-    package let sha256: [UInt8]
-    /// Headers of the answer worth keeping: printable ASCII, everything else percent-encoded, at most 512 bytes each.
-    package let contentType: String?
-    package let etag: String?
-    package let lastModified: String?
-    package let robotsTag: String?
-    /// Redirects followed.
-    package let redirects: Int
-    /// Where the time went.
-    package let timings: FetchTimings
-    /// Whether the last hop used a connection that was open already.
-    package let connectionReused: Bool
-    /// 1 for HTTP/1.0 and 1.1, 2 for HTTP/2.
-    package let httpMajor: Int
-
-    /// The digest as 64 lower-case hexadecimal digits.
-    package var sha256Hex: String { SHA256Digest.hex(sha256) }
-}
-
-/// Durations of one download; those of several hops are added up.
-package struct FetchTimings: Sendable, Equatable {
-    /// Waiting for a free connection.
-    package var queued: Duration = .zero
-    /// Name look-ups.
-    package var lookup: Duration = .zero
-    /// TCP and TLS handshakes.
-    package var connect: Duration = .zero
-    /// From the start of a transfer to the first byte of its answer.
-    package var firstByte: Duration = .zero
-    /// Transfers themselves, handshakes included.
-    package var exchanged: Duration = .zero
-    /// From asking to the last byte, waiting included.
-    package var total: Duration = .zero
-
-    package init() {}
+/// What the first bytes of a body say about the rest.
+package enum PrefixVerdict: Sendable {
+    /// Go on, and ask no more.
+    case accepted
+    /// More bytes could tell.
+    case undecided
+    /// End the download with this code and these words.
+    case refused(FetchError.Code, String)
 }

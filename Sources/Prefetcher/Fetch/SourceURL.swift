@@ -5,7 +5,7 @@ private import Glibc
 ///
 /// Its identity is its bytes as given, in `bytes`; only what goes to libcurl is brought into a normal form. libcurl's
 /// own URL parser does the work, so that what is checked is what is connected to.
-package struct SourceURL: Sendable, Equatable, CustomStringConvertible {
+package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
     /// The URL as given.
     package let bytes: [UInt8]
     /// Scheme, host and port.
@@ -21,6 +21,8 @@ package struct SourceURL: Sendable, Equatable, CustomStringConvertible {
     private static let longest = 32 << 10
 
     package static func == (a: SourceURL, b: SourceURL) -> Bool { a.bytes == b.bytes }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 
     /// Reads a URL as a person or a table gives it.
     ///

@@ -115,8 +115,7 @@ final class TransferSlot {
                 .badStatus, "\(exchange.url): HTTP status \(status)", httpStatus: status, retryAfter: retryAfter)
         }
         return Reply(
-            outcome: outcome, status: status, contentType: text("Content-Type"), etag: text("ETag"),
-            lastModified: text("Last-Modified"), robotsTag: text("X-Robots-Tag"), queued: queued,
+            outcome: outcome, status: status, headers: easy.headers, queued: queued,
             connect: max(easy.time(CURLINFO_CONNECT_TIME_T), easy.time(CURLINFO_APPCONNECT_TIME_T)),
             firstByte: easy.time(CURLINFO_STARTTRANSFER_TIME_T), total: easy.time(CURLINFO_TOTAL_TIME_T),
             connectionReused: easy.count(CURLINFO_NUM_CONNECTS) == 0,
@@ -125,10 +124,6 @@ final class TransferSlot {
 
     /// Whether the last answer came over HTTP/2.
     var isMultiplexed: Bool { easy.count(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) }
-
-    private func text(_ name: String) -> String? {
-        easy.header(name).map { PercentEscape.printable($0, limit: 512) }
-    }
 
     /// At most an hour: an origin cannot park its URLs for ever.
     private var retryAfter: Duration? {
