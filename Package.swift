@@ -42,7 +42,7 @@ let package = Package(
         .target(name: "Transcoder", dependencies: ["Executors", "CVips", "CLinux"], swiftSettings: strict),
         .target(
             name: "Prefetcher",
-            dependencies: ["JobQueue", "Transcoder", "DiskCache", "Executors", "CCurl", "CCrypto"],
+            dependencies: ["JobQueue", "Transcoder", "DiskCache", "Executors", "CCurl", "CCrypto", "CLinux"],
             swiftSettings: strict),
         .target(name: "Measuring", dependencies: ["Executors"], swiftSettings: strict),
         .executableTarget(

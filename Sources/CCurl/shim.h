@@ -20,6 +20,20 @@ static inline CURLcode larder_curl_set_list(CURL *handle, CURLoption option, str
     return curl_easy_setopt(handle, option, value);
 }
 
+/// libcurl copies the data (CURLOPT_COPYPOSTFIELDS).
+static inline CURLcode larder_curl_set_data(CURL *handle, CURLoption option, const void *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+/// Basic or Digest, whichever the origin asks for.
+static inline long larder_curl_auth_basic_or_digest(void) { return (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST); }
+
+/// A list that the caller frees; NULL when libcurl has none.
+static inline struct curl_slist *larder_curl_get_list(CURL *handle, CURLINFO info) {
+    struct curl_slist *value = NULL;
+    return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : NULL;
+}
+
 /// The four callbacks of a transfer, all with the same `context`.
 static inline void larder_curl_set_callbacks(CURL *handle, curl_write_callback on_header, curl_write_callback on_body,
                                              curl_opensocket_callback on_socket, curl_prereq_callback on_request,

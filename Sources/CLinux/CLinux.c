@@ -159,3 +159,10 @@ long larder_get_attribute(int descriptor, const char *name, void *bytes, size_t 
 int larder_set_attribute(int descriptor, const char *name, const void *bytes, size_t length) {
     return fsetxattr(descriptor, name, bytes, length, 0);
 }
+
+long larder_copy_range(int source, long long *position, int target, size_t length) {
+    off64_t from = *position;
+    ssize_t copied = copy_file_range(source, &from, target, NULL, length, 0);
+    if (copied > 0) *position = from;
+    return copied;
+}

@@ -59,3 +59,8 @@ long larder_get_attribute(int descriptor, const char *name, void *bytes, size_t 
 
 /// Sets an extended attribute of an open file; -1 and errno on failure. The corresponding C function is `fsetxattr`.
 int larder_set_attribute(int descriptor, const char *name, const void *bytes, size_t length);
+
+/// Copies up to `length` bytes from `*position` of one file to the current position of another, within the kernel, and
+/// moves both positions on; file systems that can share the blocks do. The bytes copied, 0 at the end of the source, or
+/// -1 with errno. The corresponding C function is `copy_file_range`.
+long larder_copy_range(int source, long long *position, int target, size_t length);

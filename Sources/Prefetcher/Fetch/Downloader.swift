@@ -2,7 +2,8 @@
 ///
 /// No address is connected to that the policy closes, whatever a URL, a redirect or a name server says
 /// (guarantee 10): the addresses found are judged here and are the only ones libcurl learns, each socket is judged
-/// before it is opened and each connection before it is used. Proxies of the environment are ignored.
+/// before it is opened and each connection before it is used. Proxies of the environment are ignored; behind a
+/// configured one only addresses that stand in a URL are judged.
 package final class Downloader: Sendable {
     /// Addresses of one name that are tried.
     private static let mostAddresses = 8
@@ -25,39 +26,72 @@ package final class Downloader: Sendable {
         let limits = request.limits ?? configuration.limits
         let policy = request.policy ?? configuration.policy
         let start = ContinuousClock.now
-        var url = request.url
+        let profile = try profile(request)
+        var hop = try Hop(request)
+        var cookies: [String]? = request.handlesCookies ? [] : nil
         var timings = FetchTimings()
-        for redirects in 0...max(0, limits.redirects) {
+        while true {
+            let url = hop.url
             guard policy.allows(port: url.origin.port) else {
                 throw FetchError(.portRefused, "\(url): port \(url.origin.port) is refused")
             }
-            let addresses = try await lookUp(url, policy, limits, &timings)
+            let addresses = try await route(to: url, policy, limits, &timings)
             let spent = timings.lookup + timings.exchanged
             guard spent < limits.total else {
                 throw FetchError(.timedOut, "\(url): not done within the total limit of \(limits.total)")
             }
             let reply = try await transfers.exchange(
                 Exchange(
-                    url: url, addresses: addresses, descriptor: request.descriptor, limits: limits,
-                    timeLeft: limits.total - spent, policy: policy, accepts: request.accepts))
+                    url: url, addresses: addresses, proxy: configuration.proxy, limits: limits,
+                    timeLeft: limits.total - spent, policy: policy, method: hop.method, body: hop.body,
+                    headers: hop.headers, cookies: cookies,
+                    credentials: profile.flatMap { $0.covers(url.origin) ? $0 : nil },
+                    allowsInvalidCertificates: request.allowsInvalidCertificates,
+                    revalidates: request.revalidation?.headers.isEmpty == false, rules: request.rules,
+                    priority: request.priority, mayShare: request.mayShare, isFirst: hop.redirects == 0),
+                for: Recipient(request), deadline: request.deadline)
             timings.add(reply)
+            timings.total = .now - start
             switch reply.outcome {
             case .redirect(let location):
-                url = try follow(location, from: url)
+                guard hop.redirects < limits.redirects else {
+                    throw FetchError(
+                        .tooManyRedirects, "\(request.url): more than the limit of \(limits.redirects) redirects")
+                }
+                try hop.follow(reply.status, to: location)
+                if cookies != nil { cookies = reply.cookies }
             case .body(let bytes, let sha256):
-                timings.total = .now - start
-                return FetchedBody(
-                    url: url, status: reply.status, bytes: bytes, sha256: sha256, headers: reply.headers,
-                    redirects: redirects, resumptions: 0, shared: false, timings: timings,
-                    connectionReused: reply.connectionReused, httpMajor: reply.httpMajor)
+                return FetchedBody(url: url, reply, bytes: bytes, sha256: sha256, hop.redirects, timings)
+            case .notModified:
+                return FetchedBody(url: url, reply, bytes: 0, sha256: [], hop.redirects, timings)
             }
         }
-        throw FetchError(.tooManyRedirects, "\(request.url): more than the limit of \(limits.redirects) redirects")
+    }
+
+    private func profile(_ request: FetchRequest) throws(FetchError) -> CredentialProfile? {
+        guard let name = request.credentials else { return nil }
+        guard let profile = configuration.credentials[name] else {
+            let shown = PercentEscape.printable(name.utf8, limit: 64)
+            throw FetchError(
+                .invalidOperation, "\(request.url): this worker has no credential profile '\(shown)'")
+        }
+        return profile
+    }
+
+    /// The addresses to connect to for a URL: its host's, or the proxy's.
+    private func route(
+        to url: SourceURL, _ policy: AddressPolicy, _ limits: FetchLimits, _ timings: inout FetchTimings
+    ) async throws(FetchError) -> [IPAddress] {
+        guard let proxy = configuration.proxy?.url else { return try await lookUp(url, policy, limits, &timings) }
+        if let literal = url.literal, let refusal = policy.refusal(of: literal) {
+            throw FetchError(.addressRefused, "\(url): refused address: \(literal) (\(refusal))")
+        }
+        return try await lookUp(proxy, nil, limits, &timings)
     }
 
     /// The addresses of a URL's host that may be connected to, at least one.
     private func lookUp(
-        _ url: SourceURL, _ policy: AddressPolicy, _ limits: FetchLimits, _ timings: inout FetchTimings
+        _ url: SourceURL, _ policy: AddressPolicy?, _ limits: FetchLimits, _ timings: inout FetchTimings
     ) async throws(FetchError) -> [IPAddress] {
         let start = ContinuousClock.now
         let host = url.origin.host
@@ -75,22 +109,14 @@ package final class Downloader: Sendable {
                 case .cancelled: FetchError(.cancelled, "\(url): cancelled")
                 }
             }
+            timings.lookup += .now - start
         }
-        timings.lookup += .now - start
-        let open = found.filter { policy.allows($0) }.prefix(Self.mostAddresses)
+        let open = found.filter { policy?.allows($0) ?? true }.prefix(Self.mostAddresses)
         if open.isEmpty {
-            let reasons = found.prefix(Self.mostAddresses).map { "\($0) (\(policy.refusal(of: $0) ?? ""))" }
+            let reasons = found.prefix(Self.mostAddresses).map { "\($0) (\(policy?.refusal(of: $0) ?? ""))" }
             throw FetchError(.addressRefused, "\(url): refused address: \(reasons.joined(separator: ", "))")
         }
         return Array(open)
-    }
-
-    private func follow(_ location: [UInt8], from url: SourceURL) throws(FetchError) -> SourceURL {
-        let next = try url.resolving(location)
-        if url.origin.scheme == .https && next.origin.scheme == .http {
-            throw FetchError(.downgradeRefused, "\(url): a redirect from https to http is refused: \(next)")
-        }
-        return next
     }
 }
 
@@ -100,5 +126,16 @@ extension FetchTimings {
         connect += reply.connect
         firstByte += reply.firstByte
         exchanged += reply.total
+    }
+}
+
+extension FetchedBody {
+    fileprivate init(
+        url: SourceURL, _ reply: Reply, bytes: Int64, sha256: [UInt8], _ redirects: Int, _ timings: FetchTimings
+    ) {
+        self.init(
+            url: url, status: reply.status, bytes: bytes, sha256: sha256, headers: reply.headers, redirects: redirects,
+            resumptions: reply.resumptions, shared: reply.shared, timings: timings,
+            connectionReused: reply.connectionReused, httpMajor: reply.httpMajor)
     }
 }

@@ -75,9 +75,17 @@ struct EasyHandle: ~Copyable {
 struct CurlList: ~Copyable {
     let pointer: UnsafeMutablePointer<curl_slist>
 
-    /// Nil only when memory is short.
-    init?(_ text: String) {
-        guard let list = curl_slist_append(nil, text) else { return nil }
+    /// Nil for no texts, and when memory is short.
+    init?(_ texts: [String]) {
+        var list: UnsafeMutablePointer<curl_slist>?
+        for text in texts {
+            guard let longer = curl_slist_append(list, text) else {
+                curl_slist_free_all(list)
+                return nil
+            }
+            list = longer
+        }
+        guard let list else { return nil }
         pointer = list
     }
 

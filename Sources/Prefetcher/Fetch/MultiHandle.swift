@@ -24,8 +24,8 @@ struct MultiHandle: ~Copyable, @unchecked Sendable {  // protected by: one threa
     /// Takes a transfer out; none of its callbacks runs any more.
     func remove(_ easy: borrowing EasyHandle) { curl_multi_remove_handle(pointer, easy.pointer) }
 
-    /// Sleeps until a socket or a timer is due, or `wake` is called, before or during the sleep.
-    func poll() { curl_multi_poll(pointer, nil, 0, 60_000, nil) }
+    /// Sleeps until a socket or a timer is due, `wake` is called, before or during the sleep, or so long.
+    func poll(milliseconds: Int32) { curl_multi_poll(pointer, nil, 0, milliseconds, nil) }
 
     func wake() { curl_multi_wakeup(pointer) }
 

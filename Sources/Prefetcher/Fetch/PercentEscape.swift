@@ -7,7 +7,10 @@ enum PercentEscape {
     }
 
     /// Printable ASCII stays, every other byte is percent-encoded, at most `limit` bytes come out.
-    static func printable(_ bytes: some Sequence<UInt8>, limit: Int) -> String {
+    static func printable(_ bytes: some Collection<UInt8>, limit: Int) -> String {
+        if bytes.count <= limit && bytes.allSatisfy({ (0x20..<0x7f).contains($0) }) {
+            return String(decoding: bytes, as: UTF8.self)
+        }
         var text: [UInt8] = []
         for byte in bytes {
             let next = (0x20..<0x7f).contains(byte) ? [byte] : escape(byte)

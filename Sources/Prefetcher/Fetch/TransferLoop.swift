@@ -30,7 +30,8 @@ final class TransferLoop: Parking {
     }
 
     func park() {
-        multi.poll()
+        let sleep = state.withLock({ $0.transfers })?.assumeIsolated { $0.sleep }
+        multi.poll(milliseconds: sleep ?? 60_000)
         let (transfers, cancelled) = state.withLock { state in
             defer { state.cancelled.removeAll() }
             return (state.transfers, state.cancelled)

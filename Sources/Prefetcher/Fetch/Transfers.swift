@@ -4,31 +4,22 @@ private import Glibc
 
 /// All transfers of a downloader, on one thread of their own that sleeps in libcurl's poll.
 ///
-/// The actor starts transfers and hands their results back; it knows nothing of redirects, names or retries.
+/// The actor starts transfers, lets equal ones share, and hands their results back; it knows nothing of redirects, names
+/// or retries.
 actor Transfers {
-    private typealias Continuation = CheckedContinuation<Result<Reply, FetchError>, Never>
-
-    private struct Waiting {
-        let exchange: Exchange
-        let continuation: Continuation
-        let since: ContinuousClock.Instant
-    }
-
-    private struct Active {
-        let slot: TransferSlot
-        let origin: Origin
-        let continuation: Continuation
-        let queued: Duration
-    }
-
     private let configuration: FetchConfiguration
     private let loop: TransferLoop
     private let thread: DedicatedThread
     private var queue: TransferQueue
-    private var waiting: [UInt64: Waiting] = [:]
-    private var active: [UInt64: Active] = [:]
-    private var tickets: [UnsafeMutableRawPointer: UInt64] = [:]
+    /// By the ticket of the one who asked first.
+    private var flights: [UInt64: Flight] = [:]
+    /// The flight of everybody who waits.
+    private var boarded: [UInt64: UInt64] = [:]
+    /// Flights that others may join, by what goes on the request line.
+    private var joinable: [String: [UInt64]] = [:]
+    private var running: [UnsafeMutableRawPointer: UInt64] = [:]
     private var idle: [TransferSlot] = []
+    private var timetable = Timetable()
     private var nextTicket: UInt64 = 0
     private var blocksBrokenPipes = false
 
@@ -40,15 +31,17 @@ actor Transfers {
         thread = DedicatedThread(name: "larder-fetch", parking: loop)
         queue = TransferQueue(
             total: configuration.transfers, perOrigin: configuration.transfersPerOrigin,
-            streams: configuration.streamsPerOrigin)
+            streams: configuration.streamsPerOrigin, order: configuration.order)
         loop.drive(self)
     }
 
     deinit { thread.stop() }
 
     /// Makes one request and reads its answer. Cancellation ends it at once; when this returns, in whatever way, the
-    /// descriptor is not touched any more.
-    func exchange(_ exchange: Exchange) async throws(FetchError) -> Reply {
+    /// recipient's descriptor is not touched any more.
+    func exchange(
+        _ exchange: Exchange, for recipient: Recipient, deadline: ContinuousClock.Instant? = nil
+    ) async throws(FetchError) -> Reply {
         nextTicket += 1
         let ticket = nextTicket
         let result: Result<Reply, FetchError> = await withTaskCancellationHandler {
@@ -58,9 +51,7 @@ actor Transfers {
                     continuation.resume(returning: .failure(Self.cancelled(exchange.url)))
                     return
                 }
-                waiting[ticket] = Waiting(exchange: exchange, continuation: continuation, since: .now)
-                queue.ask(ticket, exchange.url.origin)
-                startWaiting()
+                board(ticket, exchange, recipient, continuation, deadline)
             }
         } onCancel: {
             loop.cancel(ticket)
@@ -68,64 +59,127 @@ actor Transfers {
         return try result.get()
     }
 
+    /// How long the loop may sleep, in milliseconds.
+    var sleep: Int32 { timetable.sleep(from: .now) }
+
     /// What is due: called by the loop on this actor's thread whenever its sleep has ended.
     func turn(cancelled: [UInt64]) {
         blockBrokenPipes()
-        for ticket in cancelled { cancel(ticket) }
+        for ticket in cancelled {
+            if let flight = boarded[ticket].flatMap({ flights[$0] }) {
+                leave(ticket, Self.cancelled(flight.exchange.url))
+            }
+        }
         loop.multi.perform()
         while let (easy, code) = loop.multi.nextEnded() {
-            if let ticket = tickets[easy] { end(ticket) { slot, queued in slot.end(code, queued: queued) } }
+            if let ticket = running[easy] { transferEnded(ticket, code) }
         }
+        look()
         startWaiting()
     }
 
+    // MARK: - Boarding and leaving
+
+    private func board(
+        _ ticket: UInt64, _ exchange: Exchange, _ recipient: Recipient, _ continuation: Flight.Continuation,
+        _ deadline: ContinuousClock.Instant?
+    ) {
+        let now = ContinuousClock.now
+        timetable.note(deadline)
+        for other in joinable[exchange.url.requestText] ?? [] {
+            guard let flight = flights[other], flight.exchange.canServe(exchange) else { continue }
+            if flight.board(ticket, recipient, continuation, deadline: deadline, at: now) {
+                boarded[ticket] = other
+                return
+            }
+        }
+        let flight = Flight(exchange, at: now)
+        _ = flight.board(ticket, recipient, continuation, deadline: deadline, at: now)
+        flights[ticket] = flight
+        boarded[ticket] = ticket
+        if exchange.mayShare { joinable[exchange.url.requestText, default: []].append(ticket) }
+        queue.ask(ticket, exchange.url.origin, exchange.priority)
+        startWaiting()
+    }
+
+    private func leave(_ ticket: UInt64, _ error: FetchError) {
+        guard let number = boarded.removeValue(forKey: ticket), let flight = flights[number] else { return }
+        flight.leave(ticket, error)
+        guard flight.isDeserted else { return }
+        if flight.slot == nil { _ = queue.leave(number) }
+        remove(number, flight) { $0.leaveSlot() }
+    }
+
+    // MARK: - Running
+
     private func startWaiting() {
         while let ticket = queue.next() {
-            guard let next = waiting.removeValue(forKey: ticket) else { continue }
-            let origin = next.exchange.url.origin
+            guard let flight = flights[ticket] else { continue }
+            let now = ContinuousClock.now
             guard let slot = idle.popLast() ?? TransferSlot(configuration) else {
-                queue.finish(origin, multiplexed: false)
-                next.continuation.resume(returning: .failure(FetchError(.transportFailed, "no memory for a transfer")))
+                queue.finish(flight.exchange.url.origin, multiplexed: false)
+                remove(ticket, flight) { $0.end(CURLE_OUT_OF_MEMORY, at: now) }
                 continue
             }
-            slot.begin(next.exchange)
-            active[ticket] = Active(
-                slot: slot, origin: origin, continuation: next.continuation, queued: .now - next.since)
-            tickets[slot.easy.pointer] = ticket
-            if !loop.multi.add(slot.easy) {
-                end(ticket) { slot, queued in slot.end(CURLE_FAILED_INIT, queued: queued) }
-            }
+            begin(ticket, flight, on: slot, at: now)
         }
     }
 
-    private func cancel(_ ticket: UInt64) {
-        if let waiter = waiting.removeValue(forKey: ticket) {
-            _ = queue.leave(ticket)
-            waiter.continuation.resume(returning: .failure(Self.cancelled(waiter.exchange.url)))
+    private func begin(_ ticket: UInt64, _ flight: Flight, on slot: TransferSlot, at now: ContinuousClock.Instant) {
+        flight.begin(on: slot, at: now)
+        timetable.note(flight.due)
+        running[slot.easy.pointer] = ticket
+        if !loop.multi.add(slot.easy) { remove(ticket, flight) { $0.end(CURLE_FAILED_INIT, at: now) } }
+    }
+
+    /// libcurl is done with it: the end, or a broken body that can go on.
+    private func transferEnded(_ ticket: UInt64, _ code: CURLcode) {
+        guard let flight = flights[ticket], let slot = flight.slot else { return }
+        let now = ContinuousClock.now
+        if code != CURLE_OK && flight.resume(after: code, at: now) {
+            loop.multi.remove(slot.easy)
+            running[slot.easy.pointer] = nil
+            begin(ticket, flight, on: slot, at: now)
         } else {
-            end(ticket) { slot, _ in
-                let url = slot.url
-                slot.abandon()
-                return .failure(Self.cancelled(url))
-            }
+            remove(ticket, flight) { $0.end(code, at: now) }
         }
     }
 
-    /// Takes a transfer out of libcurl first and reads its result then: no callback can run in between or later.
-    private func end(_ ticket: UInt64, _ result: (TransferSlot, Duration) -> Result<Reply, FetchError>) {
-        guard let ended = active.removeValue(forKey: ticket) else { return }
-        tickets[ended.slot.easy.pointer] = nil
-        loop.multi.remove(ended.slot.easy)
-        queue.finish(ended.origin, multiplexed: ended.slot.isMultiplexed)
-        // A handle remembers the user and password it once sent.
-        let isClean = ended.slot.url?.hasUserinfo == false
-        ended.continuation.resume(returning: result(ended.slot, ended.queued))
-        if isClean { idle.append(ended.slot) }
+    /// Ends what has been silent, or has waited, for too long.
+    private func look() {
+        let now = ContinuousClock.now
+        guard timetable.isDue(at: now) else { return }
+        for (number, flight) in flights {
+            let url = flight.exchange.url
+            for ticket in flight.late(at: now) {
+                leave(ticket, FetchError(.timedOut, "\(url): not done when its deadline came"))
+            }
+            if flight.isIdle(at: now) {
+                let limit = flight.exchange.limits.idle
+                flight.reception.give(up: FetchError(.timedOut, "\(url): silent for the idle limit of \(limit)"))
+                remove(number, flight) { $0.end(CURLE_OPERATION_TIMEDOUT, at: now) }
+            }
+            if flights[number] != nil { timetable.note(flight.due) }
+        }
     }
 
-    private static func cancelled(_ url: SourceURL?) -> FetchError {
-        FetchError(.cancelled, url.map { "\($0): cancelled" } ?? "cancelled")
+    /// Forgets a flight. Takes its transfer out of libcurl first and ends it then: no callback can run in between or
+    /// later.
+    private func remove(_ number: UInt64, _ flight: Flight, _ end: (Flight) -> Void) {
+        flights[number] = nil
+        for ticket in flight.tickets { boarded[ticket] = nil }
+        let text = flight.exchange.url.requestText
+        joinable[text]?.removeAll { $0 == number }
+        if joinable[text]?.isEmpty == true { joinable[text] = nil }
+        guard let slot = flight.slot else { return end(flight) }
+        loop.multi.remove(slot.easy)
+        running[slot.easy.pointer] = nil
+        queue.finish(flight.exchange.url.origin, multiplexed: slot.isMultiplexed)
+        end(flight)
+        if flight.exchange.leavesNoTrace { idle.append(slot) }
     }
+
+    private static func cancelled(_ url: SourceURL) -> FetchError { FetchError(.cancelled, "\(url): cancelled") }
 
     /// With CURLOPT_NOSIGNAL, a write to a connection the peer has closed raises SIGPIPE, which would end the process.
     private func blockBrokenPipes() {

@@ -70,8 +70,9 @@ extension Downloader {
         _ url: String, into file: BodyFile = BodyFile(), limits: FetchLimits? = nil, policy: AddressPolicy? = nil,
         accepts: @escaping @Sendable (UnsafeRawBufferPointer) -> Bool? = { _ in true }
     ) async throws(FetchError) -> FetchedBody {
-        let request = FetchRequest(
+        var request = FetchRequest(
             url: try SourceURL(url), descriptor: file.descriptor, limits: limits, policy: policy, accepts: accepts)
+        request.mayShare = false
         return try await fetch(request)
     }
 

@@ -92,14 +92,13 @@ struct ForbiddenAddressTests {
     func socketGate() throws {
         let url = try SourceURL("http://example.com/")
         let exchange = Exchange(
-            url: url, addresses: [], descriptor: -1, limits: FetchLimits(), timeLeft: .seconds(1),
-            policy: AddressPolicy(), accepts: { _ in true })
-        let reception = Reception(exchange)
+            url: url, addresses: [], limits: FetchLimits(), timeLeft: .seconds(1), policy: AddressPolicy())
+        let reception = Reception(exchange, at: .now)
         #expect(reception.admits(IPAddress("8.8.8.8")))
         #expect(reception.refusedAddress == nil)
         #expect(!reception.admits(IPAddress("127.0.0.1")))
         #expect(reception.refusedAddress?.code == .addressRefused)
-        #expect(!Reception(exchange).admits(nil))
+        #expect(!Reception(exchange, at: .now).admits(nil))
     }
 
     @Test("on a port that is not open: 102, at the first hop and by a redirect")
