@@ -67,7 +67,8 @@ let package = Package(
             resources: [.copy("Vectors"), .copy("Pictures")], swiftSettings: strict),
         .testTarget(
             name: "PrefetcherTests",
-            dependencies: ["Prefetcher", "DiskCache", "JobQueue", "Transcoder", "TestSupport"], swiftSettings: strict),
+            dependencies: ["Prefetcher", "DiskCache", "JobQueue", "Transcoder", "TestSupport"],
+            resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
             name: "LarderTests", dependencies: ["Executors", "JobQueue", "TestSupport", "larder"], swiftSettings: strict
         ),

@@ -1,24 +1,40 @@
 internal import DiskCache
-internal import JobQueue
+internal import Transcoder
 
 /// What of a load lies in the cache already.
 struct FoundImages: Sendable {
-    /// The original, open for reading, when it is there.
+    /// The original, open for reading, when it is there and may be a picture.
     let original: OpenFile?
     /// One for each variant of the load: its size when its file is there.
     let sizes: [Int?]
 
-    /// Looks the original and every variant up, and touches what is there (spec 2.5, 2.6, 4.3). Blocks.
-    init(_ keys: LoadKeys, in cache: DiskCache) throws(StoreError) {
-        original = try cache.read(keys.original)
-        sizes = try keys.variants.map { (entry) throws(StoreError) in
-            guard let key = entry.key else { return nil }
-            return try cache.read(key)?.size
+    /// Looks up, as far as the load wants it, the original and every variant, and touches what is there
+    /// (SDWebImage 5.21.5, query and original query of SDWebImageManager; spec 2.5, 2.6, 4.3). Blocks.
+    init(_ plan: LoadPlan, looksLikeImage: (UnsafeRawBufferPointer) -> Bool?) throws(StoreError) {
+        var original: OpenFile?
+        if plan.looksUpOriginal, let key = plan.originalKey, let file = try plan.originalCache.read(key),
+            file.withPrefix(ImageFormat.recognisedBytes, { looksLikeImage($0) == true })
+        {
+            original = file
+        }
+        self.original = original
+        sizes = try plan.variants.map { (entry) throws(StoreError) in
+            guard plan.looksUpVariants, let key = entry.key else { return nil }
+            return try plan.cache.read(key)?.size
         }
     }
 
-    /// The variants that have a key and no file.
-    func missing(_ keys: LoadKeys) -> [LoadKeys.Entry] {
-        zip(keys.variants, sizes).compactMap { entry, size in size == nil && entry.key != nil ? entry : nil }
+    private init(sizes: [Int?]) {
+        original = nil
+        self.sizes = sizes
+    }
+
+    /// As if nothing were cached: a changed original makes every variant anew.
+    static func nothing(_ plan: LoadPlan) -> FoundImages { FoundImages(sizes: plan.variants.map { _ in nil }) }
+
+    /// The variants to make: those that have a key and no file, and may be stored.
+    func missing(_ plan: LoadPlan) -> [LoadPlan.Entry] {
+        guard plan.storesVariants else { return [] }
+        return zip(plan.variants, sizes).compactMap { entry, size in size == nil && entry.key != nil ? entry : nil }
     }
 }

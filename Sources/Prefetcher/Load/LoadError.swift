@@ -52,6 +52,34 @@ public struct LoadError: Error, Sendable {
     static let cancelled = LoadError(
         stage: .fetch, domain: "SDWebImageErrorDomain", code: 2002, message: "cancelled")
 
+    /// There is no URL (SDWebImage 5.21.5, SDWebImageErrorInvalidURL).
+    static let noURL = LoadError(
+        stage: .lookUp, domain: "SDWebImageErrorDomain", code: 1000, message: "there is no URL to load")
+
+    /// The URL is on the blocklist (SDWebImage 5.21.5, SDWebImageErrorBlackListed).
+    static func blocked(_ url: String) -> LoadError {
+        LoadError(stage: .lookUp, domain: "SDWebImageErrorDomain", code: 1003, message: "\(url): is on the blocklist")
+    }
+
+    /// The request modifier gave no request (SDWebImage 5.21.5, SDWebImageErrorInvalidDownloadOperation).
+    static func invalidOperation(_ url: String) -> LoadError {
+        LoadError(
+            stage: .fetch, domain: "SDWebImageErrorDomain", code: 2000,
+            message: "\(url): the request modifier gave no request")
+    }
+
+    /// What came is no picture (SDWebImage 5.21.5, SDWebImageErrorBadImageData).
+    static func badImage(_ url: String, _ why: String) -> LoadError {
+        LoadError(stage: .fetch, domain: "SDWebImageErrorDomain", code: 1001, message: "\(url): \(why)")
+    }
+
+    /// The source says that nothing changed, though nobody has anything (SDWebImage 5.21.5, SDWebImageErrorCacheNotModified).
+    static func unexpectedlyUnmodified(_ url: String) -> LoadError {
+        LoadError(
+            stage: .fetch, domain: "SDWebImageErrorDomain", code: 1002,
+            message: "\(url): not modified, and no copy is known")
+    }
+
     /// The same error with what the load had done until then.
     func carrying(_ report: LoadReport) -> LoadError {
         var copy = self

@@ -10,6 +10,10 @@ public struct LoadReport: Sendable {
     public var bytesIn = 0
     /// Status of the last response, nil without a download.
     public var httpStatus: Int?
+    /// `X-Robots-Tag` of the last response, escaped.
+    public var robotsTag: String?
+    /// The source was asked, and the cached original is what it has (SDWebImage 5.21.5, SDWebImageErrorCacheNotModified).
+    public var isUnchanged = false
     /// How long the stages took.
     public var timing = StageTiming()
 

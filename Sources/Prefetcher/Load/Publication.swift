@@ -2,10 +2,13 @@ internal import DiskCache
 internal import JobQueue
 internal import Transcoder
 
-/// A body on its way into the cache.
+/// An original on its way into the cache.
 struct Download: Sendable {
     let file: TemporaryFile
-    let body: FetchedBody
+    let bytes: Int
+    /// Of the file's bytes; nil when they are not those that were downloaded.
+    let sha256: [UInt8]?
+    let validators: Validators
 }
 
 /// Variants on their way into the cache, in the order of what was missing.
@@ -16,29 +19,44 @@ struct Transcoded: Sendable {
 
 /// Gives a load's files their real names, the original first, so that no variant is there without it.
 struct Publication: Sendable {
-    let keys: LoadKeys
+    let plan: LoadPlan
     let found: FoundImages
-    /// Asked before each name is given; a worker that lost its lease meanwhile gives none.
-    let mayPublish: @Sendable () -> Bool
-    var original: Download?
+    /// A new original, if there is one.
+    let original: Download?
+    /// The variants to make.
+    let missing: [LoadPlan.Entry]
     var made: Transcoded?
+
+    init(_ plan: LoadPlan, _ found: FoundImages, _ original: Download? = nil) {
+        self.plan = plan
+        self.found = found
+        self.original = original
+        missing = found.missing(plan)
+    }
+
+    /// A new original is decoded even when no variant is made of it: what does not decode is not stored.
+    var needsTranscoder: Bool { original != nil || !missing.isEmpty }
+
+    /// The original to decode; -1 when there is none, and nothing to decode.
+    var source: Int32 { original?.file.descriptor ?? found.original?.descriptor ?? -1 }
 
     /// Names every file that was made well, and tells of the others why they are not there. Blocks.
     ///
     /// - Throws: a cancelled `LoadError` when nothing may be published any more, else the store's error.
-    func publish(in cache: DiskCache) throws(LoadError) -> [StoredFile] {
-        var stored = [try publishOriginal(in: cache)]
+    func publish() throws(LoadError) -> [StoredFile] {
+        var stored = try publishOriginal().map { [$0] } ?? []
         var next = 0
-        for (entry, size) in zip(keys.variants, found.sizes) {
+        for (entry, size) in zip(plan.variants, found.sizes) {
             guard let key = entry.key else {
-                stored.append(Self.keyless(entry, keys.original))
+                if let original = plan.originalKey { stored.append(Self.keyless(entry, original)) }
                 continue
             }
             var file = StoredFile(
-                name: entry.variant.name, key: key.text, path: cache.layout.relativePath(of: key), bytes: size,
+                name: entry.variant.name, key: key.text, path: plan.cache.layout.relativePath(of: key), bytes: size,
                 origin: .cached)
-            if size == nil, let made {
-                try publishVariant(number: next, of: made, as: key, in: cache, &file)
+            if size == nil {
+                guard plan.storesVariants, let made else { continue }
+                try publishVariant(number: next, of: made, as: key, &file)
                 next += 1
             }
             stored.append(file)
@@ -46,32 +64,37 @@ struct Publication: Sendable {
         return stored
     }
 
-    private func publishOriginal(in cache: DiskCache) throws(LoadError) -> StoredFile {
+    /// Nil when the original is not in the cache and does not go there.
+    private func publishOriginal() throws(LoadError) -> StoredFile? {
+        guard let key = plan.originalKey, found.original != nil || original != nil && plan.storesOriginal else {
+            return nil
+        }
         var file = StoredFile(
-            key: keys.original.text, path: cache.layout.relativePath(of: keys.original), bytes: found.original?.size,
+            key: key.text, path: plan.originalCache.layout.relativePath(of: key), bytes: found.original?.size,
             origin: .cached)
         if let source = made?.result.source {
             file.format = source.format.name
             file.width = source.width
             file.height = source.height
         }
-        if let original {
-            try publish(original.file, as: keys.original, in: cache)
+        if let original, plan.storesOriginal {
+            do throws(StoreError) { try original.validators.keep(with: original.file) } catch { throw LoadError(error) }
+            let serialized = try publish(original.file, as: key, in: plan.originalCache, original.validators)
             file.origin = .downloaded
-            file.bytes = Int(original.body.bytes)
-            file.sha256 = original.body.sha256Hex
+            file.bytes = serialized ?? original.bytes
+            file.sha256 = serialized == nil ? original.sha256.map(SHA256Digest.hex) : nil
         }
         return file
     }
 
     private func publishVariant(
-        number: Int, of made: Transcoded, as key: CacheKey, in cache: DiskCache, _ file: inout StoredFile
+        number: Int, of made: Transcoded, as key: CacheKey, _ file: inout StoredFile
     ) throws(LoadError) {
         switch made.result.variants[number] {
         case .success(let variant):
-            try publish(made.files[number], as: key, in: cache)
+            let serialized = try publish(made.files[number], as: key, in: plan.cache, nil)
             file.origin = variant.copied ? .copied : .transcoded
-            file.bytes = variant.bytes
+            file.bytes = serialized ?? variant.bytes
             file.format = variant.format.name
             file.width = variant.width
             file.height = variant.height
@@ -85,13 +108,35 @@ struct Publication: Sendable {
     }
 
     /// The slow half first, then the question, then the name: as little as can be lies between the last two.
-    private func publish(_ file: TemporaryFile, as key: CacheKey, in cache: DiskCache) throws(LoadError) {
+    ///
+    /// - Returns: the length of what the load's serializer made of it, if it did.
+    private func publish(
+        _ file: TemporaryFile, as key: CacheKey, in cache: DiskCache, _ validators: Validators?
+    ) throws(LoadError) -> Int? {
+        let (file, length) = try serialize(file, in: cache, validators)
         do throws(StoreError) { try cache.finish(file) } catch { throw LoadError(error) }
-        guard mayPublish() else { throw LoadError.cancelled }
+        guard plan.mayPublish() else { throw LoadError.cancelled }
         do throws(StoreError) { try cache.name(file, as: key) } catch { throw LoadError(error) }
+        return length
     }
 
-    private static func keyless(_ entry: LoadKeys.Entry, _ original: CacheKey) -> StoredFile {
+    /// Asked once for each key, not twice for a plain original as SDWebImage does.
+    private func serialize(
+        _ file: TemporaryFile, in cache: DiskCache, _ validators: Validators?
+    ) throws(LoadError) -> (TemporaryFile, Int?) {
+        guard let serializer = plan.serializer else { return (file, nil) }
+        let target: TemporaryFile
+        do throws(StoreError) {
+            target = try cache.makeTemporaryFile()
+            try validators?.keep(with: target)
+        } catch {
+            throw LoadError(error)
+        }
+        guard let length = try file.transform(into: target, plan.url, serializer) else { return (file, nil) }
+        return (target, length)
+    }
+
+    private static func keyless(_ entry: LoadPlan.Entry, _ original: CacheKey) -> StoredFile {
         StoredFile(
             name: entry.variant.name, key: original.text,
             error: FailureReason(

@@ -43,9 +43,11 @@ struct Attempt: Sendable {
         case .failure(let reason):
             return end(.failed(reason), LoadReport(), reason, waited)
         case .success(let pipeline):
-            var request = LoadRequest(url: job.url, variants: pipeline.variants, options: job.options)
-            request.mayPublish = { [lease] in lease.holds }
             do throws(LoadError) {
+                var request = LoadRequest(
+                    url: job.url, variants: pipeline.variants, options: LoadOptions(rawValue: job.options),
+                    context: try context())
+                request.mayPublish = { [lease] in lease.holds }
                 let report = try await loader.load(request)
                 return end(report.failure.map { .failed($0) } ?? .succeeded, report, report.failure, waited)
             } catch {
@@ -55,6 +57,17 @@ struct Attempt: Sendable {
                 report.httpStatus = error.httpStatus
                 return end(.failed(error.failure, retryAfter: error.retryAfter), report, error.failure, waited)
             }
+        }
+    }
+
+    /// The job's context; what stands in it was checked by whoever enqueued with Larder, and by nobody for SQL.
+    private func context() throws(LoadError) -> LoadContext {
+        guard let json = job.context else { return LoadContext() }
+        do throws(VariantError) {
+            return try LoadContext(json: json.utf8)
+        } catch {
+            throw LoadError(
+                stage: .lookUp, domain: "LarderErrorDomain", code: 105, message: "the job's context: \(error)")
         }
     }
 

@@ -1,3 +1,4 @@
+internal import Executors
 internal import JobQueue
 
 /// What runs beside the claim loop and ends with it.

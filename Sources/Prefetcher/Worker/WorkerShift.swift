@@ -26,7 +26,7 @@ struct WorkerShift: Sendable {
     let stop: StopSignal
     let session: WorkerSession
     let lease: Lease
-    let running = RunningJobs()
+    let running = RunningTasks<Claim>()
     private let deadline: ContinuousClock.Instant?
     private let settler: Settler
     private let tally: Tally

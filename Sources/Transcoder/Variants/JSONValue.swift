@@ -1,7 +1,7 @@
 private import Foundation
 
 /// A JSON value with its types kept apart: no number becomes a boolean, and -0.0 keeps its sign.
-enum JSONValue: Sendable, Hashable {
+package enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
     case number(Double)
@@ -10,7 +10,7 @@ enum JSONValue: Sendable, Hashable {
     case object([String: JSONValue])
 
     /// Parses UTF-8 text; at most 1 MiB, which no pipeline within its limits reaches.
-    static func parse(_ text: [UInt8]) throws(VariantError) -> JSONValue {
+    package static func parse(_ text: [UInt8]) throws(VariantError) -> JSONValue {
         guard text.count <= 1 << 20 else { throw VariantError(path: "$", message: "is longer than 1 MiB") }
         do {
             return try JSONDecoder().decode(JSONValue.self, from: Data(text))
@@ -20,7 +20,7 @@ enum JSONValue: Sendable, Hashable {
     }
 
     /// One text for one value: fields in byte order of their names, no spaces, numbers in their shortest form.
-    var canonicalText: String {
+    package var canonicalText: String {
         switch self {
         case .null: "null"
         case .bool(let value): value ? "true" : "false"
@@ -56,7 +56,7 @@ enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue: Codable {
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         if let fields = try? decoder.container(keyedBy: FieldName.self) {
             var object: [String: JSONValue] = [:]
             for key in fields.allKeys { object[key.stringValue] = try fields.decode(JSONValue.self, forKey: key) }
@@ -79,7 +79,7 @@ extension JSONValue: Codable {
         }
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         switch self {
         case .object(let fields):
             var container = encoder.container(keyedBy: FieldName.self)

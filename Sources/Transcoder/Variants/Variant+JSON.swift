@@ -15,7 +15,8 @@ extension Variant {
         try self.init(try JSONValue.parse(Array(json)), path: path)
     }
 
-    init(_ value: JSONValue, path: String) throws(VariantError) {
+    /// Reads one variant from a value at `path`.
+    package init(_ value: JSONValue, path: String) throws(VariantError) {
         var fields = try JSONFields(value, path: path)
         name = try fields.requiredName("name")
         thumbnail = try fields.take("thumbnail").map { value throws(VariantError) in

@@ -33,12 +33,9 @@ struct EnqueueOptions {
         request.pipeline = try arguments.value("pipeline")
         request.queue = try arguments.value("queue") ?? request.queue
         request.priority = try arguments.number("priority", in: 0...9)
-        request.options = try Self.bits(try arguments.value("options"))
-        if request.priority == nil {
-            // SDWebImage's priority bits (5.21.5): high wins over low.
-            if request.options & SDOptions.lowPriority != 0 { request.priority = 7 }
-            if request.options & SDOptions.highPriority != 0 { request.priority = 1 }
-        }
+        let options = try Self.loadOptions(try arguments.value("options"))
+        request.options = options.rawValue
+        if request.priority == nil && options.priority != .normal { request.priority = options.priority.number }
         request.maxAttempts = try arguments.number("retries", in: 0...99).map { $0 + 1 }
         request.retryBase = try arguments.duration("retry-base")
         if let at = try arguments.value("at") { request.start = try Self.start(at) }
@@ -74,21 +71,16 @@ struct EnqueueOptions {
         return variants
     }
 
-    /// The bits of an `--options` value.
-    static func bits(_ list: String?) throws(CommandError) -> UInt64 {
-        guard let list else { return 0 }
-        var bits: UInt64 = 0
-        for word in list.split(separator: ",").map({ $0.trimmingCharacters(in: .whitespaces) }) where !word.isEmpty {
-            guard let bit = UInt64(word) ?? SDOptions.bit(named: word) else {
+    /// SDWebImage's options from an `--options` value: names or numbers, separated by commas.
+    static func loadOptions(_ list: String?) throws(CommandError) -> LoadOptions {
+        var options: LoadOptions = []
+        for word in (list ?? "").split(separator: ",").map({ $0.trimmingCharacters(in: .whitespaces) }) where !word.isEmpty {
+            guard let option = UInt64(word).map(LoadOptions.init(rawValue:)) ?? LoadOptions(named: word) else {
                 throw .usage("--options: '\(word)' is no option of SDWebImage's, such as RetryFailed, nor a number")
             }
-            bits |= bit
+            options.formUnion(option)
         }
-        if let refused = (0..<64).first(where: { bits & ~SDOptions.supported & (1 << UInt64($0)) != 0 }) {
-            let name = refused < SDOptions.names.count ? SDOptions.names[refused] : "bit \(refused)"
-            throw .usage("--options: \(name) is not supported yet")
-        }
-        return bits
+        return options
     }
 
     private static func start(_ text: String) throws(CommandError) -> EnqueueRequest.Start {

@@ -37,8 +37,8 @@ struct WorkerSetup {
         cache = try DiskCache(opening: cacheRoot, durability: durability)
         transcoders = TranscoderPool(configuration: transcoding)
         manager = ImageManager(
-            cache: cache, downloader: Downloader(fetching), transcoders: transcoders,
-            formats: transcoding.limits.formats)
+            cache: cache, transcoders: transcoders, parts: ManagerParts(sources: [HTTPSource(Downloader(fetching))]),
+            limits: transcoding.limits)
         var configuration = PrefetchWorker.Configuration(
             WorkerDescription(
                 name: "\(Machine.host):\(getpid())", host: Machine.host, processID: Int(getpid()),

@@ -39,7 +39,7 @@ extension Command {
             lseek(descriptor, 0, SEEK_SET)
             return try await downloader.fetch(
                 FetchRequest(
-                    url: url, descriptor: descriptor, accepts: FormatGate(ImageFormat.acceptedByDefault).judge))
+                    url: url, descriptor: descriptor, accepts: FormatGate().judge))
         }
         let format = ImageFormat.recognise(file.prefix(ImageFormat.recognisedBytes))
         if output != nil { try file.keep() }

@@ -24,7 +24,7 @@ extension Command {
         guard operands.count == 1 else { throw CommandError.usage("transform: one IN file, please") }
         guard let output = try arguments.value("output") else { throw CommandError.usage("transform: -o which FILE?") }
         guard let text = try arguments.value("variant") else { throw CommandError.usage("transform: which --variant?") }
-        let bits = try EnqueueOptions.bits(try arguments.value("options"))
+        let options = try EnqueueOptions.loadOptions(try arguments.value("options"))
         let variant = try Variant(json: text.utf8)
         try variant.validateSupported()
 
@@ -36,7 +36,7 @@ extension Command {
         let report = try await pool.transcode(
             TranscodeRequest(
                 source: source, variants: [variant], outputs: [file.descriptor],
-                transformsAnimated: bits & SDOptions.transformAnimatedImage != 0))
+                transformsAnimated: !options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly])))
         await pool.shutdown()
         let made = try report.variants[0].get()
         try file.keep()

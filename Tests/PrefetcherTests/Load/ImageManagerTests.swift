@@ -26,7 +26,8 @@ struct ImageManagerTests {
         let policy = AddressPolicy(
             allowedAddresses: [try #require(CIDR("127.0.0.0/8"))], allowedPorts: [origin.port])
         manager = ImageManager(
-            cache: cache, downloader: Downloader(FetchConfiguration(policy: policy)), transcoders: transcoders)
+            cache: cache, transcoders: transcoders,
+            parts: ManagerParts(sources: [HTTPSource(Downloader(FetchConfiguration(policy: policy)))]))
     }
 
     private static let variants = #"""

@@ -66,7 +66,7 @@ struct WorkerPartsTests {
 
     @Test("a running job that is cancelled by name sees its cancellation; its neighbour does not")
     func cancellation() async {
-        let running = RunningJobs()
+        let running = RunningTasks<Claim>()
         let first = Claim(job: 1, number: 1)
         let second = Claim(job: 2, number: 1)
         let started = Doorbell()

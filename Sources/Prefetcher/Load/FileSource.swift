@@ -1,0 +1,115 @@
+internal import Executors
+internal import Foundation
+private import Glibc
+internal import JobQueue
+
+/// Originals from `file:` URLs, below directories that were opened for it and nowhere else.
+///
+/// Source: SDWebImage 5.21.5, whose URL loading reads file URLs without asking.
+public struct FileSource: ImageSource {
+    private let roots: [String]
+    private let limit: Int
+    private let disk: BlockingPool
+
+    /// A source of the files below `roots`.
+    ///
+    /// - Parameters:
+    ///   - roots: directories; a link in them that leads out is refused.
+    ///   - limit: the most bytes of a file, 32 MiB by default.
+    public init(roots: [String], limit: Int = 32 << 20) {
+        self.roots = roots.compactMap(Self.resolved)
+        self.limit = limit
+        disk = BlockingPool(name: "files", threads: 2)
+    }
+
+    /// Every URL with the scheme `file`.
+    public func canLoad(_ url: String) -> Bool { url.utf8.starts(with: "file:".utf8) }
+
+    public func load(_ request: SourceRequest, into file: Int32) async throws(LoadError) -> SourceAnswer {
+        let url = request.url
+        let accepts = request.accepts
+        return try await disk.run { [roots, limit] () throws(LoadError) in
+            let path = try Self.path(of: url, below: roots)
+            let source = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+            guard source >= 0 else { throw Self.failure(-1100, "\(url): \(String(cString: strerror(errno)))") }
+            defer { close(source) }
+            var status = stat()
+            guard fstat(source, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+                throw Self.failure(-1101, "\(url) is no file")
+            }
+            guard status.st_size <= limit else {
+                throw Self.limit(url, Int(status.st_size), limit)
+            }
+            return .body(try Self.copy(source, to: file, url, limit, accepts))
+        }
+    }
+
+    private static func copy(
+        _ source: Int32, to file: Int32, _ url: String, _ limit: Int,
+        _ accepts: @Sendable (UnsafeRawBufferPointer) -> Bool?
+    ) throws(LoadError) -> SourceBody {
+        guard let digest = SHA256Digest() else { throw failure(-1, "\(url): no memory for a digest") }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+        defer { buffer.deallocate() }
+        var bytes = 0
+        while true {
+            let count = read(source, buffer.baseAddress, buffer.count)
+            guard count >= 0 else { throw failure(-1104, "\(url): \(String(cString: strerror(errno)))") }
+            if count == 0 { break }
+            let piece = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            if bytes == 0 && accepts(UnsafeRawBufferPointer(rebasing: piece.prefix(4096))) != true {
+                throw badImage("\(url): is no picture of an accepted format")
+            }
+            bytes += count
+            guard bytes <= limit else { throw Self.limit(url, bytes, limit) }
+            digest.update(piece)
+            var written = 0
+            while written < count {
+                let step = write(file, piece.baseAddress.map { $0 + written }, count - written)
+                guard step > 0 else {
+                    throw LoadError(
+                        stage: .fetch, domain: "LarderErrorDomain", code: 403,
+                        message: "\(url): \(String(cString: strerror(errno)))")
+                }
+                written += step
+            }
+        }
+        guard bytes > 0 else { throw badImage("\(url): the file is empty") }
+        return SourceBody(bytes: bytes, sha256: digest.finish())
+    }
+
+    /// The file's real path, when it lies below one of `roots`.
+    private static func path(of url: String, below roots: [String]) throws(LoadError) -> String {
+        guard let parsed = URL(string: url), parsed.host() ?? "" == "" || parsed.host() == "localhost" else {
+            throw failure(-1000, "\(url): is no URL of a file here")
+        }
+        guard let path = resolved(parsed.path(percentEncoded: false)) else {
+            throw failure(-1100, "\(url): there is no such file")
+        }
+        guard roots.contains(where: { path.utf8.starts(with: ($0 + "/").utf8) }) else {
+            throw failure(-1102, "\(url): lies below no directory that is open to loads")
+        }
+        return path
+    }
+
+    /// The corresponding C function is `realpath`.
+    private static func resolved(_ path: String) -> String? {
+        guard let real = realpath(path, nil) else { return nil }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    private static func failure(_ code: Int, _ message: String) -> LoadError {
+        LoadError(stage: .fetch, domain: "NSURLErrorDomain", code: code, message: message)
+    }
+
+    private static func badImage(_ message: String) -> LoadError {
+        LoadError(stage: .fetch, domain: "SDWebImageErrorDomain", code: 1001, message: message)
+    }
+
+    private static func limit(_ url: String, _ bytes: Int, _ limit: Int) -> LoadError {
+        LoadError(
+            stage: .fetch, domain: "LarderErrorDomain", code: 201,
+            message: "\(url): a body of \(bytes) bytes is over the limit of \(limit)")
+    }
+}

@@ -1,0 +1,67 @@
+internal import JobQueue
+
+/// Originals from the web, by the downloader's rules and limits (SDWebImage 5.21.5, `SDWebImageDownloader`).
+package struct HTTPSource: ImageSource {
+    private let downloader: Downloader
+    /// Whether a load may ask for no check of certificates.
+    private let allowsInvalidCertificates: Bool
+
+    /// A source over a downloader.
+    ///
+    /// - Parameter allowsInvalidCertificates: whether the option AllowInvalidSSLCertificates is heard, `false` by default.
+    package init(_ downloader: Downloader, allowsInvalidCertificates: Bool = false) {
+        self.downloader = downloader
+        self.allowsInvalidCertificates = allowsInvalidCertificates
+    }
+
+    /// Any text: a URL that is none, or has another scheme, fails as one.
+    package func canLoad(_ url: String) -> Bool { true }
+
+    package func load(_ request: SourceRequest, into file: Int32) async throws(LoadError) -> SourceAnswer {
+        do throws(FetchError) {
+            let body = try await downloader.fetch(try fetchRequest(request, file))
+            if body.isNotModified { return .notModified }
+            var answer = SourceBody(bytes: Int(body.bytes), sha256: body.sha256, status: body.status)
+            answer.etag = body.etag
+            answer.lastModified = body.lastModified
+            answer.robotsTag = body.robotsTag
+            return .body(answer)
+        } catch {
+            if error.code == .notModified && request.validators != nil { return .notModified }
+            throw LoadError(error)
+        }
+    }
+
+    private func fetchRequest(_ request: SourceRequest, _ file: Int32) throws(FetchError) -> FetchRequest {
+        var fetch = FetchRequest(url: try SourceURL(request.url), descriptor: file, accepts: request.accepts)
+        fetch.inspects = request.inspects
+        fetch.priority =
+            switch request.options.priority {
+            case .high: .high
+            case .normal: .normal
+            case .low: .low
+            }
+        fetch.method = request.method
+        fetch.headers = request.headers.sorted { $0.key < $1.key }.map { HeaderField($0.key, $0.value) }
+        fetch.body = request.body.map { Array($0.utf8) }
+        fetch.credentials = request.credentials
+        fetch.handlesCookies = request.options.contains(.handleCookies)
+        fetch.allowsInvalidCertificates =
+            allowsInvalidCertificates && request.options.contains(.allowInvalidSSLCertificates)
+        fetch.revalidation = request.validators.map { Revalidation(etag: $0.etag, lastModified: $0.lastModified) }
+        if let progress = request.progress {
+            fetch.progress = { step in if step.isAnswered { progress(step.received, step.expected) } }
+        }
+        if let modifier = request.responseModifier {
+            fetch.rules.modifier = { head in
+                let headers = Dictionary(head.headers.map { ($0.name.lowercased(), $0.value) }) { first, _ in first }
+                guard let changed = modifier(SourceResponse(status: head.status, headers: headers)) else { return nil }
+                var head = head
+                head.status = changed.status
+                head.headers = changed.headers.sorted { $0.key < $1.key }.map { HeaderField($0.key, $0.value) }
+                return head
+            }
+        }
+        return fetch
+    }
+}

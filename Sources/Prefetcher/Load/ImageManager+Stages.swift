@@ -1,0 +1,175 @@
+internal import DiskCache
+internal import Executors
+private import Foundation
+private import Glibc
+internal import Transcoder
+
+/// The stages of a load, each on the threads it needs.
+extension ImageManager {
+    func lookUp(_ plan: LoadPlan, _ files: OpenFiles) async throws(LoadError) -> FoundImages {
+        do throws(StoreError) {
+            return try await disk.run { [gate] () throws(StoreError) in
+                let found = try FoundImages(plan, looksLikeImage: gate.judge)
+                if let original = found.original { files.keep(original) }
+                return found
+            }
+        } catch {
+            throw LoadError(error, stage: .lookUp)
+        }
+    }
+
+    /// Brings the original from `source`.
+    ///
+    /// - Parameter cached: an original that may still be right (SDWebImage 5.21.5, SDWebImageRefreshCached).
+    /// - Returns: nil when `cached` is what the source has.
+    func fetch(
+        _ plan: LoadPlan, from source: (any ImageSource)?, unlike cached: OpenFile?, _ files: OpenFiles,
+        _ report: inout LoadReport
+    ) async throws(LoadError) -> Download? {
+        guard let source else { throw LoadError.noURL }
+        let known = try await validators(of: cached)
+        let request = try request(plan, known)
+        let file = try await makeFile(in: plan.originalCache, files)
+        let start = ContinuousClock.now
+        let answer: SourceAnswer
+        do throws(LoadError) {
+            answer = try await source.load(request, into: file.descriptor)
+            report.timing.fetch += .now - start
+        } catch {
+            report.timing.fetch += .now - start
+            throw error.carrying(report)
+        }
+        guard case .body(let body) = answer else {
+            report.isUnchanged = true
+            return nil
+        }
+        report.downloads = 1
+        report.bytesIn = body.bytes
+        report.httpStatus = body.status
+        report.robotsTag = body.robotsTag
+        let validators = Validators(
+            etag: body.etag, lastModified: body.lastModified, sha256: SHA256Digest.hex(body.sha256))
+        if let known, known.sha256 == validators.sha256 {
+            report.isUnchanged = true
+            return nil
+        }
+        let download = Download(file: file, bytes: body.bytes, sha256: body.sha256, validators: validators)
+        guard let decryptor = plan.decryptor else { return download }
+        return try await decrypt(download, decryptor, plan, files, report)
+    }
+
+    /// Makes the variants and stores everything; nil when the cached original does not decode, which is a miss.
+    func useCached(
+        _ found: FoundImages, _ plan: LoadPlan, _ files: OpenFiles, _ report: inout LoadReport
+    ) async throws(LoadError) -> LoadReport? {
+        do throws(LoadError) {
+            return try await transcodeAndStore(Publication(plan, found), files, &report)
+        } catch {
+            guard error.isUndecodable else { throw error }
+            return nil
+        }
+    }
+
+    /// The two stages that hold the variants' files open: few loads are in them at once, as thirty-two files for each
+    /// slot would be more than a process may have.
+    func transcodeAndStore(
+        _ publication: Publication, _ files: OpenFiles, _ report: inout LoadReport
+    ) async throws(LoadError) -> LoadReport {
+        guard publication.needsTranscoder else { return try await store(publication, &report) }
+        guard await nearTranscoders.acquire() else { throw LoadError.cancelled.carrying(report) }
+        defer { nearTranscoders.release() }
+        var publication = publication
+        publication.made = try await transcode(publication, files, &report)
+        return try await store(publication, &report)
+    }
+
+    // MARK: - Parts of stages
+
+    private func request(_ plan: LoadPlan, _ known: Validators?) throws(LoadError) -> SourceRequest {
+        var request = SourceRequest(url: plan.url)
+        request.options = plan.options
+        request.credentials = plan.credentials
+        request.validators = known
+        request.progress = plan.progress
+        request.responseModifier = plan.responseModifier
+        // What is encrypted looks like nothing.
+        if plan.decryptor == nil {
+            request.accepts = gate.judge
+            request.inspects = gate.inspect
+        }
+        guard let modifier = plan.requestModifier else { return request }
+        guard let modified = modifier(request) else { throw LoadError.invalidOperation(plan.url) }
+        return modified
+    }
+
+    private func validators(of cached: OpenFile?) async throws(LoadError) -> Validators? {
+        guard let cached else { return nil }
+        do throws(StoreError) {
+            return try await disk.run { () throws(StoreError) in try Validators(of: cached) }
+        } catch {
+            throw LoadError(error, stage: .lookUp)
+        }
+    }
+
+    private func decrypt(
+        _ download: Download, _ decryptor: @escaping DataTransform, _ plan: LoadPlan, _ files: OpenFiles,
+        _ report: LoadReport
+    ) async throws(LoadError) -> Download {
+        let file = try await makeFile(in: plan.originalCache, files)
+        return try await disk.run { [gate] () throws(LoadError) in
+            guard let written = try download.file.transform(into: file, plan.url, decryptor),
+                file.isAccepted(by: gate)
+            else { throw LoadError.badImage(plan.url, "what was decrypted is no picture").carrying(report) }
+            return Download(file: file, bytes: written, sha256: nil, validators: download.validators)
+        }
+    }
+
+    private func transcode(
+        _ publication: Publication, _ files: OpenFiles, _ report: inout LoadReport
+    ) async throws(LoadError) -> Transcoded {
+        let start = ContinuousClock.now
+        let plan = publication.plan
+        let missing = publication.missing
+        var outputs: [TemporaryFile] = []
+        for _ in missing { outputs.append(try await makeFile(in: plan.cache, files)) }
+        do throws(TranscodeError) {
+            let result = try await transcoders.transcode(
+                TranscodeRequest(
+                    source: publication.source, variants: missing.map(\.variant), outputs: outputs.map(\.descriptor),
+                    scale: plan.scale,
+                    transformsAnimated: !plan.options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly])
+                ))
+            report.timing.transcode += .now - start
+            return Transcoded(files: outputs, result: result)
+        } catch {
+            report.timing.transcode += .now - start
+            throw LoadError(error).carrying(report)
+        }
+    }
+
+    private func store(
+        _ publication: Publication, _ report: inout LoadReport
+    ) async throws(LoadError) -> LoadReport {
+        let start = ContinuousClock.now
+        guard !Task.isCancelled else { throw LoadError.cancelled.carrying(report) }
+        do throws(LoadError) {
+            report.stored = try await disk.run { () throws(LoadError) in try publication.publish() }
+            report.timing.store += .now - start
+            return report
+        } catch {
+            throw error.carrying(report)
+        }
+    }
+
+    private func makeFile(in cache: DiskCache, _ files: OpenFiles) async throws(LoadError) -> TemporaryFile {
+        do throws(StoreError) {
+            return try await disk.run { () throws(StoreError) in
+                let file = try cache.makeTemporaryFile()
+                files.keep(file)
+                return file
+            }
+        } catch {
+            throw LoadError(error)
+        }
+    }
+}

@@ -1,0 +1,154 @@
+package import DiskCache
+internal import Transcoder
+
+/// A load with its options and context worked out: under which keys, in which caches, by which parts.
+///
+/// Options, keys and parts come from one processed request, so that a key never promises what is not done
+/// (SDWebImage 5.21.5 has that fault: spec 2.3).
+struct LoadPlan: Sendable {
+    /// A variant and its key; nil when SDWebImage's rules make no key for it.
+    struct Entry: Sendable {
+        let variant: Variant
+        let key: CacheKey?
+    }
+
+    let url: String
+    let options: LoadOptions
+    /// Nil when the key filter refused: then nothing is looked up or stored.
+    let originalKey: CacheKey?
+    let variants: [Entry]
+    let cache: DiskCache
+    let originalCache: DiskCache
+    let looksUpOriginal, looksUpVariants, storesOriginal, storesVariants: Bool
+    /// Pixels per point.
+    let scale: Double
+    let scaleDownLimit: Int?
+    /// The source that the context names; nil asks the manager's.
+    let source: (any ImageSource)?
+    let requestModifier: RequestModifier?
+    let responseModifier: ResponseModifier?
+    let decryptor: DataTransform?
+    let serializer: DataTransform?
+    let credentials: String?
+    let progress: (@Sendable (Int64, Int64?) -> Void)?
+    let mayPublish: @Sendable () -> Bool
+
+    /// Works a processed request out.
+    ///
+    /// - Throws: `LoadError` 105 for a part that the context names and the manager does not have.
+    init(_ request: LoadRequest, _ parts: ManagerParts, _ cache: DiskCache) throws(LoadError) {
+        let context = request.context
+        url = request.url
+        options = request.options
+        self.cache = try Self.cache(context.cache, parts, own: cache, "imageCache")
+        originalCache = try Self.cache(context.originalCache, parts, own: self.cache, "originalImageCache")
+
+        let filter = try Self.part(context.keyFilter, parts.keyFilter, "cacheKeyFilter")
+        let baseKey: String? = if let filter { filter(request.url) } else { request.url }
+        let original = baseKey.map { CacheKey($0) }
+        originalKey = original
+        variants = (request.variants + (context.result.map { [$0] } ?? [])).map { variant in
+            Entry(variant: variant, key: original?.appending(variant.keySuffixes))
+        }
+        let queries = !options.contains(.fromLoaderOnly) && original != nil
+        looksUpOriginal = queries && context.originalQuery.includesDisk
+        looksUpVariants = queries && context.query.includesDisk
+        storesOriginal = original != nil && context.originalStore.includesDisk
+        storesVariants = original != nil && context.store.includesDisk
+
+        scale = context.scale ?? Double(original?.scaleFactor ?? 1)
+        scaleDownLimit = context.scaleDownLimit
+        source = try Self.source(context.source, parts)
+        requestModifier = try Self.requestModifier(context.requestModifier, parts)
+        responseModifier = try Self.responseModifier(context.responseModifier, parts)
+        decryptor = try Self.part(context.decryptor, parts.decryptor, "downloadDecryptor")
+        serializer = try Self.part(context.serializer, parts.serializer, "cacheSerializer")
+        credentials = context.credentials
+        progress = request.progress
+        mayPublish = request.mayPublish
+    }
+
+    // MARK: - Choosing parts
+
+    private static func missing(_ kind: String, _ name: String) -> LoadError {
+        LoadError(
+            stage: .lookUp, domain: "LarderErrorDomain", code: 105,
+            message: "the context names the \(kind) '\(name)', which is not configured here")
+    }
+
+    private static func part<Part>(
+        _ choice: LoadContext.Choice<LoadContext.Nothing>, _ kind: ManagerParts.Kind<Part>, _ name: String
+    ) throws(LoadError) -> Part? {
+        switch choice {
+        case .own: return kind.own
+        case .none: return nil
+        case .named(let chosen):
+            guard let part = kind.named[chosen] else { throw missing(name, chosen) }
+            return part
+        }
+    }
+
+    private static func cache(
+        _ choice: LoadContext.Choice<LoadContext.Nothing>, _ parts: ManagerParts, own: DiskCache, _ name: String
+    ) throws(LoadError) -> DiskCache {
+        try part(choice, ManagerParts.Kind(own: own, named: parts.caches), name) ?? own
+    }
+
+    private static func source(
+        _ choice: LoadContext.Choice<LoadContext.Nothing>, _ parts: ManagerParts
+    ) throws(LoadError) -> (any ImageSource)? {
+        guard case .named(let name) = choice else { return nil }
+        guard let source = parts.namedSources[name] else { throw missing("imageLoader", name) }
+        return source
+    }
+
+    private static func requestModifier(
+        _ choice: LoadContext.Choice<RequestChange>, _ parts: ManagerParts
+    ) throws(LoadError) -> RequestModifier? {
+        switch choice {
+        case .own: return parts.requestModifier.own
+        case .none: return nil
+        case .named(let name):
+            guard let modifier = parts.requestModifier.named[name] else {
+                throw missing("downloadRequestModifier", name)
+            }
+            return modifier
+        case .described(let change):
+            return { request in
+                var request = request
+                request.method = change.method ?? "GET"
+                request.headers.merge(change.headers) { $1 }
+                request.body = change.body
+                return request
+            }
+        }
+    }
+
+    private static func responseModifier(
+        _ choice: LoadContext.Choice<ResponseChange>, _ parts: ManagerParts
+    ) throws(LoadError) -> ResponseModifier? {
+        switch choice {
+        case .own: return parts.responseModifier.own
+        case .none: return nil
+        case .named(let name):
+            guard let modifier = parts.responseModifier.named[name] else {
+                throw missing("downloadResponseModifier", name)
+            }
+            return modifier
+        case .described(let change):
+            return { response in
+                var response = response
+                response.status = change.status ?? response.status
+                for (name, value) in change.headers { response.headers[name.lowercased()] = value }
+                return response
+            }
+        }
+    }
+}
+
+extension CacheKey {
+    /// The key after several suffixes, one upon the other; nil when one of them makes none.
+    package func appending(_ suffixes: [String]) -> CacheKey? {
+        suffixes.reduce(self as CacheKey?) { key, suffix in key?.appending(suffix) }
+    }
+}

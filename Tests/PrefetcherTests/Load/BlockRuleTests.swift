@@ -1,0 +1,27 @@
+import JobQueue
+import Testing
+
+@testable import Prefetcher
+
+/// Which failures block, row by row.
+@Suite("BlockRule")
+struct BlockRuleTests {
+    @Test("agrees with every row of the table", arguments: try ManagerVectors.read().blocking)
+    func table(row: ManagerVectors.Failure) {
+        #expect(
+            BlockRule.standard(FailureReason(domain: row.domain, code: row.code, message: "")) == row.blocks,
+            "\(row.domain) \(row.code)")
+    }
+
+    @Test("the eight passing codes of the transport, and those without a row")
+    func theRest() {
+        for code in [-999, -1001, -1003, -1004, -1005, -1009, -1018, -1020] {
+            #expect(!BlockRule.standard(FailureReason(domain: "NSURLErrorDomain", code: code, message: "")))
+        }
+        for code in [1002, 1003, 2000, 2001, 2002, 2003, 2004] {
+            #expect(!BlockRule.standard(FailureReason(domain: "SDWebImageErrorDomain", code: code, message: "")))
+        }
+        #expect(BlockRule.standard(FailureReason(domain: "NSURLErrorDomain", code: -1, message: "")))
+        #expect(!BlockRule.standard(FailureReason(domain: "LarderErrorDomain", code: 202, message: "")))
+    }
+}

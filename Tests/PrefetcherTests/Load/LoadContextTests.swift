@@ -1,0 +1,135 @@
+import Testing
+import Transcoder
+
+@testable import Prefetcher
+
+/// SDWebImage's context as JSON.
+@Suite("LoadContext")
+struct LoadContextTests {
+    private func refusal(_ json: String) -> String? {
+        do throws(VariantError) {
+            _ = try LoadContext(json: json.utf8)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test("every key of SDWebImage's is known, in the same spelling")
+    func allKeys() throws {
+        let loaderInternal = "loaderCachedImage"
+        for key in try ManagerVectors.read().enums.contextKeys where !key.hasPrefix(loaderInternal) {
+            #expect(refusal(#"{"\#(key)":null}"#)?.contains("is not a known field") != true, "\(key)")
+        }
+        #expect(refusal(#"{"loaderCachedImage":null}"#) == "$.loaderCachedImage: is set by the manager alone")
+        #expect(refusal(#"{"imageTransfomer":[]}"#) == "$.imageTransfomer: is not a known field")
+    }
+
+    @Test("thumbnail, transformers and encoding describe one more variant")
+    func result() throws {
+        let context = try LoadContext(
+            json: #"""
+                {"imageThumbnailPixelSize":{"width":30,"height":20},"imagePreserveAspectRatio":false,
+                 "imageTransformer":[{"type":"resize","width":10,"height":5}],
+                 "imageEncodeOptions":{"encodeCompressionQuality":0.75,"encodeMaxFileSize":9000,
+                                       "encodeBackgroundColor":"#ff00ff00"}}
+                """#.utf8)
+        let variant = try #require(context.result)
+        #expect(variant.name == "result")
+        #expect(
+            variant.keySuffixes == [
+                "Thumbnail({30.000000,20.000000},0)", "SDImageResizingTransformer({10.000000,5.000000},0)",
+            ])
+        #expect(variant.quality == 75 && variant.maxBytes == 9000 && variant.background != nil)
+    }
+
+    @Test("encoding alone asks for no further picture")
+    func encodingAlone() throws {
+        #expect(try LoadContext(json: #"{"imageEncodeOptions":{"encodeCompressionQuality":1}}"#.utf8).result == nil)
+    }
+
+    @Test("a null transformer asks for none")
+    func nullTransformer() throws {
+        #expect(try LoadContext(json: #"{"imageTransformer":null}"#.utf8).result == nil)
+    }
+
+    @Test("single keys win over the same entries of imageDecodeOptions, whose others pass through")
+    func decodeOptions() throws {
+        let context = try LoadContext(
+            json: #"""
+                {"imageDecodeOptions":{"decodeScaleFactor":3,"decodeThumbnailPixelSize":{"width":9,"height":9},
+                                       "decodeScaleDownLimitBytes":1000,"somebodysOwn":true},
+                 "imageScaleFactor":2,"imageThumbnailPixelSize":{"width":8,"height":8}}
+                """#.utf8)
+        #expect(context.scale == 2 && context.scaleDownLimit == 1000)
+        #expect(context.result?.thumbnail?.width == 8)
+    }
+
+    @Test("cache types are SDWebImage's numbers")
+    func cacheTypes() throws {
+        let context = try LoadContext(
+            json: #"{"queryCacheType":0,"storeCacheType":2,"originalQueryCacheType":3,"originalStoreCacheType":1}"#.utf8)
+        #expect(context.query == .none && context.store == .memory)
+        #expect(context.originalQuery == .all && context.originalStore == .disk)
+        let standard = LoadContext()
+        #expect(standard.query == .all && standard.store == .all)
+        #expect(standard.originalQuery == .disk && standard.originalStore == .disk)
+    }
+
+    @Test("parts are named, described, or none")
+    func choices() throws {
+        let context = try LoadContext(
+            json: #"""
+                {"cacheKeyFilter":"withoutQuery","cacheSerializer":null,"downloadDecryptor":"base64",
+                 "downloadRequestModifier":{"headers":{"X-A":"1"}},"downloadResponseModifier":{"status":200},
+                 "imageLoader":"files","imageCache":"a","originalImageCache":"b","credentials":"shop"}
+                """#.utf8)
+        #expect(context.keyFilter == .named("withoutQuery") && context.serializer == .none)
+        #expect(context.requestModifier == .described(RequestChange(headers: ["X-A": "1"])))
+        #expect(context.responseModifier == .described(ResponseChange(status: 200)))
+        #expect(context.credentials == "shop" && context.source == .named("files"))
+    }
+
+    @Test(
+        "what is wrong is named with its path",
+        arguments: [
+            (#"{"imageThumbnailPixelSize":{"width":0,"height":5}}"#, "$.imageThumbnailPixelSize.width: must be greater than 0"),
+            (#"{"imageTransformer":[{"type":"twist"}]}"#, "$.imageTransformer[0].type: is not a known transformer"),
+            (#"{"imageScaleFactor":0.5}"#, "$.imageScaleFactor: must be at least 1"),
+            (#"{"queryCacheType":4}"#, "$.queryCacheType: must be a whole number from 0 to 3"),
+            (#"{"customManager":"x"}"#, "$.customManager: is not supported: a worker has one manager"),
+            (#"{"cacheKeyFilter":7}"#, "$.cacheKeyFilter: must be the name of one, or null for none"),
+            (
+                #"{"downloadRequestModifier":{"headers":{"Authorization":"Basic eA=="}}}"#,
+                "$.downloadRequestModifier.headers.Authorization: is a secret: name a credential profile instead"
+            ),
+            (
+                #"{"downloadRequestModifier":{"headers":{"X":"a\r\nb: c"}}}"#,
+                "$.downloadRequestModifier.headers.X: must be a string without control characters"
+            ),
+            (#"[]"#, "$: must be an object"), (#"{"#, "$: is not valid JSON"),
+        ])
+    func refusals(json: String, message: String) { #expect(refusal(json) == message) }
+}
+
+/// SDWebImage's options by name and number.
+@Suite("LoadOptions")
+struct LoadOptionsTests {
+    @Test("all 26 have SDWebImage's names and values")
+    func names() throws {
+        let known = try ManagerVectors.read().enums.options
+        #expect(known.count == 26 && LoadOptions.names.count == 26)
+        for (name, option) in known {
+            #expect(LoadOptions(named: name)?.rawValue == option.value, "\(name)")
+            #expect(option.value == 1 << UInt64(option.bit))
+        }
+        #expect(LoadOptions(named: "retryFailed") == nil && LoadOptions(named: "") == nil)
+    }
+
+    @Test("high priority wins over low")
+    func priority() {
+        #expect(LoadOptions([.highPriority, .lowPriority]).priority == .high)
+        #expect(LoadOptions.lowPriority.priority == .low && LoadOptions().priority == .normal)
+        #expect(LoadOptions.Priority.allCases.map(\.number) == [1, 4, 7])
+    }
+}
