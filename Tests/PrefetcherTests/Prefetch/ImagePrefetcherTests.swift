@@ -1,0 +1,168 @@
+import Testing
+
+@testable import Prefetcher
+
+/// The prefetcher over a loader that the test holds in its hand.
+@Suite("ImagePrefetcher", .timeLimit(.minutes(1)))
+struct ImagePrefetcherTests {
+    private let loader = StubLoader()
+    private let log = PrefetchLog()
+
+    /// Runs a prefetcher while `body` uses it, and until all it was given has ended.
+    private func run(_ prefetcher: ImagePrefetcher, _ body: () async -> Void) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await prefetcher.run() }
+            await body()
+            prefetcher.finish()
+        }
+    }
+
+    private func progress(_ name: String) -> ImagePrefetcher.Progress {
+        { [log] finished, total in log.add("\(name) \(finished)/\(total)") }
+    }
+
+    private func completed(_ name: String) -> ImagePrefetcher.Completion {
+        { [log] counts in log.add("\(name) done \(counts.finished) \(counts.skipped)") }
+    }
+
+    @Test("the worked example of two tokens, event by event")
+    func workedExample() async {
+        let prefetcher = ImagePrefetcher(loader: loader, mostAtOnce: 5, observer: log)
+        await run(prefetcher) {
+            prefetcher.prefetch(["a1", "a2"], progress: progress("A"), completed: completed("A"))
+            prefetcher.prefetch(["b1", "b2", "b3"], progress: progress("B"), completed: completed("B"))
+            await loader.waitForBegin(of: 5)
+            for (number, url) in ["a1", "b1", "a2", "b2", "b3"].enumerated() {
+                loader.end(url)
+                while log.all.count(where: { $0.hasPrefix("did") }) <= number { await Task.yield() }
+            }
+        }
+        #expect(
+            log.all == [
+                "did a1 1/5", "A 1/2", "did b1 2/5", "B 1/3", "did a2 3/5", "A 2/2", "A done 2 0", "did b2 2/3",
+                "B 2/3", "did b3 3/3", "B 3/3", "finish 3 0", "B done 3 0",
+            ])
+    }
+
+    @Test("three loads at once by default, in the order of submission, across tokens")
+    func concurrency() async {
+        let prefetcher = ImagePrefetcher(loader: loader)
+        let first = (1...4).map { "a\($0)" }
+        let second = (1...4).map { "b\($0)" }
+        await run(prefetcher) {
+            prefetcher.prefetch(first)
+            prefetcher.prefetch(second)
+            for (number, url) in (first + second).enumerated() {
+                await loader.waitForBegin(of: min(8, number + 3))
+                loader.end(url)
+            }
+        }
+        #expect(loader.begun.prefix(3).sorted() == ["a1", "a2", "a3"])
+        #expect(loader.begun.suffix(1) == ["b4"])
+        #expect(Set(loader.begun) == Set(first + second) && loader.begun.count == 8)
+        #expect(loader.mostInFlight == 3)
+    }
+
+    @Test("an empty list is complete before the call returns, and has no token")
+    func emptyList() {
+        let prefetcher = ImagePrefetcher(loader: loader, observer: log)
+        #expect(prefetcher.prefetch([], progress: progress("A"), completed: completed("A")) == nil)
+        #expect(log.all == ["A done 0 0"])
+    }
+
+    @Test("duplicates count, and each is loaded")
+    func duplicates() async {
+        let loader = StubLoader { _ in .success }
+        let prefetcher = ImagePrefetcher(loader: loader)
+        await run(prefetcher) { prefetcher.prefetch(["u1", "u1", "u2"], progress: progress("A"), completed: completed("A")) }
+        #expect(log.all == ["A 1/3", "A 2/3", "A 3/3", "A done 3 0"])
+        #expect(loader.begun.sorted() == ["u1", "u1", "u2"])
+    }
+
+    @Test("failed elements are finished and skipped")
+    func failures() async {
+        let loader = StubLoader { $0 == "bad" ? .failure(2001) : .success }
+        let prefetcher = ImagePrefetcher(loader: loader, observer: log)
+        await run(prefetcher) { prefetcher.prefetch(["ok", "bad", "fine"], completed: completed("A")) }
+        #expect(log.all.suffix(2) == ["finish 3 1", "A done 3 1"])
+    }
+
+    @Test("a cancelled token starts nothing more and is not heard of again; what ran is told to the observer")
+    func cancel() async throws {
+        let prefetcher = ImagePrefetcher(loader: loader, observer: log)
+        let urls = (1...10).map { "u\($0)" }
+        await run(prefetcher) {
+            let token = prefetcher.prefetch(urls, progress: progress("A"), completed: completed("A"))
+            await loader.waitForBegin(of: 3)
+            token?.cancel()
+            token?.cancel()
+        }
+        #expect(loader.begun.count == 3)
+        #expect(log.all.sorted() == ["did u1 0/0", "did u2 0/0", "did u3 0/0"])
+    }
+
+    @Test("a cancelled token's last load finishes nothing for another one")
+    func noBogusFinish() async throws {
+        let prefetcher = ImagePrefetcher(loader: loader, observer: log)
+        await run(prefetcher) {
+            let token = prefetcher.prefetch(["a"])
+            prefetcher.prefetch(["b"], completed: completed("B"))
+            await loader.waitForBegin(of: 2)
+            token?.cancel()
+            while log.all.isEmpty { await Task.yield() }
+            loader.end("b")
+        }
+        #expect(log.all == ["did a 0/1", "did b 1/1", "finish 1 0", "B done 1 0"])
+    }
+
+    @Test("cancelPrefetching gives up every token")
+    func cancelAll() async {
+        let prefetcher = ImagePrefetcher(loader: loader)
+        await run(prefetcher) {
+            prefetcher.prefetch(["a1", "a2"], completed: completed("A"))
+            prefetcher.prefetch(["b1", "b2"], completed: completed("B"))
+            await loader.waitForBegin(of: 3)
+            prefetcher.cancelPrefetching()
+        }
+        #expect(log.all == [])
+        #expect(loader.begun.count == 3)
+    }
+
+    @Test("loads that are cancelled one level below fail as skipped, and the completion comes")
+    func cancelledBelow() async {
+        let prefetcher = ImagePrefetcher(loader: loader)
+        await run(prefetcher) {
+            prefetcher.prefetch(["a", "b", "c"], completed: completed("A"))
+            await loader.waitForBegin(of: 3)
+            for url in ["a", "b", "c"] { loader.end(url, .failure(2002)) }
+        }
+        #expect(log.all == ["A done 3 3"])
+    }
+
+    @Test("a list handed in from a completion is loaded, too")
+    func handedInLater() async {
+        let loader = StubLoader { _ in .success }
+        let prefetcher = ImagePrefetcher(loader: loader)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await prefetcher.run() }
+            prefetcher.prefetch(
+                ["a"], completed: { _ in prefetcher.prefetch(["b"], completed: { _ in prefetcher.finish() }) })
+        }
+        #expect(loader.begun == ["a", "b"])
+    }
+
+    @Test("the options are LowPriority unless the list says otherwise")
+    func defaultOptions() { #expect(PrefetchWishes().options == .lowPriority && PrefetchWishes().options.rawValue == 2) }
+
+    @Test("when the task that runs it is cancelled, the loads are, and the rest never begins")
+    func cancelledTask() async {
+        let prefetcher = ImagePrefetcher(loader: loader)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await prefetcher.run() }
+            prefetcher.prefetch(["a", "b", "c", "d"])
+            await loader.waitForBegin(of: 3)
+            group.cancelAll()
+        }
+        #expect(loader.begun.count == 3)
+    }
+}

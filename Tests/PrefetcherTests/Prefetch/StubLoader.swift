@@ -1,0 +1,96 @@
+import Executors
+
+@testable import Prefetcher
+
+/// A loader whose loads end when the test says so, or at once.
+final class StubLoader: Loader {
+    enum Answer: Sendable {
+        case success, failure(Int)
+    }
+
+    private struct State: Sendable {
+        var begun: [String] = []
+        var inFlight = 0
+        var mostInFlight = 0
+        var waiting: [(url: String, continuation: CheckedContinuation<Answer, Never>)] = []
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Locked(State())
+    private let answer: (@Sendable (String) -> Answer)?
+
+    /// - Parameter answer: what each load gives at once; without it each waits for `end`.
+    init(answer: (@Sendable (String) -> Answer)? = nil) { self.answer = answer }
+
+    /// URLs in the order in which their loads began.
+    var begun: [String] { state.withLock { $0.begun } }
+    /// The most loads there were at once.
+    var mostInFlight: Int { state.withLock { $0.mostInFlight } }
+
+    func load(_ request: LoadRequest) async throws(LoadError) -> LoadReport {
+        defer { state.withLock { $0.inFlight -= 1 } }
+        let watchers = state.withLock { state in
+            state.begun.append(request.url)
+            state.inFlight += 1
+            state.mostInFlight = max(state.mostInFlight, state.inFlight)
+            let due = state.watchers.filter { $0.count <= state.begun.count }
+            state.watchers.removeAll { $0.count <= state.begun.count }
+            return due.map(\.continuation)
+        }
+        for watcher in watchers { watcher.resume() }
+        let result = if let answer { answer(request.url) } else { await wait(request.url) }
+        if case .failure(let code) = result {
+            throw LoadError(stage: .fetch, domain: "SDWebImageErrorDomain", code: code, message: request.url)
+        }
+        return LoadReport()
+    }
+
+    /// Returns when so many loads have begun.
+    func waitForBegin(of count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.begun.count >= count { return true }
+                state.watchers.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    /// Ends the load of a URL.
+    func end(_ url: String, _ answer: Answer = .success) {
+        let waiter = state.withLock { state -> CheckedContinuation<Answer, Never>? in
+            guard let index = state.waiting.firstIndex(where: { $0.url == url }) else { return nil }
+            return state.waiting.remove(at: index).continuation
+        }
+        waiter?.resume(returning: answer)
+    }
+
+    private func wait(_ url: String) async -> Answer {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let cancelled = state.withLock { state in
+                    if Task.isCancelled { return true }
+                    state.waiting.append((url, continuation))
+                    return false
+                }
+                if cancelled { continuation.resume(returning: .failure(2002)) }
+            }
+        } onCancel: {
+            end(url, .failure(2002))
+        }
+    }
+}
+
+/// Everything a prefetcher told, in order.
+final class PrefetchLog: PrefetchObserver {
+    private let lines = Locked<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+
+    func didPrefetch(_ url: String, finished: Int, total: Int) { add("did \(url) \(finished)/\(total)") }
+
+    func didFinish(total: Int, skipped: Int) { add("finish \(total) \(skipped)") }
+}
