@@ -29,7 +29,9 @@ package final class Downloader: Sendable {
         var timings = FetchTimings()
         for redirects in 0...max(0, limits.redirects) {
             guard policy.allows(port: url.origin.port) else {
-                throw FetchError(.portRefused, "\(url): port \(url.origin.port) is refused")
+                throw FetchError(
+                    .portRefused, "\(url): port \(url.origin.port) is refused; --allow-port \(url.origin.port) opens it"
+                )
             }
             let addresses = try await lookUp(url, policy, limits, &timings)
             let spent = timings.lookup + timings.exchanged
@@ -53,7 +55,7 @@ package final class Downloader: Sendable {
                     httpMajor: reply.httpMajor)
             }
         }
-        throw FetchError(.tooManyRedirects, "\(request.url): more than the limit of \(limits.redirects) redirects")
+        throw FetchError(.tooManyRedirects, "\(request.url): more redirects than the limit of \(limits.redirects)")
     }
 
     /// The addresses of a URL's host that may be connected to, at least one.
@@ -81,7 +83,9 @@ package final class Downloader: Sendable {
         let open = found.filter { policy.allows($0) }.prefix(Self.mostAddresses)
         if open.isEmpty {
             let reasons = found.prefix(Self.mostAddresses).map { "\($0) (\(policy.refusal(of: $0) ?? ""))" }
-            throw FetchError(.addressRefused, "\(url): refused address: \(reasons.joined(separator: ", "))")
+            throw FetchError(
+                .addressRefused,
+                "\(url): refused address: \(reasons.joined(separator: ", ")); --allow-address CIDR opens a range")
         }
         return Array(open)
     }

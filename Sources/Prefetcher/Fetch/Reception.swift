@@ -41,7 +41,7 @@ final class Reception {
         let reason: String
         if let address {
             guard let refusal = exchange.policy.refusal(of: address) else { return true }
-            reason = "the address \(address) is refused: \(refusal)"
+            reason = "the address \(address) is refused: \(refusal); --allow-address CIDR opens a range"
         } else {
             reason = "an address of an unknown kind is refused"
         }
@@ -126,11 +126,20 @@ final class Reception {
                 if errno == EINTR { continue }
                 let code = errno
                 return fail(
-                    .writeFailed, "the body cannot be written: \(String(cString: strerror(code))) (errno \(code))")
+                    .writeFailed,
+                    "the body cannot be written to \(place): \(String(cString: strerror(code))) (errno \(code))")
             }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         }
         return true
+    }
+
+    /// The file's path, as the kernel tells it.
+    private var place: String {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/fd/\(exchange.descriptor)", &buffer, buffer.count)
+        guard count > 0 else { return "its file" }
+        return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     private func error(_ code: FetchError.Code, _ message: String) -> FetchError {
