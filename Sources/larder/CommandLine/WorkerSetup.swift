@@ -9,7 +9,7 @@ struct WorkerSetup {
     static let options =
         [
             Option("slots", .value("N"), "jobs at once, default 32"),
-            Option("grace", .value("TIME"), "how long running jobs may go on once stopped, default 20s"),
+            Option("grace", .value("DURATION"), "how long running jobs may go on once stopped, default 20s"),
             Option("durability", .value("LEVEL"), "what a store waits for: none, data (default) or full"),
             Settings.databaseOption, Settings.cacheOption,
         ] + Limits.fetchOptions + Limits.transcodeOptions
