@@ -33,7 +33,9 @@ package final class Downloader: Sendable {
         while true {
             let url = hop.url
             guard policy.allows(port: url.origin.port) else {
-                throw FetchError(.portRefused, "\(url): port \(url.origin.port) is refused")
+                throw FetchError(
+                    .portRefused, "\(url): port \(url.origin.port) is refused; --allow-port \(url.origin.port) opens it"
+                )
             }
             let addresses = try await route(to: url, policy, limits, &timings)
             let spent = timings.lookup + timings.exchanged
@@ -56,7 +58,7 @@ package final class Downloader: Sendable {
             case .redirect(let location):
                 guard hop.redirects < limits.redirects else {
                     throw FetchError(
-                        .tooManyRedirects, "\(request.url): more than the limit of \(limits.redirects) redirects")
+                        .tooManyRedirects, "\(request.url): more redirects than the limit of \(limits.redirects)")
                 }
                 try hop.follow(reply.status, to: location)
                 if cookies != nil { cookies = reply.cookies }
@@ -114,7 +116,9 @@ package final class Downloader: Sendable {
         let open = found.filter { policy?.allows($0) ?? true }.prefix(Self.mostAddresses)
         if open.isEmpty {
             let reasons = found.prefix(Self.mostAddresses).map { "\($0) (\(policy?.refusal(of: $0) ?? ""))" }
-            throw FetchError(.addressRefused, "\(url): refused address: \(reasons.joined(separator: ", "))")
+            throw FetchError(
+                .addressRefused,
+                "\(url): refused address: \(reasons.joined(separator: ", ")); --allow-address CIDR opens a range")
         }
         return Array(open)
     }

@@ -81,7 +81,7 @@ final class Reception {
         let reason: String
         if let address {
             guard let refusal = exchange.policy.refusal(of: address) else { return true }
-            reason = "the address \(address) is refused: \(refusal)"
+            reason = "the address \(address) is refused: \(refusal); --allow-address CIDR opens a range"
         } else {
             reason = "an address of an unknown kind is refused"
         }

@@ -71,7 +71,7 @@ struct Recipient {
         if received == 0 { return }
         received = 0
         guard let beginning, ftruncate(descriptor, beginning) == 0, lseek(descriptor, beginning, SEEK_SET) >= 0 else {
-            return refuse(.writeFailed, "the body cannot be written anew: \(Self.reason)")
+            return refuse(.writeFailed, "the body cannot be written anew: \(reason)")
         }
     }
 
@@ -89,7 +89,7 @@ struct Recipient {
             } else if count < 0 && errno == EINTR {
                 continue
             } else if count < 0 && errno == ENOSPC {
-                late.refuse(.writeFailed, "the body cannot be written: \(Self.reason)")
+                late.refuse(.writeFailed, "the body cannot be written: \(late.reason)")
                 return true
             } else {
                 return late.takeBack()
@@ -161,7 +161,7 @@ struct Recipient {
             let count = Glibc.write(descriptor, start, rest.count)
             if count < 0 {
                 if errno == EINTR { continue }
-                refuse(.writeFailed, "the body cannot be written: \(Self.reason)")
+                refuse(.writeFailed, "the body cannot be written: \(reason)")
                 return false
             }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
@@ -169,10 +169,13 @@ struct Recipient {
         return true
     }
 
-    /// What `errno` says.
-    private static var reason: String {
+    /// What `errno` says, and of which file, whose path the kernel knows.
+    private var reason: String {
         let code = errno
-        return "\(String(cString: strerror(code))) (errno \(code))"
+        var path = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/fd/\(descriptor)", &path, path.count)
+        let place = count > 0 ? "\(String(decoding: path[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)): " : ""
+        return "\(place)\(String(cString: strerror(code))) (errno \(code))"
     }
 
     private mutating func refuse(_ code: FetchError.Code, _ message: String) {
