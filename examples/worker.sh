@@ -2,6 +2,7 @@
 # A worker in bash: runs a command for each URL, as in `worker.sh curl -fsS -o /dev/null`, until nothing is left to do.
 # Needs psql; DATABASE_URL names the database. SIGTERM: what runs is finished and settled, the rest goes back.
 set -uo pipefail
+(($#)) || { echo "usage: DATABASE_URL=... $0 COMMAND [ARGUMENT]...   (the URL is added as the last argument)" >&2 && exit 2; }
 ask() { psql -XAtq -F $'\t' -v ON_ERROR_STOP=1 -v worker="${worker-}" "$@" "${DATABASE_URL:?}"; } # SQL on standard input
 array() { local IFS=, && echo "{$*}"; }
 worker=$(ask <<<"SELECT worker_id FROM larder.worker_start_v1('worker.sh', '$HOSTNAME', $$, '1', 10)") || exit 1

@@ -5,6 +5,9 @@ extension PostgresJobQueue {
         batch_id, batch, state, total, open, finished, skipped, succeeded, failed, cancelled, fresh, blocked, invalid, \
         joined, retries, downloads, variants, bytes_in, bytes_out
         """
+    private static let dates = ["created_at", "finished_at"].map {
+        #"to_char(\#($0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"#
+    }.joined(separator: ", ")
     /// What is computed for each batch by itself.
     private static let details = """
         percent, rate, (seconds * 1000)::bigint, extract(epoch FROM eta)::bigint, p50_ms, p95_ms, top_errors
@@ -19,7 +22,7 @@ extension PostgresJobQueue {
             case .name(let name): ("batch = $1", Parameter.text(name), "is called \"\(name)\"")
             }
         return try await ask(
-            "SELECT \(Self.counts), \(Self.details) FROM larder.progress WHERE \(condition)", [parameter]
+            "SELECT \(Self.counts), \(Self.details), \(Self.dates) FROM larder.progress WHERE \(condition)", [parameter]
         ) { rows throws(QueueError) in
             guard rows.count == 1 else { throw QueueError(.unknownBatch, "no batch \(text)") }
             return try rows.progress(0)
@@ -31,7 +34,7 @@ extension PostgresJobQueue {
     public func progress(limit: Int = 100, isDetailed: Bool = true) async throws(QueueError) -> [BatchProgress] {
         try await ask(
             """
-            SELECT \(Self.counts), \(isDetailed ? Self.details : Self.noDetails) FROM larder.progress
+            SELECT \(Self.counts), \(isDetailed ? Self.details : Self.noDetails), \(Self.dates) FROM larder.progress
             ORDER BY batch_id DESC LIMIT $1
             """, [.integer(Int64(limit))]
         ) { rows throws(QueueError) in
@@ -57,6 +60,15 @@ extension PostgresJobQueue {
                 hasParked: rows.flag(0, 2) ?? false, nextDue: rows.integer(0, 3).map { .milliseconds($0) })
         }
     }
+
+    /// Whether a queue is paused while it has jobs ready, which `remaining` leaves out.
+    ///
+    /// Throws `.refused` to a login that may not read the view `larder.queue`.
+    public func isHeld(queue: String) async throws(QueueError) -> Bool {
+        try await ask(
+            "SELECT 1 FROM larder.queue WHERE queue = $1 AND paused_at IS NOT NULL AND has_ready", [.text(queue)]
+        ) { rows throws(QueueError) in rows.count > 0 }
+    }
 }
 
 extension Rows {
@@ -72,7 +84,8 @@ extension Rows {
             blocked: count(11), invalid: count(12), joined: count(13), retries: count(14), downloads: count(15),
             variants: count(16), bytesIn: count(17), bytesOut: count(18), percent: number(row, 19) ?? 0,
             rate: number(row, 20) ?? 0, elapsed: .milliseconds(count(21)), eta: integer(row, 22).map { .seconds($0) },
-            p50: number(row, 23), p95: number(row, 24), topErrors: try ErrorCount.list(json: text(row, 25)))
+            p50: number(row, 23), p95: number(row, 24), topErrors: try ErrorCount.list(json: text(row, 25)),
+            openedAt: text(row, 26) ?? "", finishedAt: text(row, 27))
     }
 }
 

@@ -30,7 +30,7 @@ struct Larder {
         let json = text.prefix { $0 != "--" }.contains("--json") || Arguments.isSet("LARDER_JSON", in: environment)
         do throws(CommandError) {
             if let page = try HelpPage(asked: text, commands: CommandTable.all) {
-                Console.write(page.text)
+                do { try page.show(json: json) } catch { throw CommandError(error) }
                 return .done
             }
             let (command, rest) = try CommandTable.find(words)

@@ -1,29 +1,42 @@
 import TestSupport
 import Testing
 
-/// Batches whose names look like numbers.
+/// Batches whose names look like numbers, which SQL allows, and the numbers of those with other names.
 @Suite(.timeLimit(.minutes(5)))
 struct BatchNameTests {
     @Test func `a batch is looked for by its name first, then by its number`() async throws {
         let scene = try await Scene()
-        let url = scene.origin.url("/a.jpg")
-        _ = try await scene.larder("enqueue", "--batch", "2026", url)
-        let first = try #require(try await scene.sql("SELECT batch_id FROM larder.progress"))
+        let first = try #require(try await scene.sql("SELECT larder.batch_open('2026')"))
         // Named like the number of the first.
-        _ = try await scene.larder("enqueue", "--batch", first, url)
+        _ = try await scene.sql("SELECT larder.batch_open('\(first)')")
         for command in ["report", "status"] {
             let byName = try fields(try #require(try await scene.larder(command, "2026", "--json").lines.last))
             #expect(byName["batch"] as? String == "2026", "\(command)")
             let likeNumber = try fields(try #require(try await scene.larder(command, first, "--json").lines.last))
-            #expect(likeNumber["batch"] as? String == first && likeNumber["id"] as? Int != Int(first), "\(command)")
+            #expect(
+                likeNumber["batch"] as? String == first && likeNumber["batchID"] as? Int != Int(first), "\(command)")
             let unknown = try await scene.larder(command, "987654321", "--json")
             #expect(unknown.code == 1)
             #expect(try unknown.error.kind == "LarderErrorDomain 5")
         }
-        _ = try await scene.larder("enqueue", url)
-        let third = try #require(
-            try await scene.sql("SELECT batch_id FROM larder.progress WHERE batch IS NULL"))
+        let third = try #require(try await scene.sql("SELECT larder.batch_open(NULL)"))
         let byNumber = try fields(try #require(try await scene.larder("report", third, "--json").lines.last))
-        #expect(byNumber["id"] as? Int == Int(third))
+        #expect(byNumber["batchID"] as? Int == Int(third) && byNumber["batch"] as? String == third)
+    }
+
+    @Test func `the number of a batch with a name is shown wherever the batch is`() async throws {
+        let scene = try await Scene()
+        let answers = try await scene.larder("enqueue", "--json", "--batch", "spring", "http://a.example/1.jpg")
+        let answer = try fields(try #require(answers.lines.first))
+        #expect(answer["batch"] as? String == "spring")
+        let number = try #require(answer["batchID"] as? Int)
+        for words in [
+            ["report", "spring"], ["status"], ["pause", "spring"], ["resume", "spring"], ["cancel", "spring"],
+        ] {
+            let line = try fields(try #require(try await scene.larder(words + ["--json"]).run().lines.last))
+            #expect(line["batch"] as? String == "spring" && line["batchID"] as? Int == number, "\(words)")
+            #expect(try await scene.larder(words).run().text.contains("spring (\(number))"), "\(words)")
+        }
+        #expect(try await scene.larder("report", "\(number)").code == 0)
     }
 }

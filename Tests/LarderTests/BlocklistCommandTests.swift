@@ -22,7 +22,9 @@ struct BlocklistCommandTests {
         #expect(shown.lines.count == 2 && shown.text.contains("legal") && !shown.text.contains("secret"))
         #expect(
             try await scene.sql("SELECT count(*) FROM larder.blocklist WHERE until < now() + interval '3 h'") == "2")
-        #expect(try await scene.larder("enqueue", url).code == 1)
+        let refused = try await scene.larder("enqueue", url)
+        #expect(refused.code == 1 && refused.errorText.contains("the URL is blocked; 'larder blocklist list' says why"))
+        #expect(!refused.errorText.contains("failure"), "it was blocked by hand")
 
         let removed = try await scene.larder("blocklist", "remove", url, "http://never/", "--json")
         #expect(removed.code == 1)
@@ -32,6 +34,24 @@ struct BlocklistCommandTests {
         let absent = try await scene.larder("blocklist", "remove", "http://never/")
         #expect(absent.code == 1 && absent.errorText.contains("http://never/"))
         #expect(try await scene.faults() == [])
+    }
+
+    @Test func `a line that is no URL is told with its number, and the others are blocked`() async throws {
+        let scene = try await Scene()
+        let list = "http://h/1\n\n  nonsense\r\n http://h/2 \nftp://h/3\nhttp://user:s3cret@\n"
+        let file = try scene.directory.write(list.utf8, to: "list")
+        let outcome = try await scene.larder("blocklist", "import", file)
+        #expect(outcome.code == 1 && outcome.text == "2 URLs blocked, 3 lines refused\n")
+        let told = outcome.errorText.split(separator: "\n").map(String.init)
+        #expect(told.count == 3 && !outcome.errorText.contains("s3cret"))
+        for (line, number) in zip(told, [3, 5, 6]) {
+            #expect(line.hasPrefix("larder: \(file), line \(number): "), "\(line)")
+        }
+        #expect(
+            try await scene.sql("SELECT string_agg(url, ' ' ORDER BY url) FROM larder.blocklist")
+                == "http://h/1 http://h/2")
+        let one = try await scene.larder("blocklist", "import", "-", input: Array("http://h/4\nx".utf8))
+        #expect(one.text == "1 URL blocked, 1 line refused\n")
     }
 
     @Test func `a file is imported line by line, bad lines told, and clear empties the list`() async throws {

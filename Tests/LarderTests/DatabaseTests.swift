@@ -56,6 +56,17 @@ struct DatabaseTests {
         #expect(try await larder("db", "stop").run().code == 0)
     }
 
+    @Test func `a home that cannot be is named, and no cluster is made elsewhere`() async throws {
+        for command in ["start", "status"] {
+            var impossible = larder("db", command, "--json")
+            impossible.environment["LARDER_HOME"] = "/dev/null/home"
+            let outcome = try await impossible.run()
+            #expect(outcome.code == 1)
+            let error = try outcome.error
+            #expect(error.kind == "LarderErrorDomain 6" && error.message.contains("/dev/null/home"), "\(error.message)")
+        }
+    }
+
     @Test func `commands that start it at the same time agree`() async throws {
         let commands = try (0..<3).map { _ in try larder("db", "start").start() }
         var urls: Set<String> = []

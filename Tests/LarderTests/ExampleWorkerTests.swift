@@ -44,6 +44,14 @@ struct ExampleWorkerTests {
         try await expectSound(scene)
     }
 
+    @Test func `the one in bash runs nothing without a command, and says how it is used`() async throws {
+        let scene = try await Scene()
+        try await enqueue(["/bin/true"], in: scene)
+        let outcome = try await start("worker.sh", [], in: scene).outcome()
+        #expect(outcome.code == 2 && outcome.errorText.hasPrefix("usage: "))
+        #expect(try await scene.sql("SELECT count(*) FROM larder.worker") == "0")
+    }
+
     @Test func `the one in bash, told to stop, finishes what runs and gives back the rest`() async throws {
         let scene = try await Scene()
         try await enqueue((1...25).map { "http://example.com/\($0)" }, in: scene)

@@ -82,6 +82,7 @@ struct FailureTests {
         for job in failed {
             #expect(job.error?.kind == "LarderErrorDomain 403")
             #expect(job.error?.message.contains("No space left on device") == true, "\(job.error?.message ?? "")")
+            #expect(job.error?.message.contains(scene.cache) == true, "\(job.error?.message ?? "")")
         }
         #expect(scene.temporary == [])
         for job in lines.jobs where job.outcome == "succeeded" {

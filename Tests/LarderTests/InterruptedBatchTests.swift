@@ -1,3 +1,6 @@
+import Executors
+import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -7,14 +10,12 @@ struct InterruptedBatchTests {
     @Test(arguments: ["enqueue", "run"])
     func `a batch without a name is sealed when its list cannot be read to the end`(command: String) async throws {
         let scene = try await Scene()
-        // The operand comes first; then reading a directory fails.
-        let outcome = try await scene.larder(
-            command, "--json", "--from", scene.directory.path, try scene.serve("plain.jpg", at: "/a.jpg"))
-        #expect(outcome.code == 1)
+        let outcome = try await BrokenList.command([command, "--json", "--from", "-"], in: scene)
+        #expect(outcome.code == .exited(1))
         let batch = try #require(try await scene.sql("SELECT batch_id FROM larder.progress"))
         #expect(try await scene.sql("SELECT sealed_at IS NOT NULL FROM larder.progress") == "t")
-        #expect(try outcome.error.message.contains("batch \(batch) is sealed"))
-        #expect(try outcome.error.kind == "LarderErrorDomain 2")
+        #expect(outcome.error.message.contains("batch \(batch) is sealed"), "\(outcome.error.message)")
+        #expect(outcome.error.kind == "LarderErrorDomain 2")
     }
 
     @Test(arguments: ["enqueue", "run"])
@@ -22,12 +23,46 @@ struct InterruptedBatchTests {
         async throws
     {
         let scene = try await Scene()
-        let url = try scene.serve("plain.jpg", at: "/a.jpg")
-        let outcome = try await scene.larder(
-            command, "--json", "--batch", "spring", "--from", scene.directory.path, url)
-        #expect(outcome.code == 1)
-        #expect(try outcome.error.message.contains("batch spring is open"))
-        #expect(try await scene.larder("run", "--batch", "spring", url).code == 0)
-        #expect(try await scene.sql("SELECT state FROM larder.progress") == "finished")
+        let outcome = try await BrokenList.command([command, "--json", "--batch", "spring", "--from", "-"], in: scene)
+        #expect(outcome.code == .exited(1))
+        #expect(outcome.error.message.contains("batch spring is open"), "\(outcome.error.message)")
+        #expect(
+            try await scene.sql("SELECT state || ' ' || total FROM larder.progress") == "open \(BrokenList.whole)")
+    }
+}
+
+/// A list that can be read for more than one call's worth of URLs, and then no further: a terminal that hangs up.
+private enum BrokenList {
+    /// How many URLs one call takes.
+    static let whole = 10_000
+
+    /// Runs a command with it as standard input; gives its exit and its last line.
+    static func command(_ words: [String], in scene: Scene) async throws -> (
+        code: Executors.ExitStatus, error: FailureLine
+    ) {
+        let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        defer { close(terminal) }
+        var (lock, number): (Int32, Int32) = (0, -1)
+        let (setLock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)  // TIOCSPTLCK, TIOCGPTN
+        try #require(ioctl(terminal, setLock, &lock) == 0 && ioctl(terminal, getNumber, &number) == 0)
+        let writer = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        try #require(writer >= 0)
+        let list = (0...whole).map { "http://a.example/\($0).jpg\n" }.joined()
+        Thread.detachNewThread {
+            // Closed at the end: from then on whoever reads gets an error.
+            try? FileHandle(fileDescriptor: writer, closeOnDealloc: true).write(contentsOf: Data(list.utf8))
+        }
+        let output = Pipe()
+        let path = try #require(ProcessInfo.processInfo.environment["PATH"])
+        let environment = scene.environment.merging(["PATH": path]) { own, _ in own }
+        var child = try ChildProcess(
+            LarderCommand.executable, words, environment: environment.map { "\($0.key)=\($0.value)" },
+            descriptors: [terminal, output.fileHandleForWriting.fileDescriptor, -1])
+        try output.fileHandleForWriting.close()
+        let text = await BlockingPool(name: "reader", threads: 1).run {
+            String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        }
+        let last = try #require(text.split(separator: "\n").last.map(String.init), "\(text.count)")
+        return (child.wait(), try JSONDecoder().decode(ErrorLine.self, from: Data(last.utf8)).error)
     }
 }

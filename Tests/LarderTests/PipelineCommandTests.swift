@@ -4,6 +4,16 @@ import Testing
 /// Named pipelines by command.
 @Suite(.timeLimit(.minutes(5)))
 struct PipelineCommandTests {
+    @Test func `a file that is no JSON is named with the place in it`() async throws {
+        let scene = try await Scene()
+        let file = try scene.directory.write("{\"name\":\"p\",\n\"variants\":[}".utf8, to: "p.json")
+        let outcome = try await scene.larder("pipeline", "set", "p", "--from", file, "--json")
+        #expect(outcome.code == 2)
+        #expect(try outcome.error.kind == "LarderErrorDomain 4")
+        #expect(
+            try outcome.error.message.contains("\(file): $: ") && outcome.error.message.contains("line 2, column 13"))
+    }
+
     @Test func `a pipeline is set, versioned, listed, shown and used`() async throws {
         let scene = try await Scene()
         let set = try await scene.larder(["pipeline", "set", "cards"] + Variants.all + ["--json"]).run()

@@ -15,9 +15,9 @@ struct ReportTests {
         #expect(all.map { $0["state"] as? String } == ["sealed", "finished"])
         let byName = try await scene.larder("status", "first", "--json").lines.map(fields)
         let byNumber = try await scene.larder("status", "1", "--json").lines.map(fields)
-        #expect(byName.map { $0["id"] as? Int } == [1] && byNumber.map { $0["batch"] as? String } == ["first"])
+        #expect(byName.map { $0["batchID"] as? Int } == [1] && byNumber.map { $0["batch"] as? String } == ["first"])
         let text = try await scene.larder("status")
-        #expect(text.text.hasPrefix("second: sealed, 0% 0/1\nfirst: finished, 100% 1/1"))
+        #expect(text.text.hasPrefix("second (2): sealed, 0% 0/1\nfirst (1): finished, 100% 1/1"))
     }
 
     @Test func `status tells pace, times and errors, null for what is not known yet`() async throws {
@@ -71,7 +71,10 @@ struct ReportTests {
         let watch = try scene.larder(["status", "b", "--watch", "--json", "--interval", "20ms"]).start()
         let plain = try scene.larder(["status", "b", "--watch"]).start()
         #expect(await watch.reaches { String(decoding: $0.outputSoFar, as: UTF8.self).contains(#""finished":0"#) })
-        #expect(await plain.reaches { String(decoding: $0.errorsSoFar, as: UTF8.self).contains("0% 0/2") })
+        #expect(await plain.reaches { String(decoding: $0.outputSoFar, as: UTF8.self).contains("0% 0/2") })
+        let all = try scene.larder(["status", "--watch", "--interval", "20ms"]).start()
+        let allJSON = try scene.larder(["status", "--watch", "--json", "--interval", "20ms"]).start()
+        for each in [all, allJSON] { #expect(await each.reaches { !$0.outputSoFar.isEmpty }) }
         let worker = try scene.larder(["work", "--drain"]).start()
         #expect(await watch.reaches { String(decoding: $0.outputSoFar, as: UTF8.self).contains(#""finished":1"#) })
         gate.openUp()
@@ -82,8 +85,15 @@ struct ReportTests {
         #expect(counts.first == 0 && counts.last == 2)
         #expect(counts == counts.sorted())
         let told = await plain.outcome()
-        #expect(told.code == 0 && told.text == "")
-        #expect(told.errorText.hasSuffix("100% 2/2\n") || told.errorText.contains("100% 2/2,"))
+        #expect(told.code == 0 && told.errorText == "" && !told.text.contains("\u{1B}"))
+        #expect(told.text.hasSuffix("100% 2/2\n"))
+        // Without a BATCH all of them, a line at each change, and an end when all are over.
+        let lines = await all.outcome()
+        #expect(lines.code == 0 && lines.errorText == "")
+        #expect(lines.lines.first?.hasPrefix("b (1): sealed, 0% 0/2") == true, "\(lines.text)")
+        #expect(lines.lines.last?.hasPrefix("b (1): finished, 100% 2/2") == true, "\(lines.text)")
+        let objects = try await allJSON.outcome().lines.map(fields)
+        #expect(objects.first?["finished"] as? Int == 0 && objects.last?["finished"] as? Int == 2)
     }
 
     @Test func `the list of files is tab-separated for people and the run's lines for programs`() async throws {
@@ -113,9 +123,12 @@ struct ReportTests {
         let page = outcome.text
         #expect(page.hasPrefix("<!doctype html>") && page.hasSuffix("</html>\n"))
         #expect(!page.contains("<script") && page.contains("&lt;script&gt;alert(&#39;1&#39;)"))
-        #expect(page.contains("<title>Batch &lt;b&gt;&amp;&quot;</title>"))
+        #expect(page.contains("<title>Batch &lt;b&gt;&amp;&quot; (1)</title>"))
         #expect(!page.contains("http-equiv") && !page.contains("src=\"http"), "nothing is loaded from elsewhere")
-        #expect(page.contains("SDWebImageErrorDomain 2001"))
+        #expect(page.contains("<td>SDWebImageErrorDomain 2001<td>1</tr>"), "errors with their counts")
+        #expect(page.contains("<b class=\"state\">finished</b>"))
+        #expect(page.matches(of: /<time>\d{4}-\d\d-\d\dT[0-9:.]+Z<\/time>/).count == 2, "opened and finished")
+        #expect(page.contains(">original</a> jpeg") && page.contains(">small</a> jpeg"))
         #expect(try Self.openTags(page) == [])
         // The picture is there: the smallest file of the job, by a link that a browser can follow.
         let link = try #require(page.firstMatch(of: /src="(file:[^"]+)"/)?.1)
@@ -141,6 +154,57 @@ struct ReportTests {
             }
         }
         return open
+    }
+
+    @Test func `a variant that could not be made is named with its error`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        _ = try await scene.larder(
+            "run", "--batch", "b", "--variant", Variants.small, "--variant", Variants.outside, url)
+        let page = try await scene.larder("report", "b", "--format", "html").text
+        #expect(page.contains("<h2>Stored</h2>"), "the original is")
+        #expect(page.contains("<li class=\"bad\">outside: ") && page.contains("LarderErrorDomain 401"))
+        #expect(try Self.openTags(page) == [])
+    }
+
+    @Test func `cancelled items are not called failed`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.larder("enqueue", "--batch", "b", "http://a.example/1", "http://a.example/2", "nothing")
+        _ = try await scene.larder("cancel", "b")
+        let text = try await scene.larder("status", "b").text
+        #expect(text.hasPrefix("b (1): cancelled, 100% 3/3, 1 failed, 2 cancelled\n"), "\(text)")
+    }
+
+    @Test func `a format that is not JSON and --json exclude each other, unless one is a setting`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.larder("enqueue", "--batch", "b", "http://a.example/1")
+        for format in ["html", "text"] {
+            let refused = try await scene.larder("report", "b", "--format", format, "--json")
+            #expect(refused.code == 2)
+            #expect(try refused.error.message.contains("--json") && refused.error.message.contains(format))
+        }
+        #expect(try await scene.larder("report", "b", "--format", "json", "--json").code == 0)
+        var setting = scene.larder(["report", "b", "--format", "html"])
+        setting.environment["LARDER_JSON"] = "1"
+        #expect(try await setting.run().text.hasPrefix("<!doctype html>"))
+    }
+
+    @Test func `doctor skips what the login may not look at`() async throws {
+        let scene = try await Scene()
+        let login = "larder_test_" + String(UInt64.random(in: 0 ... .max), radix: 36)
+        _ = try await scene.sql("CREATE ROLE \(login) LOGIN PASSWORD '\(login)'")
+        _ = try await scene.sql("GRANT larder_worker TO \(login)")
+        var command = scene.larder(["doctor", "--json"])
+        command.environment["LARDER_DATABASE_URL"] = scene.database.url + "&user=\(login)&password=\(login)"
+        let outcome = try await command.run()
+        #expect(outcome.code == 0, "\(outcome.text)")
+        let skipped = try outcome.lines.map(fields).filter { $0["ok"] is NSNull }
+        #expect(skipped.map { $0["check"] as? String } == ["queue", "health"])
+        #expect(skipped.allSatisfy { ($0["detail"] as? String)?.contains("not permitted for this login") == true })
+        command.arguments = ["doctor"]
+        #expect(try await command.run().text.contains("skip queue: not permitted for this login"))
+        _ = try await scene.sql("REVOKE larder_worker FROM \(login)")
+        _ = try await scene.sql("DROP ROLE \(login)")
     }
 
     @Test func `doctor finds everything in order, and says what is not`() async throws {

@@ -42,7 +42,7 @@ struct ToolTests {
         ).run()
         #expect(outcome.code == 0, "\(outcome.text)\(outcome.errorText)")
         let line = try fields(try #require(outcome.lines.last))
-        #expect(line["format"] as? String == format)
+        #expect(line["format"] as? String == format && line["path"] as? String == output)
         #expect(line["width"] as? Int == 12 && line["height"] as? Int == 9)
         #expect(line["bytes"] as? Int == (try bytes("out").count))
         let sniffed = try await larder("sniff", output).run()
@@ -112,7 +112,7 @@ struct ToolTests {
         let outcome = try await larder("fetch", origin.url("/a.jpg"), "-o", directory.file("out"), "--json").run()
         #expect(outcome.code == 0 && outcome.lines.count == 1)
         let line = try fields(outcome.lines[0])
-        #expect(line["status"] as? Int == 200 && line["bytes"] as? Int == picture.count)
+        #expect(line["httpStatus"] as? Int == 200 && line["bytes"] as? Int == picture.count)
         #expect(line["format"] as? String == "jpeg" && line["redirects"] as? Int == 1)
         #expect(line["path"] as? String == directory.file("out"))
         let digest = try RunningCommand(
@@ -154,6 +154,13 @@ struct ToolTests {
             [origin.count("/missing.jpg"), origin.count("/500.jpg"), origin.count("/short.jpg")].elementsEqual([
                 1, 2, 2,
             ]))
+    }
+
+    @Test func `what the policy refuses is told with the option that opens it`() async throws {
+        let port = try await larder("fetch", "http://192.0.2.1:81/a.jpg", "--json").run()
+        #expect(try port.error.message.contains("--allow-port 81"))
+        let address = try await larder("fetch", "http://10.0.0.1/a.jpg", "--json").run()
+        #expect(try address.error.message.contains("--allow-address"))
     }
 
     @Test func `fetch repeats what may help, from the beginning`() async throws {

@@ -54,6 +54,10 @@ struct UsageTests {
     ]
 
     static let options = [
+        Wrong("work --drain=yes", "--drain", "takes no value", "yes"), Wrong("work --drain=", "--drain"),
+        Wrong("run u --batch 2026", "--batch", "'2026'", "digits"), Wrong("enqueue u --batch 7", "--batch", "'7'"),
+        Wrong("status b --health", "--health"),
+        Wrong("work --grace 5q", "'5q'", "500ms", "30 for seconds"), Wrong("blocklist add nonsense", "nonsense", "URL"),
         Wrong("run u --priority 10", "--priority", "10", "0 to 9"),
         Wrong("enqueue u --priority high", "--priority", "high"),
         Wrong("enqueue u --at yesterday", "--at", "yesterday"), Wrong("enqueue u --at +soon", "--at", "+soon"),
@@ -85,7 +89,10 @@ struct UsageTests {
     ]
 
     static let variants = [
-        Wrong(variant: "{", "--variant", "$", "JSON"), Wrong(variant: "[]", "$", "object"),
+        Wrong(variant: "{", "--variant", "$", "JSON", "line 1, column 2"),
+        Wrong(variant: #"{"name" "v"}"#, "--variant", "line 1, column 9"),
+        Wrong(variant: "{\"name\":\"v\",\n \"format\":jpeg}", "--variant", "line 2, column 11"),
+        Wrong(variant: "[]", "$", "object"),
         Wrong(variant: "{}", "$.name", "missing"), Wrong(variant: #"{"name":""}"#, "$.name"),
         Wrong(variant: #"{"name":7}"#, "$.name", "string"),
         Wrong(variant: #"{"name":"v","colour":"red"}"#, "$.colour", "not a known field"),
@@ -106,7 +113,7 @@ struct UsageTests {
         Wrong(variant: #"{"name":"v","maxBytes":1000,"keySuffix":"k"}"#, "$.maxBytes", "not supported yet"),
         Wrong(
             variant: ##"{"name":"v","background":"#ffffffff","keySuffix":"k"}"##, "$.background", "not supported yet"),
-        Wrong(variant: #"{"name":"v"}"#, "$.variants[0]", "v", "original's cache key"),
+        Wrong(variant: #"{"name":"v"}"#, "--variant: $.variants[0]", "v", "original's cache key"),
         Wrong(variant: #"{"name":"v","format":"webp"}"#, "original's cache key"),
         Wrong(
             variants: [Variants.small, Variants.small.replacing(#""small""#, with: #""other""#)], "$.variants[1]",
@@ -192,6 +199,43 @@ struct UsageTests {
         let outcome = try await command.run()
         #expect(outcome.code == 0)
         #expect(outcome.text.contains("usage: larder COMMAND") && outcome.text.contains("exit codes:"))
+    }
+
+    @Test func `help and version are objects with --json`() async throws {
+        for words in [["--version", "--json"], ["version", "--json"], ["--json", "--version"]] {
+            var command = LarderCommand()
+            command.arguments = words
+            let outcome = try await command.run()
+            #expect(outcome.code == 0 && outcome.lines.count == 1)
+            let version = try fields(outcome.lines[0])["version"] as? String
+            #expect(version?.wholeMatch(of: /\d+\.\d+\.\d+/) != nil)
+        }
+        let all = try await LarderCommand("help", "--json").run()
+        let commands = try all.lines.map(fields)
+        #expect(
+            commands.map { $0["command"] as? String } == (try await Self.listed()).map { $0.joined(separator: " ") })
+        let start = try await LarderCommand("help", "db", "start", "--json").run()
+        #expect(start.lines.count == 1)
+        #expect(try fields(start.lines[0])["usage"] as? String == "larder db start")
+        let run = try await LarderCommand("run", "--help", "--json").run()
+        let page = try fields(try #require(run.lines.first))
+        let options = try #require(page["options"] as? [[String: Any]])
+        let retries = try #require(options.first { $0["name"] as? String == "retries" })
+        #expect(retries["variable"] as? String == "LARDER_RETRIES" && retries["value"] as? String == "N")
+    }
+
+    @Test func `each command's help tells its own default priority, and what a duration is`() async throws {
+        let run = try await LarderCommand("help", "run").run().text
+        let enqueue = try await LarderCommand("help", "enqueue").run().text
+        #expect(run.contains("0 first to 9 last, default 1\n") && enqueue.contains("0 first to 9 last, default 4\n"))
+        for page in [run, enqueue] {
+            #expect(page.contains("DURATION: ") && page.contains("without a unit it is seconds"))
+        }
+        let scene = try await Scene()
+        _ = try await scene.larder("enqueue", "http://a.example/1.jpg")
+        _ = try await scene.larder("run", "http://192.0.2.1/2.jpg")
+        #expect(try await scene.sql("SELECT priority FROM larder_data.job WHERE url LIKE '%/1.jpg'") == "4")
+        #expect(try await scene.sql("SELECT priority FROM larder_data.job_history") == "1")
     }
 
     @Test func `the version is one line`() async throws {

@@ -78,6 +78,24 @@ struct WorkTests {
         #expect(scene.origin.requests.isEmpty)
     }
 
+    @Test func `a drain does not wait for what an operator holds, and tells of it`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        _ = try await scene.larder("enqueue", "--batch", "spring", url)
+        for (hold, release) in [(["pause", "spring"], ["resume", "spring"]), (["pause", "--queue", "default"], [])] {
+            _ = try await scene.larder(hold).run()
+            let outcome = try await scene.larder("work", "--drain", "--json", "--log-format", "json")
+            #expect(outcome.code == 0)
+            #expect(try fields(try #require(outcome.lines.last))["left"] as? String == "held")
+            let told = outcome.errorText.split(separator: "\n").filter { $0.hasPrefix("larder: ") }
+            #expect(told.count == 1 && told[0].contains("queue default") && told[0].contains("'larder resume"))
+            if !release.isEmpty { _ = try await scene.larder(release).run() }
+        }
+        let run = try await scene.larder("run", url)
+        #expect(run.code == 1 && run.errorText.contains("larder: 1 item left, held"), "\(run.errorText)")
+        #expect(scene.origin.requests.isEmpty)
+    }
+
     @Test func `a drain waits for work that is due within seconds`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")

@@ -77,6 +77,10 @@ public struct BatchProgress: Sendable {
     public let p95: Double?
     /// The most frequent errors, at most five.
     public let topErrors: [ErrorCount]
+    /// When it was opened: ISO 8601 in UTC, by the database's clock.
+    public let openedAt: String
+    /// When it was over; nil before, and for a moment after.
+    public let finishedAt: String?
 }
 
 /// What is left to do, of one batch or of all, by the database's clock.

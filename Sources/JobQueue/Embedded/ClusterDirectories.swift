@@ -79,7 +79,8 @@ enum ClusterDirectories {
         }
     }
 
-    private static func isDirectory(_ path: String) -> Bool {
+    /// True when `path` is a directory, links followed.
+    static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }

@@ -78,8 +78,9 @@ struct ClusterPlace: Sendable {
     }
 
     private func makeDirectories() throws(ClusterError) {
-        let parent = paths.moved == nil ? home : configuration.clusters
-        try ClusterDirectories.makePassable(parent, isRoot: isRoot)
+        // The home, too, where the cluster lies elsewhere: one that cannot be is a mistake, not a reason to move.
+        try ClusterDirectories.makePassable(home, isRoot: isRoot)
+        if paths.moved != nil { try ClusterDirectories.makePassable(configuration.clusters, isRoot: isRoot) }
         try ClusterDirectories.makePrivate(paths.directory, account: account, isRoot: isRoot)
         guard !paths.socketDirectory.utf8.elementsEqual(paths.directory.utf8) else { return }
         if paths.socketDirectory.utf8.starts(with: (configuration.clusters + "/").utf8) {

@@ -33,7 +33,11 @@ struct ClusterSite: Sendable {
         given.existsInHome = ClusterDirectories.exists(inHome + "/data")
         given.existsElsewhere = ClusterDirectories.exists(elsewhere + "/data")
         if !given.existsInHome && !given.existsElsewhere {
-            given.canEnterHome = try canEnter(nearestExisting(home), account)
+            let nearest = nearestExisting(home)
+            guard ClusterDirectories.isDirectory(nearest) else {
+                throw .file(path: home, call: "mkdir", code: ENOTDIR)
+            }
+            given.canEnterHome = try canEnter(nearest, account)
         }
         return place(given, isRoot: true)
     }

@@ -33,7 +33,9 @@ package final class Downloader: Sendable {
         while true {
             let url = hop.url
             guard policy.allows(port: url.origin.port) else {
-                throw FetchError(.portRefused, "\(url): port \(url.origin.port) is refused")
+                throw FetchError(
+                    .portRefused, "\(url): port \(url.origin.port) is refused; --allow-port \(url.origin.port) opens it"
+                )
             }
             let addresses = try await route(to: url, policy, limits, &timings)
             let spent = timings.lookup + timings.exchanged
@@ -66,6 +68,7 @@ package final class Downloader: Sendable {
                 return FetchedBody(url: url, reply, bytes: 0, sha256: [], hop.redirects, timings)
             }
         }
+<<<<<<< HEAD
     }
 
     private func profile(_ request: FetchRequest) throws(FetchError) -> CredentialProfile? {
@@ -87,6 +90,9 @@ package final class Downloader: Sendable {
             throw FetchError(.addressRefused, "\(url): refused address: \(literal) (\(refusal))")
         }
         return try await lookUp(proxy, nil, limits, &timings)
+=======
+        throw FetchError(.tooManyRedirects, "\(request.url): more redirects than the limit of \(limits.redirects)")
+>>>>>>> cli
     }
 
     /// The addresses of a URL's host that may be connected to, at least one.
@@ -113,8 +119,15 @@ package final class Downloader: Sendable {
         }
         let open = found.filter { policy?.allows($0) ?? true }.prefix(Self.mostAddresses)
         if open.isEmpty {
+<<<<<<< HEAD
             let reasons = found.prefix(Self.mostAddresses).map { "\($0) (\(policy?.refusal(of: $0) ?? ""))" }
             throw FetchError(.addressRefused, "\(url): refused address: \(reasons.joined(separator: ", "))")
+=======
+            let reasons = found.prefix(Self.mostAddresses).map { "\($0) (\(policy.refusal(of: $0) ?? ""))" }
+            throw FetchError(
+                .addressRefused,
+                "\(url): refused address: \(reasons.joined(separator: ", ")); --allow-address CIDR opens a range")
+>>>>>>> cli
         }
         return Array(open)
     }

@@ -44,6 +44,18 @@ public struct LoadOptions: OptionSet, Sendable, Hashable {
         "AvoidAutoCancelImage", "WaitTransition",
     ]
 
+    /// The options that change what a load does; the others are taken and mean nothing here.
+    public static let withEffect: LoadOptions = [
+        .retryFailed, .lowPriority, .refreshCached, .handleCookies, .allowInvalidSSLCertificates, .highPriority,
+        .transformAnimatedImage, .scaleDownLargeImages, .fromCacheOnly, .fromLoaderOnly, .decodeFirstFrameOnly,
+        .transformVectorImage,
+    ]
+
+    /// The names of the options that are set, in the order of their bits.
+    public var names: [String] {
+        Self.names.enumerated().filter { contains(LoadOptions(bit: UInt64($0.offset))) }.map(\.element)
+    }
+
     /// The option of a name, upper and lower case apart; nil for an unknown one.
     public init?(named name: String) {
         guard let bit = Self.names.firstIndex(of: name) else { return nil }

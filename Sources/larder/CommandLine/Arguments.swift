@@ -78,7 +78,7 @@ struct Arguments: Sendable {
     func duration(_ name: String) throws(CommandError) -> Duration? {
         guard let text = try value(name) else { return nil }
         guard let duration = Duration(spelling: text) else {
-            throw .usage("--\(name): '\(text)' is not a duration such as 500ms, 30s, 5m, 2h or 1d")
+            throw .usage("--\(name): '\(text)' is not a duration such as 500ms, 30s, 5m, 2h or 1d, or 30 for seconds")
         }
         return duration
     }

@@ -31,6 +31,14 @@ struct Option: Sendable {
         self.help = help
     }
 
+    /// Whether all its values count, not only the last.
+    var isRepeatable: Bool {
+        switch kind {
+        case .flag, .value: false
+        case .values, .texts: true
+        }
+    }
+
     /// The environment variable that stands for this option.
     var variable: String { "LARDER_" + String(name.uppercased().map { $0 == "-" ? "_" : $0 }) }
 }
@@ -45,6 +53,8 @@ struct Command: Sendable {
     let summary: String
     /// Further text of its help page.
     var discussion = ""
+    /// Command lines as one would type them.
+    var examples: [String] = []
     /// Its options besides the common ones.
     let options: [Option]
     /// Does the work; the value returned is the exit code.

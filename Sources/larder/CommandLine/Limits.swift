@@ -7,10 +7,10 @@ enum Limits {
         Option("allow-address", .values("CIDR"), "open a private or loopback range, e.g. 127.0.0.0/8"),
         Option("allow-port", .values("N"), "open a port besides 80, 443, 8080 and 8443"),
         Option("max-body", .value("SIZE"), "largest body, default 32MiB"),
-        Option("dns-timeout", .value("TIME"), "name look-up, default 3s"),
-        Option("connect-timeout", .value("TIME"), "connecting, default 5s"),
-        Option("idle-timeout", .value("TIME"), "no byte received, default 15s"),
-        Option("total-timeout", .value("TIME"), "a whole download, redirects included, default 60s"),
+        Option("dns-timeout", .value("DURATION"), "name look-up, default 3s"),
+        Option("connect-timeout", .value("DURATION"), "connecting, default 5s"),
+        Option("idle-timeout", .value("DURATION"), "no byte received, default 15s"),
+        Option("total-timeout", .value("DURATION"), "a whole download, redirects included, default 60s"),
         Option("max-redirects", .value("N"), "redirects followed, default 5"),
         Option("contact", .value("URL"), "an address for the user agent, for origins to complain to"),
     ]
@@ -21,7 +21,7 @@ enum Limits {
         Option("max-edge", .value("N"), "longest edge of a source, default 16383"),
         Option("max-frames", .value("N"), "frames of an animated source, default 100"),
         Option("max-memory", .value("SIZE"), "memory of one transcoder, default 1GiB"),
-        Option("hard-time", .value("TIME"), "a transcoder is killed after so long with one picture, default 30s"),
+        Option("hard-time", .value("DURATION"), "a transcoder is killed after so long with one picture, default 30s"),
     ]
 
     static func transcoders(_ arguments: Arguments) throws(CommandError) -> TranscoderPool.Configuration {

@@ -2,7 +2,7 @@ import Glibc
 
 /// Reads lines of a file or of standard input, a block at a time: a list of ten million URLs takes constant memory.
 ///
-/// Lines are bytes: what is not UTF-8 is the reader's caller's business. `\r` before the newline is dropped,
+/// Lines are bytes: what is not UTF-8 is the reader's caller's business. Blanks, tabs and `\r` around a line are dropped,
 /// as are empty lines. A line longer than 64 KiB comes cut off: no URL is that long, so it is refused like any bad one.
 struct LineReader: ~Copyable {
     private let descriptor: Int32
@@ -29,6 +29,9 @@ struct LineReader: ~Copyable {
 
     deinit { if descriptor > STDIN_FILENO { close(descriptor) } }
 
+    /// The number of the line that `next` gave last, from 1; empty ones count.
+    private(set) var number = 0
+
     /// The next line that is not empty; nil at the end.
     mutating func next() throws(CommandError) -> [UInt8]? {
         while true {
@@ -41,6 +44,7 @@ struct LineReader: ~Copyable {
             let line = trimmed(buffer[start..<(newline ?? buffer.count)].prefix(Self.longest))
             start = newline.map { $0 + 1 } ?? buffer.count
             let wasSkipping = isSkipping
+            if !wasSkipping { number += 1 }
             // Neither its newline nor the end of the file is here: more of this line is to come.
             isSkipping = newline == nil && !ended
             if !wasSkipping && !line.isEmpty { return Array(line) }
@@ -48,8 +52,12 @@ struct LineReader: ~Copyable {
     }
 
     private func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+        var line = line.drop(while: Self.isBlank)
+        while let last = line.last, Self.isBlank(last) { line.removeLast() }
+        return line
     }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 
     private mutating func fill() throws(CommandError) {
         buffer.removeFirst(start)

@@ -19,6 +19,7 @@ struct OptionParser {
     ///
     /// - Throws: `CommandError` of wrong usage, naming the word.
     func parse(_ words: [[UInt8]]) throws(CommandError) -> Result {
+        try refuseValuesOfFlags(words)
         let context = GOptionContextOwner()
         let table = EntryTable(options)
         table.add(to: context.pointer)
@@ -32,6 +33,27 @@ struct OptionParser {
             throw .usage(error.map { String(cString: $0.pointee.message) } ?? "cannot read the arguments")
         }
         return table.result()
+    }
+
+    /// GOption takes `--flag=no` for `--flag`.
+    private func refuseValuesOfFlags(_ words: [[UInt8]]) throws(CommandError) {
+        var rest = words.map { String(decoding: $0, as: UTF8.self) }[...]
+        while let word = rest.popFirst(), word != "--" {
+            if word.hasPrefix("--") {
+                let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                guard let option = options.first(where: { $0.name == parts[0] }) else { continue }
+                if option.kind == .flag, parts.count > 1 {
+                    throw .usage("--\(option.name) takes no value: '\(word)'")
+                }
+                // The next word is its value, whatever it looks like.
+                if option.kind != .flag, parts.count == 1 { rest = rest.dropFirst() }
+            } else if word.hasPrefix("-") {
+                let valued = word.dropFirst().firstIndex { letter in
+                    options.contains { $0.short == letter && $0.kind != .flag }
+                }
+                if let valued, word.index(after: valued) == word.endIndex { rest = rest.dropFirst() }
+            }
+        }
     }
 
     private func cVector(_ words: [[UInt8]]) -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {

@@ -1,3 +1,4 @@
+import DiskCache
 import Glibc
 import JobQueue
 
@@ -32,6 +33,14 @@ struct Settings {
         databaseURL =
             try arguments.value("database") ?? arguments.variable("LARDER_DATABASE_URL")
             ?? arguments.variable("DATABASE_URL")
+    }
+
+    /// The cache that lies in `root`; nil when none does, and none is made.
+    ///
+    /// - Throws: `StoreError` when there is one that cannot be used.
+    static func existingCache(_ root: String) throws -> DiskCache? {
+        // The id is there from a cache's first opening on; without it nobody has ever stored anything.
+        access(root + "/.larder-cache-id", F_OK) == 0 ? try DiskCache(opening: root) : nil
     }
 
     /// The embedded cluster of this home.

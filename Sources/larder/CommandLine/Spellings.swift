@@ -9,7 +9,7 @@ extension Duration {
     /// Seconds to the millisecond.
     var seconds: Double { Double(milliseconds) / 1000 }
 
-    /// Reads `500ms`, `1.5s`, `30`, `5m`, `2h`, `1d`; nil for anything else, negative spans included.
+    /// Reads `500ms`, `1.5s`, `5m`, `2h`, `1d`, and `30` as seconds; nil for anything else, negative spans included.
     init?(spelling: String) {
         let unit = Self.units.first { spelling.hasSuffix($0.suffix) } ?? ("", 1000)
         guard let number = Double(spelling.dropLast(unit.suffix.count)), number >= 0, number.isFinite,
@@ -48,4 +48,9 @@ struct ByteCount {
         }
         return unit == "B" ? "\(bytes) B" : "\((value * 10).rounded() / 10) \(unit)"
     }
+}
+
+extension Int {
+    /// `1 job`, `2 jobs`.
+    func counted(_ noun: String) -> String { self == 1 ? "1 \(noun)" : "\(self) \(noun)s" }
 }

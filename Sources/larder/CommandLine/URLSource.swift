@@ -1,23 +1,41 @@
+import JobQueue
+
 /// The URLs a command was given: its operands, then the lines of `--from`, a chunk at a time.
 struct URLSource: ~Copyable {
     private var operands: ArraySlice<[UInt8]>
     private var lines: LineReader?
+    /// What was read before anybody asked.
+    private var ahead: ArraySlice<String>
     /// The file of `--from`; nil without one.
     let list: String?
 
+    /// Reads the first chunk: a list that cannot be read is told before anything is made for it.
+    ///
     /// - Throws: wrong usage when there is neither, a `CommandError` when the file cannot be read.
     init(_ arguments: Arguments, command: String) throws(CommandError) {
         let path = try arguments.value("from")
         guard path != nil || !arguments.operandBytes.isEmpty else {
             throw .usage("\(command): which URLs? Name some, or a file of them with --from")
         }
-        if let path { lines = try LineReader(path) } else { lines = nil }
+        var operands = arguments.operandBytes[...]
+        var lines: LineReader? = nil
+        if let path { lines = try LineReader(path) }
+        ahead = try Self.read(EnqueueRequest.mostURLs, from: &operands, &lines)[...]
         list = path
-        operands = arguments.operandBytes[...]
+        self.operands = operands
+        self.lines = lines
     }
 
     /// Up to `count` URLs; empty at the end. What is not UTF-8 comes repaired, and will be answered as invalid.
     mutating func next(_ count: Int) throws(CommandError) -> [String] {
+        let chunk = ahead.prefix(count)
+        ahead = ahead.dropFirst(count)
+        return Array(chunk) + (try Self.read(count - chunk.count, from: &operands, &lines))
+    }
+
+    private static func read(
+        _ count: Int, from operands: inout ArraySlice<[UInt8]>, _ lines: inout LineReader?
+    ) throws(CommandError) -> [String] {
         var chunk: [String] = []
         while chunk.count < count {
             if let operand = operands.popFirst() {

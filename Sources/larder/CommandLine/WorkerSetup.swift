@@ -9,8 +9,12 @@ struct WorkerSetup {
     static let options =
         [
             Option("slots", .value("N"), "jobs at once, default 32"),
-            Option("grace", .value("TIME"), "how long running jobs may go on once stopped, default 20s"),
+            Option("grace", .value("DURATION"), "how long running jobs may go on once stopped, default 20s"),
             Option("durability", .value("LEVEL"), "what a store waits for: none, data (default) or full"),
+            Option("allow-files", .values("DIR"), "load file: URLs below a directory"),
+            Option(
+                "allow-invalid-certificates",
+                "hear jobs that ask for no check of certificates (AllowInvalidSSLCertificates)"),
             Settings.databaseOption, Settings.cacheOption,
         ] + Limits.fetchOptions + Limits.transcodeOptions
 
@@ -30,6 +34,7 @@ struct WorkerSetup {
         let durability = try Self.durability(arguments)
         let transcoding = try Limits.transcoders(arguments)
         let fetching = try Limits.fetch(arguments)
+        let parts = try Self.parts(arguments, fetching)
         let slots = try arguments.number("slots", in: 1...10_000) ?? 32
         let grace = try arguments.duration("grace")
         let runtime = try arguments.duration("max-runtime")
@@ -37,7 +42,7 @@ struct WorkerSetup {
         cache = try DiskCache(opening: cacheRoot, durability: durability)
         transcoders = TranscoderPool(configuration: transcoding)
         manager = ImageManager(
-            cache: cache, transcoders: transcoders, parts: ManagerParts(sources: [HTTPSource(Downloader(fetching))]),
+            cache: cache, transcoders: transcoders, parts: parts,
             limits: transcoding.limits)
         var configuration = PrefetchWorker.Configuration(
             WorkerDescription(
@@ -50,6 +55,26 @@ struct WorkerSetup {
 
     /// Ends what the setup started.
     func shutdown() async { await transcoders.shutdown() }
+
+    /// The web, and files where they were opened.
+    private static func parts(
+        _ arguments: Arguments, _ fetching: FetchConfiguration
+    ) throws(CommandError) -> ManagerParts {
+        let web = HTTPSource(
+            Downloader(fetching), allowsInvalidCertificates: arguments.flag("allow-invalid-certificates"))
+        var parts = ManagerParts(sources: [web])
+        let directories = try arguments.list("allow-files")
+        for directory in directories where access(directory, R_OK | X_OK) != 0 {
+            throw .usage("--allow-files: \(directory): \(String(cString: strerror(errno)))")
+        }
+        if !directories.isEmpty {
+            let files = FileSource(roots: directories, limit: Int(fetching.limits.body))
+            parts.sources.append(files)
+            parts.namedSources["files"] = files
+        }
+        parts.namedSources["web"] = web
+        return parts
+    }
 
     private static func durability(_ arguments: Arguments) throws(CommandError) -> Durability {
         guard let word = try arguments.value("durability") else { return .data }

@@ -2,7 +2,7 @@ import JobQueue
 
 extension Command {
     private static let blockOptions = [
-        Option("for", .value("TIME"), "how long, default 1d; a block that lasts longer already keeps its end"),
+        Option("for", .value("DURATION"), "how long, default 1d; a block that lasts longer already keeps its end"),
         Option("reason", .value("TEXT"), "why, as list shows it"),
         Settings.databaseOption,
     ]
@@ -32,21 +32,20 @@ extension Command {
     static let blocklistAdd = Command(
         words: ["blocklist", "add"], operands: "URL...",
         summary: "Block URLs: enqueue answers 'blocked' for them, unless with RetryFailed",
+        discussion: "Jobs that are in the queue already go on.",
+        examples: ["larder blocklist add https://example.com/a.jpg --for 7d --reason 'asked for by legal'"],
         options: blockOptions
     ) { arguments in
-        let block = try Block(arguments)
-        let urls = try urls(of: arguments, "blocklist add")
+        let block = try BlockTerms(arguments)
+        let urls = try BlockableURL.operands(of: arguments, "blocklist add")
+        for url in urls where !BlockableURL.isURL(url) {
+            throw CommandError.usage("blocklist add: '\(ShownURL.text(url))' is no http or https URL")
+        }
         let queue = try await Settings(arguments).openQueue()
         for start in stride(from: 0, to: urls.count, by: PostgresJobQueue.mostBlockedURLs) {
             try await block.add(Array(urls[start...].prefix(PostgresJobQueue.mostBlockedURLs)), to: queue)
         }
-        for url in urls {
-            if arguments.flag("json") {
-                try Console.json(URLLine(url: ShownURL.text(url), blocked: true))
-            } else {
-                Console.line("blocked: \(ShownURL.text(url))")
-            }
-        }
+        for url in urls { try URLLine(url: url, blocked: true).show(arguments, "blocked") }
         return .done
     }
 
@@ -56,16 +55,14 @@ extension Command {
         discussion: "A URL that was not blocked is told; the exit code is then 1.",
         options: [Settings.databaseOption]
     ) { arguments in
-        let urls = try urls(of: arguments, "blocklist remove")
+        let urls = try BlockableURL.operands(of: arguments, "blocklist remove")
         let queue = try await Settings(arguments).openQueue()
         var missing = 0
         for url in urls {
             let wasBlocked = try await queue.unblock(url)
             if !wasBlocked { missing += 1 }
-            if arguments.flag("json") {
-                try Console.json(URLLine(url: ShownURL.text(url), removed: wasBlocked))
-            } else if wasBlocked {
-                Console.line("removed: \(ShownURL.text(url))")
+            if wasBlocked || arguments.flag("json") {
+                try URLLine(url: url, removed: wasBlocked).show(arguments, "removed")
             } else {
                 Console.note("larder: \(ShownURL.text(url)): is not blocked")
             }
@@ -82,35 +79,40 @@ extension Command {
         if arguments.flag("json") {
             try Console.json(["removed": removed])
         } else {
-            Console.line("\(removed) URLs removed")
+            Console.line("\(removed.counted("URL")) removed")
         }
         return .done
     }
 
     static let blocklistImport = Command(
         words: ["blocklist", "import"], operands: "FILE|-",
-        summary: "Block the URLs of a file, a line each",
-        discussion: "A line that can be no URL is told and never stops the others; the exit code is then 1.",
+        summary: "Block the URLs of a file, one a line; - is standard input",
+        discussion: """
+            A line that is no http or https URL is told with its number and never stops the others; the exit code is
+            then 1.
+            """,
         options: blockOptions
     ) { arguments in
-        let block = try Block(arguments)
+        let block = try BlockTerms(arguments)
         let operands = try arguments.operands()
         guard operands.count == 1 else {
-            throw CommandError.usage("blocklist import: which FILE? '-' is standard input")
+            throw CommandError.usage("blocklist import: which FILE? One; '-' is standard input")
         }
         var lines = try LineReader(operands[0])
+        let name = operands[0] == "-" ? "standard input" : operands[0]
         let queue = try await Settings(arguments).openQueue()
         var blocked = 0
         var refused = 0
         var chunk: [String] = []
         while true {
             let line = try lines.next()
-            if let line, let url = String(validating: line, as: UTF8.self), url.utf8.count <= 8192 {
+            if let line, let url = String(validating: line, as: UTF8.self), BlockableURL.isURL(url) {
                 chunk.append(url)
             } else if let line {
                 refused += 1
-                let beginning = String(decoding: line.prefix(60), as: UTF8.self)
-                Console.note("larder: \(ShownURL.text(beginning)): longer than 8192 bytes, or not UTF-8")
+                let beginning = ShownURL.text(String(decoding: line.prefix(60), as: UTF8.self))
+                let why = line.count > BlockableURL.longest ? "longer than 8192 bytes" : "no http or https URL"
+                Console.note("larder: \(name), line \(lines.number): \(why): \(LogValue.oneLine(beginning))")
             }
             if line == nil || chunk.count == PostgresJobQueue.mostBlockedURLs {
                 blocked += try await block.add(chunk, to: queue)
@@ -121,43 +123,28 @@ extension Command {
         if arguments.flag("json") {
             try Console.json(["blocked": blocked, "refused": refused])
         } else {
-            Console.line("\(blocked) URLs blocked" + (refused > 0 ? ", \(refused) lines refused" : ""))
+            Console.line(
+                "\(blocked.counted("URL")) blocked" + (refused > 0 ? ", \(refused.counted("line")) refused" : ""))
         }
         return refused == 0 ? .done : .failed
-    }
-
-    private static func urls(of arguments: Arguments, _ command: String) throws(CommandError) -> [String] {
-        let urls = try arguments.operands()
-        guard !urls.isEmpty else { throw .usage("\(command): which URLs?") }
-        for url in urls where url.isEmpty || url.utf8.count > 8192 {
-            throw .usage("\(command): a URL has 1 to 8192 bytes, not \(url.utf8.count)")
-        }
-        return urls
-    }
-}
-
-/// How `add` and `import` block.
-private struct Block {
-    let time: Duration
-    let reason: String?
-
-    init(_ arguments: Arguments) throws(CommandError) {
-        time = try arguments.duration("for") ?? .seconds(86_400)
-        guard time > .zero else { throw .usage("--for: a block lasts for some time") }
-        reason = try arguments.value("reason")
-    }
-
-    @discardableResult
-    func add(_ urls: [String], to queue: PostgresJobQueue) async throws -> Int {
-        try await queue.block(urls, for: time, reason: reason)
     }
 }
 
 /// One URL after something was done to it.
 private struct URLLine: Encodable {
     let url: String
-    var blocked: Bool?
-    var removed: Bool?
+    let blocked: Bool?
+    let removed: Bool?
+
+    init(url: String, blocked: Bool? = nil, removed: Bool? = nil) {
+        self.url = ShownURL.text(url)
+        self.blocked = blocked
+        self.removed = removed
+    }
+
+    func show(_ arguments: Arguments, _ what: String) throws {
+        if arguments.flag("json") { try Console.json(self) } else { Console.line("\(what): \(url)") }
+    }
 }
 
 /// One blocked URL.

@@ -2,13 +2,14 @@ import JobQueue
 
 extension Command {
     static let cancel = Command(
-        words: ["cancel"], operands: "BATCH",
+        words: ["cancel"], operands: "[BATCH]",
         summary: "Cancel a batch, by name or number, or one job",
         discussion: """
             The open items of a batch are finished at once, skipped (SDWebImageErrorDomain 2002). A job ends only when no
             other batch wants it; one that runs is told to its worker. --job cancels a job for all batches that want it
             and tells whether it was cancelled, told (it runs) or over.
             """,
+        examples: ["larder cancel spring", "larder cancel --job 17"],
         options: [ControlTarget.jobOption, Settings.databaseOption]
     ) { arguments in
         let target = try ControlTarget.one(arguments, of: "cancel", or: ControlTarget.jobOption)
@@ -16,39 +17,42 @@ extension Command {
         switch target {
         case .job(let number):
             let answer = try await queue.cancel(job: number)
-            try show(
+            try Console.show(
                 ControlledJob(job: number, result: answer.rawValue), arguments,
                 answer == .told ? "job \(number) is told to stop" : "job \(number) is \(answer.rawValue)")
         case .batch(let name), .queue(let name):
             let batch = try await queue.batch(called: name)
             let items = try await queue.cancel(batch)
             let progress = try await queue.progress(of: batch)
-            var line = ControlledBatch(progress)
+            var line = BatchLine(progress)
             line.cancelled = items
-            try show(line, arguments, "batch \(line.batch): \(items) items cancelled, \(progress.state.rawValue)")
+            try Console.show(
+                line, arguments,
+                "batch \(progress.title): \(items.counted("item")) cancelled, \(progress.state.rawValue)")
         }
         return .done
     }
 
     static let pause = Command(
-        words: ["pause"], operands: "BATCH",
+        words: ["pause"], operands: "[BATCH]",
         summary: "Pause a batch, by name or number, or a queue",
         discussion: "Nothing more of it is handed out; what runs goes on, and it takes URLs as before.",
+        examples: ["larder pause spring", "larder pause --queue default"],
         options: [ControlTarget.queueOption, Settings.databaseOption]
     ) { arguments in
         try await setPaused(true, arguments)
     }
 
     static let resume = Command(
-        words: ["resume"], operands: "BATCH",
-        summary: "Let a paused batch or queue go on",
+        words: ["resume"], operands: "[BATCH]",
+        summary: "Let a paused batch, by name or number, or a paused queue go on",
         options: [ControlTarget.queueOption, Settings.databaseOption]
     ) { arguments in
         try await setPaused(false, arguments)
     }
 
     static let retry = Command(
-        words: ["retry"], operands: "BATCH",
+        words: ["retry"], operands: "[BATCH]",
         summary: "Run the failed items of a batch again, or one job",
         discussion: """
             Each failed URL becomes a new job with fresh attempts that passes the blocklist (RetryFailed); blocked ones,
@@ -61,7 +65,7 @@ extension Command {
         switch target {
         case .job(let number):
             let again = try await queue.retry(job: number)
-            try show(
+            try Console.show(
                 ControlledJob(job: number, retriedAs: again), arguments,
                 again == number ? "job \(number) runs again" : "job \(number) runs again as job \(again)")
         case .batch(let name), .queue(let name):
@@ -74,9 +78,10 @@ extension Command {
                 if portion < PostgresJobQueue.retryPortion { break }
             }
             let progress = try await queue.progress(of: batch)
-            var line = ControlledBatch(progress)
+            var line = BatchLine(progress)
             line.retried = items
-            try show(line, arguments, "batch \(line.batch): \(items) items run again, \(progress.state.rawValue)")
+            let what = items == 1 ? "1 item runs again" : "\(items) items run again"
+            try Console.show(line, arguments, "batch \(progress.title): \(what), \(progress.state.rawValue)")
         }
         return .done
     }
@@ -88,39 +93,18 @@ extension Command {
         switch target {
         case .queue(let name):
             if isPaused { try await queue.pause(queue: name) } else { try await queue.resume(queue: name) }
-            try show(
+            try Console.show(
                 ControlledQueue(queue: name, paused: isPaused), arguments,
                 "queue \(name): \(isPaused ? "paused" : "goes on")"
             )
         case .batch(let name):
             let batch = try await queue.batch(called: name)
             if isPaused { try await queue.pause(batch) } else { try await queue.resume(batch) }
-            let line = ControlledBatch(try await queue.progress(of: batch))
-            try show(line, arguments, "batch \(line.batch): \(line.state)")
+            let progress = try await queue.progress(of: batch)
+            try Console.show(BatchLine(progress), arguments, "batch \(progress.title): \(progress.state.rawValue)")
         case .job: break
         }
         return .done
-    }
-
-    private static func show(_ line: some Encodable, _ arguments: Arguments, _ text: String) throws {
-        if arguments.flag("json") { try Console.json(line) } else { Console.line(text) }
-    }
-}
-
-/// A batch after something was done to it.
-private struct ControlledBatch: Encodable {
-    let batch: String
-    let id: Int64
-    let state: String
-    let open: Int
-    var cancelled: Int?
-    var retried: Int?
-
-    init(_ progress: BatchProgress) {
-        batch = progress.name ?? "\(progress.id)"
-        id = progress.id
-        state = progress.state.rawValue
-        open = progress.open
     }
 }
 

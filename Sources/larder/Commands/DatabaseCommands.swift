@@ -16,6 +16,11 @@ extension Command {
     static let databaseStart = Command(
         words: ["db", "start"], operands: "",
         summary: "Start the embedded database, creating it when there is none",
+        discussion: """
+            Every command that needs a database starts it by itself, where none is given by --database,
+            LARDER_DATABASE_URL or DATABASE_URL. It lies in LARDER_HOME: ~/.local/share/larder, for root /var/lib/larder,
+            unless that variable says otherwise.
+            """,
         options: []
     ) { arguments in
         try show(arguments, "url", try await started(arguments))

@@ -6,7 +6,10 @@ extension Command {
     static let doctor = Command(
         words: ["doctor"], operands: "",
         summary: "Test codecs, database and cache of this machine",
-        discussion: "Prints one line per check; the exit code is 1 when one failed.",
+        discussion: """
+            Prints one line per check; the exit code is 1 when one failed. What this database login may not look at is
+            skipped ("ok":null with --json).
+            """,
         options: [Settings.databaseOption, Settings.cacheOption] + Limits.transcodeOptions
     ) { arguments in
         var checkup = Checkup(json: arguments.flag("json"))
@@ -23,7 +26,8 @@ extension Command {
 private struct Checkup {
     private struct Line: Encodable {
         let check: String
-        let ok: Bool
+        /// Null when it could not be looked at.
+        let ok: Nullable<Bool>
         let detail: String
         /// Of a finding of the queue's health only.
         let severity: String?
@@ -76,30 +80,45 @@ private struct Checkup {
         do {
             let queue = try await settings.openQueue()
             try await queue.checkReady()
-            let broken = try await queue.check()
             passed(
                 "database",
                 settings.databaseURL == nil
                     ? "embedded, in \(try await settings.cluster.status().directory)" : "reachable")
-            tell("queue", ok: broken.isEmpty, broken.first.map { "\($0.invariant): \($0.detail)" } ?? "sound")
-            let findings = try await queue.health()
-            if findings.isEmpty { passed("health", "nothing is wrong") }
-            for finding in findings {
-                tell(
-                    "health", ok: finding.severity != .error, HealthLine(finding).text,
-                    severity: finding.severity.rawValue)
+            if let broken = try await permitted("queue", { () throws(QueueError) in try await queue.check() }) {
+                tell("queue", ok: broken.isEmpty, broken.first.map { "\($0.invariant): \($0.detail)" } ?? "sound")
+            }
+            if let findings = try await permitted("health", { () throws(QueueError) in try await queue.health() }) {
+                if findings.isEmpty { passed("health", "nothing is wrong") }
+                for finding in findings {
+                    tell(
+                        "health", ok: finding.severity != .error, HealthLine(finding).text,
+                        severity: finding.severity.rawValue)
+                }
             }
         } catch {
             tell("database", ok: false, CommandError(error).message)
         }
     }
 
-    private mutating func tell(_ check: String, ok: Bool, _ detail: String, severity: String? = nil) {
-        failed = failed || !ok
+    /// What `look` sees; nil, and a skipped check, when the login has not the right.
+    private mutating func permitted<Value>(
+        _ check: String, _ look: () async throws(QueueError) -> Value
+    ) async throws(QueueError) -> Value? {
+        do throws(QueueError) {
+            return try await look()
+        } catch {
+            guard error.isDenied else { throw error }
+            tell(check, ok: nil, "not permitted for this login; larder_reader may")
+            return nil
+        }
+    }
+
+    private mutating func tell(_ check: String, ok: Bool?, _ detail: String, severity: String? = nil) {
+        failed = failed || ok == false
         if json {
-            try? Console.json(Line(check: check, ok: ok, detail: detail, severity: severity))
+            try? Console.json(Line(check: check, ok: Nullable(ok), detail: detail, severity: severity))
         } else {
-            let mark = ok ? (severity == "warning" ? "warn" : "ok  ") : "FAIL"
+            let mark = ok.map { $0 ? (severity == "warning" ? "warn" : "ok  ") : "FAIL" } ?? "skip"
             Console.line("\(mark) \(check): \(detail)")
         }
     }

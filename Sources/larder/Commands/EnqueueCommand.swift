@@ -3,7 +3,7 @@ import JobQueue
 
 extension Command {
     static let enqueue = Command(
-        words: ["enqueue"], operands: "URL...",
+        words: ["enqueue"], operands: "[URL]...",
         summary: "Put URLs in the queue",
         discussion: """
             Each URL is answered: inserted, joined (a live job for it takes this item along), fresh, blocked or invalid.
@@ -11,12 +11,20 @@ extension Command {
             the exit code is then 1. The batch is sealed at the end, so that it can finish, unless --open is given. When
             --from with --batch NAME broke off, the same command goes on where it was and counts nothing twice.
             """,
-        options: EnqueueOptions.options + [
+        examples: [
+            "larder enqueue https://example.com/a.jpg --batch spring",
+            "larder enqueue --from urls.txt --batch nightly --fresh-for 1d",
+        ],
+        options: EnqueueOptions.options(priority: 4) + [
             Option("at", .value("TIME"), "start at this time (2026-11-21T18:00:00Z) or after a delay (+10m)"),
             Option("open", "leave the batch open for more"),
             Option(
-                "fresh-for", .value("TIME"), "answer 'fresh' for what the cache was given so lately; default: never"),
-            Option("cache", .value("DIR"), "the cache that --fresh-for asks about; default: the only one workers fill"),
+                "fresh-for", .value("DURATION"), "answer 'fresh' for what the cache was given so lately; default: never"
+            ),
+            Option(
+                "cache", .value("DIR"),
+                "the cache that --fresh-for asks about, never made; default: the only one workers fill"
+            ),
             Settings.databaseOption,
         ]
     ) { arguments in
@@ -24,27 +32,34 @@ extension Command {
         var options = try EnqueueOptions(arguments)
         options.template.freshFor = try arguments.duration("fresh-for")
         if options.template.freshFor != nil, let root = try arguments.value("cache") {
-            options.template.cacheID = try DiskCache(opening: root).cacheID
+            if let cache = try Settings.existingCache(root) {
+                options.template.cacheID = cache.cacheID
+            } else {
+                Console.note("larder: --cache: there is no cache in \(root) yet, so nothing is fresh")
+                options.template.freshFor = nil
+            }
         }
         var source = try URLSource(arguments, command: "enqueue")
         let queue = try await Settings(arguments).openQueue()
         var totals: [String: Int] = [:]
         var count = 0
+        let name = options.template.batch
         let batch = try await Enqueuing(queue: queue, options: options).all(
             from: &source, leavingOpen: arguments.flag("open")
         ) { url, answer, batch in
             totals[answer.kind.rawValue, default: 0] += 1
             count += 1
             if json {
-                try Console.json(EnqueueLine(url: url, batch: batch, answer))
-            } else if let error = answer.error {
+                try Console.json(EnqueueLine(url: url, name: name, batch: batch, answer))
+            } else if let error = answer.error?.ofItem {
                 Console.note("larder: \(FailureLine.text(url, error))")
             }
         }
         if !json {
             let parts = totals.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
-            let name = options.template.batch ?? "\(batch)"
-            Console.line("batch \(name): \(count) URLs" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")))
+            Console.line(
+                "batch \(BatchProgress.title(name, batch)): \(count.counted("URL"))"
+                    + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")))
         }
         return totals["blocked"] == nil && totals["invalid"] == nil ? .done : .failed
     }
@@ -53,27 +68,18 @@ extension Command {
 /// What became of one URL, as `enqueue --json` prints it.
 private struct EnqueueLine: Encodable {
     let url: String
-    let batch: Int64
+    let batch: String
+    let batchID: Int64
     let answer: String
-    let job: Int64?
-    let error: FailureReason?
+    let job: Nullable<Int64>
+    let error: Nullable<FailureReason>
 
-    init(url: String, batch: Int64, _ answer: EnqueueAnswer) {
+    init(url: String, name: String?, batch: Int64, _ answer: EnqueueAnswer) {
         self.url = ShownURL.text(url)
-        self.batch = batch
+        self.batch = name ?? "\(batch)"
+        batchID = batch
         self.answer = answer.kind.rawValue
-        job = answer.job
-        error = answer.error
-    }
-
-    enum CodingKeys: CodingKey { case url, batch, answer, job, error }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(url, forKey: .url)
-        try container.encode(batch, forKey: .batch)
-        try container.encode(answer, forKey: .answer)
-        try container.encode(job, forKey: .job)
-        try container.encode(error, forKey: .error)
+        job = Nullable(answer.job)
+        error = Nullable(answer.error?.ofItem)
     }
 }

@@ -6,16 +6,19 @@ extension Command {
     static let fetch = Command(
         words: ["fetch"], operands: "URL",
         summary: "Download one URL, by the worker's rules, limits, retries and errors; no database",
+        examples: ["larder fetch https://example.com/a.jpg -o a.jpg"],
         options: [
             Option("output", short: "o", .value("FILE"), "where the body goes; without it only the facts are printed"),
             Option("retries", .value("N"), "tries after the first, default 3"),
-            Option("retry-base", .value("TIME"), "the back-off's base: it waits up to base x 4^n; default 1s"),
-            Option("max-runtime", .value("TIME"), "end after so long in all, default 45s"),
+            Option(
+                "retry-base", .value("DURATION"),
+                "the first retry waits up to so long, each later one up to 4 times as long; default 1s"),
+            Option("max-runtime", .value("DURATION"), "end after so long in all, default 45s"),
         ] + Limits.fetchOptions
     ) { arguments in
         struct Line: Encodable {
             let url: String
-            let status: Int
+            let httpStatus: Int
             let bytes: Int64
             let sha256: String
             let format: String?
@@ -46,7 +49,7 @@ extension Command {
         if arguments.flag("json") {
             try Console.json(
                 Line(
-                    url: ShownURL.text(operands[0]), status: body.status, bytes: body.bytes, sha256: body.sha256Hex,
+                    url: ShownURL.text(operands[0]), httpStatus: body.status, bytes: body.bytes, sha256: body.sha256Hex,
                     format: format?.name, redirects: body.redirects, path: output))
         } else {
             Console.line(

@@ -10,9 +10,13 @@ extension Command {
             Prints one JSON object a line: {"variant":null,"key":...,"file":...} for the original, then one for each
             variant and each suffix. A KEY is any string, URL or not. The rules are SDWebImage 5.21.5's.
             """,
+        examples: [
+            "larder key https://example.com/a.jpg",
+            "larder key https://example.com/a.jpg --variant '{\"name\":\"thumb\",\"thumbnail\":{\"width\":200,\"height\":200}}'",
+        ],
         options: [
-            Option("variant", .texts("JSON"), "a variant to name"),
-            Option("suffix", .texts("TEXT"), "a raw transformer key to name, of an app's own transformer"),
+            Option("variant", .texts("JSON"), "a variant to name; repeatable"),
+            Option("suffix", .texts("TEXT"), "a raw transformer key to name, of an app's own transformer; repeatable"),
         ]
     ) { arguments in
         struct Line: Encodable {
@@ -31,7 +35,7 @@ extension Command {
         }
         let keys = try arguments.operands()
         guard !keys.isEmpty else { throw CommandError.usage("key: which KEY?") }
-        let variants = try EnqueueOptions.variants(try arguments.list("variant"))
+        let variants = try VariantJSON.variants(try arguments.list("variant"))
         let suffixes = try arguments.list("suffix")
         for text in keys {
             let original = CacheKey(text)

@@ -48,6 +48,10 @@ extension Command {
             From variants, or from a file with {"name":…,"variants":[…]}; '-' is standard input. Nothing happens when the
             newest version is the same.
             """,
+        examples: [
+            "larder pipeline set thumbs --variant '{\"name\":\"small\",\"thumbnail\":{\"width\":200,\"height\":200}}'",
+            "larder run --pipeline thumbs --from urls.txt",
+        ],
         options: [
             Option("variant", .texts("JSON"), "one variant; repeatable"),
             Option("from", .value("FILE"), "the whole pipeline; - is standard input"), Settings.databaseOption,
@@ -78,25 +82,25 @@ extension Command {
     }
 
     private static func pipeline(called name: String, _ arguments: Arguments) throws -> Pipeline {
-        let variants = try EnqueueOptions.variants(try arguments.list("variant"))
+        let variants = try VariantJSON.variants(try arguments.list("variant"))
         guard let path = try arguments.value("from") else {
             guard !variants.isEmpty else {
                 throw CommandError.usage("pipeline set: which --variant, or --from which FILE?")
             }
-            for variant in variants { try variant.validateSupported() }
-            return try Pipeline(name: name, variants: variants)
+            return try VariantJSON.checking("--variant") { () throws(VariantError) in
+                for variant in variants { try variant.validateSupported() }
+                return try Pipeline(name: name, variants: variants)
+            }
         }
         guard variants.isEmpty else { throw CommandError.usage("--from and --variant exclude each other") }
         let bytes = try WholeFile.bytes(path)
-        do throws(VariantError) {
+        return try VariantJSON.checking(path == "-" ? "standard input" : path, bytes) { () throws(VariantError) in
             let pipeline = try Pipeline(json: bytes)
             try pipeline.validateSupported()
             guard pipeline.name.utf8.elementsEqual(name.utf8) else {
                 throw VariantError(path: "$.name", message: "is \"\(pipeline.name)\", not \"\(name)\"")
             }
             return pipeline
-        } catch {
-            throw CommandError.larder(4, "\(path): \(error)", exit: .wrongUsage)
         }
     }
 }

@@ -5,9 +5,11 @@ extension Command {
         words: ["report"], operands: "BATCH",
         summary: "The report of a batch, by name or number",
         discussion: """
-            --files lists everything that ended, with URL, cache key and path: text as lines of tab-separated URL, key
-            and path; JSON as one object per job, failures with their error.
+            Text, one JSON object with the first 1,000 failures (--json is --format json), or a standalone HTML page whose
+            pictures are read from the cache. --files lists what ended instead: text as lines of tab-separated URL, cache
+            key and path below the cache root; JSON as one object per job, failures with their error.
             """,
+        examples: ["larder report spring", "larder report spring --format html > report.html"],
         options: [
             Option("format", .value("FORMAT"), "text (default), json or html"),
             Option("files", "list URL, key and path of everything stored"),
@@ -16,10 +18,7 @@ extension Command {
     ) { arguments in
         let operands = try arguments.operands()
         guard operands.count == 1 else { throw CommandError.usage("report: which BATCH?") }
-        let format = try arguments.value("format") ?? (arguments.flag("json") ? "json" : "text")
-        guard ["text", "json", "html"].contains(format) else {
-            throw CommandError.usage("--format: '\(format)' is none of text, json, html")
-        }
+        let format = try format(of: arguments)
         let settings = try Settings(arguments)
         let queue = try await settings.openQueue()
         let report = try await queue.report(on: try await queue.batch(called: operands[0]))
@@ -43,6 +42,20 @@ extension Command {
         return .done
     }
 
+    /// `--format`, or JSON for `--json`. A word counts more than a variable.
+    private static func format(of arguments: Arguments) throws(CommandError) -> String {
+        let json = arguments.flag("json")
+        guard let format = try arguments.value("format") else { return json ? "json" : "text" }
+        guard ["text", "json", "html"].contains(format) else {
+            throw .usage("--format: '\(format)' is none of text, json, html")
+        }
+        guard json, format != "json" else { return format }
+        guard arguments.isGiven("json") != arguments.isGiven("format") else {
+            throw .usage("report: --json and --format \(format) exclude each other")
+        }
+        return arguments.isGiven("json") ? "json" : format
+    }
+
     /// Goes through a batch's records a page at a time.
     private static func eachRecord(
         of batch: Int64, in queue: PostgresJobQueue, _ body: (StoredRecord) throws -> Void
@@ -60,32 +73,22 @@ extension Command {
         _ report: BatchReport, _ queue: PostgresJobQueue, cacheRoot: String
     ) async throws {
         let page = HTMLReport(cacheRoot: cacheRoot)
-        let progress = report.progress
-        Console.write(
-            page.head(title: "Batch \(progress.name ?? "\(progress.id)")", numbers: TextReport.numbers(progress)))
-        Console.write(
-            page.failures(
-                report.failures.map {
-                    (ShownURL.text($0.url), "\($0.error.domain) \($0.error.code)", $0.error.message, $0.attempts)
-                }))
-        // The smallest file of each job is its thumbnail; more than this many make no page anybody opens.
+        Console.write(page.head(report))
+        Console.write(page.failures(report.failures, of: report.progress.failed))
+        // More than this many pictures make no page anybody opens.
         let most = 500
         var shown = 0
-        Console.write(page.galleryStart(shown: min(most, progress.succeeded), of: progress.succeeded))
         var cursor = Cursor.start
         pages: while true {
-            let records = try await queue.records(of: progress.id, after: cursor)
-            for record in records {
-                let files = record.stored.filter { $0.path != nil }
-                let smallest = files.min { ($0.bytes ?? .max) < ($1.bytes ?? .max) }
-                guard let path = smallest?.path else { continue }
-                Console.write(page.picture(path: path, url: ShownURL.text(record.url)))
+            let records = try await queue.records(of: report.progress.id, after: cursor)
+            for figure in records.lazy.map(page.figure) where !figure.isEmpty {
+                Console.write(shown == 0 ? HTMLReport.galleryStart + figure : figure)
                 shown += 1
                 if shown == most { break pages }
             }
             guard let last = records.last else { break }
             cursor = last.cursor
         }
-        Console.write(page.tail)
+        Console.write(page.tail(shown: shown, isCut: shown == most))
     }
 }

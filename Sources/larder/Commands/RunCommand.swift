@@ -4,14 +4,19 @@ import Prefetcher
 
 extension Command {
     static let run = Command(
-        words: ["run"], operands: "URL...",
+        words: ["run"], operands: "[URL]...",
         summary: "Prefetch URLs in one step: enqueue, work until all are done, print the report",
         discussion: """
             With --json one line per job as it ends and the report as the last line; the paths are relative to the
             cache root. The exit code is 1 when an item failed.
             """,
-        options: EnqueueOptions.options + [
-            Option("max-runtime", .value("TIME"), "claim for so long at most"),
+        examples: [
+            "larder run https://example.com/a.jpg https://example.com/b.png",
+            "larder run --from urls.txt --json --variant '{\"name\":\"thumb\",\"thumbnail\":{\"width\":200,\"height\":200}}'",
+        ],
+        options: EnqueueOptions.options(priority: 1) + [
+            Option(
+                "max-runtime", .value("DURATION"), "claim for so long at most; the exit code is 3 when work is left"),
             Option("migrate", "migrate the database given by --database, too"),
             Option("verbose", short: "v", "log every attempt"),
             Option("log-format", .value("FORMAT"), "of --verbose: text (default) or json"),
@@ -35,7 +40,7 @@ extension Command {
             if json {
                 try Console.json(JobLine(url: url, outcome: "failed", files: [], error: error))
             } else {
-                Console.note("larder: \(FailureLine.text(url, error))")
+                Console.note("larder: \(FailureLine.text(url, error.ofItem))")
             }
         }
 
@@ -69,6 +74,12 @@ extension Command {
             if json { try await printOthers(of: batch, in: queue, except: printed.withLock { $0 }) }
 
             let report = try await queue.report(on: .id(batch))
+            if report.progress.open > 0, stop.urgency == .none {
+                let items = report.progress.open.counted("item")
+                Console.note(
+                    "larder: \(items) left, held: 'larder resume' lets a paused batch or queue go on, 'larder retry --job N' a "
+                        + "job that lost its workers")
+            }
             if json {
                 try Console.json(ReportJSON(report.progress, failures: report.failures))
             } else {

@@ -1,14 +1,20 @@
+import Glibc
 import JobQueue
 
 extension Command {
     static let status = Command(
         words: ["status"], operands: "[BATCH]",
         summary: "Progress of all batches or of one, by name or number; or a job with its attempts",
-        discussion: "'status job:N' is 'status --job N'.",
+        discussion: """
+            Without a BATCH the newest 100, newest first, each by its name, if it has one, and number. --watch follows on
+            standard output: on a terminal the lines are redrawn, elsewhere a line is printed at each change. 'status
+            job:N' is 'status --job N'.
+            """,
+        examples: ["larder status", "larder status spring --watch", "larder status --job 17 --json"],
         options: [
             ControlTarget.jobOption,
-            Option("watch", "follow it until it is finished"),
-            Option("interval", .value("TIME"), "between two looks of --watch, default 1s"),
+            Option("watch", "follow the batch, or all, until finished or cancelled"),
+            Option("interval", .value("DURATION"), "between two looks of --watch, default 1s"),
             Option("health", "tell what is wrong with the queue and its database; exit code 1 for an error"),
             Settings.databaseOption,
         ]
@@ -16,9 +22,10 @@ extension Command {
         let target = try ControlTarget.optional(arguments, of: "status", or: ControlTarget.jobOption)
         let json = arguments.flag("json")
         let interval = try arguments.duration("interval") ?? .seconds(1)
+        let isTerminal = Console.isTerminal(STDOUT_FILENO)
+        if arguments.flag("health"), target != nil { throw CommandError.usage("status: --health takes no BATCH") }
         let queue = try await Settings(arguments).openQueue()
         if arguments.flag("health") {
-            guard target == nil else { throw CommandError.usage("status: --health takes no BATCH") }
             let findings = try await queue.health()
             if findings.isEmpty && !json { Console.line("nothing is wrong") }
             for finding in findings { try HealthLine(finding).show(json: json) }
@@ -30,7 +37,11 @@ extension Command {
             return .done
         }
         guard case .batch(let name) = target else {
-            for progress in try await queue.progress(limit: 100) { try show(progress, json: json) }
+            if arguments.flag("watch") {
+                try await BatchesWatch(queue: queue, interval: interval, json: json, isTerminal: isTerminal).follow()
+            } else {
+                for progress in try await queue.progress(limit: BatchesWatch.most) { try show(progress, json: json) }
+            }
             return .done
         }
         let batch = try await queue.batch(called: name)
@@ -39,30 +50,19 @@ extension Command {
             return .done
         }
         if !json {
-            try await ProgressWatch(queue: queue, tell: Console.noteRaw, interval: interval).follow(batch)
+            try await ProgressWatch(queue: queue, tell: Console.write, isTerminal: isTerminal, interval: interval)
+                .follow(batch)
             return .done
         }
         while true {
             let progress = try await queue.progress(of: batch)
             try show(progress, json: true)
-            if progress.state == .finished || progress.state == .cancelled { return .done }
+            if progress.isOver { return .done }
             try await Task.sleep(for: interval)
         }
     }
 
     private static func show(_ progress: BatchProgress, json: Bool) throws {
-        if json {
-            try Console.json(ReportJSON(progress))
-        } else {
-            let line = ProgressBar.line(
-                finished: progress.finished, total: progress.total, skipped: progress.skipped,
-                note: progress.state == .finished || progress.state == .cancelled ? "" : ProgressText.pace(progress),
-                width: 0)
-            let times = ProgressText.times(progress)
-            Console.line(
-                "\(progress.name ?? "\(progress.id)"): \(progress.state.rawValue), \(line)\(times.isEmpty ? "" : ", " + times)"
-            )
-            if !progress.topErrors.isEmpty { Console.line("  errors: \(ProgressText.errors(progress))") }
-        }
+        if json { try Console.json(ReportJSON(progress)) } else { Console.write(StatusText.text(progress)) }
     }
 }

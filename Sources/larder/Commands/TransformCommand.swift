@@ -6,14 +6,18 @@ extension Command {
     static let transform = Command(
         words: ["transform"], operands: "IN",
         summary: "Make one variant of one local file, through the same transcoder; no network, no database",
+        examples: [
+            "larder transform in.jpg -o out.webp --variant "
+                + "'{\"name\":\"v\",\"thumbnail\":{\"width\":200,\"height\":200},\"format\":\"webp\"}'"
+        ],
         options: [
-            Option("output", short: "o", .value("FILE"), "where the variant goes"),
-            Option("variant", .value("JSON"), "the variant to make"),
+            Option("output", short: "o", .value("FILE"), "where the variant goes; must be given"),
+            Option("variant", .value("JSON"), "the variant to make; must be given"),
             Option("options", .value("LIST"), "SDWebImage's options, such as TransformAnimatedImage"),
         ] + Limits.transcodeOptions
     ) { arguments in
         struct Line: Encodable {
-            let output: String
+            let path: String
             let format: String
             let width: Int
             let height: Int
@@ -25,8 +29,8 @@ extension Command {
         guard let output = try arguments.value("output") else { throw CommandError.usage("transform: -o which FILE?") }
         guard let text = try arguments.value("variant") else { throw CommandError.usage("transform: which --variant?") }
         let options = try EnqueueOptions.loadOptions(try arguments.value("options"))
-        let variant = try Variant(json: text.utf8)
-        try variant.validateSupported()
+        let variant = try VariantJSON.variant(text, from: "--variant")
+        try VariantJSON.checking("--variant") { () throws(VariantError) in try variant.validateSupported() }
 
         let source = open(operands[0], O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw CommandError.file("read", operands[0]) }
@@ -43,7 +47,7 @@ extension Command {
         if arguments.flag("json") {
             try Console.json(
                 Line(
-                    output: output, format: made.format.name, width: made.width, height: made.height,
+                    path: output, format: made.format.name, width: made.width, height: made.height,
                     bytes: made.bytes, copied: made.copied))
         } else {
             Console.line("\(output): \(made.format.name), \(made.width)×\(made.height), \(ByteCount(made.bytes).text)")

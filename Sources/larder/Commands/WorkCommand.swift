@@ -7,12 +7,16 @@ extension Command {
         summary: "Work on the queue",
         discussion: """
             Without --drain until stopped. SIGTERM or SIGINT ends claiming: what runs is finished within --grace, the
-            rest goes back with its attempt refunded; a second signal gives up what runs at once.
+            rest goes back with its attempt refunded; a second signal gives up what runs at once. A drain does not wait
+            for what an operator holds, paused queues and batches and parked jobs, but tells it on standard error. The
+            exit code is 1 when a job failed here, 4 when only work due later than 30 s from now is left.
             """,
+        examples: ["larder work", "larder work --drain --max-runtime 50m --log-format json"],
         options: [
             Option("queue", .value("NAME"), "the queue to work on, default 'default'"),
             Option("drain", "end when nothing is left that is due within 30 s"),
-            Option("max-runtime", .value("TIME"), "claim for so long at most"),
+            Option(
+                "max-runtime", .value("DURATION"), "claim for so long at most; the exit code is 3 when work is left"),
             Option("log-format", .value("FORMAT"), "text (default) or json"),
         ] + WorkerSetup.options
     ) { arguments in
@@ -33,8 +37,14 @@ extension Command {
         }
         await setup.shutdown()
         Signals.release()
+        var left = "\(summary.left)"
+        if configuration.end == .drained, stop.urgency == .none {
+            let held = try await HeldWork(of: configuration.queue, in: queue)
+            for line in held.lines { Console.note("larder: \(line)") }
+            if !held.isEmpty, summary.left == .nothing { left = "held" }
+        }
         if arguments.flag("json") {
-            try Console.json(WorkLine(summary))
+            try Console.json(WorkLine(summary, left: left))
         } else {
             Console.line("\(summary.succeeded) succeeded, \(summary.failed) failed, \(summary.retried) tried again")
         }
@@ -47,12 +57,13 @@ private struct WorkLine: Encodable {
     let succeeded: Int
     let failed: Int
     let retried: Int
+    /// `nothing`, `later`, `work`, or `held`: nothing but what an operator holds.
     let left: String
 
-    init(_ summary: PrefetchWorker.Summary) {
+    init(_ summary: PrefetchWorker.Summary, left: String) {
         succeeded = summary.succeeded
         failed = summary.failed
         retried = summary.retried
-        left = "\(summary.left)"
+        self.left = left
     }
 }

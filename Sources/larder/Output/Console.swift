@@ -29,8 +29,13 @@ enum Console {
     /// One value as one line of JSON, keys in a fixed order, slashes as they are.
     static func json(_ value: some Encodable) throws { line(try JSONLine.text(value)) }
 
-    /// Whether standard error is a terminal, where a bar may be redrawn.
-    static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+    /// A result as the command was asked to tell it: as JSON, or as a line of text.
+    static func show(_ value: some Encodable, _ arguments: Arguments, _ text: @autoclosure () -> String) throws {
+        if arguments.flag("json") { try json(value) } else { line(text()) }
+    }
+
+    /// Whether a descriptor is a terminal, where a bar may be redrawn.
+    static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
     /// What ended the command: a line on standard error, or the last line of JSON on standard output.
     static func report(_ error: CommandError, asJSON: Bool) {

@@ -57,7 +57,7 @@ struct EventLog: Sendable {
         if json, let text = try? JSONLine.text(Dictionary([("event", event)] + fields) { first, _ in first }) {
             return text
         }
-        let words = fields.map { key, value in value.contains(" ") ? "\(key)=\"\(value)\"" : "\(key)=\(value)" }
+        let words = fields.map { key, value in "\(key)=\(LogValue.quoted(value))" }
         return (["event=\(event)"] + words).joined(separator: " ")
     }
 }

@@ -1,63 +1,93 @@
 import Foundation
+import JobQueue
 
-/// Writes a batch's report as one standalone page: numbers, failures, and thumbnails of what was stored.
+/// Writes a batch's report as one standalone page: where it stands, errors, failures, and what was stored.
 struct HTMLReport {
     /// The page's pictures lie here; they are referred to, not embedded.
     let cacheRoot: String
 
-    /// The page up to the gallery.
-    func head(title: String, numbers: [(String, String)]) -> String {
+    /// The page up to the failures.
+    func head(_ report: BatchReport) -> String {
+        let progress = report.progress
+        let title = Self.escaped("Batch \(progress.title)")
         var page = """
             <!doctype html>
             <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-            <title>\(Self.escaped(title))</title>
-            <style>
-            :root { color-scheme: light dark; --line: #8884; }
-            body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem }
-            dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); gap: .5rem 1.5rem }
-            dt { opacity: .7 } dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabular-nums }
-            dl div { border-top: 1px solid var(--line); padding-top: .25rem }
-            table { border-collapse: collapse; width: 100% } td, th { text-align: left; padding: .3rem .6rem .3rem 0;
-            border-top: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere }
-            .gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); gap: 1rem }
-            figure { margin: 0 } img { max-width: 100%; height: 8rem; object-fit: contain; background: #8882 }
-            figcaption { font-size: .75rem; overflow-wrap: anywhere; opacity: .8 }
-            </style>
-            <h1>\(Self.escaped(title))</h1>
-            <dl>
-
+            <title>\(title)</title>
+            <style>\(Self.style)</style>
+            <h1>\(title)</h1>
+            <p><b class="state">\(progress.state.rawValue)</b> opened \(Self.time(progress.openedAt))
             """
-        for (name, value) in numbers {
+        if let finished = progress.finishedAt { page += ", finished \(Self.time(finished))" }
+        page += "</p>\n<dl>\n"
+        for (name, value) in TextReport.numbers(progress) {
             page += "<div><dt>\(Self.escaped(name))</dt><dd>\(Self.escaped(value))</dd></div>\n"
         }
-        return page + "</dl>\n"
-    }
-
-    /// The table of failures.
-    func failures(_ rows: [(url: String, what: String, message: String, attempts: Int)]) -> String {
-        guard !rows.isEmpty else { return "" }
-        var page = "<h2>Failures</h2>\n<table><tr><th>URL<th>Error<th>Message<th>Attempts</tr>\n"
-        for row in rows {
-            page += "<tr><td>\(Self.escaped(row.url))<td>\(Self.escaped(row.what))"
-            page += "<td>\(Self.escaped(row.message))<td>\(row.attempts)</tr>\n"
+        page += "</dl>\n"
+        guard !report.errors.isEmpty else { return page }
+        page += "<h2>Errors</h2>\n<table><tr><th>Error<th>Items</tr>\n"
+        for error in report.errors {
+            page += "<tr><td>\(Self.escaped("\(error.domain) \(error.code)"))<td>\(error.items)</tr>\n"
         }
         return page + "</table>\n"
     }
 
-    /// What opens the gallery, its pictures, and what closes it and the page.
-    func galleryStart(shown: Int, of total: Int) -> String {
-        "<h2>Stored\(shown < total ? ", the first \(shown) of \(total)" : "")</h2>\n<div class=\"gallery\">\n"
+    /// The table of failures, of which there are `total` in all.
+    func failures(_ rows: [FailureRecord], of total: Int) -> String {
+        guard !rows.isEmpty else { return "" }
+        let items = rows.reduce(0) { $0 + $1.items }
+        var page = "<h2>Failures\(items < total ? ", the first \(items) of \(total) items" : "")</h2>\n"
+        page += "<table><tr><th>URL<th>Error<th>Message<th>Attempts</tr>\n"
+        for row in rows {
+            let error = row.error.ofItem
+            page +=
+                "<tr><td>\(Self.escaped(ShownURL.text(row.url)))<td>\(Self.escaped("\(error.domain) \(error.code)"))"
+            page += "<td>\(Self.escaped(error.message))<td>\(row.attempts)</tr>\n"
+        }
+        return page + "</table>\n"
     }
 
-    /// One picture with its URL below.
-    func picture(path: String, url: String) -> String {
-        let link = Self.escaped(URL(fileURLWithPath: cacheRoot + "/" + path).absoluteString)
-        return "<figure><a href=\"\(link)\"><img loading=\"lazy\" alt=\"\" src=\"\(link)\"></a>"
-            + "<figcaption>\(Self.escaped(url))</figcaption></figure>\n"
+    /// What opens the gallery, before its first figure.
+    static let galleryStart = "<h2>Stored</h2>\n<div class=\"gallery\">\n"
+
+    /// The end of the gallery, which has `shown` figures, and of the page.
+    func tail(shown: Int, isCut: Bool) -> String {
+        (shown > 0 ? "</div>\n" : "")
+            + (isCut ? "<p>These are the first \(shown) jobs; 'larder report --files' lists all.</p>\n" : "")
+            + "</html>\n"
     }
 
-    /// The end of gallery and page.
-    var tail: String { "</div>\n</html>\n" }
+    /// A job's smallest picture, its URL, and its files by name; what could not be made is named with its error. Empty
+    /// for a job that stored nothing.
+    func figure(_ record: StoredRecord) -> String {
+        let files = record.stored.filter { $0.path != nil }
+        guard let smallest = files.min(by: { ($0.bytes ?? .max) < ($1.bytes ?? .max) })?.path else { return "" }
+        var page = "<figure><a href=\"\(link(smallest))\"><img loading=\"lazy\" alt=\"\" src=\"\(link(smallest))\"></a>"
+        page += "<figcaption>\(Self.escaped(ShownURL.text(record.url)))<ul>\n"
+        for file in record.stored {
+            let name = Self.escaped(file.name ?? "original")
+            if let path = file.path {
+                page += "<li><a href=\"\(link(path))\">\(name)</a>\(Self.escaped(Self.facts(file)))</li>\n"
+            } else if let error = file.error {
+                page += "<li class=\"bad\">\(name): \(Self.escaped(error.text))</li>\n"
+            }
+        }
+        return page + "</ul></figcaption></figure>\n"
+    }
+
+    private func link(_ path: String) -> String {
+        Self.escaped(URL(fileURLWithPath: cacheRoot + "/" + path).absoluteString)
+    }
+
+    /// ` webp, 200×100, 3.4 KiB`, as far as it is known.
+    private static func facts(_ file: StoredFile) -> String {
+        var facts = [file.format].compactMap(\.self)
+        if let width = file.width, let height = file.height { facts.append("\(width)×\(height)") }
+        if let bytes = file.bytes { facts.append(ByteCount(bytes).text) }
+        return facts.isEmpty ? "" : " " + facts.joined(separator: ", ")
+    }
+
+    private static func time(_ text: String) -> String { "<time>\(escaped(text))</time>" }
 
     /// Text made safe between tags and in quoted attributes.
     static func escaped(_ text: String) -> String {
@@ -75,4 +105,20 @@ struct HTMLReport {
         }
         return result
     }
+
+    private static let style = """
+
+        :root { color-scheme: light dark; --line: #8884; }
+        body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem }
+        dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); gap: .5rem 1.5rem }
+        dt { opacity: .7 } dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabular-nums }
+        dl div { border-top: 1px solid var(--line); padding-top: .25rem }
+        .state { border: 1px solid var(--line); border-radius: .25rem; padding: 0 .4rem } .bad { color: #c33 }
+        table { border-collapse: collapse; width: 100% } td, th { text-align: left; padding: .3rem .6rem .3rem 0;
+        border-top: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere }
+        .gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(12rem, 1fr)); gap: 1rem }
+        figure { margin: 0 } img { max-width: 100%; height: 8rem; object-fit: contain; background: #8882 }
+        figcaption { font-size: .75rem; overflow-wrap: anywhere } ul { margin: 0; padding-left: 1rem }
+
+        """
 }

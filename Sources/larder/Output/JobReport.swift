@@ -6,8 +6,8 @@ struct JobReport: Encodable {
         let attempt: Int
         let outcome: String
         let worker: Int64?
-        let claimed: String?
-        let ended: String
+        let claimedAt: String?
+        let endedAt: String
         let httpStatus: Int?
         let fetchMs: Int64?
         let transcodeMs: Int64?
@@ -19,14 +19,14 @@ struct JobReport: Encodable {
             self.attempt = attempt.number
             outcome = attempt.outcome
             worker = attempt.worker
-            claimed = attempt.claimedAt
-            ended = attempt.endedAt
+            claimedAt = attempt.claimedAt
+            endedAt = attempt.endedAt
             httpStatus = attempt.httpStatus
             fetchMs = attempt.fetch?.milliseconds
             transcodeMs = attempt.transcode?.milliseconds
             storeMs = attempt.store?.milliseconds
             delayMs = attempt.delay?.milliseconds
-            error = attempt.error
+            error = attempt.error?.ofItem
         }
     }
 
@@ -45,10 +45,10 @@ struct JobReport: Encodable {
     let worker: Int64?
     let workerName: String?
     let due: String?
-    let created: String
-    let claimed: String?
-    let finished: String?
-    let cancelled: String?
+    let createdAt: String
+    let claimedAt: String?
+    let finishedAt: String?
+    let cancelledAt: String?
     let retriedAs: Int64?
     let error: FailureReason?
     let attempts: [Attempt]
@@ -69,12 +69,12 @@ struct JobReport: Encodable {
         worker = status.worker
         workerName = status.workerName
         due = status.due
-        created = status.createdAt
-        claimed = status.claimedAt
-        finished = status.finishedAt
-        cancelled = status.cancelledAt
+        createdAt = status.createdAt
+        claimedAt = status.claimedAt
+        finishedAt = status.finishedAt
+        cancelledAt = status.cancelledAt
         retriedAs = status.retriedAs
-        error = status.error
+        error = status.error?.ofItem
         self.attempts = attempts.map(Attempt.init)
     }
 
@@ -82,26 +82,26 @@ struct JobReport: Encodable {
     var text: String {
         var lines = [
             "job \(job): \(state), \(url)",
-            "batch \(batch), \(items) items, priority \(priority), pipeline \(pipeline) version \(version)",
+            "batch \(title), \(items.counted("item")), priority \(priority), pipeline \(pipeline) version \(version)",
             "attempt \(attempt)" + (maxAttempts.map { " of \($0)" } ?? "")
-                + ", rescued \(rescues) times, enqueued \(created)",
+                + ", rescued \(rescues.counted("time")), enqueued \(createdAt)",
         ]
         if let due { lines.append("due \(due)") }
         if let worker {
             lines.append(
-                "worker \(worker)" + (workerName.map { " (\($0))" } ?? "") + (claimed.map { ", claimed \($0)" } ?? ""))
+                "worker \(worker)" + (workerName.map { " (\($0))" } ?? "") + (claimedAt.map { ", claimed \($0)" } ?? "")
+            )
         }
-        if let cancelled { lines.append("its worker was told to stop, \(cancelled)") }
-        if let finished { lines.append("ended \(finished)") }
+        if let cancelledAt { lines.append("its worker was told to stop, \(cancelledAt)") }
+        if let finishedAt { lines.append("ended \(finishedAt)") }
         if let retriedAs { lines.append("retried as job \(retriedAs)") }
-        if attempts.isEmpty, let error { lines.append("\(error.message) (\(error.domain) \(error.code))") }
+        if attempts.isEmpty, let error { lines.append(error.text) }
         for attempt in attempts {
-            lines.append("attempt \(attempt.attempt): \(attempt.outcome), \(attempt.ended)\(Self.why(attempt.error))")
+            let why = attempt.error.map { ", \($0.text)" } ?? ""
+            lines.append("attempt \(attempt.attempt): \(attempt.outcome), \(attempt.endedAt)\(why)")
         }
         return lines.map { $0 + "\n" }.joined()
     }
 
-    private static func why(_ error: FailureReason?) -> String {
-        error.map { ", \($0.message) (\($0.domain) \($0.code))" } ?? ""
-    }
+    private var title: String { BatchProgress.title(batch == "\(batchID)" ? nil : batch, batchID) }
 }

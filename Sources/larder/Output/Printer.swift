@@ -44,7 +44,7 @@ final class Printer: Sendable {
         let dropped = state.withLock { $0.dropped }
         guard dropped > 0 else { return }
         await thread.run {
-            Console.note("larder: \(dropped) lines were dropped: standard output or error was not read")
+            Console.note("larder: dropped \(dropped.counted("line")): standard output or error was not read")
         }
     }
 

@@ -1,3 +1,5 @@
+import JobQueue
+
 /// One line of progress: redrawn on a terminal, a plain line at every change elsewhere.
 struct ProgressBar {
     private let terminal: Bool
@@ -10,9 +12,9 @@ struct ProgressBar {
         self.tell = tell
     }
 
-    /// Shows `finished` of `total`, and how many of them were skipped.
-    mutating func show(finished: Int, total: Int, skipped: Int, note: String = "") {
-        let line = Self.line(finished: finished, total: total, skipped: skipped, note: note, width: terminal ? 30 : 0)
+    /// Shows where a batch stands.
+    mutating func show(_ progress: BatchProgress) {
+        let line = Self.line(progress, width: terminal ? 30 : 0)
         guard line != last else { return }
         last = line
         tell(terminal ? "\r\u{1B}[K" + line : line + "\n")
@@ -24,8 +26,9 @@ struct ProgressBar {
         last = ""
     }
 
-    /// The text: `[#####.....] 50% 5/10, 1 failed`.
-    static func line(finished: Int, total: Int, skipped: Int, note: String, width: Int) -> String {
+    /// The text: `[#####.....] 50% 5/10, 1 failed, 1 cancelled, 2.5/s, 2s left`; without a bar when `width` is 0.
+    static func line(_ progress: BatchProgress, width: Int) -> String {
+        let (finished, total) = (progress.finished, progress.total)
         let percent = total == 0 ? 100 : finished * 100 / total
         var line = ""
         if width > 0 {
@@ -33,8 +36,10 @@ struct ProgressBar {
             line += "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled) + "] "
         }
         line += "\(percent)% \(finished)/\(total)"
-        if skipped > 0 { line += ", \(skipped) failed" }
-        if !note.isEmpty { line += ", \(note)" }
+        if progress.failed > 0 { line += ", \(progress.failed) failed" }
+        if progress.cancelled > 0 { line += ", \(progress.cancelled) cancelled" }
+        let pace = progress.isOver ? "" : ProgressText.pace(progress)
+        if !pace.isEmpty { line += ", \(pace)" }
         return line
     }
 }

@@ -11,9 +11,10 @@ struct ReportJSON: Encodable {
 
         init(_ record: FailureRecord) {
             url = ShownURL.text(record.url)
-            domain = record.error.domain
-            code = record.error.code
-            message = record.error.message
+            let error = record.error.ofItem
+            domain = error.domain
+            code = error.code
+            message = error.message
             attempts = record.attempts
         }
     }
@@ -25,8 +26,10 @@ struct ReportJSON: Encodable {
     }
 
     let batch: String
-    let id: Int64
+    let batchID: Int64
     let state: String
+    let openedAt: String
+    let finishedAt: Nullable<String>
     let total: Int
     let finished: Int
     let skipped: Int
@@ -53,9 +56,11 @@ struct ReportJSON: Encodable {
     let failures: [Failed]?
 
     init(_ progress: BatchProgress, failures: [FailureRecord]? = nil) {
-        batch = progress.name ?? "\(progress.id)"
-        id = progress.id
+        batch = progress.called
+        batchID = progress.id
         state = progress.state.rawValue
+        openedAt = progress.openedAt
+        finishedAt = Nullable(progress.finishedAt)
         total = progress.total
         finished = progress.finished
         skipped = progress.skipped

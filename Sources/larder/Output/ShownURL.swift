@@ -1,4 +1,3 @@
-import JobQueue
 import Prefetcher
 
 /// A URL as output may show it: without userinfo, otherwise its bytes as they are.
@@ -20,16 +19,5 @@ enum LoggedURL {
     static func text(_ url: String) -> String {
         guard let source = try? SourceURL(url) else { return "?" }
         return String(source.description.unicodeScalars.map { $0.value < 0x20 || $0 == "\"" ? "?" : Character($0) })
-    }
-}
-
-/// One failure as one line for people.
-enum FailureLine {
-    /// The URL, unless the message begins with it, the message, domain and code.
-    static func text(_ url: String, _ error: FailureReason) -> String {
-        let named =
-            error.message.hasPrefix(LoggedURL.text(url))
-            ? error.message : "\(ShownURL.text(url)): \(error.message)"
-        return "\(named) (\(error.domain) \(error.code))"
     }
 }

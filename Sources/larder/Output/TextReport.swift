@@ -4,14 +4,17 @@ import JobQueue
 enum TextReport {
     static func text(_ report: BatchReport) -> String {
         let progress = report.progress
-        var text = "batch \(progress.name ?? "\(progress.id)"): \(progress.state.rawValue)\n"
+        var text = "batch \(progress.title): \(progress.state.rawValue)\n"
+        text += "  opened at: \(progress.openedAt)\n"
+        if let finished = progress.finishedAt { text += "  finished at: \(finished)\n" }
         for (name, value) in numbers(progress) { text += "  \(name): \(value)\n" }
         if !report.errors.isEmpty {
             text += "errors:\n"
             for error in report.errors { text += "  \(error.items) × \(error.domain) \(error.code)\n" }
             text += "failures:\n"
             for failure in report.failures.prefix(50) {
-                text += "  \(FailureLine.text(failure.url, failure.error)), \(failure.attempts) attempts\n"
+                text +=
+                    "  \(FailureLine.text(failure.url, failure.error.ofItem)), \(failure.attempts.counted("attempt"))\n"
             }
             if report.failures.count > 50 { text += "  … --files --format json has all\n" }
         }

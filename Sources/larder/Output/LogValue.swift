@@ -1,0 +1,29 @@
+/// A value as lines of text may hold it.
+enum LogValue {
+    /// As it is when it is one plain word, else in quotes, in which `"`, `\` and control characters are escaped.
+    static func quoted(_ text: String) -> String {
+        let isPlain =
+            !text.isEmpty
+            && text.unicodeScalars.allSatisfy { $0.value > 0x20 && !"\"\\=\u{7F}".unicodeScalars.contains($0) }
+        return isPlain ? text : "\"\(escaped(text, and: "\"\\"))\""
+    }
+
+    /// Without control characters, so that it stays on its line.
+    static func oneLine(_ text: String) -> String { escaped(text, and: "") }
+
+    private static func escaped(_ text: String, and others: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\n": result += "\\n"
+            case "\r": result += "\\r"
+            case "\t": result += "\\t"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+                result += "\\x" + (scalar.value < 0x10 ? "0" : "") + String(scalar.value, radix: 16)
+            case _ where others.unicodeScalars.contains(scalar): result += "\\\(scalar)"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

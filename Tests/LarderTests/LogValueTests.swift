@@ -1,0 +1,16 @@
+import Testing
+
+@testable import larder
+
+/// Values in the log's lines of text.
+struct LogValueTests {
+    @Test(arguments: [
+        ("plain", "plain"), ("http://h/a.jpg", "http://h/a.jpg"), ("", #""""#), ("two words", #""two words""#),
+        (#"called "x""#, #""called \"x\"""#), (#"a\b"#, #""a\\b""#), ("a\nb=c", #""a\nb=c""#), ("a=b", #""a=b""#),
+        ("\u{1B}[2J", #""\x1b[2J""#),
+    ])
+    func `a value that is not one plain word is quoted, and what is in the quotes escaped`(value: String, line: String)
+    {
+        #expect(LogValue.quoted(value) == line)
+    }
+}
