@@ -58,7 +58,7 @@ package final class Downloader: Sendable {
             case .redirect(let location):
                 guard hop.redirects < limits.redirects else {
                     throw FetchError(
-                        .tooManyRedirects, "\(request.url): more than the limit of \(limits.redirects) redirects")
+                        .tooManyRedirects, "\(request.url): more redirects than the limit of \(limits.redirects)")
                 }
                 try hop.follow(reply.status, to: location)
                 if cookies != nil { cookies = reply.cookies }
@@ -68,7 +68,6 @@ package final class Downloader: Sendable {
                 return FetchedBody(url: url, reply, bytes: 0, sha256: [], hop.redirects, timings)
             }
         }
-<<<<<<< HEAD
     }
 
     private func profile(_ request: FetchRequest) throws(FetchError) -> CredentialProfile? {
@@ -90,9 +89,6 @@ package final class Downloader: Sendable {
             throw FetchError(.addressRefused, "\(url): refused address: \(literal) (\(refusal))")
         }
         return try await lookUp(proxy, nil, limits, &timings)
-=======
-        throw FetchError(.tooManyRedirects, "\(request.url): more redirects than the limit of \(limits.redirects)")
->>>>>>> cli
     }
 
     /// The addresses of a URL's host that may be connected to, at least one.
@@ -119,15 +115,10 @@ package final class Downloader: Sendable {
         }
         let open = found.filter { policy?.allows($0) ?? true }.prefix(Self.mostAddresses)
         if open.isEmpty {
-<<<<<<< HEAD
             let reasons = found.prefix(Self.mostAddresses).map { "\($0) (\(policy?.refusal(of: $0) ?? ""))" }
-            throw FetchError(.addressRefused, "\(url): refused address: \(reasons.joined(separator: ", "))")
-=======
-            let reasons = found.prefix(Self.mostAddresses).map { "\($0) (\(policy.refusal(of: $0) ?? ""))" }
             throw FetchError(
                 .addressRefused,
                 "\(url): refused address: \(reasons.joined(separator: ", ")); --allow-address CIDR opens a range")
->>>>>>> cli
         }
         return Array(open)
     }

@@ -180,7 +180,6 @@ final class Reception {
         }
     }
 
-<<<<<<< HEAD
     /// Makes ready to go on with a body that broke off; false when it cannot.
     func resume() -> Bool {
         guard exchange.mayResume, failure == nil else { return false }
@@ -195,20 +194,6 @@ final class Reception {
             resumption = next
             return true
         default: return false
-=======
-    private func write(_ piece: UnsafeRawBufferPointer) -> Bool {
-        var rest = piece
-        while let start = rest.baseAddress, !rest.isEmpty {
-            let count = Glibc.write(exchange.descriptor, start, rest.count)
-            if count < 0 {
-                if errno == EINTR { continue }
-                let code = errno
-                return fail(
-                    .writeFailed,
-                    "the body cannot be written to \(place): \(String(cString: strerror(code))) (errno \(code))")
-            }
-            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
->>>>>>> cli
         }
     }
 
@@ -229,14 +214,6 @@ final class Reception {
     private func discard(_ verdict: Verdict, _ contentLength: Int64?) -> Bool {
         self.verdict = verdict
         return (contentLength ?? 0) <= Self.longestDiscarded
-    }
-
-    /// The file's path, as the kernel tells it.
-    private var place: String {
-        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = readlink("/proc/self/fd/\(exchange.descriptor)", &buffer, buffer.count)
-        guard count > 0 else { return "its file" }
-        return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     private func error(_ code: FetchError.Code, _ message: String) -> FetchError {

@@ -71,7 +71,7 @@ struct Recipient {
         if received == 0 { return }
         received = 0
         guard let beginning, ftruncate(descriptor, beginning) == 0, lseek(descriptor, beginning, SEEK_SET) >= 0 else {
-            return refuse(.writeFailed, "the body cannot be written anew: \(Self.reason)")
+            return refuse(.writeFailed, "the body cannot be written anew to \(place): \(Self.reason)")
         }
     }
 
@@ -89,7 +89,7 @@ struct Recipient {
             } else if count < 0 && errno == EINTR {
                 continue
             } else if count < 0 && errno == ENOSPC {
-                late.refuse(.writeFailed, "the body cannot be written: \(Self.reason)")
+                late.refuse(.writeFailed, "the body cannot be written to \(late.place): \(Self.reason)")
                 return true
             } else {
                 return late.takeBack()
@@ -161,12 +161,22 @@ struct Recipient {
             let count = Glibc.write(descriptor, start, rest.count)
             if count < 0 {
                 if errno == EINTR { continue }
-                refuse(.writeFailed, "the body cannot be written: \(Self.reason)")
+                refuse(.writeFailed, "the body cannot be written to \(place): \(Self.reason)")
                 return false
             }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         }
         return true
+    }
+
+    /// The file's path, as the kernel tells it.
+    private var place: String {
+        let code = errno
+        defer { errno = code }
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count)
+        guard count > 0 else { return "its file" }
+        return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// What `errno` says.
