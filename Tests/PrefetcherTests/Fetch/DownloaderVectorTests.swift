@@ -4,7 +4,7 @@ import Testing
 
 @testable import Prefetcher
 
-/// The rows of vectors/downloader_vectors.json that a downloader decides; docs/downloader.md says which are tested where.
+/// The checked rows of SDWebImage 5.21.5's downloader, those that a downloader decides; docs/downloader.md says which are tested where.
 struct DownloaderVectors: Decodable, Sendable {
     struct Status: Decodable, Sendable, CustomTestStringConvertible {
         let status: Int
@@ -62,15 +62,12 @@ struct DownloaderVectors: Decodable, Sendable {
     let progress_sequence: [Progress]
 
     static let shared: DownloaderVectors? = {
-        guard let path = SharedMaterial.file("spec/vectors/downloader_vectors.json"),
-            let data = FileManager.default.contents(atPath: path)
-        else { return nil }
-        return try? JSONDecoder().decode(DownloaderVectors.self, from: data)
+        let file = Bundle.module.bundleURL.appending(path: "Vectors/downloader_vectors.json")
+        return (try? Data(contentsOf: file)).flatMap { try? JSONDecoder().decode(DownloaderVectors.self, from: $0) }
     }()
 }
 
-@Suite(
-    "The downloader's vectors", .enabled(if: SharedMaterial.isPresent, "no shared material"), .timeLimit(.minutes(5)))
+@Suite("The downloader's vectors", .timeLimit(.minutes(5)))
 struct DownloaderVectorTests {
     @Test("are all read, and their defaults are Larder's")
     func defaults() throws {

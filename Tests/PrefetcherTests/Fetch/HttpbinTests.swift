@@ -118,4 +118,16 @@ struct HttpbinTests {
             #expect(error.row == row.expected, "\(error)")
         }
     }
+
+    @Test("are the table of docs/downloader.md")
+    func table() throws {
+        let page = try String(contentsOfFile: PackageRoot.path + "/docs/downloader.md", encoding: .utf8)
+        let section = try #require(
+            page.split(separator: "\n## Against httpbin\n").last?.split(separator: "\n## ").first)
+        let rows = section.split(separator: "\n").filter { $0.hasPrefix("| `") }.map { row in
+            row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        #expect(rows.map { $0[0] } == HttpbinCase.all.map { "`\($0.path)`" })
+        #expect(rows.map { $0[2] } == HttpbinCase.all.map(\.expected))
+    }
 }

@@ -138,9 +138,9 @@ struct SharedTransferTests {
         let gate = OriginGate()
         let server = try halting(gate)
         let downloader = Downloader(for: server)
-        let (first, half) = try watched(server, BodyFile.sink)
+        let (own, file) = (BodyFile(), BodyFile())
+        let (first, half) = try watched(server, own)
         var reachesHalf = half
-        let file = BodyFile()
         var late = try request(server, file)
         let words = Locked<[FetchProgress]>([])
         late.progressInterval = .zero
@@ -155,7 +155,7 @@ struct SharedTransferTests {
         let heard = words.withLock { $0 }
         #expect(heard.allSatisfy { $0.received > 100_000 && $0.expected == 200_000 })
         #expect(heard.last?.received == 200_000)
-        #expect(file.bytes == body)
+        #expect(own.bytes == file.bytes && file.bytes == body)
     }
 
     @Test("a full disk fails one of them, a refused format another, the third gets its body")
