@@ -23,8 +23,13 @@ extension EasyHandle {
         set(CURLOPT_USERAGENT, configuration.userAgent)
         if let authorities = configuration.authorities { set(CURLOPT_CAINFO, authorities) }
         set(CURLOPT_PROXY, configuration.proxy?.url.requestText ?? "")
-        // Names that the environment lists would go past the proxy.
-        if configuration.proxy != nil { set(CURLOPT_NOPROXY, "") }
+        if let proxy = configuration.proxy {
+            // libcurl's own guess is 1080.
+            set(CURLOPT_PROXYPORT, Int(proxy.url.origin.port))
+            // Names that the environment lists would go past the proxy.
+            set(CURLOPT_NOPROXY, "")
+            if let authorities = configuration.authorities { set(CURLOPT_PROXY_CAINFO, authorities) }
+        }
     }
 
     /// What is this exchange's. What leaves a trace in the handle is set only where it is wanted; such a handle is

@@ -30,7 +30,11 @@ package struct FetchedBody: Sendable, Equatable {
     package var contentType: String? { kept("Content-Type") }
     package var etag: String? { kept("ETag") }
     package var lastModified: String? { kept("Last-Modified") }
-    package var robotsTag: String? { kept("X-Robots-Tag") }
+    /// All lines of that name, separated by `;`.
+    package var robotsTag: String? {
+        let lines = headers.filter { $0.isNamed("X-Robots-Tag") }.map(\.value)
+        return lines.isEmpty ? nil : String(lines.joined(separator: ";").prefix(512))
+    }
 
     /// The digest as 64 lower-case hexadecimal digits.
     package var sha256Hex: String { SHA256Digest.hex(sha256) }

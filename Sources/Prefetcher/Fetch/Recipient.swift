@@ -71,7 +71,7 @@ struct Recipient {
         if received == 0 { return }
         received = 0
         guard let beginning, ftruncate(descriptor, beginning) == 0, lseek(descriptor, beginning, SEEK_SET) >= 0 else {
-            return refuse(.writeFailed, "the body cannot be written anew: \(reason)")
+            return refuse(.writeFailed, "the body cannot be written anew to \(place): \(Self.reason)")
         }
     }
 
@@ -89,7 +89,7 @@ struct Recipient {
             } else if count < 0 && errno == EINTR {
                 continue
             } else if count < 0 && errno == ENOSPC {
-                late.refuse(.writeFailed, "the body cannot be written: \(late.reason)")
+                late.refuse(.writeFailed, "the body cannot be written to \(late.place): \(Self.reason)")
                 return true
             } else {
                 return late.takeBack()
@@ -161,7 +161,7 @@ struct Recipient {
             let count = Glibc.write(descriptor, start, rest.count)
             if count < 0 {
                 if errno == EINTR { continue }
-                refuse(.writeFailed, "the body cannot be written: \(reason)")
+                refuse(.writeFailed, "the body cannot be written to \(place): \(Self.reason)")
                 return false
             }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
@@ -169,13 +169,20 @@ struct Recipient {
         return true
     }
 
-    /// What `errno` says, and of which file, whose path the kernel knows.
-    private var reason: String {
+    /// The file's path, as the kernel tells it.
+    private var place: String {
         let code = errno
-        var path = [CChar](repeating: 0, count: 4096)
-        let count = readlink("/proc/self/fd/\(descriptor)", &path, path.count)
-        let place = count > 0 ? "\(String(decoding: path[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)): " : ""
-        return "\(place)\(String(cString: strerror(code))) (errno \(code))"
+        defer { errno = code }
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count)
+        guard count > 0 else { return "its file" }
+        return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// What `errno` says.
+    private static var reason: String {
+        let code = errno
+        return "\(String(cString: strerror(code))) (errno \(code))"
     }
 
     private mutating func refuse(_ code: FetchError.Code, _ message: String) {

@@ -13,6 +13,9 @@ enum Limits {
         Option("total-timeout", .value("DURATION"), "a whole download, redirects included, default 60s"),
         Option("max-redirects", .value("N"), "redirects followed, default 5"),
         Option("contact", .value("URL"), "an address for the user agent, for origins to complain to"),
+        Option("credentials", .value("FILE"), "credential profiles as JSON, which jobs name; docs/downloader.md"),
+        Option("proxy", .value("URL"), "an http or https proxy for all downloads; needs --proxy-trusted"),
+        Option("proxy-trusted", .flag, "the proxy keeps downloads from private addresses, as Larder then cannot"),
     ]
 
     static let transcodeOptions = [
@@ -62,9 +65,34 @@ extension Limits {
         if let time = try arguments.duration("idle-timeout") { limits.idle = time }
         if let time = try arguments.duration("total-timeout") { limits.total = time }
         if let count = try arguments.number("max-redirects", in: 0...50) { limits.redirects = count }
-        return FetchConfiguration(
+        var configuration = FetchConfiguration(
             policy: AddressPolicy(allowedAddresses: ranges, allowedPorts: ports), limits: limits,
             userAgent: FetchConfiguration.userAgent(
                 version: Larder.version, contact: try arguments.value("contact")))
+        configuration.credentials = try credentials(arguments)
+        configuration.proxy = try proxy(arguments)
+        return configuration
+    }
+
+    private static func credentials(_ arguments: Arguments) throws(CommandError) -> [String: CredentialProfile] {
+        guard let path = try arguments.value("credentials") else { return [:] }
+        let json = try WholeFile.bytes(path)
+        do throws(CredentialProfileError) {
+            return try CredentialProfile.profiles(json: json)
+        } catch {
+            throw .usage("--credentials \(path): \(error)")
+        }
+    }
+
+    private static func proxy(_ arguments: Arguments) throws(CommandError) -> FetchProxy? {
+        guard let text = try arguments.value("proxy") else { return nil }
+        guard arguments.flag("proxy-trusted") else {
+            throw .usage("--proxy: behind a proxy Larder cannot check addresses; --proxy-trusted says that it does")
+        }
+        do throws(FetchError) {
+            return try FetchProxy(text)
+        } catch {
+            throw .usage("--proxy: \(error.message)")
+        }
     }
 }

@@ -7,6 +7,9 @@ import TestSupport
 
 /// A nameless file that a download goes into.
 final class BodyFile: Sendable {
+    /// For bodies that nobody looks at.
+    static let sink = BodyFile()
+
     let descriptor: Int32
 
     init() {

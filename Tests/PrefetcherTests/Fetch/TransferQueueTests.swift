@@ -55,4 +55,42 @@ struct TransferQueueTests {
         queue.finish(a, multiplexed: false)
         #expect(drain(&queue) == [3])
     }
+
+    @Test("the higher priority starts first, among equals the one that asked first")
+    func priorities() {
+        var queue = TransferQueue(total: 1, perOrigin: 1, streams: 1)
+        queue.ask(1, a)
+        #expect(queue.next() == 1)
+        for (ticket, priority) in [(2, .low), (3, .normal), (4, .high), (5, .high), (6, .normal)]
+            as [(UInt64, FetchPriority)]
+        {
+            queue.ask(ticket, ticket % 2 == 0 ? a : b, priority)
+        }
+        var order: [UInt64] = []
+        var last = a
+        for _ in 0..<5 {
+            queue.finish(last, multiplexed: false)
+            guard let ticket = queue.next() else { break }
+            order.append(ticket)
+            last = ticket % 2 == 0 ? a : b
+        }
+        #expect(order == [4, 5, 3, 6, 2])
+    }
+
+    @Test("LIFO: the newest waiting one starts next, whatever its priority (spec 3.3)")
+    func lifo() {
+        var queue = TransferQueue(total: 1, perOrigin: 1, streams: 1, order: .lifo)
+        for ticket in 1...1 { queue.ask(UInt64(ticket), a, .high) }
+        var order = [queue.next()]
+        for ticket in 2...7 { queue.ask(UInt64(ticket), a, ticket == 3 ? .high : .low) }
+        queue.finish(a, multiplexed: false)
+        order.append(queue.next())
+        for ticket in 8...14 { queue.ask(UInt64(ticket), a) }
+        for _ in 0..<12 {
+            queue.finish(a, multiplexed: false)
+            order.append(queue.next())
+        }
+        #expect(order == [1, 7, 14, 13, 12, 11, 10, 9, 8, 6, 5, 4, 3, 2])
+        #expect(queue.next() == nil)
+    }
 }

@@ -137,4 +137,34 @@ struct TransferTests {
         #expect(try await downloader.fetch(server.url("/up")).redirects == 1)
         #expect(await downloader.failure(server.url("/down"))?.row == "LarderErrorDomain 103")
     }
+
+    @Test(
+        "a connection whose certificate nobody checked serves only those who want none checked",
+        .enabled(if: NginxServer.program != nil))
+    func uncheckedConnection() async throws {
+        let server = try NginxServer(files: ["a": noise(1000)], tls: true)
+        let downloader = Downloader(FetchConfiguration(policy: loopback(server.port)), resolver: StubResolver([:]))
+        var careless = FetchRequest(url: try SourceURL(server.url("/a")), descriptor: BodyFile.sink.descriptor)
+        careless.allowsInvalidCertificates = true
+        #expect(try await downloader.fetch(careless).httpMajor == 2)
+        #expect(await downloader.failure(server.url("/a"))?.row == "NSURLErrorDomain -1202")
+        #expect(try await downloader.fetch(careless).connectionReused)
+    }
+
+    @Test("a hundred downloads in flight and waiting end at once when they are cancelled, and leave their slots free")
+    func cancellingAll() async throws {
+        let server = try OriginServer([
+            "/stuck": OriginReply([.bytes(OriginReply.head(200, [("Content-Length", "9")]) + [1]), .hang]),
+            "/x": .body(noise(10)),
+        ])
+        let downloader = Downloader(for: server)
+        await withTaskGroup(of: FetchError?.self) { group in
+            for _ in 0..<100 { group.addTask { await downloader.failure(server.url("/stuck")) } }
+            await server.waitForRequests("/stuck", count: 4)
+            group.cancelAll()
+            for await error in group { #expect(error?.code == .cancelled) }
+        }
+        #expect(await downloader.failure(server.url("/x")) == nil)
+        #expect(server.count("/stuck") == 4)
+    }
 }
