@@ -53,6 +53,18 @@ struct DocumentTests {
         #expect(Set(named).count == named.count, "each once")
     }
 
+    @Test func `every test that a page names is there`() throws {
+        let tests = FileManager.default.enumerator(atPath: PackageRoot.path + "/Tests")?.compactMap { $0 as? String } ?? []
+        let files = Set(tests.filter { $0.hasSuffix(".swift") }.compactMap { $0.split(separator: "/").last?.dropLast(6) })
+        var named: Set<Substring> = []
+        for page in try FileManager.default.contentsOfDirectory(atPath: PackageRoot.path + "/docs")
+        where page.hasSuffix(".md") {
+            named.formUnion(try Document("docs/\(page)").text.matches(of: /`(\w+Tests)`/).map(\.1).map { Substring(String($0)) })
+        }
+        #expect(named.contains("ImagePrefetcherTests"))
+        #expect(named.subtracting(files) == [])
+    }
+
     @Test func `every error code is in the list of errors`() async throws {
         let page = try Document("docs/sql.md").text
         let migrations = PackageRoot.path + "/migrations"
