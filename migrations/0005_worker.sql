@@ -376,15 +376,23 @@ LANGUAGE plpgsql SET enable_hashjoin = off SET enable_mergejoin = off SET enable
 DECLARE
     held bigint[];
     held_claims bigint[];
+    joined bigint[];
     over bigint[];
 BEGIN
-    -- Locked in a statement of its own: the next one's snapshot sees every join that came first.
+    -- Locked in a statement of its own: the next one's snapshot sees every join that came first. Never waits: the jobs that
+    -- succeeded are held already, and an enqueue may have to wait for one of them.
     SELECT array_agg(locked.id), array_agg(locked.claim) INTO held, held_claims FROM (
         SELECT j.id, g.claim FROM unnest(jobs, claims, results) AS g (job, claim, result),
             LATERAL (SELECT x.job_id FROM larder_data.running x WHERE x.worker_id = worker AND x.job_id = g.job AND x.claim_no = g.claim OFFSET 0) AS r,
-            LATERAL (SELECT x.id FROM larder_data.job x WHERE x.id = r.job_id FOR UPDATE) AS j
+            LATERAL (SELECT x.id FROM larder_data.job x WHERE x.id = r.job_id FOR UPDATE SKIP LOCKED) AS j
         WHERE g.result <> 'succeeded' AND g.job <> ALL (busy)
     ) AS locked;
+    joined := ARRAY(
+        SELECT g.job FROM unnest(jobs, claims, results) AS g (job, claim, result),
+            LATERAL (SELECT FROM larder_data.running x WHERE x.worker_id = worker AND x.job_id = g.job AND x.claim_no = g.claim OFFSET 0) AS r
+        WHERE g.result <> 'succeeded' AND g.job <> ALL (busy) AND g.job <> ALL (coalesce(held, '{}')));
+    RETURN QUERY
+    SELECT g.job, g.claim, 'busy', NULL::bigint, NULL, NULL::int, NULL FROM unnest(jobs, claims) AS g (job, claim) WHERE g.job = ANY (joined);
 
     IF held IS NOT NULL THEN
         RETURN QUERY
@@ -506,7 +514,7 @@ BEGIN
         CASE WHEN j.id IS NOT NULL THEN greatest(coalesce(date_part('epoch', d.run_at - now()) * 1000, 0), 0)::bigint END,
         coalesce(h.domain, j.last_domain), coalesce(h.code, j.last_code), coalesce(h.message, j.last_message)
     FROM (
-        SELECT x.job, x.claim FROM unnest(jobs, claims) AS x (job, claim) WHERE x.job <> ALL (busy)
+        SELECT x.job, x.claim FROM unnest(jobs, claims) AS x (job, claim) WHERE x.job <> ALL (busy) AND x.job <> ALL (joined)
         EXCEPT SELECT x.job, x.claim FROM unnest(done, done_claims) AS x (job, claim)
         EXCEPT SELECT x.job, x.claim FROM unnest(held, held_claims) AS x (job, claim)
     ) AS g

@@ -54,7 +54,8 @@ struct ClaimTests {
         _ = try await worker.settle([.unavailable(first[0].held)])
         try await worker.release([first[1].held])
         #expect(try await worker.claim(upTo: 10, ofBatch: mine).map(\.id) == [first[1].id])
-        let foreign = "SELECT count(*) FROM larder_data.ready r JOIN larder_data.job j ON j.id = r.job_id WHERE j.url LIKE 'http://foreign/%'"
+        let foreign =
+            "SELECT count(*) FROM larder_data.ready r JOIN larder_data.job j ON j.id = r.job_id WHERE j.url LIKE 'http://foreign/%'"
         #expect(try await fixture.value(foreign) == "5")
         await #expect { try await worker.claim(upTo: 1, ofBatch: 4_711) } throws: {
             ($0 as? QueueError)?.code == .unknownBatch

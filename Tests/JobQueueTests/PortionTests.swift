@@ -11,7 +11,9 @@ struct PortionTests {
         try await fixture.enqueue((0..<5).map { "http://blocked/\($0)" } + (0..<7).map { "http://a/\($0)" })
         let worker = try await fixture.startWorker()
         _ = try await worker.settle(
-            try await worker.claim(upTo: 7).map { Outcome($0.held, .failed(FailureReason(domain: "x", code: 1, message: ""))) })
+            try await worker.claim(upTo: 7).map {
+                Outcome($0.held, .failed(FailureReason(domain: "x", code: 1, message: "")))
+            })
         var dropped: [String?] = []
         for _ in 0..<4 { dropped.append(try await fixture.value("SELECT larder.batch_drop_failed('batch', 3)")) }
         // At most three records of jobs and three of items a call.

@@ -67,7 +67,9 @@ extension QueueModel {
         for low in floor.map({ [$0, 0] }) ?? [0] {
             let found = jobs.values.filter { $0.place == .ready && $0.items[name] != nil && $0.id > low }
                 .sorted { $0.id < $1.id }.prefix(most - got.count)
-                .sorted { ($0.priority, isNewestFirst ? -$0.id : $0.id) < ($1.priority, isNewestFirst ? -$1.id : $1.id) }
+                .sorted {
+                    ($0.priority, isNewestFirst ? -$0.id : $0.id) < ($1.priority, isNewestFirst ? -$1.id : $1.id)
+                }
             for job in found {
                 jobs[job.id]?.place = .running(Run(worker: worker, claim: Claim(job: job.id, number: number)))
             }

@@ -103,7 +103,8 @@ struct RetryTests {
         #expect(try await errors() == ["1001 1", "1003 1"])
         #expect(try await fixture.queue.retryFailed(of: .name("batch")) == 2)
         #expect(try await errors() == [])
-        let kept = "SELECT string_agg(max_attempts || ' ' || coalesce(retry_base_ms, -1), ',' ORDER BY url) FROM larder_data.job"
+        let kept =
+            "SELECT string_agg(max_attempts || ' ' || coalesce(retry_base_ms, -1), ',' ORDER BY url) FROM larder_data.job"
         #expect(try await fixture.value(kept) == "2 77,2 77,4 -1")
         jobs = try await worker.claim(upTo: 9)
         #expect(jobs.count == 3)

@@ -11,12 +11,14 @@ struct RunTests {
         let shared = try scene.serve("plain.jpg", at: "/shared.jpg")
         // Before run's own jobs in the queue.
         #expect(try await scene.larder("enqueue", "--batch", "others", "--priority", "0", foreign).code == 0)
-        #expect(try await scene.larder("enqueue", "--batch", "shared", "--at", "2100-01-01T00:00:00Z", shared).code == 0)
+        #expect(
+            try await scene.larder("enqueue", "--batch", "shared", "--at", "2100-01-01T00:00:00Z", shared).code == 0)
         let outcome = try await scene.larder("run", "--json", try scene.serve("plain.jpg", at: "/a.jpg"), shared)
         #expect(outcome.code == 0, "\(outcome.errorText)")
         #expect(try RunLines(outcome).jobs.count == 2)
         #expect(scene.origin.count("/foreign.jpg") == 0)
-        let others = "SELECT string_agg(batch || ' ' || open || ' ' || succeeded, ',' ORDER BY batch) FROM larder.progress WHERE batch IN ('others', 'shared')"
+        let others =
+            "SELECT string_agg(batch || ' ' || open || ' ' || succeeded, ',' ORDER BY batch) FROM larder.progress WHERE batch IN ('others', 'shared')"
         #expect(try await scene.sql(others) == "others 1 0,shared 0 1")
         #expect(scene.holds("EXISTS (SELECT FROM larder_data.ready)"))
     }

@@ -69,7 +69,9 @@ struct WorkerTests {
         #expect(try await queue.check().isEmpty)
     }
 
-    @Test func `who works for one batch touches no other's jobs, does those it has joined, and ends with it`() async throws {
+    @Test func `who works for one batch touches no other's jobs, does those it has joined, and ends with it`()
+        async throws
+    {
         try await queue.setQueue("other")
         try await enqueue(5, "foreign")
         let shared = EnqueueRequest(urls: ["https://host.example/shared.jpg"], batch: "elsewhere")
@@ -83,7 +85,9 @@ struct WorkerTests {
         try await queue.seal(.name("mine"))
         let batch = try await queue.progress(of: .name("mine")).id
         let summary = try await worker(slots: 8, .batchFinished(batch)) { url throws(LoadError) in
-            if url.contains("/foreign/") { throw LoadError(stage: .fetch, domain: "LarderErrorDomain", code: 101, message: "") }
+            if url.contains("/foreign/") {
+                throw LoadError(stage: .fetch, domain: "LarderErrorDomain", code: 101, message: "")
+            }
             return LoadReport()
         }.run(until: StopSignal())
         #expect(summary.succeeded == 41 && summary.failed == 0 && summary.left == .nothing)
