@@ -116,6 +116,12 @@ COMMENT ON TABLE larder_data.batch_source IS
     'Lists that batches are being filled from: how many URLs of one are in, and the last. Written with each call that adds some, so a producer that died goes on where it was; gone once the list is through.';
 COMMENT ON INDEX larder_data.batch_source_pkey IS 'A producer looks up its list.';
 
+CREATE TABLE larder_data.batch_seal_wish (
+    batch_id bigint PRIMARY KEY
+);
+COMMENT ON TABLE larder_data.batch_seal_wish IS 'Batches to be sealed as soon as nobody adds to them any more: two transactions that add to one batch and then seal it would wait for each other. Mostly empty.';
+COMMENT ON INDEX larder_data.batch_seal_wish_pkey IS 'Each once.';
+
 CREATE SEQUENCE larder_data.job_id AS bigint;
 COMMENT ON SEQUENCE larder_data.job_id IS 'Numbers of jobs, given in the order in which hosts take turns.';
 
@@ -149,8 +155,8 @@ COMMENT ON TABLE larder_data.job IS
     'Live jobs, one URL x one pipeline each. items: how many of its batch''s items ride on it; attempt: attempts used up; deaths: transcoders that died over it; last_*: the attempt before.';
 COMMENT ON INDEX larder_data.job_pkey IS 'Settle and claim find jobs by number.';
 COMMENT ON INDEX larder_data.job_key_key IS 'At most one live job per (URL, pipeline): 128 bits of SHA-256 over the URL''s bytes, then the pipeline''s number.';
-CREATE INDEX job_batch ON larder_data.job (batch_id) WHERE items > 0;
-COMMENT ON INDEX larder_data.job_batch IS 'Proves that no item of a batch is open; finds the jobs of a batch. Jobs that a cancelled batch has left to others are not in it.';
+CREATE INDEX job_batch ON larder_data.job (batch_id, id) WHERE items > 0;
+COMMENT ON INDEX larder_data.job_batch IS 'Proves that no item of a batch is open; finds the jobs of a batch, for a claim of its jobs alone in their order. Jobs that a cancelled batch has left to others are not in it.';
 
 CREATE INDEX job_left ON larder_data.job (id) WHERE items = 0;
 COMMENT ON INDEX larder_data.job_left IS 'Jobs that their own batch, cancelled, has left to others or to nobody: tells claims whether there are any.';
@@ -163,8 +169,8 @@ CREATE TABLE larder_data.job_follow (
 );
 COMMENT ON TABLE larder_data.job_follow IS 'Other batches whose items ride on a job. Written only with the job''s row locked.';
 COMMENT ON INDEX larder_data.job_follow_pkey IS 'Settle finds who follows a job.';
-CREATE INDEX job_follow_batch ON larder_data.job_follow (batch_id);
-COMMENT ON INDEX larder_data.job_follow_batch IS 'Proves that a batch follows no job any more.';
+CREATE INDEX job_follow_batch ON larder_data.job_follow (batch_id, job_id);
+COMMENT ON INDEX larder_data.job_follow_batch IS 'Proves that a batch follows no job any more; finds what it follows, in the jobs'' order.';
 
 CREATE TABLE larder_data.ready (
     queue_id smallint NOT NULL,
@@ -360,9 +366,11 @@ CREATE TABLE larder_data.job_history (
     code int,
     http_status int,
     cache_id int,
+    retry_base_ms int,
     outcome smallint NOT NULL CHECK (outcome BETWEEN 1 AND 3),
     priority smallint NOT NULL,
     attempt smallint NOT NULL,
+    max_attempts smallint,
     rescues smallint NOT NULL,
     downloads smallint NOT NULL DEFAULT 0,
     variants smallint NOT NULL DEFAULT 0,
@@ -373,7 +381,7 @@ CREATE TABLE larder_data.job_history (
     stored json
 ) PARTITION BY RANGE (finished_at);
 COMMENT ON TABLE larder_data.job_history IS
-    'The one terminal record of each job, by day (UTC). outcome: 1 succeeded, 2 failed, 3 cancelled. queue_ms: enqueue to claim; wait_ms: claim to fetch. claim_no lets an outcome whose answer was lost be sent again. cache_id: the cache that has what was stored. retried_as: its items were taken along by this later job, and count there. dropped_at: somebody has looked at the failure and is done with it.';
+    'The one terminal record of each job, by day (UTC). outcome: 1 succeeded, 2 failed, 3 cancelled. queue_ms: enqueue to claim; wait_ms: claim to fetch. claim_no lets an outcome whose answer was lost be sent again. cache_id: the cache that has what was stored. retried_as: its items were taken along by this later job, and count there. dropped_at: somebody has looked at the failure and is done with it. max_attempts, retry_base_ms: of failures, for a retry.';
 CREATE INDEX job_history_batch ON larder_data.job_history (batch_id, job_id);
 COMMENT ON INDEX larder_data.job_history_batch IS 'The report of a batch, page by page.';
 CREATE INDEX job_history_failed ON larder_data.job_history (batch_id, job_id) WHERE outcome = 2 AND retried_as IS NULL AND dropped_at IS NULL;

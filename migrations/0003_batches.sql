@@ -112,7 +112,7 @@ COMMENT ON FUNCTION larder.pipeline_set IS 'Makes a new version of a pipeline un
 -- The batch row is locked FOR SHARE until the caller's transaction ends, so sealing waits for whoever still adds: a
 -- sealed batch never grows, and a finished one never gets a job late.
 CREATE FUNCTION larder_data.batch_for_enqueue(
-    batch text, batch_id bigint, pipeline text, priority int, queue text, for_adding boolean
+    batch text, batch_id bigint, pipeline text, priority int, queue text, for_adding boolean, to_change boolean DEFAULT false
 ) RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -137,6 +137,10 @@ BEGIN
             RAISE EXCEPTION 'a batch name has 1 to 200 bytes' USING ERRCODE = '22023';
         END IF;
         LOOP
+            -- Who is going to change the row locks it so at once: two who share it first would wait for each other.
+            IF to_change THEN
+                PERFORM FROM larder_data.batch x WHERE x.name = wanted FOR NO KEY UPDATE;
+            END IF;
             SELECT * INTO b FROM larder_data.batch x WHERE x.name = wanted FOR SHARE;
             IF FOUND AND today IS NOT NULL AND (b.sealed_at IS NOT NULL OR b.cancelled_at IS NOT NULL
                     OR b.daily IS DISTINCT FROM today OR b.queue_id <> larder_data.queue_number(batch_for_enqueue.queue)) THEN
@@ -210,7 +214,7 @@ BEGIN
     IF priority NOT BETWEEN 0 AND 9 THEN
         RAISE EXCEPTION 'a priority is 0 to 9, not %', priority USING ERRCODE = '22023';
     END IF;
-    b := larder_data.batch_for_enqueue(name, NULL, pipeline, priority, queue, false);
+    b := larder_data.batch_for_enqueue(name, NULL, pipeline, priority, queue, false, batch_open.notify);
     IF b.queue_id <> larder_data.queue_number(queue) THEN
         RAISE EXCEPTION 'batch "%" is in another queue than "%"', name, queue USING ERRCODE = '22023';
     END IF;
@@ -222,15 +226,21 @@ END $$;
 COMMENT ON FUNCTION larder.batch_open IS
     'Opens a batch, or answers the open one of that name; without a name always a new one. notify: its number is sent on channel larder_batch when it is finished.';
 
+-- Two transactions that have both added to a batch, and both seal it before they end, wait for each other. The one that
+-- Postgres picks then leaves a wish instead, and the other one, which waits on, seals the batch for both; if that one is
+-- rolled back, upkeep does.
 CREATE FUNCTION larder.batch_seal(batch_id bigint) RETURNS void
 LANGUAGE plpgsql AS $$
+#variable_conflict use_column
 BEGIN
     UPDATE larder_data.batch b SET sealed_at = coalesce(b.sealed_at, clock_timestamp()) WHERE b.id = batch_seal.batch_id;
     IF NOT FOUND THEN
-        RAISE EXCEPTION 'no batch has the number %', batch_id USING ERRCODE = 'LA002';
+        RAISE EXCEPTION 'no batch has the number %', batch_seal.batch_id USING ERRCODE = 'LA002';
     END IF;
+EXCEPTION WHEN deadlock_detected THEN
+    INSERT INTO larder_data.batch_seal_wish (batch_id) VALUES (batch_seal.batch_id) ON CONFLICT (batch_id) DO NOTHING;
 END $$;
-COMMENT ON FUNCTION larder.batch_seal(bigint) IS 'Says that a batch is complete; waits for transactions that still add to it.';
+COMMENT ON FUNCTION larder.batch_seal(bigint) IS 'Says that a batch is complete; waits for transactions that still add to it, but not for one that waits in the same way for the caller''s.';
 
 CREATE FUNCTION larder.batch_seal(batch text) RETURNS void
 LANGUAGE sql AS $$ SELECT larder.batch_seal(larder_data.batch_number(batch)) $$;

@@ -23,9 +23,12 @@ BEGIN
     )
     SELECT array_agg(a.queue_id), array_agg(a.priority), array_agg(a.job_id) INTO queues, lanes, jobs FROM again a;
     PERFORM larder_data.lower_floors(queues, lanes, jobs);
+    IF cardinality(jobs) >= 5000 THEN
+        UPDATE larder_data.upkeep u SET next_at = clock_timestamp() WHERE u.task = 'promote';
+    END IF;
     RETURN coalesce(cardinality(jobs), 0);
 END $$;
-COMMENT ON FUNCTION larder_data.upkeep_promote IS 'Makes delayed jobs ready whose time has come, at most 5,000.';
+COMMENT ON FUNCTION larder_data.upkeep_promote IS 'Makes delayed jobs ready whose time has come, at most 5,000; at once again while there are more.';
 
 -- A worker is dead when it has not beaten for a lease, or has stopped. Its row is locked, so a beat that comes at the
 -- same moment either counts or comes too late; what it settles later finds no claim. The loss of a worker says nothing
@@ -69,9 +72,12 @@ BEGIN
     )
     SELECT count(*), array_agg(c.queue_id), array_agg(c.priority), array_agg(c.id) INTO moved, queues, lanes, jobs FROM counted c;
     PERFORM larder_data.lower_floors(queues, lanes, jobs);
+    IF moved >= 5000 THEN
+        UPDATE larder_data.upkeep u SET next_at = clock_timestamp() WHERE u.task = 'rescue';
+    END IF;
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.upkeep_rescue IS 'Makes the jobs of dead workers ready again, or parks them.';
+COMMENT ON FUNCTION larder_data.upkeep_rescue IS 'Makes the jobs of dead workers ready again, or parks them, at most 5,000; at once again while there are more.';
 
 CREATE FUNCTION larder_data.rate_after(rate double precision, passed interval, finished bigint) RETURNS double precision
 LANGUAGE sql IMMUTABLE AS $$
@@ -210,6 +216,14 @@ BEGIN
         SELECT x.id FROM larder_data.batch x
         WHERE x.finished_at IS NULL AND x.sealed_at IS NULL AND x.daily < (now() AT TIME ZONE 'UTC' - interval '1 h')::date
         FOR UPDATE SKIP LOCKED);
+    -- Who could not seal a batch that somebody else added to, see larder.batch_seal.
+    WITH free AS (
+        SELECT b.id FROM larder_data.batch_seal_wish w, LATERAL (
+            SELECT x.id FROM larder_data.batch x WHERE x.id = w.batch_id FOR NO KEY UPDATE SKIP LOCKED) AS b
+    ), granted AS (
+        DELETE FROM larder_data.batch_seal_wish w WHERE w.batch_id = ANY (ARRAY(SELECT f.id FROM free f))
+    )
+    UPDATE larder_data.batch b SET sealed_at = coalesce(b.sealed_at, clock_timestamp()) WHERE b.id = ANY (ARRAY(SELECT f.id FROM free f));
     -- Proved, locked, and proved again: a retry may have opened items of it since the first snapshot.
     held := ARRAY(
         SELECT x.id FROM larder_data.batch x,
@@ -338,6 +352,15 @@ LANGUAGE sql STABLE SET jit = off AS $$
       AND (l.total - l.succeeded - l.failed - l.cancelled, l.succeeded, l.failed, l.cancelled) IS DISTINCT FROM (
           CASE WHEN b.cancelled_at IS NULL THEN coalesce(r.open, 0) ELSE 0 END, coalesce(r.succeeded, 0), coalesce(r.failed, 0),
           coalesce(r.cancelled, 0) + CASE WHEN b.cancelled_at IS NULL THEN 0 ELSE coalesce(r.open, 0) END)
+    UNION ALL
+    SELECT 'the errors counted are those of the failed items', l.batch_id, format('%s failed, %s of known errors', l.failed, coalesce(e.n, 0))
+    FROM larder_data.ledger l CROSS JOIN larder_data.meta m LEFT JOIN (
+        SELECT x.batch_id, sum(x.n) AS n FROM (
+            SELECT d.batch_id, d.n FROM larder_data.batch_detail d WHERE d.domain IS NOT NULL
+            UNION ALL SELECT d.batch_id, d.n FROM larder_data.batch_detail_delta d
+        ) AS x GROUP BY x.batch_id) AS e USING (batch_id)
+    -- The details of what is long over are forgotten.
+    WHERE l.failed <> coalesce(e.n, 0) AND coalesce(l.finished_at, now()) > now() - m.keep_history
     UNION ALL
     SELECT 'records belong to a batch', r.batch_id, 'no such batch' FROM recount r WHERE NOT EXISTS (SELECT FROM larder_data.batch b WHERE b.id = r.batch_id)
     UNION ALL

@@ -178,7 +178,8 @@ BEGIN
         )
         SELECT EXISTS (SELECT FROM larder_data.queue q, mine m, generate_series(0, 9) AS lane (p), LATERAL (
                 SELECT FROM larder_data.ready x WHERE x.queue_id = m.queue_id AND x.priority = lane.p AND x.job_id = m.id OFFSET 0) AS r
-                WHERE q.id = m.queue_id AND q.paused_at IS NULL),
+                WHERE q.id = m.queue_id AND q.paused_at IS NULL)
+                AND EXISTS (SELECT FROM larder_data.batch b WHERE b.id = asked AND b.paused_at IS NULL),
             EXISTS (SELECT FROM mine m JOIN larder_data.running r ON r.job_id = m.id),
             EXISTS (SELECT FROM mine m JOIN larder_data.parked p ON p.job_id = m.id),
             (SELECT greatest(extract(epoch FROM d.run_at - clock_timestamp()) * 1000, 0)::bigint
@@ -186,7 +187,7 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION larder.remaining IS
-    'What is left of a batch, in whatever queue, or of a queue. has_ready: a worker could claim it now, so not what is ready in a paused queue. Of a batch it reads the live jobs: ask larder.progress first, and this only when nothing moves.';
+    'What is left of a batch, in whatever queue, or of a queue. has_ready: a worker could claim it now for this batch, so not what is ready in a paused queue or for a paused batch. Of a batch it reads the live jobs: ask larder.progress first, and this only when nothing moves.';
 
 -- Of a few rows each, so autovacuum never counts them; the planner would take them for a thousand, and compile for that.
 ANALYZE larder_data.meta, larder_data.queue, larder_data.retry_rule, larder_data.upkeep;

@@ -306,7 +306,7 @@ DECLARE
     blocked bigint;
 BEGIN
     WITH refused AS MATERIALIZED (
-        SELECT i.finished_at, i.id, i.items, i.url, i.pipeline_id FROM larder_data.item_history i
+        SELECT i.finished_at, i.id, i.items, i.url, i.pipeline_id, i.domain, i.code FROM larder_data.item_history i
         WHERE i.batch_id = b.id AND i.outcome = 2 AND i.retried_as IS NULL AND i.dropped_at IS NULL AND i.why = 'blocked' AND i.pipeline_id IS NOT NULL
           AND only_job IS NULL
         LIMIT most
@@ -315,21 +315,22 @@ BEGIN
         FROM (SELECT array_agg(r.id) AS ids, array_agg(r.url) AS urls FROM refused r) AS g, LATERAL larder_data.examine(g.urls) AS e
     ), picked AS MATERIALIZED (
         (SELECT h.finished_at AS at, h.job_id AS record, NULL::bigint AS item, h.items, 0 AS blocked, h.url, h.pipeline_id, h.options, h.context, h.priority,
-                h.origin_id
+                h.origin_id, h.max_attempts, h.retry_base_ms, h.domain, h.code
          FROM larder_data.job_history h
          WHERE h.batch_id = b.id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL AND h.items > 0
            AND (only_job IS NULL OR h.job_id = only_job)
          LIMIT most)
         UNION ALL
         -- An item that rode on another batch's job: both records have the time of one transaction.
-        (SELECT i.finished_at, i.job_id, i.id, i.items, 0, h.url, h.pipeline_id, h.options, h.context, h.priority, h.origin_id
+        (SELECT i.finished_at, i.job_id, i.id, i.items, 0, h.url, h.pipeline_id, h.options, h.context, h.priority, h.origin_id,
+                h.max_attempts, h.retry_base_ms, i.domain, i.code
          FROM larder_data.item_history i, LATERAL (
-            SELECT x.url, x.pipeline_id, x.options, x.context, x.priority, x.origin_id
+            SELECT x.url, x.pipeline_id, x.options, x.context, x.priority, x.origin_id, x.max_attempts, x.retry_base_ms
             FROM larder_data.job_history x WHERE x.finished_at = i.finished_at AND x.job_id = i.job_id LIMIT 1) AS h
          WHERE i.batch_id = b.id AND i.outcome = 2 AND i.retried_as IS NULL AND i.dropped_at IS NULL AND i.why = 'followed' AND only_job IS NULL
          LIMIT most)
         UNION ALL
-        (SELECT r.finished_at, NULL, r.id, r.items, r.items, r.url, r.pipeline_id, 0, NULL, coalesce(b.priority, 4), o.id
+        (SELECT r.finished_at, NULL, r.id, r.items, r.items, r.url, r.pipeline_id, 0, NULL, coalesce(b.priority, 4), o.id, NULL, NULL, r.domain, r.code
          FROM examined e, unnest(e.ids, e.origins) AS u (id, origin), refused r, LATERAL (
             SELECT x.id FROM larder_data.origin x WHERE x.name = u.origin OFFSET 0) AS o
          WHERE r.id = u.id)
@@ -338,14 +339,17 @@ BEGIN
         SELECT p.*, larder_data.job_key(p.url, p.pipeline_id) AS key FROM picked p
     ), distinct_jobs AS (
         SELECT DISTINCT ON (k.key) k.key, k.record, k.url, k.pipeline_id, k.options, k.context, k.origin_id,
-               sum(k.items) OVER same AS riding, min(k.priority) OVER same AS lane
+               sum(k.items) OVER same AS riding, min(k.priority) OVER same AS lane,
+               max(k.max_attempts) OVER same AS max_attempts, max(k.retry_base_ms) OVER same AS retry_base_ms
         FROM keyed k WINDOW same AS (PARTITION BY k.key) ORDER BY k.key, k.record
     ), numbered AS MATERIALIZED (
         SELECT nextval('larder_data.job_id') AS id, s.* FROM (SELECT * FROM distinct_jobs d ORDER BY d.record) AS s
     ), put AS (
         -- In order of keys and as enqueue does it: either a new job, or the live one takes the items along.
-        INSERT INTO larder_data.job AS j (id, batch_id, options, pipeline_id, origin_id, items, queue_id, priority, max_attempts, key, url, context)
-        SELECT n.id, b.id, n.options | 1, n.pipeline_id, n.origin_id, n.riding, b.queue_id, n.lane, 4, n.key, n.url, n.context
+        INSERT INTO larder_data.job AS j
+            (id, batch_id, options, pipeline_id, origin_id, items, retry_base_ms, queue_id, priority, max_attempts, key, url, context)
+        SELECT n.id, b.id, n.options | 1, n.pipeline_id, n.origin_id, n.riding, n.retry_base_ms, b.queue_id, n.lane, coalesce(n.max_attempts, 4),
+               n.key, n.url, n.context
         FROM numbered n ORDER BY n.key
         ON CONFLICT (key) DO UPDATE SET
             items = j.items + CASE WHEN j.batch_id = excluded.batch_id THEN excluded.items ELSE 0 END,
@@ -360,6 +364,9 @@ BEGIN
     ), follow AS (
         INSERT INTO larder_data.job_follow AS f (job_id, batch_id, items) SELECT p.id, b.id, p.riding FROM placed p WHERE p.met AND p.home <> b.id
         ON CONFLICT ON CONSTRAINT job_follow_pkey DO UPDATE SET items = f.items + excluded.items
+    ), detail AS (
+        INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)
+        SELECT b.id, -sum(k.items), k.code, k.domain FROM keyed k GROUP BY k.domain, k.code
     )
     SELECT array_agg(k.at), array_agg(k.record), array_agg(k.item), array_agg(p.id), array_agg(DISTINCT p.id) FILTER (WHERE p.met),
            coalesce(sum(k.items), 0), coalesce(sum(k.blocked), 0), max(p.id)
@@ -390,31 +397,46 @@ CREATE FUNCTION larder.batch_retry_failed(batch text) RETURNS bigint
 LANGUAGE sql AS $$ SELECT larder.batch_retry_failed(larder_data.batch_number(batch)) $$;
 COMMENT ON FUNCTION larder.batch_retry_failed(text) IS 'Reopens the failed items of a batch, by name.';
 
-CREATE FUNCTION larder.batch_drop_failed(batch_id bigint) RETURNS bigint
-LANGUAGE plpgsql AS $$
+CREATE FUNCTION larder.batch_drop_failed(batch_id bigint, most int DEFAULT 10000) RETURNS bigint
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     dropped bigint;
+    last_job bigint;
+    last_item bigint;
 BEGIN
     PERFORM FROM larder_data.batch b WHERE b.id = batch_drop_failed.batch_id FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'no batch has the number %', batch_id USING ERRCODE = 'LA002';
     END IF;
+    -- A portion is what is left up to some number, which the partitions' indexes give in order.
+    SELECT max(x.job_id) INTO last_job FROM (
+        SELECT h.job_id FROM larder_data.job_history h
+        WHERE h.batch_id = batch_drop_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL
+        ORDER BY h.job_id LIMIT most) AS x;
+    SELECT max(x.id) INTO last_item FROM (
+        SELECT h.id FROM larder_data.item_history h
+        WHERE h.batch_id = batch_drop_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL
+        ORDER BY h.id LIMIT most) AS x;
     WITH of_jobs AS (
         UPDATE larder_data.job_history h SET dropped_at = now()
-        WHERE h.batch_id = batch_drop_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL RETURNING h.items
+        WHERE h.batch_id = batch_drop_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL
+          AND h.job_id <= last_job
+        RETURNING h.items
     ), of_items AS (
         UPDATE larder_data.item_history h SET dropped_at = now()
-        WHERE h.batch_id = batch_drop_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL RETURNING h.items
+        WHERE h.batch_id = batch_drop_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL
+          AND h.id <= last_item
+        RETURNING h.items
     )
     SELECT coalesce(sum(x.items), 0) INTO dropped FROM (SELECT o.items FROM of_jobs o UNION ALL SELECT o.items FROM of_items o) AS x;
     RETURN dropped;
 END $$;
-COMMENT ON FUNCTION larder.batch_drop_failed(bigint) IS
-    'Is done with the failures of a batch: they stay in its counts and its report, but are neither listed in larder.failed nor retried. Answers how many items.';
+COMMENT ON FUNCTION larder.batch_drop_failed(bigint, int) IS
+    'Is done with the failures of a batch, at most so many records of jobs and of items a call: call it until it answers 0. They stay in its counts and its report, but are neither listed in larder.failed nor retried. Answers how many items.';
 
-CREATE FUNCTION larder.batch_drop_failed(batch text) RETURNS bigint
-LANGUAGE sql AS $$ SELECT larder.batch_drop_failed(larder_data.batch_number(batch)) $$;
-COMMENT ON FUNCTION larder.batch_drop_failed(text) IS 'Is done with the failures of a batch, by name.';
+CREATE FUNCTION larder.batch_drop_failed(batch text, most int DEFAULT 10000) RETURNS bigint
+LANGUAGE sql AS $$ SELECT larder.batch_drop_failed(larder_data.batch_number(batch), most) $$;
+COMMENT ON FUNCTION larder.batch_drop_failed(text, int) IS 'Is done with the failures of a batch, by name.';
 
 -- Priorities.
 
@@ -662,7 +684,9 @@ DECLARE
     blocked bigint;
     bad text := (SELECT coalesce(u.url, 'NULL') FROM unnest(urls) AS u (url) WHERE coalesce(u.url, '') = '' OR octet_length(u.url) > 8192 LIMIT 1);
 BEGIN
-    IF bad IS NOT NULL THEN
+    IF cardinality(urls) > 10000 THEN
+        RAISE EXCEPTION 'at most 10000 URLs a call, not %', cardinality(urls) USING ERRCODE = '22023';
+    ELSIF bad IS NOT NULL THEN
         RAISE EXCEPTION 'a URL has 1 to 8192 bytes, not %', octet_length(bad) USING ERRCODE = '22023';
     ELSIF ttl IS NULL OR ttl <= interval '0' THEN
         RAISE EXCEPTION 'a block lasts for some time, not %', coalesce(ttl::text, 'NULL') USING ERRCODE = '22023';
@@ -677,7 +701,7 @@ BEGIN
     RETURN blocked;
 END $$;
 COMMENT ON FUNCTION larder.block_many IS
-    'Blocks URLs for a time, 24 hours by default; a block that lasts longer already keeps its end. Answers how many URLs. Jobs that are live go on.';
+    'Blocks up to 10,000 URLs for a time, 24 hours by default; a block that lasts longer already keeps its end. Answers how many URLs. Jobs that are live go on.';
 
 CREATE FUNCTION larder.block_url(url text, ttl interval DEFAULT '24 hours', reason text DEFAULT NULL) RETURNS void
 LANGUAGE sql AS $$ SELECT larder.block_many(ARRAY[url], ttl, reason) $$;
@@ -690,12 +714,16 @@ LANGUAGE sql AS $$
 $$;
 COMMENT ON FUNCTION larder.unblock_url IS 'Takes a URL from the blocklist and forgets its failures; answers whether it was blocked.';
 
-CREATE FUNCTION larder.unblock_all() RETURNS bigint
+CREATE FUNCTION larder.unblock_all(most int DEFAULT 10000, OUT unblocked bigint, OUT is_last boolean)
 LANGUAGE sql AS $$
-    WITH gone AS (DELETE FROM larder_data.blocklist b RETURNING b.until)
-    SELECT count(*) FROM gone g WHERE g.until > now()
+    WITH gone AS (
+        DELETE FROM larder_data.blocklist b WHERE b.url_hash = ANY (ARRAY(
+            SELECT x.url_hash FROM larder_data.blocklist x ORDER BY x.url_hash LIMIT most FOR UPDATE))
+        RETURNING b.until
+    )
+    SELECT count(*) FILTER (WHERE g.until > now()), count(*) < most FROM gone g
 $$;
-COMMENT ON FUNCTION larder.unblock_all IS 'Empties the blocklist; answers how many URLs were blocked.';
+COMMENT ON FUNCTION larder.unblock_all IS 'Empties the blocklist, at most so many rows a call, those whose time is over included; answers how many URLs were blocked, and whether that was the last call needed.';
 
 CREATE FUNCTION larder.blocklist_page(after bytea, most int) RETURNS TABLE (
     url_hash bytea, url text, until timestamptz, fails int, domain text, code int, message text, http_status int

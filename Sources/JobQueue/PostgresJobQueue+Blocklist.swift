@@ -73,9 +73,16 @@ extension PostgresJobQueue {
         }
     }
 
-    /// Empties the blocklist. Returns how many URLs were blocked.
+    /// Empties the blocklist, in portions, each its own transaction. Returns how many URLs were blocked.
     @discardableResult
     public func unblockAll() async throws(QueueError) -> Int {
-        try await ask("SELECT larder.unblock_all()") { rows throws(QueueError) in Int(rows.integer(0, 0) ?? 0) }
+        var removed = 0
+        while true {
+            let (portion, isLast) = try await ask("SELECT unblocked, is_last FROM larder.unblock_all()") {
+                rows throws(QueueError) in (Int(rows.integer(0, 0) ?? 0), rows.flag(0, 1) ?? true)
+            }
+            removed += portion
+            if isLast { return removed }
+        }
     }
 }

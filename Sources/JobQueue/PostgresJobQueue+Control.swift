@@ -36,12 +36,17 @@ extension PostgresJobQueue {
     }
 
     /// Is done with the failures of a batch: they stay in its counts and its report, but are neither in the view
-    /// `larder.failed` nor retried. Returns how many items.
+    /// `larder.failed` nor retried. In portions, each its own transaction. Returns how many items.
     ///
     /// Throws `.unknownBatch`.
     @discardableResult
     public func dropFailed(of batch: BatchReference) async throws(QueueError) -> Int {
-        try await control(batch, "batch_drop_failed")
+        var items = 0
+        while true {
+            let portion = try await control(batch, "batch_drop_failed")
+            if portion == 0 { return items }
+            items += portion
+        }
     }
 
     /// Gives a batch and its jobs another priority, 0 first … 9 last, at most 100,000 jobs a call. Returns how many jobs;

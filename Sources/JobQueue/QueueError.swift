@@ -60,9 +60,10 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         self.sqlState = sqlState
     }
 
-    /// One line that begins with the code.
+    /// The message, in plain words; behind it the server's SQLSTATE where no kind of failure stands for it.
     public var description: String {
-        sqlState.map { "\(code) [\($0)]: \(message)" } ?? "\(code): \(message)"
+        guard code == .refused, let sqlState else { return message }
+        return "\(message) (SQLSTATE \(sqlState))"
     }
 
     /// True when the same call may well succeed later: the database was away, restarting, or two transactions collided.

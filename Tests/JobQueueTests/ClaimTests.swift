@@ -34,6 +34,58 @@ struct ClaimTests {
         try await fixture.expectSound()
     }
 
+    @Test("a claim of one batch brings what it wants, joined jobs in other queues too, and touches nothing else")
+    func oneBatch() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.queue.setQueue("other")
+        try await fixture.enqueue((0..<5).map { "http://foreign/\($0)" }, batch: "foreign") { $0.priority = 0 }
+        try await fixture.enqueue(["http://shared/1"], batch: "elsewhere") { $0.queue = "other" }
+        let answers = try await fixture.enqueue(["http://mine/1", "http://shared/1", "http://mine/2"], batch: "mine")
+        try await fixture.enqueue(["http://mine/3"], batch: "mine") { $0.priority = 9 }
+        #expect(answers.map(\.kind) == [.inserted, .joined, .inserted])
+        let mine = try await fixture.queue.progress(of: .name("mine")).id
+        let worker = try await fixture.startWorker()
+        let first = try await worker.claim(upTo: 2, ofBatch: mine)
+        #expect(Set(first.map(\.url)) == ["http://shared/1", "http://mine/1"])
+        let rest = try await worker.claim(upTo: 10, ofBatch: mine)
+        #expect(rest.map(\.url) == ["http://mine/2", "http://mine/3"], "the oldest first")
+        #expect(try await worker.claim(upTo: 10, ofBatch: mine).isEmpty)
+        // One that is put off comes again; what the floor has passed is found.
+        _ = try await worker.settle([.unavailable(first[0].held)])
+        try await worker.release([first[1].held])
+        #expect(try await worker.claim(upTo: 10, ofBatch: mine).map(\.id) == [first[1].id])
+        let foreign =
+            "SELECT count(*) FROM larder_data.ready r JOIN larder_data.job j ON j.id = r.job_id WHERE j.url LIKE 'http://foreign/%'"
+        #expect(try await fixture.value(foreign) == "5")
+        await #expect { try await worker.claim(upTo: 1, ofBatch: 4_711) } throws: {
+            ($0 as? QueueError)?.code == .unknownBatch
+        }
+        // The lost claim's number is asked again.
+        #expect(try await worker.claim(upTo: 10).count == 5)
+        try await fixture.expectSound()
+    }
+
+    @Test("a claim of a paused, cancelled or finished batch brings nothing, in whatever queue that is paused neither")
+    func oneHeldBatch() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"], batch: "mine")
+        try await fixture.enqueue(["http://a/1"], batch: "other")
+        let mine = try await fixture.queue.progress(of: .name("mine")).id
+        let worker = try await fixture.startWorker()
+        try await fixture.queue.pause(.id(mine))
+        #expect(try await worker.claim(upTo: 1, ofBatch: mine).isEmpty)
+        #expect(try await fixture.queue.remaining(of: mine).isDrained)
+        try await fixture.queue.resume(.id(mine))
+        try await fixture.queue.pause(queue: "default")
+        #expect(try await worker.claim(upTo: 1, ofBatch: mine).isEmpty)
+        try await fixture.queue.resume(queue: "default")
+        try await fixture.queue.cancel(.id(mine))
+        #expect(try await worker.claim(upTo: 1, ofBatch: mine).isEmpty)
+        let other = try await fixture.queue.progress(of: .name("other")).id
+        #expect(try await worker.claim(upTo: 1, ofBatch: other).count == 1)
+        try await fixture.expectSound()
+    }
+
     @Test("a claim whose answer was lost is answered again")
     func lostClaim() async throws {
         let fixture = try await QueueFixture.make()

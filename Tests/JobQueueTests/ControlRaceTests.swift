@@ -83,6 +83,7 @@ struct ControlRaceTests {
     @Test(arguments: [1, 2] as [UInt64])
     func `operators, enqueuers and workers at once leave the queue sound`(seed: UInt64) async throws {
         let fixture = try await QueueFixture.make()
+        try await fixture.lookForDeadlocksLate()
         let queues = (0..<6).map { _ in PostgresJobQueue(fixture.patientConfiguration) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<2 {

@@ -51,6 +51,9 @@ struct PlanTests {
             name: "claim", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 2, 10)",
             shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "running_pkey"]),
         Hot(
+            name: "claim of one batch", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 12, 10, only_batch => 1)",
+            shows: ["Merge Append", "job_batch", "job_follow_batch", "ready_pkey", "Tid Scan on ready"]),
+        Hot(
             name: "claim beside a paused batch",
             before: "UPDATE larder_data.batch SET paused_at = now() WHERE name = 'p';",
             sql: "SELECT count(*) FROM larder.claim_v1(:worker, 3, 10)",

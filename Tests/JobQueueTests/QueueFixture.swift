@@ -87,6 +87,14 @@ final class QueueFixture: Sendable {
         }
     }
 
+    /// An enqueue that joins and a settle may wait for each other, for the 25 ms after which the settle gives up. On a
+    /// machine that stands still Postgres would look before it does; what it finds later than that is a deadlock.
+    func lookForDeadlocksLate() async throws {
+        let statement = "format('ALTER DATABASE %I SET deadlock_timeout = %L', current_database(), '10s')"
+        try await sql("DO $$ BEGIN EXECUTE \(statement); END $$")
+        await reconnect()
+    }
+
     /// The code that a forced tick fails with.
     func tickFailure() async throws -> String? {
         do throws(QueueError) {

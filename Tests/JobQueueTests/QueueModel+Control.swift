@@ -127,7 +127,8 @@ extension QueueModel {
             } else {
                 live[key] = number
                 jobs[number] = LiveJob(
-                    id: number, key: key, home: batch, items: [batch: riding], maxAttempts: 4, passesBlocklist: true,
+                    id: number, key: key, home: batch, items: [batch: riding],
+                    maxAttempts: group.compactMap { failures[$0].maxAttempts }.max() ?? 4, passesBlocklist: true,
                     priority: lane, place: .ready)
             }
             for index in group {

@@ -2,9 +2,9 @@
 
 /// What workers and upkeep do to the model.
 extension QueueModel {
-    /// The jobs that a claim answers, in order. `skipping`: the worker's own floors.
+    /// The jobs that a claim answers, in order. `skipping`: the worker's own floors; `batch`: nothing but what it wants.
     mutating func claim(
-        _ worker: Int64, _ number: Int64, most: Int, skipping: [Int64]?, again isAgain: Bool
+        _ worker: Int64, _ number: Int64, most: Int, skipping: [Int64]?, of batch: String? = nil, again isAgain: Bool
     ) -> [Int64] {
         let again = jobs.values.filter {
             if case .running(let run) = $0.place { run.worker == worker && run.claim.number == number } else { false }
@@ -13,6 +13,7 @@ extension QueueModel {
             return again.sorted { ($0.priority, $0.id) < ($1.priority, $1.id) }.map(\.id)
         }
         guard !isPaused else { return [] }
+        if let batch { return claim(of: batch, worker, number, most: most, above: skipping?[0]) }
         // Otherwise nobody asks why a job should not run.
         let isSomeHeld =
             batches.values.contains { !$0.isFinished && !$0.goesOn }
@@ -53,6 +54,26 @@ extension QueueModel {
             }
             if got.count >= most || own == nil && !isSomeAside { break }
             own = nil
+        }
+        return got
+    }
+
+    /// The same of what one batch wants.
+    private mutating func claim(of name: String, _ worker: Int64, _ number: Int64, most: Int, above floor: Int64?)
+        -> [Int64]
+    {
+        guard let batch = batches[name], batch.goesOn, !batch.isFinished else { return [] }
+        var got: [Int64] = []
+        for low in floor.map({ [$0, 0] }) ?? [0] {
+            let found = jobs.values.filter { $0.place == .ready && $0.items[name] != nil && $0.id > low }
+                .sorted { $0.id < $1.id }.prefix(most - got.count)
+                .sorted {
+                    ($0.priority, isNewestFirst ? -$0.id : $0.id) < ($1.priority, isNewestFirst ? -$1.id : $1.id)
+                }
+            for job in found {
+                jobs[job.id]?.place = .running(Run(worker: worker, claim: Claim(job: job.id, number: number)))
+            }
+            got += found.map(\.id)
         }
         return got
     }

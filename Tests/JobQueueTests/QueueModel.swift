@@ -103,6 +103,7 @@ struct QueueModel {
         let items: Int
         let priority: Int
         let job: Int64?
+        var maxAttempts: Int?
         var state = State.open
     }
 
@@ -205,7 +206,7 @@ struct QueueModel {
                 failures.append(
                     Failure(
                         batch: batch, kind: batch == job.home ? .own : .followed, key: job.key, items: items,
-                        priority: job.priority, job: id))
+                        priority: job.priority, job: id, maxAttempts: job.maxAttempts))
             }
         }
         history[id] = ended

@@ -209,7 +209,10 @@ extension RandomLife {
             case 1:
                 (
                     Self.claimStatement,
-                    [.integer(worker.id), .integer(1_000_000), .integer(5), .optionalIntegers([]), .integer(0)]
+                    [
+                        .integer(worker.id), .integer(1_000_000), .integer(5), .optionalIntegers([]), .integer(0),
+                        .text(chance(50) ? name : nil),
+                    ]
                 )
             case 2:
                 (
@@ -257,7 +260,7 @@ extension RandomLife {
         let index = Int.random(in: 0..<workers.count, using: &random)
         workers[index].claims += 1
         async let killed = fixture.value(killing)
-        try await claim(index, workers[index].claims, 5, nil, times: 1)
+        try await claim(index, workers[index].claims, 5, nil, of: nil, times: 1)
         _ = try await killed
     }
 }

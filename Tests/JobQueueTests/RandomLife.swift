@@ -181,7 +181,10 @@ struct RandomLife {
     }
 
     static let claimStatement =
-        "SELECT job_id, attempt FROM larder.claim_v1($1, $2, $3::int, floors => $4, again => $5 = 1)"
+        """
+        SELECT job_id, attempt FROM larder.claim_v1($1, $2, $3::int, floors => $4, again => $5 = 1,
+            only_batch => (SELECT p.batch_id FROM larder.progress p WHERE p.batch = $6))
+        """
 
     mutating func claim() async throws {
         last = "claim"
@@ -191,19 +194,22 @@ struct RandomLife {
         let most = chance(10) ? 100 : Int.random(in: 1...8, using: &random)
         let floor = chance(20) ? pick(model.jobs.keys.sorted()) : nil
         let floors = floor.map { [Int64](repeating: $0, count: 10) }
-        try await claim(index, number, most, floors, times: chance(10) ? 2 : 1)
+        let batch = chance(20) ? anyBatch() : nil
+        try await claim(index, number, most, floors, of: batch, times: chance(10) ? 2 : 1)
     }
 
     /// A claim, sent as often as if its answer had been lost in between.
-    mutating func claim(_ index: Int, _ number: Int64, _ most: Int, _ floors: [Int64]?, times: Int) async throws {
+    mutating func claim(
+        _ index: Int, _ number: Int64, _ most: Int, _ floors: [Int64]?, of batch: String?, times: Int
+    ) async throws {
         let id = workers[index].session.id
         for time in 0..<times {
-            let foreseen = model.claim(id, number, most: most, skipping: floors, again: time > 0)
+            let foreseen = model.claim(id, number, most: most, skipping: floors, of: batch, again: time > 0)
             let rows = try await anyQueue().ask(
                 Self.claimStatement,
                 [
                     .integer(id), .integer(number), .integer(Int64(most)), .optionalIntegers(floors ?? []),
-                    .integer(time > 0 ? 1 : 0),
+                    .integer(time > 0 ? 1 : 0), .text(batch),
                 ]
             ) { rows throws(QueueError) in rows.texts }
             let got = rows.compactMap { $0[0].flatMap { Int64($0) } }

@@ -84,6 +84,35 @@ struct RetryTests {
         try await fixture.expectSound()
     }
 
+    @Test func `a retry keeps how often a job is tried, and takes its error from the batch's`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.queue.block(["http://a/3"])
+        try await fixture.enqueue(["http://a/1", "http://a/2"]) {
+            $0.maxAttempts = 2
+            $0.retryBase = .milliseconds(77)
+        }
+        try await fixture.enqueue(["http://a/3"])
+        let worker = try await fixture.startWorker()
+        var jobs = try await worker.claim(upTo: 9)
+        _ = try await worker.settle(jobs.map { Outcome($0.held, .failed(.notAnImage)) })
+        func errors() async throws -> [String] {
+            try await fixture.queue.progress(of: .name("batch")).topErrors.map { "\($0.code) \($0.items)" }
+        }
+        #expect(try await errors() == ["1001 2", "1003 1"])
+        _ = try await fixture.queue.retry(job: jobs[0].id)
+        #expect(try await errors() == ["1001 1", "1003 1"])
+        #expect(try await fixture.queue.retryFailed(of: .name("batch")) == 2)
+        #expect(try await errors() == [])
+        let kept =
+            "SELECT string_agg(max_attempts || ' ' || coalesce(retry_base_ms, -1), ',' ORDER BY url) FROM larder_data.job"
+        #expect(try await fixture.value(kept) == "2 77,2 77,4 -1")
+        jobs = try await worker.claim(upTo: 9)
+        #expect(jobs.count == 3)
+        try await fixture.queue.tick(force: true)
+        #expect(try await errors() == [])
+        try await fixture.expectSound()
+    }
+
     @Test func `dropped failures stay counted and are neither listed nor retried`() async throws {
         let (fixture, _, jobs) = try await failedBatches()
         #expect(try await fixture.queue.dropFailed(of: .name("first")) == 4)

@@ -28,6 +28,7 @@ struct StormTests {
         isBroken: Bool
     ) async throws {
         let storm = Storm(fixture: try await QueueFixture.make())
+        try await storm.fixture.lookForDeadlocksLate()
         try await storm.fixture.sql("UPDATE larder_data.meta SET most_rescues = 1000, retry_base_ms = 0")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<8 {

@@ -4,24 +4,23 @@ import Testing
 /// `larder run` from outside: what it prints, what it stores, what it downloads, how it ends.
 @Suite(.timeLimit(.minutes(5)))
 struct RunTests {
-    @Test func `ends when its own batch is done, and gives back what it holds of others`() async throws {
+    @Test func `works on its own batch alone, and does what it has joined`() async throws {
         let scene = try await Scene()
-        let gate = OriginGate()
-        let slow = scene.origin.url("/slow.jpg")
-        scene.origin.on("/slow.jpg", OriginReply([.wait(gate)]))
-        // Before run's own jobs in the queue, so that it certainly takes it.
-        #expect(try await scene.larder("enqueue", "--batch", "others", "--priority", "0", slow).code == 0)
-        let outcome = try await scene.larder("run", "--json", try scene.serve("plain.jpg", at: "/a.jpg"))
-        #expect(outcome.code == 0, "\(outcome.errorText)")
-        #expect(try RunLines(outcome).jobs.count == 1)
-        #expect(scene.origin.count("/slow.jpg") == 1)
+        let foreign = scene.origin.url("/foreign.jpg")
+        scene.origin.on("/foreign.jpg", .status(404))
+        let shared = try scene.serve("plain.jpg", at: "/shared.jpg")
+        // Before run's own jobs in the queue.
+        #expect(try await scene.larder("enqueue", "--batch", "others", "--priority", "0", foreign).code == 0)
         #expect(
-            try await scene.sql(
-                "SELECT open || ' ' || (SELECT attempt FROM larder_data.job) FROM larder.progress WHERE batch = 'others'"
-            )
-                == "1 0")
+            try await scene.larder("enqueue", "--batch", "shared", "--at", "2100-01-01T00:00:00Z", shared).code == 0)
+        let outcome = try await scene.larder("run", "--json", try scene.serve("plain.jpg", at: "/a.jpg"), shared)
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(try RunLines(outcome).jobs.count == 2)
+        #expect(scene.origin.count("/foreign.jpg") == 0)
+        let others =
+            "SELECT string_agg(batch || ' ' || open || ' ' || succeeded, ',' ORDER BY batch) FROM larder.progress WHERE batch IN ('others', 'shared')"
+        #expect(try await scene.sql(others) == "others 1 0,shared 0 1")
         #expect(scene.holds("EXISTS (SELECT FROM larder_data.ready)"))
-        gate.openUp()
     }
 
     @Test func `prints one line of the fixed shape per job and the report last, and the files are where it says`()

@@ -1,4 +1,5 @@
-/// Where a worker's next claim may begin in each priority: behind what it has claimed itself.
+/// Where a worker's next claim may begin in each priority: behind what it has claimed itself. Claims of one batch's jobs go
+/// by number alone and have one floor, the first.
 ///
 /// A hint that spares the database a walk over rows just claimed, which it must keep as long as anybody's old snapshot
 /// may still see them. Forgotten after a second, and as soon as a claim comes back short, so that a job that comes in
@@ -7,8 +8,16 @@ struct LaneFloors: Sendable, Equatable {
     /// How long a floor is believed.
     static let lifetime = Duration.seconds(1)
 
-    private var numbers = [Int64](repeating: 0, count: 10)
+    private let hasLanes: Bool
+    private var numbers: [Int64]
     private var since: ContinuousClock.Instant?
+
+    init(for source: ClaimSource) { self.init(hasLanes: source.onlyBatch == nil) }
+
+    private init(hasLanes: Bool) {
+        self.hasLanes = hasLanes
+        numbers = [Int64](repeating: 0, count: hasLanes ? 10 : 1)
+    }
 
     /// The floors for a claim now, by priority 0 to 9; nil when there are none.
     func current(now: ContinuousClock.Instant = .now) -> [Int64]? {
@@ -18,14 +27,15 @@ struct LaneFloors: Sendable, Equatable {
 
     /// Takes note of what a claim for `limit` jobs brought.
     mutating func claimed(_ jobs: [Job], of limit: Int, now: ContinuousClock.Instant = .now) {
-        if let since, now - since >= Self.lifetime { self = LaneFloors() }
+        if let since, now - since >= Self.lifetime { self = LaneFloors(hasLanes: hasLanes) }
         guard jobs.count >= limit else {
-            self = LaneFloors()
+            self = LaneFloors(hasLanes: hasLanes)
             return
         }
         if since == nil { since = now }
-        for job in jobs where numbers.indices.contains(job.priority) {
-            numbers[job.priority] = max(numbers[job.priority], job.id)
+        for job in jobs {
+            let lane = hasLanes ? job.priority : 0
+            if numbers.indices.contains(lane) { numbers[lane] = max(numbers[lane], job.id) }
         }
     }
 }

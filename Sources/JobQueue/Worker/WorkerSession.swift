@@ -8,7 +8,7 @@ public final class WorkerSession: Sendable {
     private struct Claims {
         var last: Int64 = 0
         var unanswered: [Int64] = []
-        var floors: [String: LaneFloors] = [:]
+        var floors: [ClaimSource: LaneFloors] = [:]
 
         mutating func take() -> (number: Int64, again: Bool) {
             if let number = unanswered.popLast() { return (number, true) }
@@ -36,16 +36,29 @@ public final class WorkerSession: Sendable {
     /// may be longer than the next call's limit, never longer than the lost one's.
     /// Throws `.workerLost` when the lease has run out: start anew. Throws `.unknownQueue`.
     public func claim(upTo limit: Int, from queueName: String = "default") async throws(QueueError) -> [Job] {
-        let (ticket, floors) = claims.withLock { ($0.take(), $0.floors[queueName]?.current()) }
+        try await claim(upTo: limit, from: .queue(queueName))
+    }
+
+    /// Claims at most `limit` jobs (1…1,000) that a batch wants and no others: its own and those it has joined, in
+    /// whatever queue they stand, the oldest first whatever their priority.
+    ///
+    /// Nothing while the batch is paused, or when it is cancelled or finished. A lost answer as in `claim(upTo:from:)`.
+    /// Throws `.workerLost` when the lease has run out: start anew. Throws `.unknownBatch`.
+    public func claim(upTo limit: Int, ofBatch batch: Int64) async throws(QueueError) -> [Job] {
+        try await claim(upTo: limit, from: .batch(batch))
+    }
+
+    private func claim(upTo limit: Int, from source: ClaimSource) async throws(QueueError) -> [Job] {
+        let (ticket, floors) = claims.withLock { ($0.take(), $0.floors[source]?.current()) }
         do throws(QueueError) {
             let jobs: [Job]
             do throws(QueueError) {
-                jobs = try await claim(ticket, limit, from: queueName, behind: floors)
+                jobs = try await claim(ticket, limit, from: source, behind: floors)
             } catch {
                 guard error.code == .connectionLost, !ticket.again, !Task.isCancelled else { throw error }
-                jobs = try await claim((ticket.number, again: true), limit, from: queueName, behind: nil)
+                jobs = try await claim((ticket.number, again: true), limit, from: source, behind: nil)
             }
-            claims.withLock { $0.floors[queueName, default: LaneFloors()].claimed(jobs, of: limit) }
+            claims.withLock { $0.floors[source, default: LaneFloors(for: source)].claimed(jobs, of: limit) }
             return jobs
         } catch {
             claims.withLock { $0.unanswered.append(ticket.number) }
@@ -55,16 +68,17 @@ public final class WorkerSession: Sendable {
 
     /// One claim; repeated only when it is known that it did not take effect, or the database is told that it may have.
     private func claim(
-        _ ticket: (number: Int64, again: Bool), _ limit: Int, from queueName: String, behind floors: [Int64]?
+        _ ticket: (number: Int64, again: Bool), _ limit: Int, from source: ClaimSource, behind floors: [Int64]?
     ) async throws(QueueError) -> [Job] {
         try await queue.ask(
             """
             SELECT job_id, attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id
-            FROM larder.claim_v1($1, $2, $3::int, $4, $5, $6 = 1)
+            FROM larder.claim_v1($1, $2, $3::int, $4, $5, $6 = 1, $7)
             """,
             [
-                .integer(id), .integer(ticket.number), .integer(Int64(limit)), .text(queueName),
+                .integer(id), .integer(ticket.number), .integer(Int64(limit)), .text(source.queueName),
                 .optionalIntegers(floors ?? []), .integer(ticket.again ? 1 : 0),
+                .integer(source.onlyBatch),
             ], repeating: ticket.again ? .harmless : .onlyUndone, on: queue.claims
         ) { rows throws(QueueError) in
             var jobs: [Job] = []

@@ -8,7 +8,7 @@ public struct PrefetchWorker: Sendable {
     public struct Configuration: Sendable {
         /// Who it is in views and logs; its `slots` are the jobs it holds at once.
         public var description: WorkerDescription
-        /// The queue it works on, `default` by default.
+        /// The queue it works on, `default` by default; not asked by one that ends with a batch.
         public var queue = "default"
         /// When the worker ends by itself, `.stopped` by default.
         public var end = End.stopped
@@ -27,7 +27,7 @@ public struct PrefetchWorker: Sendable {
         case stopped
         /// When nothing is left that is due within 30 s.
         case drained
-        /// When this batch has no open item.
+        /// When this batch has no open item. Works on what this batch wants and nothing else, in whatever queue it stands.
         case batchFinished(Int64)
     }
 

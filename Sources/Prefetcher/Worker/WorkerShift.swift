@@ -109,15 +109,16 @@ struct WorkerShift: Sendable {
                     case .look:
                         if try await isOver() { policy.stop() } else { policy.stayed() }
                     case .claim(let count):
-                        let claimed = try await session.claim(upTo: count, from: worker.configuration.queue)
+                        let claimed = try await claim(count)
                         policy.claimed(claimed.count, of: count)
                         if !claimed.isEmpty { worker.observe(.claimed(count: claimed.count)) }
                         tally.start(claimed.count)
                         let now = ContinuousClock.now
                         for job in claimed { jobs.addTask { await perform(job, claimedAt: now) } }
-                        if try await batchIsOver() {
+                        if claimed.isEmpty, try await batchIsOver() {
                             policy.stop()
-                            // What runs on is other batches': it goes back, its attempt refunded, to whoever works for them.
+                            // What runs on is nobody's of this batch any more, which was cancelled: it goes back, its attempt
+                            // refunded, to whoever works for others, or ends.
                             jobs.cancelAll()
                         }
                     }
@@ -128,6 +129,13 @@ struct WorkerShift: Sendable {
                 }
             }
         }
+    }
+
+    private func claim(_ count: Int) async throws(QueueError) -> [Job] {
+        guard case .batchFinished(let batch) = worker.configuration.end else {
+            return try await session.claim(upTo: count, from: worker.configuration.queue)
+        }
+        return try await session.claim(upTo: count, ofBatch: batch)
     }
 
     /// One job: its attempt, whose end the settler commits. Only then its slot is free.

@@ -7,6 +7,7 @@ extension Command {
         words: ["run"], operands: "[URL]...",
         summary: "Prefetch URLs in one step: enqueue, work until all are done, print the report",
         discussion: """
+            Works on these URLs and nothing else that the queue holds; what another batch wants as well is done for both.
             With --json one line per job as it ends and the report as the last line; the paths are relative to the
             cache root. The exit code is 1 when an item failed.
             """,
@@ -46,17 +47,13 @@ extension Command {
 
         do {
             configuration.end = .batchFinished(batch)
-            configuration.queue = options.template.queue
             let printed = Locked<Set<Int64>>([])
             let verbose = arguments.flag("verbose")
             let summary = try await Printer.printing { printer in
                 let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
                     event in
                     if verbose { log.tell(event, by: printer) }
-                    guard case .settled(let report) = event, let line = JobLine(report), report.job.batch == batch
-                    else {
-                        return
-                    }
+                    guard case .settled(let report) = event, let line = JobLine(report) else { return }
                     if json {
                         // A line that finds no room comes at the end, from the database.
                         guard let text = try? JSONLine.text(line), printer.result(text) else { return }

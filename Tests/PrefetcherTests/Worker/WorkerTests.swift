@@ -69,6 +69,34 @@ struct WorkerTests {
         #expect(try await queue.check().isEmpty)
     }
 
+    @Test func `who works for one batch touches no other's jobs, does those it has joined, and ends with it`()
+        async throws
+    {
+        try await queue.setQueue("other")
+        try await enqueue(5, "foreign")
+        let shared = EnqueueRequest(urls: ["https://host.example/shared.jpg"], batch: "elsewhere")
+        var elsewhere = shared
+        elsewhere.queue = "other"
+        _ = try await queue.enqueue(elsewhere)
+        try await enqueue(40, "mine")
+        var joining = shared
+        joining.batch = "mine"
+        _ = try await queue.enqueue(joining)
+        try await queue.seal(.name("mine"))
+        let batch = try await queue.progress(of: .name("mine")).id
+        let summary = try await worker(slots: 8, .batchFinished(batch)) { url throws(LoadError) in
+            if url.contains("/foreign/") {
+                throw LoadError(stage: .fetch, domain: "LarderErrorDomain", code: 101, message: "")
+            }
+            return LoadReport()
+        }.run(until: StopSignal())
+        #expect(summary.succeeded == 41 && summary.failed == 0 && summary.left == .nothing)
+        #expect(try await queue.progress(of: .name("elsewhere")).succeeded == 1)
+        let foreign = try await queue.progress(of: .name("foreign"))
+        #expect(foreign.open == 5 && foreign.retries == 0)
+        #expect(try await queue.check().isEmpty)
+    }
+
     @Test func `who is stopped at once commits what ended, and gives the rest back`() async throws {
         try await enqueue(5, "stuck")
         try await enqueue(20, "quick")

@@ -1,0 +1,52 @@
+import Testing
+
+@testable import JobQueue
+
+/// What is unbounded in number is done in bounded portions.
+@Suite(.timeLimit(.minutes(5)))
+struct PortionTests {
+    @Test func `failures are dropped and the blocklist is emptied portion by portion`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.queue.block((0..<5).map { "http://blocked/\($0)" })
+        try await fixture.enqueue((0..<5).map { "http://blocked/\($0)" } + (0..<7).map { "http://a/\($0)" })
+        let worker = try await fixture.startWorker()
+        _ = try await worker.settle(
+            try await worker.claim(upTo: 7).map {
+                Outcome($0.held, .failed(FailureReason(domain: "x", code: 1, message: "")))
+            })
+        var dropped: [String?] = []
+        for _ in 0..<4 { dropped.append(try await fixture.value("SELECT larder.batch_drop_failed('batch', 3)")) }
+        // At most three records of jobs and three of items a call.
+        #expect(dropped == ["6", "5", "1", "0"])
+        #expect(try await fixture.value("SELECT count(*) FROM larder.failed") == "0")
+        try await fixture.sql("UPDATE larder_data.blocklist SET until = now() - interval '1 s' WHERE url LIKE '%/4'")
+        var unblocked: [[String?]] = []
+        for _ in 0..<3 { unblocked += try await fixture.sql("SELECT unblocked, is_last FROM larder.unblock_all(2)") }
+        #expect(unblocked.compactMap { $0[0].flatMap { Int($0) } }.reduce(0, +) == 4)
+        #expect(unblocked.map { $0[1] } == ["f", "f", "t"])
+        try await fixture.expectSound()
+    }
+
+    @Test func `more URLs than a call takes are refused`() async throws {
+        let fixture = try await QueueFixture.make()
+        let block = "SELECT larder.block_many(ARRAY(SELECT 'http://a/' || i FROM generate_series(1, 10001) AS i))"
+        await #expect { try await fixture.sql(block) } throws: { ($0 as? QueueError)?.sqlState == "22023" }
+    }
+
+    @Test func `what is due is promoted without a pause while there is more than a portion of it`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue((0..<10_000).map { "http://a/\($0)" }) { $0.start = .after(.seconds(1000)) }
+        try await fixture.enqueue((0..<500).map { "http://b/\($0)" }) { $0.start = .after(.seconds(1000)) }
+        try await fixture.queue.tick(force: true)
+        try await fixture.sql("UPDATE larder_data.delayed SET run_at = now()")
+        var moved: [Int] = []
+        // The first look is due at its time, the others at once.
+        while moved.last ?? 5_000 >= 5_000 {
+            let tick = try await fixture.queue.tick(force: moved.isEmpty)
+            moved.append(tick)
+        }
+        #expect(moved.contains(500))
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.ready") == "10500")
+        try await fixture.expectSound()
+    }
+}
