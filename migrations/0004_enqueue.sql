@@ -58,7 +58,7 @@ CREATE TABLE larder_data.refusal (
 COMMENT ON TABLE larder_data.refusal IS 'What is said of items that end at enqueue: 0 blocked, 1 to 6 the faults of larder_data.examine, 7 fresh, which is no error.';
 COMMENT ON INDEX larder_data.refusal_pkey IS 'One row per fault.';
 INSERT INTO larder_data.refusal VALUES
-    (0, 'SDWebImageErrorDomain', 1003, 'the URL is blocked after an earlier failure'),
+    (0, 'SDWebImageErrorDomain', 1003, 'the URL is blocked; larder blocklist list says why and until when'),
     (1, 'SDWebImageErrorDomain', 1000, 'the URL is empty'),
     (2, 'SDWebImageErrorDomain', 1000, 'the URL is longer than 8192 bytes'),
     (3, 'SDWebImageErrorDomain', 1000, 'the URL has a control character or bytes that are not UTF-8'),

@@ -108,7 +108,7 @@ CREATE FUNCTION larder.claim_v1(
     only_batch bigint DEFAULT NULL
 ) RETURNS TABLE (
     job_id bigint, attempt int, max_attempts int, url text, pipeline_id int, options bigint, context json,
-    priority int, origin text, batch_id bigint
+    priority int, origin text, batch_id bigint, blocked boolean
 )
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
@@ -143,7 +143,8 @@ BEGIN
     -- Asked only when told: the look goes through all that the worker holds, and held while an old snapshot is open.
     IF again AND EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.claim_no = claim_v1.claim_no) THEN
         RETURN QUERY
-        SELECT r.job_id, j.attempt + 1, j.max_attempts::int, j.url, j.pipeline_id, j.options, j.context, j.priority::int, o.name, j.batch_id
+        SELECT r.job_id, j.attempt + 1, j.max_attempts::int, j.url, j.pipeline_id, j.options, j.context, j.priority::int, o.name, j.batch_id,
+            j.options & 1 = 0 AND EXISTS (SELECT FROM larder_data.blocklist x WHERE x.url_hash = substring(j.key FOR 16) AND x.until > clock_timestamp())
         FROM larder_data.running r,
             LATERAL (SELECT * FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j,
             LATERAL (SELECT x.name FROM larder_data.origin x WHERE x.id = j.origin_id OFFSET 0) AS o
@@ -200,7 +201,8 @@ BEGIN
             ), held AS (
                 INSERT INTO larder_data.running (worker_id, job_id, claim_no) SELECT worker, t.job_id, claim_v1.claim_no FROM taken t
             )
-            SELECT j.id, j.attempt + 1, j.max_attempts::int, j.url, j.pipeline_id, j.options, j.context, j.priority::int, o.name, j.batch_id
+            SELECT j.id, j.attempt + 1, j.max_attempts::int, j.url, j.pipeline_id, j.options, j.context, j.priority::int, o.name, j.batch_id,
+                j.options & 1 = 0 AND EXISTS (SELECT FROM larder_data.blocklist x WHERE x.url_hash = substring(j.key FOR 16) AND x.until > clock_timestamp())
             FROM taken t, LATERAL (SELECT * FROM larder_data.job x WHERE x.id = t.job_id OFFSET 0) AS j,
                 LATERAL (SELECT x.name FROM larder_data.origin x WHERE x.id = j.origin_id OFFSET 0) AS o
             ORDER BY t.priority, CASE WHEN q.lifo THEN -t.job_id ELSE t.job_id END;
@@ -213,7 +215,7 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION larder.claim_v1 IS
-    'Claims at most `most` (1 to 1000) ready jobs: lowest priority number first, in it the oldest, or the newest where the queue is lifo; each so-manieth claim, by its number, the other way round. again: the number was used before and the answer lost; the same jobs are answered, if it took any, so that none is held unknowingly. floors, per priority 0 to 9: skip jobs up to these numbers. only_batch: nothing but what this batch wants, jobs it has joined in other queues too, the oldest first whatever the priority; of floors the first counts.';
+    'Claims at most `most` (1 to 1000) ready jobs: lowest priority number first, in it the oldest, or the newest where the queue is lifo; each so-manieth claim, by its number, the other way round. again: the number was used before and the answer lost; the same jobs are answered, if it took any, so that none is held unknowingly. floors, per priority 0 to 9: skip jobs up to these numbers. only_batch: nothing but what this batch wants, jobs it has joined in other queues too, the oldest first whatever the priority; of floors the first counts. blocked: the URL is on the blocklist by now, and the job does not say RetryFailed; it is to fail with SDWebImageErrorDomain 1003, whatever is cached.';
 
 -- Settle.
 --
@@ -297,13 +299,14 @@ BEGIN
                     FROM ended e GROUP BY e.batch_id, class
                 )
                 SELECT array_agg(e.id), array_agg(e.claim_no), array_agg(e.id) FILTER (WHERE e.followed),
-                       array_agg(e.url) FILTER (WHERE e.options & 1 = 1)
+                       array_agg(e.url) FILTER (WHERE e.options & 1 = 1 AND e.downloads > 0)
                 INTO done, done_claims, followed, forgiven FROM ended e;
                 IF followed IS NOT NULL THEN
                     PERFORM larder_data.finish_followers(followed);
                 END IF;
                 IF forgiven IS NOT NULL THEN
-                    -- As SDWebImage: only a success with RetryFailed (bit 0) forgets an earlier failure.
+                    -- As SDWebImage: only a download that succeeded with RetryFailed (bit 0) forgets an earlier failure; the cache's
+                    -- answer does not.
                     DELETE FROM larder_data.blocklist x WHERE x.ctid = ANY (ARRAY(
                         SELECT y.ctid FROM larder_data.blocklist y
                         WHERE y.url_hash = ANY (ARRAY(SELECT larder_data.url_hash(u.url) FROM unnest(forgiven) AS u (url))) FOR UPDATE SKIP LOCKED));

@@ -22,10 +22,14 @@ public struct Job: Sendable, Identifiable {
     public let origin: String
     /// The batch that the job was first enqueued for.
     public let batch: Int64
+    /// Whether the URL is on the blocklist and the options do not say RetryFailed: it is to fail with
+    /// `SDWebImageErrorDomain` 1003, whatever is cached.
+    public let isBlocked: Bool
 
     package init(
         id: Int64, claim: Int64, attempt: Int = 1, maxAttempts: Int = 4, url: String, pipeline: Int = 1,
-        options: UInt64 = 0, context: String? = nil, priority: Int = 4, origin: String = "", batch: Int64 = 0
+        options: UInt64 = 0, context: String? = nil, priority: Int = 4, origin: String = "", batch: Int64 = 0,
+        isBlocked: Bool = false
     ) {
         self.id = id
         self.claim = claim
@@ -38,6 +42,7 @@ public struct Job: Sendable, Identifiable {
         self.priority = priority
         self.origin = origin
         self.batch = batch
+        self.isBlocked = isBlocked
     }
 }
 

@@ -124,17 +124,34 @@ struct FailureTests {
             try await fail(1)
             #expect(try await blockedHours() == hours)
         }
-        // A success without RetryFailed, once the block is over, forgets nothing.
+        // Once the block is over: a success without RetryFailed forgets nothing, nor does one out of the cache.
         try await fixture.sql("UPDATE larder_data.blocklist SET until = now()")
-        for (options, left) in [(UInt64(0), "1"), (1, "0")] {
+        for (options, downloads, left) in [(UInt64(0), 1, "1"), (1, 0, "1"), (1, 1, "0")] {
             try await fixture.enqueue(["http://a/1"]) { $0.options = options }
             let job = try #require(try await worker.claim(upTo: 1).first)
-            _ = try await worker.settle([Outcome(job.held, .succeeded)])
+            var outcome = Outcome(job.held, .succeeded)
+            outcome.downloads = downloads
+            _ = try await worker.settle([outcome])
             #expect(try await fixture.value("SELECT count(*) FROM larder_data.blocklist") == left)
         }
         let progress = try await fixture.queue.progress(of: .name("batch"))
-        #expect(progress.blocked == 1 && progress.failed == 8 && progress.succeeded == 2)
+        #expect(progress.blocked == 1 && progress.failed == 8 && progress.succeeded == 3)
         try await fixture.expectSound()
+    }
+
+    @Test("a job whose URL was blocked after it was enqueued is claimed as blocked, unless it says RetryFailed")
+    func blockedMeanwhile() async throws {
+        let fixture = try await QueueFixture.make()
+        _ = try await fixture.queue.setPipeline(name: "card", spec: "{}")
+        let worker = try await fixture.startWorker()
+        try await fixture.enqueue(["http://a/1", "http://a/2"])
+        try await fixture.enqueue(["http://a/1"]) { request in
+            request.pipeline = "card"
+            request.options = 1
+        }
+        _ = try await fixture.queue.block(["http://a/1"])
+        let claimed = try await worker.claim(upTo: 3)
+        #expect(claimed.map(\.isBlocked) == [true, false, false])
     }
 
     @Test("a transcoder that dies over a picture twice makes it poison, whatever else went wrong between")

@@ -24,6 +24,12 @@ struct UsageTests {
             code = 4
         }
 
+        init(context: String, _ named: String...) {
+            words = ["run", "http://a.example/1.jpg", "--context", context]
+            self.named = named
+            code = 4
+        }
+
         init(variants: [String], _ named: String...) {
             words = ["run", "http://a.example/1.jpg"] + variants.flatMap { ["--variant", $0] }
             self.named = named
@@ -64,8 +70,6 @@ struct UsageTests {
         Wrong("run u --options Nonsense", "--options", "Nonsense"), Wrong("run u --options -1", "--options", "-1"),
         Wrong("run u --options RetryFailed,refreshCached", "refreshCached"),
         Wrong("transform a -o b --variant {} --options x", "--options"),
-        Wrong("run u --context {", "--context", "JSON", "line 1, column 2"),
-        Wrong(#"enqueue u --context {"imageTransfomer":[]}"#, "--context", "$.imageTransfomer"),
         Wrong("work --allow-files /nonexistent", "--allow-files", "/nonexistent"),
         Wrong("run u --retries -1", "--retries", "-1"), Wrong("run u --retries many", "--retries", "many"),
         Wrong("run u --retry-base -1s", "--retry-base", "-1s"), Wrong("run u --batch=", "--batch"),
@@ -92,6 +96,8 @@ struct UsageTests {
     ]
 
     static let variants = [
+        Wrong(context: "{", "--context", "JSON", "line 1, column 2"),
+        Wrong(context: #"{"imageTransfomer":[]}"#, "--context", "$.imageTransfomer", "not a known field"),
         Wrong(variant: "{", "--variant", "$", "JSON", "line 1, column 2"),
         Wrong(variant: #"{"name" "v"}"#, "--variant", "line 1, column 9"),
         Wrong(variant: "{\"name\":\"v\",\n \"format\":jpeg}", "--variant", "line 2, column 11"),

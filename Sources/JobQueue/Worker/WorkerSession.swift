@@ -72,7 +72,8 @@ public final class WorkerSession: Sendable {
     ) async throws(QueueError) -> [Job] {
         try await queue.ask(
             """
-            SELECT job_id, attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id
+            SELECT job_id, attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id,
+                blocked
             FROM larder.claim_v1($1, $2, $3::int, $4, $5, $6 = 1, $7)
             """,
             [
@@ -156,6 +157,7 @@ extension Rows {
         return Job(
             id: id, claim: claim, attempt: Int(integer(row, 1) ?? 1), maxAttempts: Int(integer(row, 2) ?? 1), url: url,
             pipeline: Int(pipeline), options: UInt64(bitPattern: integer(row, 5) ?? 0), context: text(row, 6),
-            priority: Int(integer(row, 7) ?? 4), origin: text(row, 8) ?? "", batch: integer(row, 9) ?? 0)
+            priority: Int(integer(row, 7) ?? 4), origin: text(row, 8) ?? "", batch: integer(row, 9) ?? 0,
+            isBlocked: flag(row, 10) ?? false)
     }
 }

@@ -58,7 +58,7 @@ public struct LoadError: Error, Sendable {
 
     /// The URL is on the blocklist (SDWebImage 5.21.5, SDWebImageErrorBlackListed).
     static func blocked(_ url: String) -> LoadError {
-        LoadError(stage: .lookUp, domain: "SDWebImageErrorDomain", code: 1003, message: "\(url): is on the blocklist")
+        LoadError(stage: .lookUp, domain: "SDWebImageErrorDomain", code: 1003, message: "\(url): is blocked")
     }
 
     /// The request modifier gave no request (SDWebImage 5.21.5, SDWebImageErrorInvalidDownloadOperation).

@@ -47,6 +47,7 @@ struct Attempt: Sendable {
                 var request = LoadRequest(
                     url: job.url, variants: pipeline.variants, options: LoadOptions(rawValue: job.options),
                     context: try context())
+                request.blocklist = ClaimedBlocklist(isBlocked: job.isBlocked)
                 request.mayPublish = { [lease] in lease.holds }
                 let report = try await loader.load(request)
                 return end(report.failure.map { .failed($0) } ?? .succeeded, report, report.failure, waited)
@@ -87,4 +88,14 @@ struct Attempt: Sendable {
         outcome.stored = report.stored
         return End(job, outcome, report, failure)
     }
+}
+
+/// The database's blocklist as a claim told it. Who goes on it or leaves it is decided when the job is settled, by the
+/// rows of `retry_rule` and in the same transaction.
+private struct ClaimedBlocklist: Blocklist {
+    let isBlocked: Bool
+
+    func contains(_ url: String) -> Bool { isBlocked }
+    func insert(_ url: String) {}
+    func remove(_ url: String) {}
 }

@@ -51,7 +51,7 @@ extension Command {
             count += 1
             if json {
                 try Console.json(EnqueueLine(url: url, name: name, batch: batch, answer))
-            } else if let error = answer.error?.ofItem {
+            } else if let error = answer.error {
                 Console.note("larder: \(FailureLine.text(url, error))")
             }
         }
@@ -80,6 +80,6 @@ private struct EnqueueLine: Encodable {
         batchID = batch
         self.answer = answer.kind.rawValue
         job = Nullable(answer.job)
-        error = Nullable(answer.error?.ofItem)
+        error = Nullable(answer.error)
     }
 }

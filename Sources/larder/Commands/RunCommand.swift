@@ -41,7 +41,7 @@ extension Command {
             if json {
                 try Console.json(JobLine(url: url, outcome: "failed", files: [], error: error))
             } else {
-                Console.note("larder: \(FailureLine.text(url, error.ofItem))")
+                Console.note("larder: \(FailureLine.text(url, error))")
             }
         }
 

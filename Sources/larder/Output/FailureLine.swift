@@ -3,14 +3,6 @@ import JobQueue
 extension FailureReason {
     /// For people: `the URL is empty (SDWebImageErrorDomain 1000)`.
     var text: String { "\(message) (\(domain) \(code))" }
-
-    /// What is said of an item that ended with it. The queue's record of a blocked URL does not tell a block by hand from
-    /// one after a failure: the blocklist does.
-    var ofItem: FailureReason {
-        guard domain == "SDWebImageErrorDomain", code == 1003 else { return self }
-        return FailureReason(
-            domain: domain, code: code, message: "the URL is blocked; 'larder blocklist list' says why and until when")
-    }
 }
 
 /// One failure as one line for people.

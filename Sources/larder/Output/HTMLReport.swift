@@ -39,7 +39,7 @@ struct HTMLReport {
         var page = "<h2>Failures\(items < total ? ", the first \(items) of \(total) items" : "")</h2>\n"
         page += "<table><tr><th>URL<th>Error<th>Message<th>Attempts</tr>\n"
         for row in rows {
-            let error = row.error.ofItem
+            let error = row.error
             page +=
                 "<tr><td>\(Self.escaped(ShownURL.text(row.url)))<td>\(Self.escaped("\(error.domain) \(error.code)"))"
             page += "<td>\(Self.escaped(error.message))<td>\(row.attempts)</tr>\n"

@@ -11,7 +11,7 @@ struct JobLine: Encodable {
         self.url = ShownURL.text(url)
         self.outcome = outcome
         self.files = files
-        self.error = error?.ofItem
+        self.error = error
     }
 
     init(_ record: StoredRecord) {

@@ -26,7 +26,7 @@ struct JobReport: Encodable {
             transcodeMs = attempt.transcode?.milliseconds
             storeMs = attempt.store?.milliseconds
             delayMs = attempt.delay?.milliseconds
-            error = attempt.error?.ofItem
+            error = attempt.error
         }
     }
 
@@ -74,7 +74,7 @@ struct JobReport: Encodable {
         finishedAt = status.finishedAt
         cancelledAt = status.cancelledAt
         retriedAs = status.retriedAs
-        error = status.error?.ofItem
+        error = status.error
         self.attempts = attempts.map(Attempt.init)
     }
 

@@ -11,7 +11,7 @@ struct ReportJSON: Encodable {
 
         init(_ record: FailureRecord) {
             url = ShownURL.text(record.url)
-            let error = record.error.ofItem
+            let error = record.error
             domain = error.domain
             code = error.code
             message = error.message

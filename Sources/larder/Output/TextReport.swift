@@ -14,7 +14,7 @@ enum TextReport {
             text += "failures:\n"
             for failure in report.failures.prefix(50) {
                 text +=
-                    "  \(FailureLine.text(failure.url, failure.error.ofItem)), \(failure.attempts.counted("attempt"))\n"
+                    "  \(FailureLine.text(failure.url, failure.error)), \(failure.attempts.counted("attempt"))\n"
             }
             if report.failures.count > 50 { text += "  … --files --format json has all\n" }
         }
