@@ -20,8 +20,8 @@ final class BenchOrigin: Sendable {
     ///
     /// - Throws: `MeasuringError` when nginx or openssl is missing.
     init(in directory: String, rate: Int) throws {
-        let places: [String] = ["/usr/sbin/nginx", "/usr/local/sbin/nginx"]
-        guard let program = places.first(where: { access($0, X_OK) == 0 }) else {
+        let places = ["/usr/sbin/nginx", "/usr/local/sbin/nginx"]
+        guard let program = places.first(where: FileManager.default.isExecutableFile) else {
             throw MeasuringError("there is no nginx, which serves the downloads")
         }
         root = directory + "/root"

@@ -101,7 +101,8 @@ struct FetchBench {
         try lines.write(toFile: list, atomically: false, encoding: .utf8)
         let version = way == .h2 ? "--http2" : "--http1.1"
         let most = way == .h2 ? Self.streams : Self.connections
-        let command = "curl -q -sSf \(version) --cacert '\(origin.certificate)' -Z --parallel-max \(most) -K '\(list)'"
+        let options = "-q -sSf --no-progress-meter \(version) --cacert '\(origin.certificate)'"
+        let command = "curl \(options) -Z --parallel-max \(most) -K '\(list)'"
         let before = Self.childrenSeconds
         let rate = try await ContinuousClock().rate(of: names.count) {
             _ = try await disk.run { () throws(any Error) in try Shell.output(command) }

@@ -114,6 +114,30 @@ struct CredentialTests {
         #expect(server.count("/bad") == 2)
     }
 
+    @Test(
+        "with a client's certificate open a connection that nobody without it gets to use",
+        .enabled(if: NginxServer.program != nil))
+    func clientCertificate() async throws {
+        // Signed by itself, so that it serves both sides; paths are seen from nginx's configuration.
+        let server = try NginxServer(
+            files: ["a": noise(10)], tls: true,
+            locations: "ssl_client_certificate cert.pem; ssl_verify_client on;")
+        let certificate = try #require(server.certificate)
+        var profile = CredentialProfile(origins: [try SourceURL(server.url("/")).origin])
+        profile.certificate = certificate
+        profile.key = certificate.replacing("cert.pem", with: "key.pem")
+        profile.authorities = certificate
+        var configuration = FetchConfiguration(policy: loopback(server.port))
+        configuration.credentials = ["mutual": profile]
+        configuration.authorities = certificate
+        let downloader = Downloader(configuration, resolver: StubResolver([:]))
+        #expect(try await downloader.fetch(request(server.url("/a"), "mutual")).bytes == 10)
+        let stranger = await downloader.failure(server.url("/a"))
+        #expect(stranger?.row == "SDWebImageErrorDomain 2001" && stranger?.httpStatus == 400)
+        let again = try await downloader.fetch(request(server.url("/a"), "mutual"))
+        #expect(again.connectionReused && again.bytes == 10)
+    }
+
     @Test("that this worker does not have are 2000, and nothing is asked")
     func unknown() async throws {
         let server = try OriginServer(["/": .body(noise(10))])

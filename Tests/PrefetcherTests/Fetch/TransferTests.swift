@@ -167,4 +167,34 @@ struct TransferTests {
         #expect(await downloader.failure(server.url("/x")) == nil)
         #expect(server.count("/stuck") == 4)
     }
+
+    @Test(
+        "nginx says 304 to what it gave out, and gives parts, over HTTP/1.1 and HTTP/2",
+        .enabled(if: NginxServer.program != nil), arguments: [false, true])
+    func nginxValidators(tls: Bool) async throws {
+        let body = noise(30_000)
+        let server = try NginxServer(files: ["a": body], tls: tls)
+        var configuration = FetchConfiguration(policy: loopback(server.port))
+        configuration.authorities = server.certificate
+        let downloader = Downloader(configuration, resolver: StubResolver([:]))
+        let first = try await downloader.fetch(server.url("/a"))
+        #expect(first.httpMajor == (tls ? 2 : 1))
+        let known = [
+            Revalidation(etag: first.etag), Revalidation(lastModified: first.lastModified),
+            Revalidation(etag: first.etag, lastModified: first.lastModified),
+        ]
+        for validators in known {
+            var request = FetchRequest(url: try SourceURL(server.url("/a")), descriptor: BodyFile.sink.descriptor)
+            request.revalidation = validators
+            #expect(try await downloader.fetch(request).isNotModified)
+        }
+        // As a resumption asks.
+        let resumption = try #require(Resumption(head: first.headers, offset: 10_000, total: 30_000))
+        let file = BodyFile()
+        var request = FetchRequest(url: try SourceURL(server.url("/a")), descriptor: file.descriptor)
+        request.headers = resumption.headers
+        let part = try await downloader.fetch(request)
+        #expect(part.status == 206 && file.bytes == Array(body[10_000...]))
+        #expect(resumption.judge(part.status, part.headers) == .rest)
+    }
 }
