@@ -21,7 +21,8 @@ public struct RetryPolicy: Sendable, Equatable {
         switch (domain, code) {
         case ("SDWebImageErrorDomain", 2001): httpStatus.map(transientStatuses.contains) ?? false
         case ("NSURLErrorDomain", -1001), ("NSURLErrorDomain", -1003), ("NSURLErrorDomain", -1004),
-            ("NSURLErrorDomain", -1005), ("NSURLErrorDomain", -1200), ("LarderErrorDomain", 106), ("LarderErrorDomain", 403):
+            ("NSURLErrorDomain", -1005), ("NSURLErrorDomain", -1200), ("LarderErrorDomain", 106),
+            ("LarderErrorDomain", 403):
             true
         default: false
         }

@@ -5,12 +5,20 @@ extension Limits {
     static let originOptions = [
         Option("origin-rate", .value("N"), "requests per second to one origin by this worker, default: no limit"),
         Option("breaker-failures", .value("N"), "failures in a row after which an origin is left alone, default 10"),
-        Option("breaker-open", .value("TIME"), "how long it is left alone before a probe, default 60s"),
+        Option("breaker-open", .value("DURATION"), "how long it is left alone before a probe, default 60s"),
         Option("breaker-probes", .value("N"), "probes that fail before its jobs fail without a request, default 3"),
         Option("robots", .value("WHAT"), "record (default) or refuse what origins forbid to robots"),
         Option("robots-txt", "read robots.txt, too"),
-        Option("max-retry-after", .value("TIME"), "longest Retry-After that is honoured, default 1h"),
+        Option("max-retry-after", .value("DURATION"), "longest Retry-After that is honoured, default 1h"),
     ]
+
+    static func resolver(_ arguments: Arguments) throws(CommandError) -> any NameResolving {
+        switch try arguments.value("resolver") ?? "name-servers" {
+        case "name-servers": return Resolver()
+        case "system": return Resolver(threads: 16)
+        case let other: throw .usage("--resolver: '\(other)' is neither name-servers nor system")
+        }
+    }
 
     static func robots(_ arguments: Arguments) throws(CommandError) -> RobotsKeeper.Settings {
         var settings = RobotsKeeper.Settings()

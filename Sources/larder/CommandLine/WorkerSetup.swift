@@ -63,7 +63,7 @@ struct WorkerSetup {
         _ arguments: Arguments, _ fetching: FetchConfiguration, _ origins: OriginGate
     ) throws(CommandError) -> ManagerParts {
         let robots = try Limits.robots(arguments)
-        let downloader = Downloader(fetching, origins: origins)
+        let downloader = Downloader(fetching, resolver: try Limits.resolver(arguments), origins: origins)
         let web = HTTPSource(
             downloader, robots: RobotsKeeper(robots, downloader: downloader),
             allowsInvalidCertificates: arguments.flag("allow-invalid-certificates"))

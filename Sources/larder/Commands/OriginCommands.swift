@@ -33,7 +33,7 @@ extension Command {
     static let originHold = Command(
         words: ["origin", "hold"], operands: "URL...",
         summary: "Make all workers leave the origins of these URLs alone; their jobs wait",
-        options: [Option("for", .value("TIME"), "how long, default 1h"), Settings.databaseOption]
+        options: [Option("for", .value("DURATION"), "how long, default 1h"), Settings.databaseOption]
     ) { arguments in
         let length = try arguments.duration("for") ?? .seconds(3600)
         let operands = try arguments.operands()
