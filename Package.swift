@@ -24,6 +24,7 @@ let package = Package(
         // C libraries, each behind one door: only the Swift target named beside it imports it, GLib excepted.
         // Prefetcher
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CCares", linkerSettings: [.linkedLibrary("cares")]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         // Transcoder
         .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
@@ -42,7 +43,7 @@ let package = Package(
         .target(name: "Transcoder", dependencies: ["Executors", "CVips", "CLinux"], swiftSettings: strict),
         .target(
             name: "Prefetcher",
-            dependencies: ["JobQueue", "Transcoder", "DiskCache", "Executors", "CCurl", "CCrypto", "CLinux"],
+            dependencies: ["JobQueue", "Transcoder", "DiskCache", "Executors", "CCurl", "CCares", "CCrypto", "CLinux"],
             swiftSettings: strict),
         .target(name: "Measuring", dependencies: ["Executors"], swiftSettings: strict),
         .executableTarget(

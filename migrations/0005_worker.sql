@@ -120,6 +120,8 @@ DECLARE
     portion int;
     picked tid[];
     some_aside boolean;
+    some_away boolean;
+    some_held_back boolean;
 BEGIN
     -- A claim sent again waits for the first one, which may still be at work, and finds its jobs.
     PERFORM set_config('synchronous_commit', 'off', true), pg_advisory_xact_lock(1280267332, (worker % 2147483647)::int);
@@ -157,11 +159,13 @@ BEGIN
     END IF;
     -- What a batch wants that goes on is never set aside.
     q.some_held := q.some_held AND only_batch IS NULL;
+    -- Few origins are held, mostly none: see 0011.
+    some_held_back := EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() OR h.why = 'breaker');
     -- The guaranteed share: low priorities go first in one claim of so many.
     lowest_first := q.low_every > 0 AND claim_no % q.low_every = 0;
     FOR round IN 1 .. 20 LOOP
         -- Many at a time where some may have to be set aside: behind a paused batch of a million others wait.
-        portion := CASE WHEN q.some_held THEN 1000 ELSE wanted - got END;
+        portion := CASE WHEN q.some_held OR some_held_back THEN 1000 ELSE wanted - got END;
         IF only_batch IS NOT NULL THEN
             picked := larder_data.pick_of_batch(only_batch, coalesce(floors[1], 0), portion);
         ELSIF q.lifo THEN
@@ -193,6 +197,10 @@ BEGIN
             )
             SELECT (array_agg(j.tid ORDER BY j.ord) FILTER (WHERE j.why IS NULL))[1 : wanted - got], bool_or(j.why IS NOT NULL)
             INTO picked, some_aside FROM judged j;
+        END IF;
+        IF some_held_back AND cardinality(picked) > 0 THEN
+            SELECT k.kept, k.some_away INTO picked, some_away FROM larder_data.keep_away(picked, wanted - got) k;
+            some_aside := some_aside IS TRUE OR some_away;
         END IF;
         IF cardinality(picked) > 0 THEN
             RETURN QUERY

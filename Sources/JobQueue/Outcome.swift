@@ -33,6 +33,8 @@ public struct StoredFile: Sendable, Equatable, Codable {
     public var height: Int?
     /// SHA-256 of the original, 64 hexadecimal digits.
     public var sha256: String?
+    /// What the origin said of the original for robots, `X-Robots-Tag` and `robots.txt`, when it said anything.
+    public var robots: String?
     /// How the file came to be there; nil when there is none.
     public var origin: Origin?
     /// Why the variant could not be made.

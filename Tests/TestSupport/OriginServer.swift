@@ -167,7 +167,8 @@ package final class OriginServer: Sendable {
                 }
                 let words = lines[0].split(separator: " ")
                 return OriginRequest(
-                    target: words.count > 1 ? String(words[1]) : "", headers: headers, connection: number)
+                    target: words.count > 1 ? String(words[1]) : "", headers: headers, connection: number,
+                    time: .now)
             }
             let count = read(connection, &chunk, chunk.count)
             if count < 0 && errno == EINTR { continue }

@@ -76,6 +76,8 @@ package struct OriginRequest: Sendable {
     package let headers: [String: String]
     /// The number of its connection, from 1 on.
     package let connection: Int
+    /// When its head was there.
+    package let time: ContinuousClock.Instant
 }
 
 /// Something the server waits for until the test, or the server's end, opens it.

@@ -106,6 +106,7 @@ extension JSONText {
             json.add("width", file.width)
             json.add("height", file.height)
             json.add("sha256", file.sha256)
+            json.add("robots", file.robots)
             json.add("origin", file.origin?.rawValue)
             guard let error = file.error else { return }
             json.member("error")

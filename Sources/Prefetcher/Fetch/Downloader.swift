@@ -11,10 +11,16 @@ package final class Downloader: Sendable {
     private let configuration: FetchConfiguration
     private let resolver: any NameResolving
     private let transfers: Transfers
+    /// What is known of the origins: asked before each hop, and told how it went.
+    package let origins: OriginGate
 
     /// A downloader with a thread of its own.
-    package init(_ configuration: FetchConfiguration = FetchConfiguration(), resolver: any NameResolving = Resolver()) {
+    package init(
+        _ configuration: FetchConfiguration = FetchConfiguration(), resolver: any NameResolving = Resolver(),
+        origins: OriginGate = OriginGate()
+    ) {
         self.configuration = configuration
+        self.origins = origins
         self.resolver = resolver
         transfers = Transfers(configuration)
     }
@@ -37,21 +43,24 @@ package final class Downloader: Sendable {
                     .portRefused, "\(url): port \(url.origin.port) is refused; --allow-port \(url.origin.port) opens it"
                 )
             }
-            let addresses = try await route(to: url, policy, limits, &timings)
-            let spent = timings.lookup + timings.exchanged
-            guard spent < limits.total else {
-                throw FetchError(.timedOut, "\(url): not done within the total limit of \(limits.total)")
-            }
-            let reply = try await transfers.exchange(
-                Exchange(
+            try await request.admits(url)
+            let reply = try await origins.passing(url) { () async throws(FetchError) in
+                let addresses = try await route(to: url, policy, limits, &timings)
+                let spent = timings.lookup + timings.exchanged
+                guard spent < limits.total else {
+                    throw FetchError(.timedOut, "\(url): not done within the total limit of \(limits.total)")
+                }
+                return Exchange(
                     url: url, addresses: addresses, proxy: configuration.proxy, limits: limits,
                     timeLeft: limits.total - spent, policy: policy, method: hop.method, body: hop.body,
                     headers: hop.headers, cookies: cookies,
                     credentials: profile.flatMap { $0.covers(url.origin) ? $0 : nil },
                     allowsInvalidCertificates: request.allowsInvalidCertificates,
                     revalidates: request.revalidation?.headers.isEmpty == false, rules: request.rules,
-                    priority: request.priority, mayShare: request.mayShare, isFirst: hop.redirects == 0),
-                for: Recipient(request), deadline: request.deadline)
+                    priority: request.priority, mayShare: request.mayShare, isFirst: hop.redirects == 0)
+            } hop: { exchange throws(FetchError) in
+                try await transfers.exchange(exchange, for: Recipient(request), deadline: request.deadline)
+            }
             timings.add(reply)
             timings.total = .now - start
             switch reply.outcome {

@@ -3,7 +3,7 @@ package struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     /// What went wrong. This enumeration is what code decides on; `domain` and `domainCode` are what is recorded.
     package enum Code: Sendable, Equatable, CaseIterable {
         case invalidURL, unsupportedScheme
-        case addressRefused, portRefused, downgradeRefused
+        case addressRefused, portRefused, downgradeRefused, robotsRefused, originHeld
         case nameNotFound, cannotConnect, connectionLost, timedOut
         case handshakeFailed, certificateRefused
         case tooManyRedirects, badServerResponse, badContentEncoding, loginDenied, transportFailed
@@ -72,6 +72,8 @@ package struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         case .addressRefused: (larder, 101)
         case .portRefused: (larder, 102)
         case .downgradeRefused: (larder, 103)
+        case .robotsRefused: (larder, 104)
+        case .originHeld: (larder, 106)
         case .bodyTooLarge: (larder, 201)
         case .pixelsExceeded: (larder, 202)
         case .edgeExceeded: (larder, 203)

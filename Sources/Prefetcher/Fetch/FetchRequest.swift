@@ -51,6 +51,8 @@ package struct FetchRequest: Sendable {
     package var deadline: ContinuousClock.Instant?
     /// Whether it may share the transfer of an equal request, `true`.
     package var mayShare = true
+    /// Asked before each hop whether it may be made; all may, by default.
+    package var admits: @Sendable (SourceURL) async throws(FetchError) -> Void = { _ in }
 
     package init(
         url: SourceURL, descriptor: Int32, limits: FetchLimits? = nil, policy: AddressPolicy? = nil,

@@ -25,8 +25,9 @@ struct LookupCache: Sendable {
         let lifetime: Duration
         switch answer {
         case .success: lifetime = .seconds(60)
-        case .failure(.notFound): lifetime = .seconds(5)
-        case .failure: return
+        // A name whose servers do not answer costs the whole limit each time it is asked for.
+        case .failure(.notFound), .failure(.timedOut): lifetime = .seconds(5)
+        case .failure(.cancelled): return
         }
         if entries.count >= capacity && entries[host] == nil {
             entries = entries.filter { now < $0.value.expiry }

@@ -17,11 +17,12 @@ package protocol NameResolving: Sendable {
     func addresses(of host: String, within limit: Duration) async throws(LookupFailure) -> [IPAddress]
 }
 
-/// The system's resolver on threads of its own, with a small cache.
+/// Looks names up, with a small cache: by name servers asked without blocking, or by the system's resolver on threads.
 ///
-/// `getaddrinfo` cannot be interrupted: whoever waits leaves after the limit, the thread stays with the look-up until
-/// it ends. So at most `threads` look-ups are stuck, and the names that wait for a thread are bounded too.
-/// The limit counts from asking. Several who ask for one name share one look-up.
+/// The limit counts from asking. Several who ask for one name share one look-up, and names under way are bounded.
+/// With name servers one that is never answered holds up no other. The system's `getaddrinfo` asks every source of names
+/// that the system has, but cannot be interrupted: whoever waits leaves after the limit, the thread stays with the look-up
+/// until it ends, and when all threads are stuck, new names wait.
 package final class Resolver: NameResolving {
     private struct State: Sendable {
         var cache = LookupCache()
@@ -29,21 +30,32 @@ package final class Resolver: NameResolving {
         var nextTicket: UInt64 = 0
     }
 
-    private let pool: BlockingPool
-    private let lookup: @Sendable (String) -> LookupCache.Answer
+    /// Starts a look-up; what it is given is called once with the answer, on any thread, at once perhaps.
+    typealias Lookup = @Sendable (String, @escaping @Sendable (LookupCache.Answer) -> Void) -> Void
+
+    private let lookup: Lookup
     private let state = Locked(State())
-    private static let longestQueue = 1024
+    private static let mostUnderWay = 4096
+
+    /// A resolver over name servers.
+    package convenience init() {
+        let servers = NameServers()
+        self.init { host, done in servers.ask(host, done) }
+    }
 
     /// A resolver over `getaddrinfo`.
-    package convenience init(threads: Int = 16) {
+    package convenience init(threads: Int) {
         self.init(threads: threads) { host in Self.systemLookup(host) }
     }
 
     /// A resolver over any blocking look-up.
-    init(threads: Int, lookup: @escaping @Sendable (String) -> LookupCache.Answer) {
-        pool = BlockingPool(name: "larder-dns", threads: threads)
-        self.lookup = lookup
+    convenience init(threads: Int, lookup: @escaping @Sendable (String) -> LookupCache.Answer) {
+        let pool = BlockingPool(name: "larder-dns", threads: threads)
+        self.init { host, done in pool.submit { done(lookup(host)) } }
     }
+
+    /// A resolver over any look-up.
+    init(lookup: @escaping Lookup) { self.lookup = lookup }
 
     package func addresses(of host: String, within limit: Duration) async throws(LookupFailure) -> [IPAddress] {
         if let address = IPAddress(host) { return [address] }
@@ -76,26 +88,20 @@ package final class Resolver: NameResolving {
                     if Task.isCancelled { return (.failure(.cancelled), false) }
                     if let cached = state.cache.answer(for: host, at: .now) { return (cached, false) }
                     let isNew = state.pending[host] == nil
-                    if isNew && state.pending.count >= Self.longestQueue { return (.failure(.timedOut), false) }
+                    if isNew && state.pending.count >= Self.mostUnderWay { return (.failure(.timedOut), false) }
                     state.pending[host, default: [:]][ticket] = continuation
                     return (nil, isNew)
                 }
                 if let answer { continuation.resume(returning: answer) }
-                if isNew { pool.submit { [self] in finish(host) } }
+                if isNew { lookup(host) { [self] answer in finish(host, answer) } }
             }
         } onCancel: {
             state.withLock { $0.pending[host]?.removeValue(forKey: ticket) }?.resume(returning: .failure(.cancelled))
         }
     }
 
-    /// On a thread of the pool: looks the name up and answers all who still wait.
-    private func finish(_ host: String) {
-        let abandoned = state.withLock { state in
-            if state.pending[host]?.isEmpty == true { state.pending[host] = nil }
-            return state.pending[host] == nil
-        }
-        if abandoned { return }
-        let answer = lookup(host)
+    /// Answers all who still wait.
+    private func finish(_ host: String, _ answer: LookupCache.Answer) {
         let waiters = state.withLock { state in
             state.cache.store(answer, for: host, at: .now)
             return state.pending.removeValue(forKey: host) ?? [:]

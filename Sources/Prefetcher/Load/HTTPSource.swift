@@ -3,14 +3,19 @@ internal import JobQueue
 /// Originals from the web, by the downloader's rules and limits (SDWebImage 5.21.5, `SDWebImageDownloader`).
 package struct HTTPSource: ImageSource {
     private let downloader: Downloader
+    /// Asked what origins want of robots; without one the header alone is recorded.
+    private let robots: RobotsKeeper?
     /// Whether a load may ask for no check of certificates.
     private let allowsInvalidCertificates: Bool
 
     /// A source over a downloader.
     ///
-    /// - Parameter allowsInvalidCertificates: whether the option AllowInvalidSSLCertificates is heard, `false` by default.
-    package init(_ downloader: Downloader, allowsInvalidCertificates: Bool = false) {
+    /// - Parameters:
+    ///   - robots: asked what origins want of robots; nil, the default, records `X-Robots-Tag` only.
+    ///   - allowsInvalidCertificates: whether the option AllowInvalidSSLCertificates is heard, `false` by default.
+    package init(_ downloader: Downloader, robots: RobotsKeeper? = nil, allowsInvalidCertificates: Bool = false) {
         self.downloader = downloader
+        self.robots = robots
         self.allowsInvalidCertificates = allowsInvalidCertificates
     }
 
@@ -19,12 +24,17 @@ package struct HTTPSource: ImageSource {
 
     package func load(_ request: SourceRequest, into file: Int32) async throws(LoadError) -> SourceAnswer {
         do throws(FetchError) {
-            let body = try await downloader.fetch(try fetchRequest(request, file))
+            let verdict = RobotsVerdict(robots)
+            var wanted = try fetchRequest(request, file)
+            wanted.admits = verdict.admits
+            let body = try await downloader.fetch(wanted)
             if body.isNotModified { return .notModified }
+            let said = try verdict.said(of: body)
             var answer = SourceBody(bytes: Int(body.bytes), sha256: body.sha256, status: body.status)
             answer.etag = body.etag
             answer.lastModified = body.lastModified
             answer.robotsTag = body.robotsTag
+            answer.robots = said
             return .body(answer)
         } catch {
             if error.code == .notModified && request.validators != nil { return .notModified }

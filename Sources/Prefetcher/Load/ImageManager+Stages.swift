@@ -53,7 +53,7 @@ extension ImageManager {
             report.isUnchanged = true
             return nil
         }
-        let download = Download(file: file, bytes: body.bytes, sha256: body.sha256, validators: validators)
+        let download = Download(file: file, bytes: body.bytes, sha256: body.sha256, validators: validators, robots: body.robots)
         guard let decryptor = plan.decryptor else { return download }
         return try await decrypt(download, decryptor, plan, files, report)
     }
@@ -120,7 +120,7 @@ extension ImageManager {
             guard let written = try download.file.transform(into: file, plan.url, decryptor),
                 file.isAccepted(by: gate)
             else { throw LoadError.badImage(plan.url, "what was decrypted is no picture").carrying(report) }
-            return Download(file: file, bytes: written, sha256: nil, validators: download.validators)
+            return Download(file: file, bytes: written, sha256: nil, validators: download.validators, robots: download.robots)
         }
     }
 

@@ -85,6 +85,8 @@ public struct SourceBody: Sendable {
     public var etag, lastModified: String?
     /// `X-Robots-Tag`, escaped.
     public var robotsTag: String?
+    /// What the origin wants of robots, read from that header and from `robots.txt`, when it said anything.
+    public var robots: String?
 
     /// Describes an original.
     public init(bytes: Int, sha256: [UInt8], status: Int? = nil) {

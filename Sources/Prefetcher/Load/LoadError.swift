@@ -91,6 +91,11 @@ public struct LoadError: Error, Sendable {
     /// Whether the load was cancelled.
     public var isCancellation: Bool { failure.domain == "SDWebImageErrorDomain" && failure.code == 2002 }
 
+    /// How long the job's origin, or one that it was led to, is to be left alone; nil for every other error.
+    var heldFor: Duration? {
+        failure.domain == "LarderErrorDomain" && failure.code == 106 ? retryAfter ?? .zero : nil
+    }
+
     /// Whether the source's bytes do not decode.
     var isUndecodable: Bool {
         stage == .transcode && failure.domain == "SDWebImageErrorDomain" && failure.code == 1001

@@ -9,6 +9,8 @@ struct Download: Sendable {
     /// Of the file's bytes; nil when they are not those that were downloaded.
     let sha256: [UInt8]?
     let validators: Validators
+    /// What the origin wants of robots, when it said anything.
+    let robots: String?
 }
 
 /// Variants on their way into the cache, in the order of what was missing.
@@ -83,6 +85,7 @@ struct Publication: Sendable {
             file.origin = .downloaded
             file.bytes = serialized ?? original.bytes
             file.sha256 = serialized == nil ? original.sha256.map(SHA256Digest.hex) : nil
+            file.robots = original.robots
         }
         return file
     }

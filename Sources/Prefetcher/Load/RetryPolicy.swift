@@ -15,12 +15,14 @@ public struct RetryPolicy: Sendable, Equatable {
     /// HTTP statuses after which another try may help.
     public static let transientStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
 
-    /// Whether another try may help: timeouts, names, connections, TLS handshakes, a full disk, and the statuses above.
+    /// Whether another try may help: timeouts, names, connections, TLS handshakes, a held origin, a full disk, and the
+    /// statuses above.
     public static func mayHelp(domain: String, code: Int, httpStatus: Int?) -> Bool {
         switch (domain, code) {
         case ("SDWebImageErrorDomain", 2001): httpStatus.map(transientStatuses.contains) ?? false
         case ("NSURLErrorDomain", -1001), ("NSURLErrorDomain", -1003), ("NSURLErrorDomain", -1004),
-            ("NSURLErrorDomain", -1005), ("NSURLErrorDomain", -1200), ("LarderErrorDomain", 403):
+            ("NSURLErrorDomain", -1005), ("NSURLErrorDomain", -1200), ("LarderErrorDomain", 106),
+            ("LarderErrorDomain", 403):
             true
         default: false
         }

@@ -16,12 +16,22 @@ struct Attempt: Sendable {
         /// Nil for a job that was cancelled by name: of that nothing is told.
         private let load: LoadReport?
         private let failure: FailureReason?
+        /// Not an end: the job comes back after so long, as its origin is to be left alone.
+        let delay: Duration?
 
-        fileprivate init(_ job: Job, _ outcome: Outcome, _ load: LoadReport?, _ failure: FailureReason?) {
+        fileprivate init(
+            _ job: Job, _ outcome: Outcome, _ load: LoadReport?, _ failure: FailureReason?, delay: Duration? = nil
+        ) {
             self.job = job
             self.outcome = outcome
             self.load = load
             self.failure = failure
+            self.delay = delay
+        }
+
+        /// A job whose origin is to be left alone: nothing is told of it but that it waits.
+        fileprivate static func snoozed(_ job: Job, for delay: Duration) -> End {
+            End(job, Outcome(job.held, .cancelled), nil, nil, delay: delay)
         }
 
         /// The end of a job that was cancelled while it ran.
@@ -53,6 +63,7 @@ struct Attempt: Sendable {
                 return end(report.failure.map { .failed($0) } ?? .succeeded, report, report.failure, waited)
             } catch {
                 guard !error.isCancellation else { return nil }
+                if let delay = error.heldFor { return .snoozed(job, for: delay) }
                 var report = error.report
                 // The rules of retry go by the status: without it every 500 would be final.
                 report.httpStatus = error.httpStatus

@@ -97,6 +97,8 @@ final class Settler: Sendable {
     private func commit(_ ends: [Attempt.End]) async {
         var again: [Attempt.End] = []
         do throws(QueueError) {
+            try await session.snooze(ends.compactMap { end in end.delay.map { (end.outcome.claim, $0) } })
+            let ends = ends.filter { $0.delay == nil }
             let settlements = try await session.settle(ends.map(\.outcome))
             for (end, settlement) in zip(ends, settlements) where settlement.decision == .busy { again.append(end) }
             tally.count(settlements)

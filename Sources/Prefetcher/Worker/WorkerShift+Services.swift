@@ -38,6 +38,24 @@ extension WorkerShift {
         }
     }
 
+    /// Tells the other workers at once what was found of origins here, and hears every second what they found.
+    func keepManners() async {
+        guard let origins = worker.configuration.origins else { return }
+        while !Task.isCancelled {
+            let changes = origins.takeChanges()
+            do throws(QueueError) {
+                try await worker.queue.report(origins.reports(changes))
+                origins.shared(changes)
+                origins.learn(try await worker.queue.heldOrigins().compactMap { SharedOrigin($0) })
+            } catch {
+                origins.putBack(changes)
+                worker.observe(.queueUnavailable(error))
+                try? await Task.sleep(for: Self.manners)
+            }
+            await origins.changed.wait(atMost: Self.manners)
+        }
+    }
+
     /// Vacuums and detaches where the login may; any worker may, and who comes first does.
     func keepHouse() async {
         while !Task.isCancelled {

@@ -3,8 +3,8 @@ internal import JobQueue
 
 /// One registration of a worker, from its start to its end or the loss of its lease.
 ///
-/// Four services run beside the claim loop and end with it: the settler, the heartbeat, the queue's upkeep and its
-/// housekeeping.
+/// Five services run beside the claim loop and end with it: the settler, the heartbeat, the queue's upkeep, its
+/// housekeeping, and the exchange of what workers know of origins.
 struct WorkerShift: Sendable {
     /// Why a shift ended.
     enum Reason: Sendable {
@@ -19,6 +19,8 @@ struct WorkerShift: Sendable {
     static let upkeep = Duration.seconds(1)
     /// Between two rounds of housekeeping.
     static let housekeeping = Duration.seconds(30)
+    /// Between two looks at what other workers found of origins.
+    static let manners = Duration.seconds(1)
     /// Work due later than this does not keep a drain waiting.
     static let patience = Duration.seconds(30)
 
@@ -55,6 +57,7 @@ struct WorkerShift: Sendable {
             services.addTask { await keepLease() }
             services.addTask { await keepUp() }
             services.addTask { await keepHouse() }
+            services.addTask { await keepManners() }
             let reason = await claimLoop()
             services.cancelAll()
             return reason

@@ -4,6 +4,7 @@ enum CommandTable {
         .run, .enqueue, .work, .status, .report, .migrate,
         .cancel, .pause, .resume, .retry, .drop, .prioritize, .check,
         .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear, .blocklistImport,
+        .originList, .originHold, .originClear,
         .pipelineList, .pipelineShow, .pipelineSet,
         .key, .sniff, .transform, .fetch, .doctor, .benchQueue, .benchDrain, .benchFetch,
         .databaseStart, .databaseStop, .databaseStatus, .databaseURL,

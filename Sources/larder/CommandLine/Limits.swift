@@ -8,6 +8,7 @@ enum Limits {
         Option("allow-port", .values("N"), "open a port besides 80, 443, 8080 and 8443"),
         Option("max-body", .value("SIZE"), "largest body, default 32MiB"),
         Option("dns-timeout", .value("DURATION"), "name look-up, default 3s"),
+        Option("resolver", .value("NAME"), "name-servers (default) or system: getaddrinfo, on 16 threads"),
         Option("connect-timeout", .value("DURATION"), "connecting, default 5s"),
         Option("idle-timeout", .value("DURATION"), "no byte received, default 15s"),
         Option("total-timeout", .value("DURATION"), "a whole download, redirects included, default 60s"),

@@ -16,7 +16,7 @@ struct WorkerSetup {
                 "allow-invalid-certificates",
                 "hear jobs that ask for no check of certificates (AllowInvalidSSLCertificates)"),
             Settings.databaseOption, Settings.cacheOption,
-        ] + Limits.fetchOptions + Limits.transcodeOptions
+        ] + Limits.fetchOptions + Limits.originOptions + Limits.transcodeOptions
 
     /// How long one call of a worker waits for its database. The worker's own loops ride out longer outages, and
     /// between calls they hear that they are to stop.
@@ -34,7 +34,8 @@ struct WorkerSetup {
         let durability = try Self.durability(arguments)
         let transcoding = try Limits.transcoders(arguments)
         let fetching = try Limits.fetch(arguments)
-        let parts = try Self.parts(arguments, fetching)
+        let origins = OriginGate(try Limits.origins(arguments))
+        let parts = try Self.parts(arguments, fetching, origins)
         let slots = try arguments.number("slots", in: 1...10_000) ?? 32
         let grace = try arguments.duration("grace")
         let runtime = try arguments.duration("max-runtime")
@@ -48,6 +49,7 @@ struct WorkerSetup {
             WorkerDescription(
                 name: "\(Machine.host):\(getpid())", host: Machine.host, processID: Int(getpid()),
                 version: Larder.version, slots: slots, cacheID: cache.cacheID))
+        configuration.origins = origins
         if let grace { configuration.grace = grace }
         configuration.runtime = runtime
         self.configuration = configuration
@@ -58,10 +60,13 @@ struct WorkerSetup {
 
     /// The web, and files where they were opened.
     private static func parts(
-        _ arguments: Arguments, _ fetching: FetchConfiguration
+        _ arguments: Arguments, _ fetching: FetchConfiguration, _ origins: OriginGate
     ) throws(CommandError) -> ManagerParts {
+        let robots = try Limits.robots(arguments)
+        let downloader = Downloader(fetching, resolver: try Limits.resolver(arguments), origins: origins)
         let web = HTTPSource(
-            Downloader(fetching), allowsInvalidCertificates: arguments.flag("allow-invalid-certificates"))
+            downloader, robots: RobotsKeeper(robots, downloader: downloader),
+            allowsInvalidCertificates: arguments.flag("allow-invalid-certificates"))
         var parts = ManagerParts(sources: [web])
         let directories = try arguments.list("allow-files")
         for directory in directories where access(directory, R_OK | X_OK) != 0 {

@@ -35,7 +35,7 @@ extension Command {
         let output = try arguments.value("output")
         let file = try output.map { (path) throws(CommandError) in try OutputFile(path) } ?? OutputFile.scratch()
         let descriptor = file.descriptor
-        let downloader = Downloader(try Limits.fetch(arguments))
+        let downloader = Downloader(try Limits.fetch(arguments), resolver: try Limits.resolver(arguments))
         let body = try await Retries(policy: policy, deadline: .now + limit).run { () async throws(FetchError) in
             // A try before this one may have left part of a body.
             ftruncate(descriptor, 0)

@@ -38,7 +38,11 @@ struct EventLog: Sendable {
             ("transcode_ms", "\(timing.transcode.milliseconds)"), ("store_ms", "\(timing.store.milliseconds)"),
             ("bytes_in", "\(report.load.bytesIn)"),
         ]
-        if let failure = report.failure { fields.append(("error", "\(failure.domain) \(failure.code)")) }
+        if let failure = report.failure {
+            fields.append(("error", "\(failure.domain) \(failure.code)"))
+            // Refused, not failed: which address, port or rule it was is for whoever set the policy.
+            if failure.isRefusal { fields.append(("reason", failure.message)) }
+        }
         return fields
     }
 
@@ -59,5 +63,15 @@ struct EventLog: Sendable {
         }
         let words = fields.map { key, value in "\(key)=\(LogValue.quoted(value))" }
         return (["event=\(event)"] + words).joined(separator: " ")
+    }
+}
+
+extension FailureReason {
+    /// Whether a policy refused: address, port, scheme, downgrade, robots.
+    fileprivate var isRefusal: Bool {
+        switch (domain, code) {
+        case ("LarderErrorDomain", 101...104), ("NSURLErrorDomain", -1002): true
+        default: false
+        }
     }
 }

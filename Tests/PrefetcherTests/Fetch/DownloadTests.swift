@@ -77,10 +77,10 @@ struct DownloadTests {
             "/3": .status(503, [("Retry-After", "3")]), "/ages": .status(429, [("Retry-After", "999999")]),
             "/junk": .status(503, [("Retry-After", "soon")]),
         ])
-        let downloader = Downloader(for: server)
-        #expect(await downloader.failure(server.url("/3"))?.retryAfter == .seconds(3))
-        #expect(await downloader.failure(server.url("/ages"))?.retryAfter == .seconds(3600))
-        #expect(await downloader.failure(server.url("/junk"))?.retryAfter == nil)
+        // A downloader each: what one has met, it holds to.
+        #expect(await Downloader(for: server).failure(server.url("/3"))?.retryAfter == .seconds(3))
+        #expect(await Downloader(for: server).failure(server.url("/ages"))?.retryAfter == .seconds(3600))
+        #expect(await Downloader(for: server).failure(server.url("/junk"))?.retryAfter == nil)
     }
 
     @Test("a huge error page is not read, a small one leaves the connection usable")

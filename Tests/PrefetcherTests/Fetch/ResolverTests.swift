@@ -19,6 +19,40 @@ struct ResolverTests {
         }
     }
 
+    @Test("name servers: localhost is found without them, and a name that cannot be is none")
+    func nameServers() async throws {
+        let resolver = Resolver()
+        let found = try await resolver.addresses(of: "localhost", within: .seconds(30))
+        #expect(found.allSatisfy { $0.description == "127.0.0.1" || $0.description == "::1" })
+        #expect(!found.isEmpty)
+        await #expect(throws: LookupFailure.self) {
+            _ = try await resolver.addresses(of: String(repeating: "a", count: 70) + ".test", within: .seconds(30))
+        }
+    }
+
+    @Test("names that are never answered hold up no other")
+    func silence() async throws {
+        let expected = try address("192.0.2.1")
+        let silent = Locked<[@Sendable (LookupCache.Answer) -> Void]>([])
+        let resolver = Resolver { host, done in
+            if host.hasPrefix("dead") { silent.withLock { $0.append(done) } } else { done(.success([expected])) }
+        }
+        await withTaskGroup(of: LookupFailure?.self) { group in
+            for number in 0..<350 {
+                group.addTask {
+                    do throws(LookupFailure) {
+                        _ = try await resolver.addresses(of: "dead\(number)", within: .seconds(3600))
+                        return nil
+                    } catch { return error }
+                }
+            }
+            #expect((try? await resolver.addresses(of: "alive", within: .seconds(3600))) == [expected])
+            while silent.withLock({ $0.count }) < 350 { await Task.yield() }
+            for done in silent.withLock({ $0 }) { done(.failure(.timedOut)) }
+            for await failure in group { #expect(failure == .timedOut) }
+        }
+    }
+
     @Test("an address is its own answer")
     func literal() async throws {
         let resolver = Resolver(threads: 1) { _ in .failure(.notFound) }
@@ -85,6 +119,14 @@ struct ResolverTests {
         #expect(cache.answer(for: "a", at: now + .seconds(60)) == nil)
         #expect(cache.answer(for: "b", at: now + .seconds(4)) == .failure(.notFound))
         #expect(cache.answer(for: "b", at: now + .seconds(5)) == nil)
+        // The silence of a name's servers is remembered, too.
+        cache.store(.failure(.timedOut), for: "b", at: now + .seconds(5))
+        #expect(cache.answer(for: "b", at: now + .seconds(9)) == .failure(.timedOut))
+        cache.store(.failure(.cancelled), for: "a", at: now + .seconds(5))
+        #expect(cache.answer(for: "a", at: now + .seconds(5)) == found)
+        cache = LookupCache(capacity: 2)
+        cache.store(found, for: "a", at: now)
+        cache.store(.failure(.notFound), for: "b", at: now)
         cache.store(found, for: "c", at: now + .seconds(6))
         #expect(cache.answer(for: "a", at: now + .seconds(6)) == found)
         cache.store(found, for: "d", at: now + .seconds(6))

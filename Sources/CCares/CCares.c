@@ -1,0 +1,103 @@
+#include "CCares.h"
+
+#include <ares.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+enum { MOST_ADDRESSES = 64, ADDRESS_BYTES = 17 };
+
+struct larder_ares {
+    ares_channel channel;
+};
+
+struct question {
+    larder_ares_done done;
+    void *context;
+};
+
+larder_ares *larder_ares_new(int timeout_ms, int tries) {
+    struct ares_options options = {.timeout = timeout_ms, .tries = tries};
+    larder_ares *ares = calloc(1, sizeof *ares);
+    if (!ares) return NULL;
+    if (ares_library_init(ARES_LIB_INIT_NONE) == ARES_SUCCESS &&
+        ares_init_options(&ares->channel, &options, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES) == ARES_SUCCESS)
+        return ares;
+    free(ares);
+    return NULL;
+}
+
+void larder_ares_free(larder_ares *ares) {
+    ares_destroy(ares->channel);
+    free(ares);
+}
+
+static void answered(void *argument, int status, int timeouts, struct ares_addrinfo *found) {
+    (void)timeouts;
+    struct question question = *(struct question *)argument;
+    free(argument);
+    unsigned char addresses[MOST_ADDRESSES * ADDRESS_BYTES] = {0};
+    int count = 0;
+    for (struct ares_addrinfo_node *node = found ? found->nodes : NULL; node && count < MOST_ADDRESSES; node = node->ai_next) {
+        unsigned char *address = addresses + count * ADDRESS_BYTES;
+        if (node->ai_family == AF_INET) {
+            address[0] = 4;
+            memcpy(address + 1, &((struct sockaddr_in *)(void *)node->ai_addr)->sin_addr, 4);
+        } else if (node->ai_family == AF_INET6) {
+            address[0] = 6;
+            memcpy(address + 1, &((struct sockaddr_in6 *)(void *)node->ai_addr)->sin6_addr, 16);
+        } else {
+            continue;
+        }
+        count++;
+    }
+    if (found) ares_freeaddrinfo(found);
+    int outcome = status == ARES_SUCCESS && count > 0 ? LARDER_ARES_FOUND
+                  : status == ARES_ETIMEOUT           ? LARDER_ARES_TIMED_OUT
+                                                      : LARDER_ARES_NOT_FOUND;
+    question.done(question.context, outcome, addresses, count);
+}
+
+void larder_ares_ask(larder_ares *ares, const char *host, larder_ares_done done, void *context) {
+    struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct question *question = malloc(sizeof *question);
+    if (!question) {
+        done(context, LARDER_ARES_NOT_FOUND, NULL, 0);
+        return;
+    }
+    *question = (struct question){done, context};
+    ares_getaddrinfo(ares->channel, host, NULL, &hints, answered, question);
+}
+
+void larder_ares_wait(larder_ares *ares, int bell, int longest_ms) {
+    ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
+    struct pollfd polled[ARES_GETSOCK_MAXNUM + 1] = {{.fd = bell, .events = POLLIN}};
+    nfds_t count = 1;
+    int wanted = ares_getsock(ares->channel, sockets, ARES_GETSOCK_MAXNUM);
+    for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
+        short events = (ARES_GETSOCK_READABLE(wanted, i) ? POLLIN : 0) | (ARES_GETSOCK_WRITABLE(wanted, i) ? POLLOUT : 0);
+        if (events) polled[count++] = (struct pollfd){.fd = sockets[i], .events = events};
+    }
+    struct timeval next;
+    if (ares_timeout(ares->channel, NULL, &next)) {
+        long due = next.tv_sec * 1000 + (next.tv_usec + 999) / 1000;
+        if (longest_ms < 0 || due < longest_ms) longest_ms = (int)due;
+    }
+    if (poll(polled, count, longest_ms) > 0) {
+        eventfd_t rings;
+        if (polled[0].revents) eventfd_read(bell, &rings);
+        for (nfds_t i = 1; i < count; i++) {
+            if (!polled[i].revents) continue;
+            ares_process_fd(ares->channel, polled[i].revents & ~POLLOUT ? polled[i].fd : ARES_SOCKET_BAD,
+                            polled[i].revents & POLLOUT ? polled[i].fd : ARES_SOCKET_BAD);
+        }
+    }
+    ares_process_fd(ares->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+}
+
+int larder_ares_bell(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+void larder_ares_ring(int bell) { eventfd_write(bell, 1); }

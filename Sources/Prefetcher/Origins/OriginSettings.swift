@@ -1,0 +1,24 @@
+/// How much consideration origins get; every number is a setting of the command line.
+package struct OriginSettings: Sendable, Equatable {
+    /// Failures in a row that open the breaker: connections refused, timeouts and 5xx, `10`.
+    package var failures = 10
+    /// How long an open breaker keeps everybody away before it lets one probe through, `60 s`.
+    package var open: Duration = .seconds(60)
+    /// Probes that may fail in a row before the origin is given up: from then on its downloads fail at once, with the
+    /// error that opened the breaker, until a probe succeeds. `3`
+    package var probes = 3
+    /// The longest `Retry-After` that is honoured, `1 h`.
+    package var longestHold: Duration = .seconds(3600)
+    /// Requests per second and origin, `nil` for no limit of its own.
+    package var rate: Double?
+    /// Downloads at once where an origin has asked to slow down, at most; before that the transfer queue's limit alone
+    /// holds, `4`.
+    package var concurrency = 4
+    /// How long a download waits for an origin that is held before it is refused, `0`: a queue's jobs come back later,
+    /// while without a queue waiting is better.
+    package var patience: Duration = .zero
+    /// Origins remembered, `4096`; the ones with nothing to remember go first.
+    package var remembered = 4096
+
+    package init() {}
+}

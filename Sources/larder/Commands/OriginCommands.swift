@@ -1,0 +1,64 @@
+import JobQueue
+
+extension Command {
+    static let originList = Command(
+        words: ["origin", "list"], operands: "",
+        summary: "The origins that all workers leave alone just now, for how long and why",
+        options: [Settings.databaseOption]
+    ) { arguments in
+        struct Line: Encodable {
+            let origin: String
+            let why: String
+            let seconds: Int
+            let failedProbes: Int
+            let givenUp: Bool
+            let error: String?
+        }
+        for held in try await Settings(arguments).openQueue().heldOrigins() {
+            let line = Line(
+                origin: held.origin, why: held.reason.rawValue, seconds: Int(held.remaining.components.seconds),
+                failedProbes: held.failedProbes, givenUp: held.isGivenUp,
+                error: held.failure.map { "\($0.domain) \($0.code)" })
+            if arguments.flag("json") {
+                try Console.json(line)
+            } else {
+                let state = held.isGivenUp ? ", given up" : ""
+                Console.line(
+                    "\(line.origin)\t\(line.why)\(state)\t\(line.seconds) s\(line.error.map { "\t" + $0 } ?? "")")
+            }
+        }
+        return .done
+    }
+
+    static let originHold = Command(
+        words: ["origin", "hold"], operands: "URL...",
+        summary: "Make all workers leave the origins of these URLs alone; their jobs wait",
+        options: [Option("for", .value("DURATION"), "how long, default 1h"), Settings.databaseOption]
+    ) { arguments in
+        let length = try arguments.duration("for") ?? .seconds(3600)
+        let operands = try arguments.operands()
+        guard !operands.isEmpty else { throw CommandError.usage("origin hold: which origins?") }
+        let queue = try await Settings(arguments).openQueue()
+        for operand in operands { try await queue.holdOrigin(operand, for: length) }
+        if arguments.flag("json") { try Console.json(["held": operands.count]) }
+        return .done
+    }
+
+    static let originClear = Command(
+        words: ["origin", "clear"], operands: "[URL...]",
+        summary: "Forget what is known of the origins of these URLs, or of all: their jobs go on",
+        options: [Settings.databaseOption]
+    ) { arguments in
+        let operands = try arguments.operands()
+        let queue = try await Settings(arguments).openQueue()
+        var cleared = 0
+        if operands.isEmpty { cleared = try await queue.clearOrigin() }
+        for operand in operands { cleared += try await queue.clearOrigin(operand) }
+        if arguments.flag("json") {
+            try Console.json(["cleared": cleared])
+        } else {
+            Console.line("\(cleared) origins cleared")
+        }
+        return .done
+    }
+}

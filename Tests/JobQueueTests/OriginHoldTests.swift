@@ -1,0 +1,154 @@
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+@Suite("Origins that are left alone", .timeLimit(.minutes(5)))
+struct OriginHoldTests {
+    private let refused = FailureReason(domain: "NSURLErrorDomain", code: -1004, message: "")
+
+    private func opened(_ origin: String, failedProbes: Int = 0, givesUp: Bool = false) -> OriginReport {
+        OriginReport(
+            origin: origin,
+            .opened(.seconds(60), failedProbes: failedProbes, givesUp: givesUp, refused, httpStatus: nil))
+    }
+
+    private func urls(_ host: String, _ count: Int) -> [String] { (0..<count).map { "http://\(host)/\($0)" } }
+
+    /// Jobs that are put off become due.
+    private func passTime(_ fixture: QueueFixture) async throws {
+        try await fixture.sql("UPDATE larder_data.delayed SET run_at = now()")
+        try await fixture.queue.tick(force: true)
+    }
+
+    @Test func `a claim puts off the jobs of a held origin, all at once, and hands out the others`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(urls("held", 3_000) + urls("free", 5))
+        let worker = try await fixture.startWorker()
+        try await fixture.queue.report([OriginReport(origin: "http://held:80", .held(.seconds(600)))])
+        let jobs = try await worker.claim(upTo: 8)
+        #expect(jobs.count == 5 && jobs.allSatisfy { $0.origin == "http://free:80" })
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.delayed") == "3000")
+        let early =
+            "SELECT count(*) FROM larder_data.delayed WHERE run_at NOT BETWEEN now() + '595 s' AND now() + '661 s'"
+        #expect(try await fixture.value(early) == "0")
+        #expect(try await worker.claim(upTo: 8).isEmpty)
+        try await fixture.expectSound()
+    }
+
+    @Test func `a hold ends by itself, and no attempt was used up`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(urls("held", 3))
+        let worker = try await fixture.startWorker()
+        try await fixture.queue.report([OriginReport(origin: "http://held:80", .held(.seconds(600)))])
+        #expect(try await worker.claim(upTo: 8).isEmpty)
+        let held = try await fixture.queue.heldOrigins()
+        #expect(held.map(\.origin) == ["http://held:80"] && held[0].reason == .retryAfter)
+        #expect(held[0].remaining > .seconds(590) && held[0].remaining <= .seconds(600))
+        try await fixture.sql("UPDATE larder_data.origin_hold SET until = now() - interval '2 s'")
+        try await passTime(fixture)
+        let jobs = try await worker.claim(upTo: 8)
+        #expect(jobs.count == 3 && jobs.allSatisfy { $0.attempt == 1 })
+        #expect(try await fixture.queue.heldOrigins().isEmpty)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.origin_hold") == "0")
+    }
+
+    @Test func `when a breaker's time is over one claim among many gets one job, and success frees the rest`()
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(urls("down", 50))
+        let workers = [try await fixture.startWorker("a"), try await fixture.startWorker("b")]
+        try await fixture.queue.report([opened("http://down:80")])
+        try await fixture.sql("UPDATE larder_data.origin_hold SET until = now() - interval '1 s'")
+        let claims = try await withThrowingTaskGroup(of: [Job].self) { group in
+            for worker in workers { group.addTask { try await worker.claim(upTo: 8) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(claims.map(\.count).sorted() == [0, 1])
+        try await passTime(fixture)
+        for worker in workers { #expect(try await worker.claim(upTo: 8).isEmpty) }
+        try await fixture.queue.report([OriginReport(origin: "http://down:80", .closed)])
+        try await passTime(fixture)
+        #expect(try await workers[1].claim(upTo: 8).count == 8)
+        try await fixture.expectSound()
+    }
+
+    @Test func `a probe whose worker is silent for a minute is sent again; one that fails keeps all away anew`()
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(urls("down", 3))
+        let worker = try await fixture.startWorker()
+        try await fixture.queue.report([opened("http://down:80")])
+        try await fixture.sql("UPDATE larder_data.origin_hold SET until = now() - interval '1 s'")
+        #expect(try await worker.claim(upTo: 8).count == 1)
+        try await fixture.sql("UPDATE larder_data.origin_hold SET probing_until = now()")
+        try await passTime(fixture)
+        #expect(try await worker.claim(upTo: 8).count == 1)
+        try await fixture.queue.report([opened("http://down:80", failedProbes: 1)])
+        try await passTime(fixture)
+        #expect(try await worker.claim(upTo: 8).isEmpty)
+        let held = try await fixture.queue.heldOrigins()
+        #expect(held.map(\.failedProbes) == [1] && held[0].failure == refused && !held[0].isGivenUp)
+    }
+
+    @Test func `the jobs of an origin that is given up are handed out, to fail`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(urls("down", 3))
+        let worker = try await fixture.startWorker()
+        try await fixture.queue.report([opened("http://down:80", failedProbes: 3, givesUp: true)])
+        #expect(try await worker.claim(upTo: 8).count == 3)
+        #expect(try await fixture.value("SELECT gave_up FROM larder.held_origin") == "t")
+    }
+
+    @Test func `who is put off keeps the attempt and the claim is over; a claim not held is passed over`() async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(urls("held", 2))
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 8)
+        let asleep = jobs.map { (claim: $0.held, delay: Duration.seconds(100)) }
+        try await worker.snooze(asleep + [(claim: Claim(job: 99_999, number: 1), delay: .zero)])
+        try await worker.snooze(asleep)
+        #expect(try await worker.settle(jobs.map { Outcome($0.held, .succeeded) }).map(\.decision) == [.stale, .stale])
+        let due = "SELECT count(*) FROM larder_data.delayed WHERE run_at BETWEEN now() + '99 s' AND now() + '126 s'"
+        #expect(try await fixture.value(due) == "2")
+        try await passTime(fixture)
+        #expect(try await worker.claim(upTo: 8).map(\.attempt) == [1, 1])
+        try await fixture.expectSound()
+    }
+
+    @Test func `an operator holds and clears by any URL of the origin, and what is none is refused`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["https://Example.com/a", "https://other/b"])
+        let worker = try await fixture.startWorker()
+        try await fixture.queue.holdOrigin("https://example.com:443/some/path", for: .seconds(600))
+        // An operator's word is not shortened by what a worker finds.
+        try await fixture.queue.report([OriginReport(origin: "https://example.com:443", .held(.seconds(1)))])
+        #expect(try await fixture.queue.heldOrigins().map(\.reason) == [.operator])
+        #expect(try await worker.claim(upTo: 8).map(\.origin) == ["https://other:443"])
+        #expect(try await fixture.queue.clearOrigin("https://EXAMPLE.com") == 1)
+        #expect(try await fixture.queue.clearOrigin() == 0)
+        try await passTime(fixture)
+        #expect(try await worker.claim(upTo: 8).map(\.origin) == ["https://example.com:443"])
+        for wrong in ["", "nothing", "ftp://example.com"] {
+            await #expect(throws: QueueError.self) { try await fixture.queue.holdOrigin(wrong, for: .seconds(1)) }
+            await #expect(throws: QueueError.self) { try await fixture.queue.clearOrigin(wrong) }
+        }
+    }
+
+    @Test func `an origin that no URL names can be held, two reports of one are one, and all that is over goes`()
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        let report = OriginReport(origin: "https://cdn.example:443", .held(.seconds(5)))
+        try await fixture.queue.report([report, opened("https://cdn.example:443"), report])
+        try await fixture.queue.report([report])
+        #expect(try await fixture.value("SELECT count(*) FROM larder.held_origin") == "1")
+        #expect(try await fixture.queue.heldOrigins().map(\.reason) == [.breaker])
+        try await fixture.sql("UPDATE larder_data.origin_hold SET until = now() - interval '11 min'")
+        #expect(try await fixture.queue.heldOrigins().isEmpty)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.origin_hold") == "0")
+    }
+}

@@ -1,0 +1,92 @@
+import Glibc
+import JobQueue
+import TestSupport
+import Testing
+
+/// Two worker processes, and origins that want to be left alone.
+@Suite(.timeLimit(.minutes(5)))
+struct OriginTests {
+    private func workers(_ scene: Scene, _ ports: [UInt16], _ arguments: [String] = []) throws -> [RunningCommand] {
+        try (0..<2).map { number in
+            var command = scene.larder(["work", "--durability", "none"] + arguments)
+            command.environment["LARDER_ALLOW_PORT"] = ports.map { "\($0)" }.joined(separator: ",")
+            command.environment["LARDER_CACHE"] = scene.directory.file("cache\(number)")
+            return try command.start()
+        }
+    }
+
+    private func end(_ workers: [RunningCommand]) async {
+        for worker in workers { worker.signal(SIGTERM) }
+        for worker in workers { #expect(await worker.outcome().code == 0) }
+    }
+
+    @Test func `Retry-After keeps both workers away for its time, while another origin's jobs go on`() async throws {
+        let scene = try await Scene()
+        let other = try OriginServer()
+        let picture = OriginReply.body(try Picture.bytes("rgb.png"))
+        let paths = (0..<20).map { "/\($0).png" }
+        for path in paths {
+            scene.origin.on(path, picture)
+            other.on(path, picture)
+        }
+        scene.origin.on("/first.png", .status(429, [("Retry-After", "3")]), picture)
+        // The first job alone: the others come when the hold is known.
+        _ = try await scene.queue.enqueue(EnqueueRequest(urls: [scene.origin.url("/first.png")], batch: "first"))
+        let workers = try workers(scene, [scene.origin.port, other.port])
+        #expect(
+            await workers[0].reaches { _ in
+                scene.holds("EXISTS (SELECT FROM larder.held_origin WHERE why = 'retry-after')")
+            })
+        let urls = paths.map { scene.origin.url($0) } + paths.map { other.url($0) }
+        _ = try await scene.queue.enqueue(EnqueueRequest(urls: urls, batch: "rest"))
+        #expect(await workers[0].reaches { _ in scene.holds("NOT EXISTS (SELECT FROM larder_data.job)") })
+        await end(workers)
+
+        let requests = scene.origin.requests
+        let sentAway = try #require(requests.first).time
+        let later = requests.dropFirst().map(\.time)
+        #expect(later.count == 21)
+        let earliest = try #require(later.min())
+        #expect(earliest - sentAway >= .seconds(3))
+        #expect(other.requests.count == 20)
+        #expect(try #require(other.requests.map(\.time).max()) < earliest, "the other origin's jobs went on")
+        #expect(try await scene.sql("SELECT count(*) FROM larder.record WHERE outcome = 1") == "41")
+        // Only the job that was sent away itself has used up an attempt.
+        #expect(try await scene.sql("SELECT sum(attempts - 1) FROM larder.record") == "1")
+        #expect(try await scene.faults().isEmpty)
+    }
+
+    @Test func `ten failures open the breaker for both workers, and one probe closes it`() async throws {
+        let scene = try await Scene()
+        let paths = (0..<40).map { "/\($0).png" }
+        for path in paths { scene.origin.on(path, .status(500)) }
+        var request = EnqueueRequest(urls: paths.map { scene.origin.url($0) }, batch: "b")
+        request.maxAttempts = 100
+        request.retryBase = .milliseconds(1)
+        _ = try await scene.queue.enqueue(request)
+        let workers = try workers(scene, [scene.origin.port], ["--slots", "2", "--breaker-open", "3s"])
+        #expect(
+            await workers[0].reaches { _ in scene.holds("EXISTS (SELECT FROM larder.held_origin WHERE why = 'breaker')")
+            })
+        #expect(scene.origin.requests.count >= 10)
+
+        // Well again, but the probe's answer waits.
+        let gate = OriginGate()
+        let picture = OriginReply.body(try Picture.bytes("rgb.png"))
+        for path in paths { scene.origin.on(path, OriginReply([.wait(gate)] + picture.steps, keepsConnection: true)) }
+        let probing =
+            "EXISTS (SELECT FROM larder_data.origin_hold WHERE probing_until > now() AND now() > probing_until - interval '57 s')"
+        #expect(await workers[0].reaches { _ in scene.holds(probing) })
+        // For three seconds the probe has been alone: what came before it was before the breaker opened.
+        let last = scene.origin.requests.suffix(2).map(\.time)
+        try #require(last.count == 2)
+        #expect(last[1] - last[0] >= .seconds(1))
+        #expect(last[1].duration(to: .now) >= .seconds(2))
+        gate.openUp()
+        #expect(await workers[0].reaches { _ in scene.holds("NOT EXISTS (SELECT FROM larder_data.job)") })
+        #expect(try await scene.sql("SELECT count(*) FROM larder.held_origin") == "0")
+        #expect(try await scene.sql("SELECT count(*) FROM larder.record WHERE outcome = 1") == "40")
+        await end(workers)
+        #expect(try await scene.faults().isEmpty)
+    }
+}
