@@ -12,6 +12,8 @@ public struct DiskCache: Sendable {
     public let cacheID: String
     /// How much of a published file survives a power failure.
     public let durability: Durability
+    /// Says that this process has the cache open, until its last copy goes.
+    private let presence: Presence
 
     /// Opens the cache in `root`, or makes one: directories, the cache id, a try at writing.
     ///
@@ -28,8 +30,8 @@ public struct DiskCache: Sendable {
         layout = try CacheLayout(root: root, namespace: namespace)
         self.durability = durability
         try Directory.make(layout.directory, durable: durability == .full)
-        try Directory.sweep(root)
-        try Directory.sweep(layout.directory)
+        try Sweep(root: root).run(layout)
+        presence = try Presence(in: root)
         cacheID = try CacheID.readOrCreate(in: root)
         // Only a real try tells: access(2) does not know of read-only mounts seen as root, nor of quotas.
         _ = try TemporaryFile(in: layout.directory)
@@ -70,6 +72,7 @@ public struct DiskCache: Sendable {
     ///
     /// - Throws: `StoreError`. A directory that somebody deleted is made again.
     public func makeTemporaryFile() throws(StoreError) -> TemporaryFile {
+        presence.refresh()
         do throws(StoreError) {
             return try TemporaryFile(in: layout.directory)
         } catch {
