@@ -4,9 +4,12 @@ import Glibc
 enum Directory {
     /// Makes `path` and its missing parents, with mode 0755 less the umask; what is there already is fine.
     ///
-    /// - Parameter durable: whether new ones must survive a power failure from now on.
-    static func make(_ path: String, durable: Bool) throws(StoreError) {
+    /// - Parameters:
+    ///   - durable: whether new ones must survive a power failure from now on.
+    ///   - permissions: what new ones get instead.
+    static func make(_ path: String, durable: Bool, _ permissions: FilePermissions) throws(StoreError) {
         if mkdir(path, 0o755) == 0 {
+            try permissions.apply(toDirectory: path)
             if durable { try synchronize(parent(of: path)) }
             return
         }
@@ -16,9 +19,13 @@ enum Directory {
             guard stat(path, &status) == 0 else { throw StoreError("stat", path) }
             guard status.st_mode & S_IFMT == S_IFDIR else { throw StoreError("mkdir", path, number: ENOTDIR) }
         case ENOENT where parent(of: path) != path:
-            try make(parent(of: path), durable: durable)
+            try make(parent(of: path), durable: durable, permissions)
             // Somebody else may be a step ahead: then this one finds it there.
-            guard mkdir(path, 0o755) == 0 || errno == EEXIST else { throw StoreError("mkdir", path) }
+            if mkdir(path, 0o755) == 0 {
+                try permissions.apply(toDirectory: path)
+            } else if errno != EEXIST {
+                throw StoreError("mkdir", path)
+            }
             if durable { try synchronize(parent(of: path)) }
         default: throw StoreError("mkdir", path)
         }
