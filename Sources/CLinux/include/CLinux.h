@@ -77,3 +77,7 @@ struct larder_entry {
 
 /// Reads it in one call, of a symbolic link itself; 0, or -1 with errno. The corresponding C function is `statx`.
 int larder_read_entry(int directory, const char *name, struct larder_entry *entry);
+
+/// Opens a file for reading so that reading it leaves its access time, where the caller may ask for that (its owner and
+/// root may), else like any file. Never waits for a named pipe. The descriptor, close-on-exec, or -1 with errno.
+int larder_open_unseen(const char *path);

@@ -37,16 +37,3 @@ public struct CacheUsage: Hashable, Sendable {
         oldestAccess = min(oldestAccess ?? entry.accessed, entry.accessed)
     }
 }
-
-extension CacheLayout {
-    /// Hands everything in the cache's directory to `body`, until that answers false: in no order, one look at each, nothing
-    /// kept. Blocks.
-    ///
-    /// - Parameter hidden: whether hidden entries, temporary files among them, are met; they are by default.
-    /// - Throws: `StoreError`, `missing` when there is no such cache; what `body` throws.
-    public func visit(
-        hidden: Bool = true, _ body: (CacheEntry) throws(StoreError) -> Bool
-    ) throws(StoreError) {
-        try DirectoryWalk(directory: directory, meetsHidden: hidden).visit(body)
-    }
-}

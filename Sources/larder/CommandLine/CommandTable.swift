@@ -5,6 +5,7 @@ enum CommandTable {
         .cancel, .pause, .resume, .retry, .drop, .prioritize, .check,
         .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear, .blocklistImport,
         .pipelineList, .pipelineShow, .pipelineSet,
+        .cachePath, .cacheKey, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear,
         .key, .sniff, .transform, .fetch, .doctor, .benchQueue, .benchDrain,
         .databaseStart, .databaseStop, .databaseStatus, .databaseURL,
     ]
