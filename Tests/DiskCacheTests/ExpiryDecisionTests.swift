@@ -128,7 +128,11 @@ struct `What expires` {
         var rest: [(String, Timestamp, Int)] = []
         for (name, date, allocated) in files {
             guard let date else { continue }
-            if let age = policy.maxAge, date <= now - age { gone.insert(name) } else { rest.append((name, date, allocated)) }
+            if let age = policy.maxAge, date <= now - age {
+                gone.insert(name)
+            } else {
+                rest.append((name, date, allocated))
+            }
         }
         gone.subtract(stuck)
         var sum = rest.reduce(0) { $0 + $1.2 }

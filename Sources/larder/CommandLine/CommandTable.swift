@@ -6,6 +6,7 @@ enum CommandTable {
         .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear, .blocklistImport,
         .pipelineList, .pipelineShow, .pipelineSet,
         .cachePath, .cacheKey, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear,
+        .cacheExport, .cacheImport, .cacheMap,
         .key, .sniff, .transform, .fetch, .doctor, .benchQueue, .benchDrain,
         .databaseStart, .databaseStop, .databaseStatus, .databaseURL,
     ]

@@ -29,7 +29,8 @@ extension Command {
                 let format = tellsFormat ? FileFormat.name(of: entry, in: layout) : nil
                 guard filter.passes(format) else { return true }
                 guard isJSON else {
-                    Console.line("\(entry.path)\t\(entry.size)\t\(entry.accessed.seconds)" + (format.map { "\t" + $0 } ?? ""))
+                    Console.line(
+                        "\(entry.path)\t\(entry.size)\t\(entry.accessed.seconds)" + (format.map { "\t" + $0 } ?? ""))
                     return Console.failure == nil
                 }
                 do {
@@ -60,8 +61,8 @@ struct CacheFilter: Sendable {
     private let pathExtension: String?
 
     static let options = [
-        Option("older-than", .value("TIME"), "not read for so long"),
-        Option("newer-than", .value("TIME"), "read within this time"),
+        Option("older-than", .value("DURATION"), "not read for so long"),
+        Option("newer-than", .value("DURATION"), "read within this time"),
         Option("larger-than", .value("SIZE"), "longer than this"),
         Option("smaller-than", .value("SIZE"), "shorter than this"),
         Option("format", .value("FORMAT"), "by its first bytes: jpeg, png, ..., unknown"),

@@ -11,7 +11,7 @@ extension Command {
             within --spare stays. Interrupted at any point it has deleted only what was due.
             """,
         options: CachePlace.options + ExpiryOptions.options + [
-            Option("spare", .value("TIME"), "while a worker is at work, keep what was used so lately; default 15m"),
+            Option("spare", .value("DURATION"), "while a worker is at work, keep what was used so lately; default 15m"),
             Option("files", "print every file that goes"),
             Option("dry-run", "delete nothing, tell what would go"),
         ]
@@ -51,18 +51,22 @@ extension Command {
 /// How a command's options say what expires.
 enum ExpiryOptions {
     static let options = [
-        Option("max-age", .value("TIME"), "files this old go, default 7d; 'never' for no age"),
+        Option("max-age", .value("DURATION"), "files this old go, default 7d; 'never' for no age"),
         Option("max-size", .value("SIZE"), "when more is taken, the oldest go until half of it is; default no limit"),
         Option("expire-by", .value("DATE"), "access (default), modification, creation or change"),
     ]
 
     /// The policy that the options ask for; nil when they ask for none.
-    static func policy(_ arguments: Arguments) throws(CommandError) -> ExpiryPolicy? {
+    ///
+    /// - Parameter other: the age where only something else is asked for; SDWebImage's by default.
+    static func policy(
+        _ arguments: Arguments, elseAge other: Duration? = ExpiryPolicy().maxAge
+    ) throws(CommandError) -> ExpiryPolicy? {
         let age = try arguments.value("max-age")
         let size = try arguments.bytes("max-size")
         let word = try arguments.value("expire-by")
         guard age != nil || size != nil || word != nil else { return nil }
-        var policy = ExpiryPolicy()
+        var policy = ExpiryPolicy(maxAge: other)
         if age == "never" {
             policy.maxAge = nil
         } else if let duration = try arguments.duration("max-age") {

@@ -157,7 +157,9 @@ private struct CacheVerification {
     private static func decode(_ entry: CacheEntry, _ place: CachePlace, _ pool: TranscoderPool) async -> Finding {
         do {
             let found = try await place.disk.run { [layout = place.layout] in
-                try layout.peek(entry.path).map { ($0, ImageFormat.recognise(try $0.bytes(ImageFormat.recognisedBytes))) }
+                try layout.peek(entry.path).map {
+                    ($0, ImageFormat.recognise(try $0.bytes(ImageFormat.recognisedBytes)))
+                }
             }
             // Gone meanwhile: expired, or replaced by a store that looks after itself.
             guard let (file, format) = found else { return .skipped }
