@@ -1,3 +1,5 @@
+import Glibc
+
 /// Progress of a walk of unknown length: a count, redrawn on a terminal, now and then a line elsewhere.
 struct WalkProgress {
     private let verb: String
@@ -9,7 +11,7 @@ struct WalkProgress {
     /// - Parameter verb: what stands behind the count: `files seen`.
     init(_ verb: String) {
         self.verb = verb
-        interval = Console.isTerminal ? .milliseconds(200) : .seconds(10)
+        interval = Console.isTerminal(STDERR_FILENO) ? .milliseconds(200) : .seconds(10)
     }
 
     /// One more.
@@ -21,8 +23,8 @@ struct WalkProgress {
         guard now - shown >= interval else { return }
         shown = now
         let text = "\(files) \(verb)" + note()
-        Console.noteRaw(Console.isTerminal ? "\r\u{1B}[K" + text : text + "\n")
-        isOnLine = Console.isTerminal
+        Console.noteRaw(Console.isTerminal(STDERR_FILENO) ? "\r\u{1B}[K" + text : text + "\n")
+        isOnLine = Console.isTerminal(STDERR_FILENO)
     }
 
     /// Takes the line away.

@@ -29,6 +29,7 @@ struct URLSource: ~Copyable {
     /// No URLs.
     init() {
         operands = []
+        ahead = []
         list = nil
         lines = nil
     }
@@ -36,6 +37,7 @@ struct URLSource: ~Copyable {
     /// The lines of a file that this command has just written.
     init(readingAll file: borrowing OutputFile) throws(CommandError) {
         operands = []
+        ahead = []
         list = nil
         // Opened anew, from its beginning.
         lines = try LineReader("/proc/self/fd/\(file.descriptor)")
