@@ -30,13 +30,15 @@ let package = Package(
         .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
         // JobQueue
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        // DiskCache (bundles)
+        .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"])]),
         // DiskCache (digests), larder (options)
         .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
         // What Linux has and Swift cannot see
         .target(name: "CLinux"),
 
         .target(name: "Executors", dependencies: ["CLinux"], swiftSettings: strict),
-        .target(name: "DiskCache", dependencies: ["CGLib", "CLinux"], swiftSettings: strict),
+        .target(name: "DiskCache", dependencies: ["CGLib", "CArchive", "CLinux"], swiftSettings: strict),
         .target(
             name: "JobQueue", dependencies: ["Executors", "CPostgres"],
             resources: [.embedInCode("Migrations")], swiftSettings: strict),

@@ -12,6 +12,13 @@ public struct DiskCache: Sendable {
     public let cacheID: String
     /// How much of a published file survives a power failure.
     public let durability: Durability
+    /// Says that this process has the cache open, until its last copy goes.
+    private let presence: Presence
+
+    /// Read-only caches that answer where this one has nothing.
+    private let additional: [CacheLayout]
+    /// What new files and directories get.
+    private let permissions: FilePermissions
 
     /// Opens the cache in `root`, or makes one: directories, the cache id, a try at writing.
     ///
@@ -19,25 +26,33 @@ public struct DiskCache: Sendable {
     /// are a day old.
     ///
     /// - Parameters:
-    ///   - root: the cache root; missing directories are made, with mode 0755 less the umask.
+    ///   - root: the cache root; missing directories are made.
     ///   - namespace: the directory in it, `default` by default.
     ///   - durability: `.data` by default.
+    ///   - permissions: what new files and directories get: 0644 and 0755 less the umask by default.
+    ///   - additional: caches that `read` looks into when this one has nothing, best first: SDWebImage's additional cache
+    ///     path. They are never written to. None by default.
     /// - Throws: `StoreError` when that cannot be a cache, or not one to write to.
-    public init(opening root: String, namespace: String = "default", durability: Durability = .data) throws(StoreError)
-    {
+    public init(
+        opening root: String, namespace: String = "default", durability: Durability = .data,
+        permissions: FilePermissions = FilePermissions(), alsoReading additional: [CacheLayout] = []
+    ) throws(StoreError) {
         layout = try CacheLayout(root: root, namespace: namespace)
         self.durability = durability
-        try Directory.make(layout.directory, durable: durability == .full)
-        try Directory.sweep(root)
-        try Directory.sweep(layout.directory)
-        cacheID = try CacheID.readOrCreate(in: root)
+        self.permissions = permissions
+        self.additional = additional
+        try Directory.make(layout.directory, durable: durability == .full, permissions)
+        try Sweep(root: root).run(layout)
+        presence = try Presence(in: root)
+        cacheID = try CacheID.readOrCreate(in: root, permissions)
         // Only a real try tells: access(2) does not know of read-only mounts seen as root, nor of quotas.
-        _ = try TemporaryFile(in: layout.directory)
+        _ = try TemporaryFile(in: layout.directory, permissions)
     }
 
     // MARK: - Reading
 
-    /// Whether there is a picture for `key`, with or without the extension of its name. Does not count as an access.
+    /// Whether there is a picture for `key`, with or without the extension of its name. Does not count as an access, and does
+    /// not look into the additional caches.
     public func contains(_ key: CacheKey) throws(StoreError) -> Bool {
         for path in layout.candidates(for: key) {
             var status = stat()
@@ -52,7 +67,8 @@ public struct DiskCache: Sendable {
 
     /// Opens the picture for `key` and sets its access time to now; nil when there is none.
     ///
-    /// Looks under the name without extension as well, where SDWebImage before 5.0 stored.
+    /// Looks under the name without extension as well, where SDWebImage before 5.0 stored, and then into the additional
+    /// caches, whose files' access times stay.
     ///
     /// - Throws: `StoreError`, but not because the access time may not be set.
     public func read(_ key: CacheKey) throws(StoreError) -> OpenFile? {
@@ -60,6 +76,9 @@ public struct DiskCache: Sendable {
             guard let file = try OpenFile(ifPresent: path) else { continue }
             try file.touch()
             return file
+        }
+        for other in additional {
+            if let file = try OpenFile(ifPresent: other.path(of: key)) { return file }
         }
         return nil
     }
@@ -70,12 +89,13 @@ public struct DiskCache: Sendable {
     ///
     /// - Throws: `StoreError`. A directory that somebody deleted is made again.
     public func makeTemporaryFile() throws(StoreError) -> TemporaryFile {
+        presence.refresh()
         do throws(StoreError) {
-            return try TemporaryFile(in: layout.directory)
+            return try TemporaryFile(in: layout.directory, permissions)
         } catch {
             guard error.code == .missing else { throw error }
-            try Directory.make(layout.directory, durable: durability == .full)
-            return try TemporaryFile(in: layout.directory)
+            try Directory.make(layout.directory, durable: durability == .full, permissions)
+            return try TemporaryFile(in: layout.directory, permissions)
         }
     }
 

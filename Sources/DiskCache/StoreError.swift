@@ -32,6 +32,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let invalidName = Code(rawValue: "invalidName")
         /// The cache's own file holds what Larder did not write.
         public static let damaged = Code(rawValue: "damaged")
+        /// Another process is at what only one may do at a time.
+        public static let busy = Code(rawValue: "busy")
         /// Everything else, foremost a failing device.
         public static let inputOutput = Code(rawValue: "inputOutput")
     }

@@ -44,6 +44,8 @@ struct `A cache key` {
         ("http://u:p@foo/a.png?q=a b{}#x#y", "http://u:p@foo/a-T.png?q=a%20b%7B%7D#x%23y"),
         ("http://a@b@c/a.png", "http://a%40b@c/a-T.png"), ("http:///a.png", "http:///a-T.png"),
         ("http://例え.jp/a.png", "http://xn--r8jz45g.jp/a-T.png"),
+        ("http://é./a.png", "http://xn--9ca./a-T.png"), ("http://é../a.png", "http:/é../a-T.png"),
+        ("http://é。/a.png", "http://xn--9ca./a-T.png"), ("http://é..x/a.png", "http:/é..x/a-T.png"),
         ("http://foo/a.png?%c4%e3", "http://foo/a-T.png?%c4%e3"), ("http://foo?a.png", "http://foo?a.png-T"),
         // The path.
         ("http://foo//a///b.png//", "http://foo/a/b-T.png"),

@@ -23,6 +23,72 @@ struct `A disk that takes nothing` {
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "needs to be root, and a kernel that mounts a tmpfs"))
+    func `when full at any step of a store keeps the old picture, and takes the new one when room comes back`() throws {
+        let disk = try SmallDisk()
+        let cache = try DiskCache(opening: disk.path + "/root", durability: .full)
+        let ballast = disk.path + "/ballast"
+        var failures = 0
+        // From no room at all to more than enough, a page at a time: it ends in every step once.
+        for pages in 0...24 {
+            try cache.store("old", as: key)
+            try fill(ballast, leaving: pages * 4096, of: disk)
+            let new = String(repeating: "n", count: 15 * 4096)
+            let failure = code { try cache.store(new, as: key) }
+            if failure != nil {
+                failures += 1
+                #expect(failure == .diskFull)
+                #expect(contents(try #require(try cache.read(key))) == Array("old".utf8))
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: cache.layout.directory) == [key.fileName])
+            unlink(ballast)
+            try cache.store(new, as: key)
+            #expect(try cache.read(key)?.size == 15 * 4096)
+        }
+        #expect((10...20).contains(failures), "\(failures) of 25 had too little room")
+    }
+
+    @Test(.enabled(if: SmallDisk.isPossible, "needs to be root, and a kernel that mounts a tmpfs"))
+    func `when out of files fails loudly and opens again later`() throws {
+        let disk = try SmallDisk(options: "size=1m,nr_inodes=8")
+        let cache = try DiskCache(opening: disk.path + "/root")
+        try cache.store("old", as: key)
+        var made: [String] = []
+        while true {
+            let path = disk.path + "/\(made.count)"
+            let descriptor = open(path, O_CREAT | O_WRONLY, 0o644)
+            if descriptor < 0 { break }
+            close(descriptor)
+            made.append(path)
+        }
+        let error = #expect(throws: StoreError.self) { try cache.store("new", as: key) }
+        #expect(error?.code == .diskFull && error?.path.hasPrefix(cache.layout.directory) == true)
+        #expect(code { _ = try DiskCache(opening: disk.path + "/root") } == .diskFull)
+        #expect(contents(try #require(try cache.read(key))) == Array("old".utf8))
+        made.forEach { unlink($0) }
+        try cache.store("new", as: key)
+    }
+
+    @Test(arguments: [
+        (ENOSPC, StoreError.Code.diskFull), (EDQUOT, .diskFull), (EROFS, .readOnly), (EACCES, .permission),
+        (EPERM, .permission), (ENAMETOOLONG, .nameTooLong), (ESTALE, .missing), (ENOENT, .missing), (EIO, .inputOutput),
+        (EMFILE, .tooManyOpenFiles), (ENOTDIR, .notADirectory),
+    ])
+    func `says what it lacks and where`(number: Int32, code: StoreError.Code) {
+        let error = StoreError("write", "/cache/default/x", number: number)
+        #expect(error.code == code && error.number == number)
+        #expect(error.description.contains("/cache/default/x") && error.description.contains("errno \(number)"))
+    }
+
+    /// Takes all room but so many bytes.
+    private func fill(_ path: String, leaving room: Int, of disk: SmallDisk) throws {
+        let descriptor = open(path, O_CREAT | O_WRONLY, 0o644)
+        defer { close(descriptor) }
+        let page = [UInt8](repeating: 1, count: 4096)
+        while Glibc.write(descriptor, page, page.count) == page.count {}
+        #expect(ftruncate(descriptor, max(0, off_t(Int(status(path).st_size) - room))) == 0)
+    }
+
+    @Test(.enabled(if: SmallDisk.isPossible, "needs to be root, and a kernel that mounts a tmpfs"))
     func `when read-only still serves`() throws {
         let disk = try SmallDisk()
         let cache = try DiskCache(opening: disk.path + "/root")
@@ -55,9 +121,9 @@ private final class SmallDisk {
     private let directory: TemporaryDirectory
     var path: String { directory.path }
 
-    init() throws {
+    init(options: String = "size=1m") throws {
         directory = try TemporaryDirectory()
-        guard mount("tmpfs", directory.path, "tmpfs", 0, "size=1m") == 0 else { throw POSIXError(.EPERM) }
+        guard mount("tmpfs", directory.path, "tmpfs", 0, options) == 0 else { throw POSIXError(.EPERM) }
     }
 
     func remountReadOnly() throws {

@@ -14,7 +14,7 @@ struct `Sweeping temporary files` {
     }
 
     @Test func `removes what a killed process left and leaves what it was still writing`() throws {
-        let child = try Writer(in: cache.layout.directory)
+        let child = try Writer(in: cache.layout)
         #expect(try left() == [child.name])
         _ = try DiskCache(opening: directory.path)
         #expect(try left() == [child.name], "it is alive")
@@ -26,7 +26,7 @@ struct `Sweeping temporary files` {
     }
 
     @Test func `removes what a dead process left that nobody has asked for`() throws {
-        let child = try Writer(in: cache.layout.directory)
+        let child = try Writer(in: cache.layout)
         #expect(Glibc.kill(child.process, SIGKILL) == 0)
         var info = siginfo_t()
         #expect(waitid(P_PID, UInt32(child.process), &info, WEXITED | WNOWAIT) == 0, "now a zombie")
@@ -47,6 +47,7 @@ struct `Sweeping temporary files` {
         let this = TemporaryName.Writer.this
         let name = ".larder.\(this.boot).\(this.namespace).\(this.process).\(this.startTime + 1).ff"
         try Data().write(to: URL(filePath: cache.layout.directory + "/" + name))
+        try forgetLastSearch()
         _ = try DiskCache(opening: directory.path)
         #expect(try left().isEmpty)
     }
@@ -58,9 +59,11 @@ struct `Sweeping temporary files` {
         let path = cache.layout.directory + "/.larder.\(place).999999999.1.ff"
         try Data().write(to: URL(filePath: path))
         try setAge(of: path, hours: 23)
+        try forgetLastSearch()
         _ = try DiskCache(opening: directory.path)
         #expect(try left().count == 1)
         try setAge(of: path, hours: 25)
+        try forgetLastSearch()
         _ = try DiskCache(opening: directory.path)
         #expect(try left().isEmpty)
     }
@@ -74,6 +77,7 @@ struct `Sweeping temporary files` {
         let path = cache.layout.directory + "/" + name
         try Data().write(to: URL(filePath: path))
         try setAge(of: path, hours: 1000)
+        try forgetLastSearch()
         _ = try DiskCache(opening: directory.path)
         #expect(try left() == [name])
     }
@@ -84,6 +88,49 @@ struct `Sweeping temporary files` {
         #expect(name.text.utf8.count < 200)
         #expect(!name.isAbandoned(age: .max))
         #expect(!name.writer.boot.isEmpty && !name.writer.namespace.isEmpty && name.writer.startTime > 0)
+    }
+
+    @Test func `searches a directory only when a process died, or once a day`() throws {
+        let this = TemporaryName.Writer.this
+        let dead = "\(this.boot).\(this.namespace).\(this.process).\(this.startTime + 1).ff"
+        let file = cache.layout.directory + "/.larder." + dead
+        try Data().write(to: URL(filePath: file))
+        _ = try DiskCache(opening: directory.path)
+        #expect(try left().count == 1, "nobody died, and it was searched a moment ago")
+
+        try setAge(of: directory.path + "/.larder-swept.default", hours: 25)
+        _ = try DiskCache(opening: directory.path)
+        #expect(try left().isEmpty)
+
+        try Data().write(to: URL(filePath: file))
+        let presence = directory.path + "/.larder-open." + dead
+        try Data().write(to: URL(filePath: presence))
+        // Also of another namespace: it says nothing of which one was open.
+        _ = try DiskCache(opening: directory.path, namespace: "other")
+        #expect(try left().isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: presence))
+    }
+
+    @Test func `knows whether somebody has the cache open`() throws {
+        let root = directory.path + "/another"
+        #expect(try !Presence.anyLives(in: root))
+        do {
+            let first = try DiskCache(opening: root)
+            let copy = first
+            _ = try DiskCache(opening: root)
+            #expect(try Presence.anyLives(in: root))
+            withExtendedLifetime((first, copy)) {}
+        }
+        #expect(try !Presence.anyLives(in: root))
+        #expect(try Presence.ofDead(in: root).isEmpty)
+        let child = try Writer(in: CacheLayout(root: directory.path))
+        child.kill()
+        #expect(try Presence.ofDead(in: directory.path).count == 1)
+    }
+
+    /// As if a day had passed since the directory was searched.
+    private func forgetLastSearch() throws {
+        try FileManager.default.removeItem(atPath: directory.path + "/.larder-swept.default")
     }
 
     private func left() throws -> [String] { try directory.names(in: "default") }
@@ -100,7 +147,7 @@ private final class Writer {
     let name: String
     private var reaped = false
 
-    init(in directory: String) throws {
+    init(in layout: CacheLayout) throws {
         let ends = Pipe()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -110,7 +157,8 @@ private final class Writer {
         let this = TemporaryName.Writer.this
         let script = """
             read -r line < /proc/$$/stat; set -- ${line##*) }; start=${20}
-            printf half > "\(directory)/.larder.\(this.boot).\(this.namespace).$$.$start.ab"
+            : > "\(layout.root)/.larder-open.\(this.boot).\(this.namespace).$$.$start.cd"
+            printf half > "\(layout.directory)/.larder.\(this.boot).\(this.namespace).$$.$start.ab"
             echo ".larder.\(this.boot).\(this.namespace).$$.$start.ab"; exec sleep 1000
             """
         let arguments: [UnsafeMutablePointer<CChar>?] = [strdup("sh"), strdup("-c"), strdup(script), nil]

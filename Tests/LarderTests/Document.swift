@@ -21,7 +21,9 @@ struct Document {
     }
 
     /// Pages that are one long session on a new database.
-    static let sessions = ["docs/sql.md", "docs/job-lifecycle.md", "docs/operations.md", "docs/origins.md"]
+    static let sessions = [
+        "docs/sql.md", "docs/job-lifecycle.md", "docs/operations.md", "docs/origins.md", "docs/disk-cache.md",
+    ]
 
     /// All pages, the README first.
     static func names() throws -> [String] {

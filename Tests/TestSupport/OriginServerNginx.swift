@@ -20,10 +20,14 @@ package final class NginxServer: Sendable {
     private let directory: String
     private nonisolated(unsafe) var child: ChildProcess  // protected by: touched by init and deinit only
 
-    /// Starts nginx. `locations` is configuration within its server block.
+    /// Starts nginx. `locations` is configuration within its server block; `servers` gives, for the port, other
+    /// configuration in the place of that block.
     ///
     /// - Throws: `OriginServerError` when nginx (or openssl, for TLS) is missing or does not start.
-    package init(files: [String: [UInt8]] = [:], tls: Bool = false, locations: String = "") throws {
+    package init(
+        files: [String: [UInt8]] = [:], tls: Bool = false, locations: String = "",
+        servers: ((UInt16) -> String)? = nil
+    ) throws {
         guard let program = Self.program else { throw OriginServerError(message: "nginx is not installed") }
         var template = Array("\(NSTemporaryDirectory())/larder-nginx-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw OriginServerError(message: "mkdtemp: errno \(errno)") }
@@ -38,6 +42,14 @@ package final class NginxServer: Sendable {
         let certificate = tls ? try Self.makeCertificate(directory) : nil
         let (listener, port) = try listeningSocket("127.0.0.1")
         defer { close(listener) }
+        let server = """
+            server {
+              listen 127.0.0.1:\(port)\(tls ? " ssl http2" : "");
+              \(tls ? "ssl_certificate \(directory)/cert.pem; ssl_certificate_key \(directory)/key.pem;" : "")
+              root \(root);
+              \(locations)
+            }
+            """
         let configuration = """
             \(geteuid() == 0 ? "user root;" : "")
             daemon off; worker_processes 1; pid \(directory)/pid; error_log \(directory)/error.log;
@@ -47,12 +59,7 @@ package final class NginxServer: Sendable {
               client_body_temp_path \(directory)/body; proxy_temp_path \(directory)/proxy;
               fastcgi_temp_path \(directory)/fastcgi; uwsgi_temp_path \(directory)/uwsgi;
               scgi_temp_path \(directory)/scgi;
-              server {
-                listen 127.0.0.1:\(port)\(tls ? " ssl http2" : "");
-                \(tls ? "ssl_certificate \(directory)/cert.pem; ssl_certificate_key \(directory)/key.pem;" : "")
-                root \(root);
-                \(locations)
-              }
+              \(servers?(port) ?? server)
             }
             """
         try configuration.write(toFile: "\(directory)/nginx.conf", atomically: false, encoding: .utf8)

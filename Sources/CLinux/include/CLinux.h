@@ -64,3 +64,20 @@ int larder_set_attribute(int descriptor, const char *name, const void *bytes, si
 /// moves both positions on; file systems that can share the blocks do. The bytes copied, 0 at the end of the source, or
 /// -1 with errno. The corresponding C function is `copy_file_range`.
 long larder_copy_range(int source, long long *position, int target, size_t length);
+
+/// What an entry of a directory is; times in nanoseconds since 1970, as far as 64 bits go.
+struct larder_entry {
+    long long size, allocated;
+    long long accessed, modified, changed;
+    /// Its birth; the modification where the file system keeps none.
+    long long created;
+    unsigned long long inode;
+    unsigned mode, links;
+};
+
+/// Reads it in one call, of a symbolic link itself; 0, or -1 with errno. The corresponding C function is `statx`.
+int larder_read_entry(int directory, const char *name, struct larder_entry *entry);
+
+/// Opens a file for reading so that reading it leaves its access time, where the caller may ask for that (its owner and
+/// root may), else like any file. Never waits for a named pipe. The descriptor, close-on-exec, or -1 with errno.
+int larder_open_unseen(const char *path);

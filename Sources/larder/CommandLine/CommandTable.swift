@@ -6,6 +6,8 @@ enum CommandTable {
         .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear, .blocklistImport,
         .originList, .originHold, .originClear,
         .pipelineList, .pipelineShow, .pipelineSet,
+        .cachePath, .cacheKey, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear,
+        .cacheExport, .cacheImport, .cacheMap,
         .key, .sniff, .transform, .fetch, .doctor, .benchQueue, .benchDrain, .benchFetch,
         .databaseStart, .databaseStop, .databaseStatus, .databaseURL,
     ]

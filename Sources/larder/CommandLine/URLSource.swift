@@ -26,6 +26,23 @@ struct URLSource: ~Copyable {
         self.lines = lines
     }
 
+    /// No URLs.
+    init() {
+        operands = []
+        ahead = []
+        list = nil
+        lines = nil
+    }
+
+    /// The lines of a file that this command has just written.
+    init(readingAll file: borrowing OutputFile) throws(CommandError) {
+        operands = []
+        ahead = []
+        list = nil
+        // Opened anew, from its beginning.
+        lines = try LineReader("/proc/self/fd/\(file.descriptor)")
+    }
+
     /// Up to `count` URLs; empty at the end. What is not UTF-8 comes repaired, and will be answered as invalid.
     mutating func next(_ count: Int) throws(CommandError) -> [String] {
         let chunk = ahead.prefix(count)

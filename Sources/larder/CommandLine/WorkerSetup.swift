@@ -10,13 +10,16 @@ struct WorkerSetup {
         [
             Option("slots", .value("N"), "jobs at once, default 32"),
             Option("grace", .value("DURATION"), "how long running jobs may go on once stopped, default 20s"),
-            Option("durability", .value("LEVEL"), "what a store waits for: none, data (default) or full"),
+            durabilityOption,
             Option("allow-files", .values("DIR"), "load file: URLs below a directory"),
             Option(
                 "allow-invalid-certificates",
                 "hear jobs that ask for no check of certificates (AllowInvalidSSLCertificates)"),
             Settings.databaseOption, Settings.cacheOption,
         ] + Limits.fetchOptions + Limits.originOptions + Limits.transcodeOptions
+
+    static let durabilityOption = Option(
+        "durability", .value("LEVEL"), "what a store waits for: none, data (default) or full")
 
     /// How long one call of a worker waits for its database. The worker's own loops ride out longer outages, and
     /// between calls they hear that they are to stop.
@@ -81,7 +84,8 @@ struct WorkerSetup {
         return parts
     }
 
-    private static func durability(_ arguments: Arguments) throws(CommandError) -> Durability {
+    /// The level that `--durability` names, `data` by default.
+    static func durability(_ arguments: Arguments) throws(CommandError) -> Durability {
         guard let word = try arguments.value("durability") else { return .data }
         guard let level = Durability(rawValue: word) else {
             throw CommandError.usage("--durability: '\(word)' is none of none, data, full")

@@ -23,8 +23,9 @@ extension Command {
             ),
             Option(
                 "cache", .value("DIR"),
-                "the cache that --fresh-for asks about, never made; default: the only one workers fill"
+                "the cache that --fresh-for and --from-cache ask about, never made; default: the only one workers fill"
             ),
+            CachedOriginals.option,
             Settings.databaseOption,
         ]
     ) { arguments in
@@ -39,8 +40,10 @@ extension Command {
                 options.template.freshFor = nil
             }
         }
-        var source = try URLSource(arguments, command: "enqueue")
+        let cached = try arguments.value(CachedOriginals.option.name)
+        var source = cached == nil ? try URLSource(arguments, command: "enqueue") : URLSource()
         let queue = try await Settings(arguments).openQueue()
+        if let cached { source = try await CachedOriginals.source(cached, arguments, options, queue) }
         var totals: [String: Int] = [:]
         var count = 0
         let name = options.template.batch

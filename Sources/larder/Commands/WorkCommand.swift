@@ -18,12 +18,13 @@ extension Command {
             Option(
                 "max-runtime", .value("DURATION"), "claim for so long at most; the exit code is 3 when work is left"),
             Option("log-format", .value("FORMAT"), "text (default) or json"),
-        ] + WorkerSetup.options
+        ] + WorkExpiry.options + WorkerSetup.options
     ) { arguments in
         let log = try EventLog(arguments)
         let stop = StopSignal()
         await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
+        let expiry = try WorkExpiry(arguments, cacheRoot: settings.cacheRoot)
         let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration
         if arguments.flag("drain") { configuration.end = .drained }
@@ -31,9 +32,10 @@ extension Command {
 
         let queue = try await settings.openQueue(patience: WorkerSetup.patience)
         let summary = try await Printer.printing { printer in
-            try await PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) { event in
+            let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) { event in
                 log.tell(event, by: printer)
-            }.run(until: stop)
+            }
+            return try await expiry.during(log, printer) { try await worker.run(until: stop) }
         }
         await setup.shutdown()
         Signals.release()

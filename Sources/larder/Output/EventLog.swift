@@ -1,3 +1,4 @@
+import DiskCache
 import Foundation
 import JobQueue
 import Prefetcher
@@ -17,6 +18,27 @@ struct EventLog: Sendable {
     /// Writes one event, which does not block.
     func tell(_ event: WorkerEvent, by printer: Printer) {
         printer.note(line(event))
+    }
+
+    /// Writes what expiry did, which does not block.
+    func tell(_ event: ExpiryEvent, by printer: Printer) {
+        switch event {
+        case .expired(let line):
+            printer.note(
+                self.line(
+                    "expired",
+                    [
+                        ("files", "\(line.files)"), ("deleted", "\(line.deleted)"), ("bytes", "\(line.deletedBytes)"),
+                        ("spared", "\(line.spared)"), ("failed", "\(line.failed)"),
+                    ]))
+        case .expiryFailed(let error): printer.note(line("expiry_failed", [("error", error.description)]))
+        }
+    }
+
+    /// What happens beside the work.
+    enum ExpiryEvent {
+        case expired(ExpiryLine)
+        case expiryFailed(StoreError)
     }
 
     private func line(_ event: WorkerEvent) -> String {

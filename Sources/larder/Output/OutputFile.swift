@@ -31,6 +31,17 @@ final class OutputFile {
         return Array(bytes.prefix(max(0, got)))
     }
 
+    /// Adds bytes.
+    func write(_ bytes: [UInt8]) throws(CommandError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { throw .file("write", path) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
     /// Gives the file its real name.
     func keep() throws(CommandError) {
         guard rename(temporary, path) == 0 else { throw .file("write", path) }

@@ -13,9 +13,21 @@ public final class OpenFile: Sendable {
     public let size: Int
 
     /// Nil when `path` is not there, or no regular file.
-    init?(ifPresent path: String) throws(StoreError) {
+    convenience init?(ifPresent path: String) throws(StoreError) {
         // Without O_NONBLOCK a named pipe would block here.
         guard let file = try Descriptor(ifPresent: path, O_RDONLY | O_NONBLOCK) else { return nil }
+        try self.init(file, path)
+    }
+
+    /// The same, so that reading it does not count as an access where the process may ask for that: as its owner, or root.
+    convenience init?(peekingAt path: String) throws(StoreError) {
+        let number = retrying { larder_open_unseen(path) }
+        if number < 0 && errno == ENOENT { return nil }
+        guard number >= 0 else { throw StoreError("open", path) }
+        try self.init(Descriptor(owning: number), path)
+    }
+
+    private init?(_ file: consuming Descriptor, _ path: String) throws(StoreError) {
         let status = try file.status(of: path)
         guard status.st_mode & S_IFMT == S_IFREG else { return nil }
         self.file = file
@@ -25,6 +37,24 @@ public final class OpenFile: Sendable {
 
     /// The open file, at its beginning; valid as long as this object lives.
     public var descriptor: Int32 { file.number }
+
+    /// At most `count` bytes from `offset` on; fewer at the end.
+    ///
+    /// - Throws: `StoreError` when they cannot be read.
+    public func bytes(_ count: Int, at offset: Int = 0) throws(StoreError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let got = bytes.withUnsafeMutableBytes {
+                pread(descriptor, $0.baseAddress.map { $0 + filled }, count - filled, off_t(offset + filled))
+            }
+            if got < 0 && errno == EINTR { continue }
+            guard got >= 0 else { throw StoreError("pread", path) }
+            if got == 0 { break }
+            filled += got
+        }
+        return Array(bytes.prefix(filled))
+    }
 
     /// The extended data published with the picture; nil when there is none or the file system keeps none.
     ///

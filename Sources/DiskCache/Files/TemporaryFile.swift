@@ -11,9 +11,15 @@ public final class TemporaryFile: Sendable {
     public let path: String
 
     /// Creates it in `directory`, for reading and writing.
-    init(in directory: String) throws(StoreError) {
+    init(in directory: String, _ permissions: FilePermissions) throws(StoreError) {
         path = directory + "/" + TemporaryName.ofThisProcess().text
         file = try Descriptor(opening: path, O_RDWR | O_CREAT | O_EXCL)
+        do throws(StoreError) {
+            try permissions.apply(to: file, at: path)
+        } catch {
+            unlink(path)
+            throw error
+        }
     }
 
     // No need to know whether it was published: the rename took the hidden name away, and no other file ever gets it.

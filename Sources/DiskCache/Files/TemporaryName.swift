@@ -1,7 +1,8 @@
 import Glibc
 
 /// The hidden name of a temporary file. It tells which process writes it, so that others can sweep it once that is dead:
-/// `.larder.<boot>.<process namespace>.<process>.<start time>.<random>`
+/// `.larder.<boot>.<process namespace>.<process>.<start time>.<random>`. Presence files are called so, too, beginning
+/// with `.larder-open.`
 ///
 /// Boot and namespace come first because a process number means nothing on another host that shares the directory,
 /// nor in another container on this one.
@@ -14,6 +15,13 @@ struct TemporaryName: Equatable {
         let startTime: UInt64
     }
 
+    /// What the name is for, by its first word.
+    enum Kind: String {
+        case temporary = "larder"
+        case presence = "larder-open"
+    }
+
+    let kind: Kind
     let writer: Writer
     private let random: UInt64
 
@@ -21,11 +29,12 @@ struct TemporaryName: Equatable {
     static let foreignLifetime = 24 * 60 * 60
 
     /// A new name.
-    static func ofThisProcess() -> TemporaryName {
-        TemporaryName(writer: .this, random: .random(in: 0...UInt64.max))
+    static func ofThisProcess(_ kind: Kind = .temporary) -> TemporaryName {
+        TemporaryName(kind: kind, writer: .this, random: .random(in: 0...UInt64.max))
     }
 
-    private init(writer: Writer, random: UInt64) {
+    private init(kind: Kind, writer: Writer, random: UInt64) {
+        self.kind = kind
         self.writer = writer
         self.random = random
     }
@@ -33,16 +42,18 @@ struct TemporaryName: Equatable {
     /// Nil when `text` is no such name.
     init?(_ text: String) {
         let fields = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard fields.count == 7, fields[0].isEmpty, fields[1] == "larder", let process = Int32(fields[4]), process > 0,
+        guard fields.count == 7, fields[0].isEmpty, let kind = Kind(rawValue: String(fields[1])),
+            let process = Int32(fields[4]), process > 0,
             let startTime = UInt64(fields[5]), let random = UInt64(fields[6], radix: 16)
         else { return nil }
+        self.kind = kind
         writer = Writer(
             boot: String(fields[2]), namespace: String(fields[3]), process: process, startTime: startTime)
         self.random = random
     }
 
     var text: String {
-        ".larder.\(writer.boot).\(writer.namespace).\(writer.process).\(writer.startTime)."
+        ".\(kind.rawValue).\(writer.boot).\(writer.namespace).\(writer.process).\(writer.startTime)."
             + String(random, radix: 16)
     }
 

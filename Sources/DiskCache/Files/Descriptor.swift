@@ -19,6 +19,9 @@ struct Descriptor: ~Copyable, Sendable {
         guard number >= 0 else { throw StoreError("open", path) }
     }
 
+    /// Takes over an open descriptor.
+    init(owning number: Int32) { self.number = number }
+
     deinit { close(number) }
 
     /// The corresponding C function is `fstat`.

@@ -5,10 +5,10 @@ enum CacheID {
     /// Reads the id of the cache in `root`, which must exist, or gives it one.
     ///
     /// Two processes that do so at once agree: the file gets its name with all its bytes, and the first one wins.
-    static func readOrCreate(in root: String) throws(StoreError) -> String {
+    static func readOrCreate(in root: String, _ permissions: FilePermissions) throws(StoreError) -> String {
         let path = root + "/.larder-cache-id"
         if let id = try read(path) { return id }
-        let draft = try TemporaryFile(in: root)
+        let draft = try TemporaryFile(in: root, permissions)
         let text = GLibText.randomUUID().string
         var line = text + "\n"
         let result = line.withUTF8 { bytes in Result { () throws(StoreError) in try draft.write(.init(bytes)) } }

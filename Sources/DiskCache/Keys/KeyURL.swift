@@ -128,13 +128,23 @@ struct KeyURL {
     private static func namedHost(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
         var name = Array(bytes)
         if name.contains(where: { $0 >= 0x80 }) {
-            guard let ascii = GLibText.asciiHost(String(decoding: name, as: UTF8.self)) else { return nil }
-            name = Array(ascii.string.lowercased().utf8)
-            let labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-            guard labels.dropLast().allSatisfy({ !$0.isEmpty }), labels.allSatisfy({ $0.count < 64 }) else {
-                return nil
-            }
+            guard let ascii = asciiHost(String(decoding: name, as: UTF8.self)) else { return nil }
+            name = ascii
         }
         return PercentEncoding.repair(name, for: .host) == name ? name : nil
+    }
+
+    /// Labels of one to 63 bytes in ASCII; one dot at the end, which GLib would leave out, stays.
+    private static func asciiHost(_ name: String) -> [UInt8]? {
+        // IDNA takes three more characters for dots.
+        let dots: Set<Unicode.Scalar> = [".", "\u{3002}", "\u{ff0e}", "\u{ff61}"]
+        var labels = name.unicodeScalars.split(omittingEmptySubsequences: false, whereSeparator: dots.contains)
+        let endsInDot = labels.count > 1 && labels.last?.isEmpty == true
+        if endsInDot { labels.removeLast() }
+        guard labels.allSatisfy({ !$0.isEmpty }), let ascii = GLibText.asciiHost(name) else { return nil }
+        let found = Array(ascii.string.lowercased().utf8)
+        let parts = found.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == labels.count, parts.allSatisfy({ (1..<64).contains($0.count) }) else { return nil }
+        return endsInDot ? found + [UInt8(ascii: ".")] : found
     }
 }

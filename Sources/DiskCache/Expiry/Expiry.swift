@@ -1,0 +1,138 @@
+private import CLinux
+import Glibc
+
+/// Deletes what has expired in a cache: first what is too old, then the oldest of the rest until less than half the limit
+/// is taken.
+///
+/// One walk and one look at each file; held are 32 bytes for each of the newest files that fit into the limit. Stopped at
+/// any point it has deleted only what was due, and the next run goes on. Hidden files are never touched.
+/// Source: SDWebImage 5.21.5, `SDDiskCache.removeExpiredData`.
+public struct Expiry: Sendable {
+    /// How far it has come: asked after each file, answers whether to go on.
+    public typealias Progress = (ExpiryReport) -> Bool
+
+    private let layout: CacheLayout
+    private let policy: ExpiryPolicy
+    private let spared: Duration
+    private let isDryRun: Bool
+
+    /// - Parameters:
+    ///   - layout: the cache.
+    ///   - policy: SDWebImage's defaults by default.
+    ///   - spared: while a process has the cache open, files that were stored or read so lately stay; 15 minutes by default,
+    ///     longer than a job takes. Without such a process, or with zero, the policy alone decides.
+    ///   - isDryRun: tells what would go and deletes nothing.
+    public init(
+        _ layout: CacheLayout, policy: ExpiryPolicy = ExpiryPolicy(), sparing spared: Duration = .seconds(900),
+        isDryRun: Bool = false
+    ) {
+        self.layout = layout
+        self.policy = policy
+        self.spared = spared
+        self.isDryRun = isDryRun
+    }
+
+    /// Expires, as of `now`. Blocks, for seconds where there are millions of files.
+    ///
+    /// - Parameters:
+    ///   - now: what ages are counted from.
+    ///   - deleted: told of every file that has gone, or in a dry run would go.
+    ///   - progress: asked after each file; it answers whether to go on.
+    /// - Returns: what was done.
+    /// - Throws: `StoreError`, `busy` when another process expires this cache, `missing` when there is none. A file that
+    ///   cannot be deleted is no error but stands in the report.
+    public func run(
+        now: Timestamp = .now, deleted: (ExpiredFile) -> Void = { _ in }, progress: Progress = { _ in true }
+    ) throws(StoreError) -> ExpiryReport {
+        if isDryRun { return try walk(now, deleted, progress) }
+        let lock = try ExpiryLock(in: layout.root)
+        let report = try walk(now, deleted, progress)
+        lock.release()
+        return report
+    }
+
+    private func walk(
+        _ now: Timestamp, _ deleted: (ExpiredFile) -> Void, _ progress: Progress
+    ) throws(StoreError) -> ExpiryReport {
+        let isAtWork = spared > .zero ? try Presence.anyLives(in: layout.root) : false
+        var round = ExpiryRound(
+            layout.directory, policy, now: now, sparedSince: isAtWork ? now - spared : nil, isDryRun: isDryRun)
+        try DirectoryWalk(directory: layout.directory, meetsHidden: false).visit { (entry) throws(StoreError) in
+            guard !entry.isDirectory else { return true }
+            round.meet(entry, deleted)
+            if progress(round.report) { return true }
+            round.stop()
+            return false
+        }
+        return round.report
+    }
+}
+
+/// One run over the files.
+private struct ExpiryRound {
+    let directory: String
+    let dateKind: ExpiryPolicy.DateKind
+    let sparedSince: Timestamp?
+    let isDryRun: Bool
+    private(set) var report = ExpiryReport()
+    private var decision: ExpiryDecision
+
+    init(_ directory: String, _ policy: ExpiryPolicy, now: Timestamp, sparedSince: Timestamp?, isDryRun: Bool) {
+        self.directory = directory
+        self.sparedSince = sparedSince
+        self.isDryRun = isDryRun
+        dateKind = policy.date
+        decision = ExpiryDecision(policy, now: now)
+    }
+
+    mutating func meet(_ entry: CacheEntry, _ deleted: (ExpiredFile) -> Void) {
+        report.seen.add(entry.allocated)
+        let date = entry.date(dateKind)
+        let isSpared = sparedSince.map { entry.lastUse >= $0 } ?? false
+        switch decision.meet(entry.path, date: date, allocated: entry.allocated, isSpared: isSpared) {
+        case .kept: break
+        case .spared: report.spared.add(entry.allocated)
+        case .tooOld:
+            let file = ExpiredFile(path: entry.path, allocated: entry.allocated, date: date, reason: .age)
+            if delete(file) { deleted(file) }
+        }
+        while let (oldest, name) = decision.next() {
+            let file = ExpiredFile(path: name, allocated: oldest.allocated, date: oldest.date, reason: .size)
+            if isInUseByNow(file) {
+                report.spared.add(file.allocated)
+                decision.couldNotDelete(oldest)
+            } else if delete(file) {
+                deleted(file)
+            } else {
+                decision.couldNotDelete(oldest)
+            }
+        }
+    }
+
+    mutating func stop() { report.isPartial = true }
+
+    /// Time has passed since the file was met: somebody at work may have read or replaced it. Only then a second look.
+    private func isInUseByNow(_ file: ExpiredFile) -> Bool {
+        guard let sparedSince else { return false }
+        var status = larder_entry()
+        guard larder_read_entry(AT_FDCWD, directory + "/" + file.path, &status) == 0 else { return false }
+        return max(status.accessed, status.modified, status.changed) >= sparedSince.nanoseconds
+    }
+
+    /// Whether the file is gone, or in a dry run would be.
+    private mutating func delete(_ file: ExpiredFile) -> Bool {
+        let path = directory + "/" + file.path
+        // What somebody else has just deleted is gone, too.
+        if !isDryRun && unlink(path) != 0 && errno != ENOENT {
+            let error = StoreError("unlink", path)
+            report.firstFailure = report.firstFailure ?? error
+            report.failed.add(file.allocated)
+            return false
+        }
+        switch file.reason {
+        case .age: report.aged.add(file.allocated)
+        case .size: report.crowded.add(file.allocated)
+        }
+        return true
+    }
+}

@@ -1,0 +1,65 @@
+import Glibc
+import Synchronization
+
+/// A hidden empty file in the cache root that says: this process has the cache open. Removed with its last reference.
+///
+/// Where a dead process' file lies, its temporary files may lie, too: only then is the directory searched for them.
+/// Where a living one's lies, somebody is at work, and expiry spares what was just used.
+final class Presence: Sendable {
+    private let path: String
+    /// When the file last got a new date, in seconds since the system's start.
+    private let refreshed: Mutex<Int>
+
+    /// Other hosts see by its date that the process still lives.
+    private static let refreshInterval = 3600
+
+    init(in root: String) throws(StoreError) {
+        path = root + "/" + TemporaryName.ofThisProcess(.presence).text
+        // Not kept open: the file system could not be remounted read-only.
+        _ = try Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL)
+        refreshed = Mutex(Self.uptime)
+    }
+
+    deinit { unlink(path) }
+
+    /// Called now and then while there is work.
+    func refresh() {
+        let now = Self.uptime
+        let isDue = refreshed.withLock { last in
+            guard now - last >= Self.refreshInterval else { return false }
+            last = now
+            return true
+        }
+        // A file that cannot be dated, or was deleted, costs a needless search at most.
+        if isDue { _ = utimensat(AT_FDCWD, path, nil, 0) }
+    }
+
+    /// Whether a process has the cache in `root` open, this one included.
+    static func anyLives(in root: String) throws(StoreError) -> Bool {
+        try all(in: root).contains { !$0.isDead }
+    }
+
+    /// The paths of what dead processes left in `root`.
+    static func ofDead(in root: String) throws(StoreError) -> [String] {
+        try all(in: root).filter(\.isDead).map(\.path)
+    }
+
+    private static func all(in root: String) throws(StoreError) -> [(path: String, isDead: Bool)] {
+        guard var stream = try DirectoryStream(ifPresent: root, following: true) else { return [] }
+        var found: [(String, Bool)] = []
+        while let name = try stream.next({ String(cString: $0) }) {
+            guard let parsed = TemporaryName(name), parsed.kind == .presence else { continue }
+            var status = stat()
+            let path = root + "/" + name
+            guard lstat(path, &status) == 0 else { continue }
+            found.append((path, parsed.isAbandoned(age: time(nil) - status.st_mtim.tv_sec)))
+        }
+        return found
+    }
+
+    private static var uptime: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec
+    }
+}

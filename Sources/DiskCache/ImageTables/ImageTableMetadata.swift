@@ -1,0 +1,59 @@
+import FoundationEssentials
+
+/// The metadata file of an image table in JSON, in the words of FastImageCache.
+struct ImageTableMetadata: Codable {
+    struct Format: Codable, Equatable {
+        let name, family: String
+        let width, height, style, maximumCount, devices, protectionMode, screenScale, metadataVersion, pageSize: Int
+
+        init(_ format: ImageTableFormat) {
+            name = format.name
+            family = format.family ?? ""
+            width = format.width
+            height = format.height
+            style = format.style.rawValue
+            maximumCount = format.maximumCount
+            devices = 3
+            protectionMode = 0
+            screenScale = format.scale
+            metadataVersion = 8
+            pageSize = format.pageSize
+        }
+    }
+
+    let format: Format
+    let indexMap: [String: Int]
+    let contextMap: [String: String]
+    let mruArray: [String]
+
+    init(_ format: ImageTableFormat, _ index: ImageTableIndex) {
+        self.format = Format(format)
+        indexMap = Dictionary(index.places.map { ($0.key.text, $0.value) }) { first, _ in first }
+        contextMap = Dictionary(index.sources.map { ($0.key.text, $0.value.text) }) { first, _ in first }
+        mruArray = index.recent.map(\.text)
+    }
+
+    /// Nil when `bytes` are no metadata.
+    init?(_ bytes: [UInt8]) {
+        guard let read = try? JSONDecoder().decode(ImageTableMetadata.self, from: Data(bytes)) else { return nil }
+        self = read
+    }
+
+    var bytes: [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Array((try? encoder.encode(self)) ?? Data())
+    }
+
+    /// Nil when it is of another format, or contradicts itself: the table is then begun anew.
+    func index(of format: ImageTableFormat) -> ImageTableIndex? {
+        guard self.format == Format(format) else { return nil }
+        let places = indexMap.compactMap { text, place in EntityID(text: text).map { ($0, place) } }
+        let sources = contextMap.compactMap { text, source in
+            EntityID(text: text).flatMap { entity in EntityID(text: source).map { (entity, $0) } }
+        }
+        return ImageTableIndex(
+            places: Dictionary(places) { first, _ in first }, sources: Dictionary(sources) { first, _ in first },
+            recent: mruArray.compactMap(EntityID.init(text:)))
+    }
+}

@@ -1,0 +1,42 @@
+import Glibc
+
+/// A point in time as file systems keep it.
+public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Nanoseconds since 1970-01-01 00:00 UTC; times before 1677 or after 2262 count as the end of that range.
+    public let nanoseconds: Int64
+
+    /// The point `nanoseconds` after 1970.
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    /// The point `seconds` after 1970.
+    public init(seconds: Int) {
+        let (product, overflow) = Int64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        nanoseconds = overflow ? (seconds < 0 ? .min : .max) : product
+    }
+
+    /// This moment, by the host's clock.
+    public static var now: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    /// Whole seconds since 1970, rounded down.
+    public var seconds: Int {
+        let (quotient, remainder) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        return Int(remainder < 0 ? quotient - 1 : quotient)
+    }
+
+    /// Earlier comes first.
+    public static func < (left: Timestamp, right: Timestamp) -> Bool { left.nanoseconds < right.nanoseconds }
+
+    /// `span` before `time`; the earliest time there is when it reaches further back.
+    public static func - (time: Timestamp, span: Duration) -> Timestamp {
+        let (whole, parts) = span.components
+        let (seconds, overflow) = whole.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflow else { return Timestamp(nanoseconds: whole < 0 ? .max : .min) }
+        let (rest, beyond) = time.nanoseconds.subtractingReportingOverflow(seconds)
+        guard !beyond else { return Timestamp(nanoseconds: whole < 0 ? .max : .min) }
+        return Timestamp(nanoseconds: rest &- parts / 1_000_000_000)
+    }
+}

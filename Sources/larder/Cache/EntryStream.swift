@@ -1,0 +1,50 @@
+import DiskCache
+import Dispatch
+import Executors
+
+/// The files of a cache as a stream: the walk runs on its thread and is a thousand files ahead at most.
+struct EntryStream {
+    let entries: AsyncThrowingStream<CacheEntry, any Error>
+    private let room = Room()
+
+    /// Waited for on the walk's own thread only.
+    private final class Room: Sendable {
+        private let semaphore = DispatchSemaphore(value: 1000)
+        private let isOver = Locked(false)
+
+        func wait() -> Bool {
+            semaphore.wait()
+            return !isOver.withLock { $0 }
+        }
+        func signal() { semaphore.signal() }
+        func end() {
+            isOver.withLock { $0 = true }
+            semaphore.signal()
+        }
+    }
+
+    /// Begins to walk over the files without a hidden name.
+    init(_ place: CachePlace) {
+        let room = room
+        let layout = place.layout
+        let thread = BlockingPool(name: "walk", threads: 1)
+        entries = AsyncThrowingStream { continuation in
+            continuation.onTermination = { _ in room.end() }
+            thread.submit {
+                do throws(StoreError) {
+                    try layout.visit(hidden: false) { entry in
+                        if entry.isDirectory { return true }
+                        continuation.yield(entry)
+                        return room.wait()
+                    }
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: error)
+                }
+            }
+        }
+    }
+
+    /// One entry was taken from the stream.
+    func taken() { room.signal() }
+}

@@ -1,0 +1,54 @@
+import DiskCache
+import Executors
+
+/// Expiry beside a worker's work: only where it was asked for, every hour and at the end.
+struct WorkExpiry {
+    private let expiry: Expiry?
+    private let disk = BlockingPool(name: "expiry", threads: 1)
+
+    static let options = [
+        Option("max-age", .value("DURATION"), "expire files this old, every hour and at the end; default: none"),
+        Option("max-size", .value("SIZE"), "when the cache takes more, expire the oldest down to half; default: none"),
+        Option("expire-by", .value("DATE"), "access (default), modification, creation or change"),
+    ]
+
+    /// Asks for nothing unless `--max-age` or `--max-size` does: a warmed cache must not empty itself.
+    init(_ arguments: Arguments, cacheRoot: String) throws {
+        let policy = try ExpiryOptions.policy(arguments, elseAge: nil)
+        guard try arguments.value("max-age") != nil || arguments.value("max-size") != nil, let policy else {
+            expiry = nil
+            return
+        }
+        expiry = Expiry(try CacheLayout(root: cacheRoot), policy: policy)
+    }
+
+    /// Runs `work`, and expires meanwhile and after it.
+    func during<Value: Sendable>(
+        _ log: EventLog, _ printer: Printer, _ work: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        guard expiry != nil else { return try await work() }
+        let value = try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while true {
+                    try await Task.sleep(for: .seconds(3600))
+                    await once(log, printer)
+                }
+            }
+            defer { group.cancelAll() }
+            return try await work()
+        }
+        await once(log, printer)
+        return value
+    }
+
+    /// A cache that another worker of this host is just expiring is left to it.
+    private func once(_ log: EventLog, _ printer: Printer) async {
+        guard let expiry else { return }
+        do throws(StoreError) {
+            let report = try await disk.run { () throws(StoreError) in try expiry.run() }
+            log.tell(.expired(ExpiryLine(report, isDryRun: false)), by: printer)
+        } catch {
+            if error.code != .busy { log.tell(.expiryFailed(error), by: printer) }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import DiskCache
+import Executors
+
+extension Command {
+    static let cacheStat = Command(
+        words: ["cache", "stat"], operands: "",
+        summary: "Count what the cache holds: files, bytes, by format, by age",
+        discussion: """
+            'entries' and 'bytes' are SDWebImage's total count and total size: hidden files and directories count, too.
+            Ages go by the last read. Formats are told by the files' first bytes; --quick leaves them out.
+            """,
+        options: CachePlace.options + [Option("quick", "do not open the files to tell their formats")]
+    ) { arguments in
+        let place = try CachePlace(arguments)
+        let isQuick = arguments.flag("quick")
+        let statistics = try await place.disk.run { [layout = place.layout] in
+            var statistics = CacheStatistics()
+            var progress = WalkProgress("files seen")
+            try layout.visit { entry in
+                let isFile = !entry.isDirectory && !entry.isHidden
+                statistics.add(entry, format: isFile && !isQuick ? FileFormat.name(of: entry, in: layout) : nil)
+                progress.count()
+                return true
+            }
+            progress.end()
+            return statistics
+        }
+        if arguments.flag("json") {
+            try Console.json(statistics)
+        } else {
+            Console.write(statistics.text)
+        }
+        return .done
+    }
+}
+
+/// The counts, as they are printed.
+private struct CacheStatistics: Encodable, Sendable {
+    struct Count: Encodable {
+        var files = 0
+        var bytes = 0
+
+        mutating func add(_ bytes: Int) {
+            files += 1
+            self.bytes += bytes
+        }
+    }
+
+    private var usage = CacheUsage()
+    private var formats: [String: Count] = [:]
+    private var ages = [Count](repeating: Count(), count: ages.count)
+    private let now = Timestamp.now
+
+    private static let ages: [(name: String, seconds: Int)] = [
+        ("hour", 3_600), ("day", 86_400), ("week", 604_800), ("month", 2_592_000), ("older", .max),
+    ]
+
+    mutating func add(_ entry: CacheEntry, format: String?) {
+        usage.add(entry)
+        guard !entry.isDirectory, !entry.isHidden else { return }
+        if let format { formats[format, default: Count()].add(entry.size) }
+        let age = now.seconds - entry.accessed.seconds
+        let index = Self.ages.firstIndex { age <= $0.seconds } ?? Self.ages.count - 1
+        ages[index].add(entry.size)
+    }
+
+    private enum Keys: CodingKey { case files, entries, bytes, allocated, formats, ages, oldestAccess }
+
+    func encode(to encoder: any Encoder) throws {
+        var object = encoder.container(keyedBy: Keys.self)
+        try object.encode(usage.files, forKey: .files)
+        try object.encode(usage.entries, forKey: .entries)
+        try object.encode(usage.bytes, forKey: .bytes)
+        try object.encode(usage.allocated, forKey: .allocated)
+        try object.encode(formats, forKey: .formats)
+        try object.encode(
+            Dictionary(zip(Self.ages.map(\.name), ages)) { first, _ in first }, forKey: .ages)
+        try object.encode(usage.oldestAccess?.seconds, forKey: .oldestAccess)
+    }
+
+    var text: String {
+        var text = "\(usage.files) files, \(ByteCount(usage.bytes).text), \(ByteCount(usage.allocated).text) on disk\n"
+        for (format, count) in formats.sorted(by: { $0.value.bytes > $1.value.bytes }) {
+            text += "  \(format): \(count.files) files, \(ByteCount(count.bytes).text)\n"
+        }
+        for (age, count) in zip(Self.ages, ages) where count.files > 0 {
+            let words = age.seconds == .max ? "not read for a month" : "read within the last \(age.name)"
+            text += "  \(words): \(count.files) files, \(ByteCount(count.bytes).text)\n"
+        }
+        return text
+    }
+}

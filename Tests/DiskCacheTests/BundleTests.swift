@@ -1,0 +1,163 @@
+import Foundation
+import Testing
+
+@testable import DiskCache
+
+@Suite(.timeLimit(.minutes(5)))
+struct `A bundle` {
+    private let directory: TemporaryDirectory
+    private let source: DiskCache
+    private let export: BundleExport
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        source = try DiskCache(opening: directory.path + "/source")
+        export = BundleExport(source.layout)
+    }
+
+    /// Names of all kinds, one of them longer than a plain tar header takes, one not in ASCII.
+    private let keys = [
+        "http://foo/a.png", "http://foo/b", "http://foo/c.000000},2)",
+        "http://foo/d." + String(repeating: "é", count: 111),
+        "http://foo/e." + String(repeating: "x", count: 200),
+    ].map(CacheKey.init)
+
+    private func entries() throws -> [ManifestEntry] {
+        for key in keys { try source.store(String(repeating: key.text, count: 10_000), as: key) }
+        return try keys.compactMap { try export.entry(for: $0, format: "png", width: 1, height: 2) }
+    }
+
+    private func archive(_ entries: [ManifestEntry], _ name: String = "a.tar.zst") throws -> String {
+        let path = directory.path + "/" + name
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o644)
+        defer { close(descriptor) }
+        try export.write(entries, to: descriptor, path: path)
+        return path
+    }
+
+    @Test func `is the same every time, in whatever order it is asked for`() throws {
+        let entries = try entries()
+        let first = try archive(entries, "1.tar.zst")
+        for key in keys { _ = try source.read(key) }
+        let second = try archive(entries.reversed() + entries, "2.tar.zst")
+        #expect(try Data(contentsOf: URL(filePath: first)) == Data(contentsOf: URL(filePath: second)))
+        try export.write(entries, toDirectory: directory.path + "/1")
+        try export.write(entries.reversed(), toDirectory: directory.path + "/2")
+        let diff = run("diff", "-r", directory.path + "/1", directory.path + "/2")
+        #expect(diff == 0)
+    }
+
+    @Test func `is a read-only cache for an app`() throws {
+        try export.write(try entries(), toDirectory: directory.path + "/bundle")
+        #expect(try directory.names(in: "bundle") == ["default", "manifest.jsonl"])
+        let app = try DiskCache(
+            opening: directory.path + "/app", alsoReading: [CacheLayout(root: directory.path + "/bundle")])
+        for key in keys { #expect(try app.read(key)?.size == 10_000 * key.text.utf8.count) }
+        #expect(status(directory.path + "/bundle/manifest.jsonl").st_mtim.tv_sec == 0)
+        #expect(code { try export.write([], toDirectory: directory.path + "/bundle") } == .isADirectory)
+    }
+
+    @Test(.enabled(if: run("zstd", "--version") == 0, "needs zstd, which tar calls"))
+    func `opens with other people's tools`() throws {
+        let archive = try archive(try entries())
+        let target = directory.path + "/unpacked"
+        try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
+        #expect(run("tar", "--zstd", "-xf", archive, "-C", target) == 0)
+        #expect(try directory.names(in: "unpacked/default") == keys.map(\.fileName).sorted())
+    }
+
+    @Test(arguments: [true, false])
+    func `arrives elsewhere as it was`(asArchive: Bool) throws {
+        let entries = try entries()
+        let bundle = asArchive ? try archive(entries) : directory.path + "/bundle"
+        if !asArchive { try export.write(entries, toDirectory: bundle) }
+        let cache = try DiskCache(opening: directory.path + "/other")
+        try cache.store("another picture", as: keys[0])
+        try cache.store(String(repeating: keys[1].text, count: 10_000), as: keys[1])
+        var told = 0
+        let report = try BundleImport(into: cache).take(bundle) { told += 1 }
+        #expect(report.stored == 4 && report.present == 1 && told == 5)
+        for entry in entries { #expect(try entry.fault(in: cache.layout) == nil) }
+        #expect(try directory.names(in: "other/default") == keys.map(\.fileName).sorted())
+        #expect(try BundleImport(into: cache).take(bundle).present == 5)
+    }
+
+    @Test func `that lacks a picture, or has another one, is refused`() throws {
+        let entries = try entries()
+        let cache = try DiskCache(opening: directory.path + "/other")
+        func refused(_ name: String, _ spoil: (String) throws -> Void) throws {
+            let bundle = directory.path + "/" + name
+            try export.write(entries, toDirectory: bundle)
+            try spoil(bundle)
+            #expect(code { _ = try BundleImport(into: cache).take(bundle) } == .damaged, "\(name)")
+        }
+        try refused("lacking") { try FileManager.default.removeItem(atPath: $0 + "/default/" + keys[2].fileName) }
+        try refused("longer") { try append("x", to: $0 + "/default/" + keys[2].fileName) }
+        try refused("changed") {
+            let path = $0 + "/default/" + keys[2].fileName
+            var data = try Data(contentsOf: URL(filePath: path))
+            data[5] ^= 1
+            try data.write(to: URL(filePath: path))
+        }
+        try refused("no manifest") { try FileManager.default.removeItem(atPath: $0 + "/manifest.jsonl") }
+        try refused("bad manifest") { try append("{}\n", to: $0 + "/manifest.jsonl") }
+        try refused("foreign name") {
+            try append(#"{"key":"a","file":"../../a","bytes":1,"sha256":""}"# + "\n", to: $0 + "/manifest.jsonl")
+        }
+        #expect(try !cache.contains(keys[2]), "the spoilt one never got its name")
+        #expect(try directory.names(in: "other/default").allSatisfy { !$0.hasPrefix(".") })
+    }
+
+    @Test func `that is no archive, or cut short, is refused`() throws {
+        let whole = try Data(contentsOf: URL(filePath: try archive(try entries())))
+        let cache = try DiskCache(opening: directory.path + "/other")
+        let path = directory.path + "/cut"
+        for length in [0, 1, 10, whole.count / 2, whole.count - 1] {
+            try whole.prefix(length).write(to: URL(filePath: path))
+            #expect(code { _ = try BundleImport(into: cache).take(path) } == .damaged, "\(length)")
+        }
+        try Data("text".utf8).write(to: URL(filePath: path))
+        #expect(code { _ = try BundleImport(into: cache).take(path) } == .damaged)
+        #expect(code { _ = try BundleImport(into: cache).take(directory.path + "/none") } == .missing)
+        #expect(try directory.names(in: "other/default").allSatisfy { !$0.hasPrefix(".") })
+    }
+
+    @Test func `cannot lead out of the cache`() throws {
+        let cache = try DiskCache(opening: directory.path + "/other")
+        try FileManager.default.createDirectory(atPath: directory.path + "/evil", withIntermediateDirectories: false)
+        try Data().write(to: URL(filePath: directory.path + "/evil/manifest.jsonl"))
+        try Data("x".utf8).write(to: URL(filePath: directory.path + "/outside"))
+        let archive = directory.path + "/evil.tar"
+        #expect(
+            run("tar", "-P", "-C", directory.path + "/evil", "-cf", archive, "manifest.jsonl", "../outside") == 0)
+        #expect(code { _ = try BundleImport(into: cache).take(archive) } == .damaged)
+        #expect(try directory.names(in: "other") == [".larder-cache-id", "default"])
+    }
+
+    @Test func `is not made of a file that changes meanwhile`() throws {
+        let entries = try entries()
+        try source.store("changed", as: keys[3])
+        #expect(code { try export.write(entries, toDirectory: directory.path + "/bundle") } == .damaged)
+        #expect(try directory.names() == ["source"], "nothing half-made is left")
+        #expect(try export.entry(for: CacheKey("none")) == nil)
+    }
+
+    private func append(_ text: String, to path: String) throws {
+        let handle = try FileHandle(forWritingTo: URL(filePath: path))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data(text.utf8))
+    }
+}
+
+/// The exit code of a command found in PATH.
+@discardableResult
+private func run(_ words: String...) -> Int32 {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = words
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    do { try process.run() } catch { return -1 }
+    process.waitUntilExit()
+    return process.terminationStatus
+}

@@ -1,0 +1,126 @@
+import Foundation
+import Testing
+
+@testable import DiskCache
+
+@Suite(.timeLimit(.minutes(5)))
+struct `An image table` {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func format(_ count: Int = 4, width: Int = 500, pageSize: Int = 4096) throws -> ImageTableFormat {
+        try ImageTableFormat(
+            name: "card", family: "cards", width: width, height: 300, style: .bgra32, maximumCount: count,
+            pageSize: pageSize)
+    }
+
+    private func pixels(_ format: ImageTableFormat, _ value: UInt8) -> [UInt8] {
+        [UInt8](repeating: value, count: format.imageLength)
+    }
+
+    private func entity(_ number: Int) -> EntityID { EntityID(CacheKey("\(number)")) }
+    private let source = EntityID(source: CacheKey("original"), state: "etag")
+    private var place: String { directory.path + "/ImageTables/FICDefaultNamespace/card" }
+
+    @Test func `has FastImageCache's measures`() throws {
+        let format = try format()
+        #expect(format.rowLength == 2048, "500 × 4 = 2000, up to a multiple of 64")
+        #expect(format.imageLength == 614_400)
+        #expect(format.entryLength == 618_496, "614,432 in pages of 4096")
+        #expect(format.entriesPerChunk == 4)
+        #expect(format.effectiveMaximum == 4)
+        let small = try ImageTableFormat(
+            name: "dot", width: 10, height: 10, scale: 2, style: .rgb16, maximumCount: 3, pageSize: 16_384)
+        #expect(small.rowLength == 64 && small.imageLength == 1280 && small.entryLength == 16_384)
+        #expect(small.entriesPerChunk == 128 && small.effectiveMaximum == 128)
+        #expect(ImageTableFormat.Style.allCases.map(\.bytesPerPixel) == [4, 4, 2, 1])
+    }
+
+    @Test(arguments: ["", "a/b", ".a", "a\u{0}"])
+    func `refuses a name that is none`(name: String) {
+        #expect(code { _ = try ImageTableFormat(name: name, width: 1, height: 1, maximumCount: 1) } == .invalidName)
+    }
+
+    @Test func `gives back what was stored, also to the next process`() throws {
+        let format = try format()
+        do {
+            let table = try ImageTable(opening: directory.path, format: format)
+            try table.store(pixels(format, 1), for: entity(1), source: source)
+            try table.store(pixels(format, 2), for: entity(2), source: source)
+            #expect(try table.read(entity(1), source: source) == pixels(format, 1))
+            #expect(try table.read(entity(3), source: source) == nil)
+            #expect(code { try table.store([1], for: entity(1), source: source) } == .tooLarge)
+            try table.flush()
+        }
+        let bytes = try Data(contentsOf: URL(filePath: place + ".imageTable"))
+        #expect(bytes.count == 4 * 618_496, "one chunk")
+        #expect(bytes[0] == 1 && bytes[618_496] == 2)
+        #expect(Array(bytes[(618_496 - 32)..<618_496]) == entity(1).bytes + source.bytes)
+        let metadata = try #require(
+            try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: place + ".metadata")))
+                as? [String: Any])
+        #expect((metadata["indexMap"] as? [String: Int])?[entity(2).text] == 1)
+        #expect((metadata["mruArray"] as? [String])?.count == 2)
+        #expect((metadata["format"] as? [String: Any])?["metadataVersion"] as? Int == 8)
+
+        let again = try ImageTable(opening: directory.path, format: format)
+        #expect(again.count == 2)
+        #expect(try again.read(entity(2), source: source) == pixels(format, 2))
+    }
+
+    @Test func `forgets a picture whose source has changed`() throws {
+        let format = try format()
+        let table = try ImageTable(opening: directory.path, format: format)
+        try table.store(pixels(format, 1), for: entity(1), source: source)
+        #expect(try table.read(entity(1), source: EntityID(source: CacheKey("original"), state: "new")) == nil)
+        #expect(table.count == 0)
+        #expect(try table.read(entity(1), source: source) == nil)
+    }
+
+    @Test func `gives up what was used longest ago when it is full`() throws {
+        let format = try format(4)
+        let table = try ImageTable(opening: directory.path, format: format)
+        for number in 1...4 { try table.store(pixels(format, UInt8(number)), for: entity(number), source: source) }
+        _ = try table.read(entity(1), source: source)
+        try table.store(pixels(format, 5), for: entity(5), source: source)
+        #expect(table.count == 4)
+        #expect(try table.read(entity(2), source: source) == nil)
+        #expect(try table.read(entity(1), source: source)?.first == 1)
+        #expect(try table.read(entity(5), source: source)?.first == 5)
+        table.remove(entity(1))
+        try table.store(pixels(format, 6), for: entity(6), source: source)
+        try table.flush()
+        #expect(status(place + ".imageTable").st_size == 4 * 618_496, "in the place that was free")
+    }
+
+    @Test func `is begun anew when its format has changed, or its metadata is none`() throws {
+        let old = try format()
+        do {
+            let table = try ImageTable(opening: directory.path, format: old)
+            try table.store(pixels(old, 1), for: entity(1), source: source)
+            try table.flush()
+        }
+        #expect(try ImageTable(opening: directory.path, format: format(width: 501)).count == 0)
+        #expect(status(place + ".imageTable").st_size == 0)
+        try Data("{}".utf8).write(to: URL(filePath: place + ".metadata"))
+        #expect(try ImageTable(opening: directory.path, format: old).count == 0)
+    }
+
+    @Test func `believes an entry rather than the metadata`() throws {
+        let format = try format()
+        let table = try ImageTable(opening: directory.path, format: format)
+        try table.store(pixels(format, 1), for: entity(1), source: source)
+        let handle = try FileHandle(forWritingTo: URL(filePath: place + ".imageTable"))
+        try handle.seek(toOffset: UInt64(format.entryLength - 32))
+        try handle.write(contentsOf: Data(repeating: 9, count: 16))
+        #expect(try table.read(entity(1), source: source) == nil)
+    }
+
+    @Test func `has one writer`() throws {
+        let format = try format()
+        let table = try ImageTable(opening: directory.path, format: format)
+        #expect(code { _ = try ImageTable(opening: directory.path, format: format) } == .busy)
+        withExtendedLifetime(table) {}
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Out of one cache and into another; and the same originals once more without the network.
+@Suite(.timeLimit(.minutes(5)))
+struct BundleCommandTests {
+    private let variant = #"{"name":"small","transform":[{"type":"resize","width":8,"height":8}],"format":"png"}"#
+
+    private func last(_ outcome: CommandOutcome) throws -> [String: Any] {
+        try fields(try #require(outcome.lines.last, "\(outcome.errorText)"))
+    }
+
+    /// A batch of three pictures, with a variant each.
+    private func filled() async throws -> (Scene, [String]) {
+        let scene = try await Scene()
+        let urls = try ["plain.jpg", "alpha.png", "still.webp"].map { try scene.serve($0, at: "/\($0)") }
+        let run = try await scene.larder(["run", "--batch", "b", "--variant", variant] + urls).run()
+        #expect(run.code == 0, "\(run.errorText)")
+        return (scene, urls)
+    }
+
+    @Test func `what a batch stored goes to another cache, and verify is clean there`() async throws {
+        let (scene, urls) = try await filled()
+        let first = scene.directory.file("1.tar.zst"), second = scene.directory.file("2.tar.zst")
+        let export = try await scene.larder("cache", "export", "--batch", "b", "-o", first, "--json")
+        #expect(export.code == 0, "\(export.errorText)")
+        let line = try last(export)
+        #expect(line["files"] as? Int == 6 && line["missing"] as? Int == 0)
+        _ = try await scene.larder("cache", "export", "--batch", "b", "--output", second)
+        #expect(try Data(contentsOf: URL(filePath: first)) == Data(contentsOf: URL(filePath: second)))
+
+        let other = scene.directory.file("other")
+        let taken = try await scene.larder("cache", "import", first, "--cache", other, "--json")
+        #expect(taken.code == 0, "\(taken.errorText)")
+        #expect(try last(taken)["stored"] as? Int == 6)
+        let manifest = scene.directory.file("manifest")
+        _ = try await scene.larder("cache", "export", "--batch", "b", "--manifest-only", "-o", manifest)
+        let verify = try await scene.larder("cache", "verify", "--cache", other, "--manifest", manifest, "--json")
+        #expect(verify.code == 0, "\(verify.text)")
+        let counts = try last(verify)
+        #expect(counts["listed"] as? Int == 6 && counts["decoded"] as? Int == 6 && counts["faults"] as? Int == 0)
+        let entry = try fields(
+            try String(contentsOfFile: manifest, encoding: .utf8).split(separator: "\n").map(String.init)[0])
+        #expect(Set(entry.keys).isSuperset(of: ["key", "file", "bytes", "sha256"]))
+        #expect(urls.count == 3)
+    }
+
+    @Test func `a directory bundle verifies by its own manifest, and tells each fault`() async throws {
+        let (scene, urls) = try await filled()
+        let bundle = scene.directory.file("bundle")
+        _ = try await scene.larder("cache", "export", "--batch", "b", "-o", bundle)
+        #expect(try await scene.larder("cache", "verify", "--cache", bundle).code == 0)
+        func file(_ url: String) async throws -> String {
+            let path = try await scene.larder("cache", "path", url, "--cache", bundle).lines
+            return try #require(path.first)
+        }
+        try FileManager.default.removeItem(atPath: try await file(urls[0]))
+        let changed = try await file(urls[1])
+        var bytes = try Data(contentsOf: URL(filePath: changed))
+        bytes[bytes.count - 20] ^= 1
+        try bytes.write(to: URL(filePath: changed))
+        try Data("short".utf8).write(to: URL(filePath: try await file(urls[2])))
+        let outcome = try await scene.larder("cache", "verify", "--cache", bundle, "--json")
+        #expect(outcome.code == 1)
+        let faults = try outcome.lines.dropLast().compactMap { try fields($0)["fault"] as? String }
+        #expect(Set(faults) == ["missing", "digest", "length"])
+        #expect(try await scene.larder("cache", "import", bundle, "--cache", scene.directory.file("x")).code == 1)
+    }
+
+    @Test func `a batch whose files went is exported without them, and says so`() async throws {
+        let (scene, urls) = try await filled()
+        let path = try #require(try await scene.larder("cache", "path", urls[0]).lines.first)
+        try FileManager.default.removeItem(atPath: path)
+        let outcome = try await scene.larder(
+            "cache", "export", "--batch", "b", "-o", scene.directory.file("a.tzst"), "--json")
+        #expect(outcome.code == 1)
+        let line = try last(outcome)
+        #expect(line["files"] as? Int == 5 && line["missing"] as? Int == 1)
+        #expect(outcome.errorText.contains("no longer in the cache: \(urls[0])"))
+        #expect(try await scene.larder("cache", "export", "--batch", "none", "-o", "/tmp/x.tzst").code == 1)
+    }
+
+    @Test func `a new variant is made of what lies in the cache, without the network`() async throws {
+        let (scene, urls) = try await filled()
+        let requests = scene.origin.requests.count
+        let other = variant.replacing("small", with: "tiny").replacing("8", with: "4")
+        let enqueued = try await scene.larder(
+            "enqueue", "--from-cache", "b", "--batch", "again", "--variant", other, "--json")
+        #expect(enqueued.code == 0, "\(enqueued.errorText)")
+        #expect(enqueued.lines.count == 3)
+        #expect(enqueued.errorText.contains("3 originals to work on"))
+        let work = try await scene.larder("work", "--drain", "--json")
+        #expect(work.code == 0, "\(work.errorText)")
+        #expect(scene.origin.requests.count == requests, "nothing was fetched")
+        #expect(scene.stored.count == 9)
+
+        let again = try await scene.larder("enqueue", "--from-cache", "all", "--variant", other, "--json")
+        #expect(again.lines.isEmpty && again.errorText.contains("0 originals to work on, 3 have everything"))
+        let path = try #require(try await scene.larder("cache", "path", urls[0]).lines.first)
+        try FileManager.default.removeItem(atPath: path)
+        let gone = try await scene.larder("enqueue", "--from-cache", "b", "--variant", other)
+        #expect(gone.errorText.contains("2 have everything, 1 are no longer in the cache"))
+    }
+
+    @Test(arguments: [["--from-cache", "b"], ["--from-cache", "b", "--variant", "{}", "http://a.example/"]])
+    func `from the cache needs variants and takes no URLs`(arguments: [String]) async throws {
+        let scene = try await Scene()
+        #expect(try await scene.larder(["enqueue"] + arguments).run().code == 2)
+    }
+
+    @Test func `work expires only when it is asked to, and spares what it has just stored`() async throws {
+        let (scene, _) = try await filled()
+        let old = scene.cache + "/default/0cc175b9c0f1b6a831c399e269772661"
+        try Data("old".utf8).write(to: URL(filePath: old))
+        let then = timespec(tv_sec: 1_000_000_000, tv_nsec: 0)
+        #expect(utimensat(AT_FDCWD, old, [then, then], 0) == 0)
+        _ = try await scene.larder("work", "--drain")
+        #expect(FileManager.default.fileExists(atPath: old))
+        let work = try await scene.larder("work", "--drain", "--max-age", "0")
+        #expect(work.code == 0 && work.errorText.contains("event=expired"), "\(work.errorText)")
+        // Its status changed a moment ago, so even this one counts as in use.
+        #expect(scene.stored.count == 7)
+        let trim = try await scene.larder("cache", "trim", "--max-age", "1h", "--json")
+        #expect(try last(trim)["deleted"] as? Int == 1, "nobody is at work now")
+    }
+}

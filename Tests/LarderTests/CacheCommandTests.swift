@@ -1,0 +1,174 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `larder cache …`, without a database.
+@Suite(.timeLimit(.minutes(5)))
+struct CacheCommandTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func larder(_ arguments: String...) async throws -> CommandOutcome {
+        var command = LarderCommand(environment: [
+            "LARDER_HOME": directory.file("home"), "LARDER_DATABASE_URL": "nonsense",
+            "LARDER_CACHE": directory.file("cache"),
+        ])
+        command.arguments = ["cache"] + arguments
+        return try await command.run()
+    }
+
+    /// Lays a file out as an app would have left it, read `age` seconds ago.
+    private func lay(_ name: String, _ bytes: some Sequence<UInt8>, age: Int = 0) throws {
+        let place = directory.file("cache/default")
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+        let path = place + "/" + name
+        try Data(bytes).write(to: URL(filePath: path))
+        let then = timespec(tv_sec: time(nil) - age, tv_nsec: 0)
+        #expect(utimensat(AT_FDCWD, path, [then, then], 0) == 0)
+    }
+
+    private func layThree() throws {
+        try lay("0cc175b9c0f1b6a831c399e269772661.jpg", try Picture.bytes("plain.jpg"), age: 10)
+        try lay("92eb5ffee6ae2fec3ad71c777531578f.000000},2)", try Picture.bytes("alpha.png"), age: 700_000)
+        try lay("4a8a08f09d37b73795649038408b5f33", Array("no picture".utf8), age: 5_000_000)
+    }
+
+    private func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.file("cache/default")).sorted()
+    }
+
+    private func last(_ outcome: CommandOutcome) throws -> [String: Any] {
+        try fields(try #require(outcome.lines.last))
+    }
+
+    @Test func `stat counts files, bytes, formats and ages`() async throws {
+        try layThree()
+        let outcome = try await larder("stat", "--json")
+        #expect(outcome.code == 0 && outcome.lines.count == 1, "\(outcome.errorText)")
+        let line = try last(outcome)
+        #expect(line["files"] as? Int == 3 && line["entries"] as? Int == 3)
+        let formats = try #require(line["formats"] as? [String: [String: Int]])
+        #expect(Set(formats.keys) == ["jpeg", "png", "unknown"] && formats["unknown"]?["bytes"] == 10)
+        let ages = try #require(line["ages"] as? [String: [String: Int]])
+        #expect(ages["hour"]?["files"] == 1 && ages["month"]?["files"] == 1 && ages["older"]?["files"] == 1)
+        #expect(try await larder("stat").text.hasPrefix("3 files, "))
+        let quick = try last(try await larder("stat", "--json", "--quick"))
+        #expect((quick["formats"] as? [String: Any])?.isEmpty == true)
+    }
+
+    @Test func `list tells each file that passes the filters`() async throws {
+        try layThree()
+        func files(_ filters: String...) async throws -> [String] {
+            var command = LarderCommand(environment: [
+                "LARDER_HOME": directory.file("home"), "LARDER_CACHE": directory.file("cache"),
+            ])
+            command.arguments = ["cache", "list", "--json"] + filters
+            return try await command.run().lines.compactMap { try fields($0)["file"] as? String }.map {
+                String($0.prefix(4))
+            }.sorted()
+        }
+        #expect(try await files() == ["0cc1", "4a8a", "92eb"])
+        #expect(try await files("--older-than", "7d") == ["4a8a", "92eb"])
+        #expect(try await files("--newer-than", "7d") == ["0cc1"])
+        #expect(try await files("--format", "png") == ["92eb"])
+        #expect(try await files("--smaller-than", "11") == ["4a8a"])
+        #expect(try await files("--larger-than", "10") == ["0cc1", "92eb"])
+        #expect(try await files("--extension", "jpg") == ["0cc1"])
+        let outcome = try await larder("list", "--json", "--extension", "jpg", "--formats")
+        let line = try last(outcome)
+        #expect(line["path"] as? String == "default/0cc175b9c0f1b6a831c399e269772661.jpg")
+        #expect(line["format"] as? String == "jpeg" && line["allocated"] != nil)
+        #expect(line["bytes"] as? Int == (try Picture.bytes("plain.jpg").count))
+    }
+
+    @Test func `trim deletes what is older than a week`() async throws {
+        try layThree()
+        let dry = try await larder("trim", "--dry-run", "--files", "--json")
+        #expect(dry.lines.count == 3)
+        #expect(try last(dry)["deleted"] as? Int == 2)
+        #expect(try names().count == 3)
+        let outcome = try await larder("trim", "--json")
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        let line = try last(outcome)
+        #expect(line["byAge"] as? Int == 2 && line["kept"] as? Int == 1 && line["dryRun"] as? Bool == false)
+        #expect(try names() == ["0cc175b9c0f1b6a831c399e269772661.jpg"])
+        let text = try await larder("trim", "--max-age", "1s", "--expire-by", "modification").text
+        #expect(text.hasPrefix("1 of 1 files deleted (1 by age, 0 by size)"))
+        #expect(try names().isEmpty)
+    }
+
+    @Test func `trim makes room down to half the limit, oldest first`() async throws {
+        for (number, letter) in ["a", "b", "c"].enumerated() { try lay(letter, [1], age: 100 - number) }
+        let line = try last(try await larder("trim", "--json", "--max-age", "never", "--max-size", "10000"))
+        #expect(line["bySize"] as? Int == 2)
+        #expect(try names() == ["c"])
+    }
+
+    @Test(arguments: [
+        ["trim", "--max-age", "soon"], ["trim", "--max-size", "-1"], ["trim", "--expire-by", "birth"], ["path"],
+        ["list", "--older-than", "x"], ["export"], ["export", "--batch", "b"], ["import"], ["clear", "now"],
+        ["nonsense"],
+    ])
+    func `wrong usage is told and does nothing`(arguments: [String]) async throws {
+        try lay("a", [1], age: 5_000_000)
+        var command = LarderCommand(environment: [
+            "LARDER_HOME": directory.file("home"), "LARDER_CACHE": directory.file("cache"),
+        ])
+        command.arguments = ["cache"] + arguments
+        let outcome = try await command.run()
+        #expect(outcome.code == 2 && outcome.output.isEmpty, "\(outcome.text)\(outcome.errorText)")
+        #expect(try names() == ["a"])
+    }
+
+    @Test func `a cache that is not there is an error, not an empty one`() async throws {
+        for command in ["stat", "list", "trim", "verify", "clear"] {
+            let outcome = try await larder(command, "--json")
+            #expect(outcome.code == 1)
+            let error = try #require(try last(outcome)["error"] as? [String: Any])
+            #expect(error["code"] as? Int == 403)
+            #expect((error["message"] as? String)?.contains(directory.file("cache")) == true)
+        }
+        #expect(!FileManager.default.fileExists(atPath: directory.file("cache")))
+    }
+
+    @Test func `verify decodes every file and reading for it is no access`() async throws {
+        try layThree()
+        let outcome = try await larder("verify", "--json")
+        #expect(outcome.code == 1, "\(outcome.errorText)")
+        #expect(outcome.lines.count == 2)
+        let fault = try fields(outcome.lines[0])
+        #expect(fault["fault"] as? String == "undecodable")
+        #expect(fault["file"] as? String == "4a8a08f09d37b73795649038408b5f33")
+        let counts = try last(outcome)
+        #expect(counts["decoded"] as? Int == 2 && counts["faults"] as? Int == 1)
+        #expect(try last(try await larder("trim", "--json", "--dry-run"))["deleted"] as? Int == 2)
+
+        let dry = try await larder("verify", "--json", "--remove", "--dry-run")
+        #expect(try last(dry)["removed"] as? Int == 0)
+        #expect(try names().count == 3)
+        let removed = try await larder("verify", "--json", "--remove")
+        #expect(removed.code == 1)
+        #expect(try last(removed)["removed"] as? Int == 1)
+        #expect(try await larder("verify", "--json").code == 0)
+    }
+
+    @Test func `clear deletes every picture`() async throws {
+        try layThree()
+        #expect(try last(try await larder("clear", "--json", "--dry-run"))["deleted"] as? Int == 3)
+        #expect(try names().count == 3)
+        #expect(try last(try await larder("clear", "--json"))["deleted"] as? Int == 3)
+        #expect(try names().isEmpty)
+    }
+
+    @Test func `path and key tell where a picture lies`() async throws {
+        try layThree()
+        let outcome = try await larder("path", "a", "http://foo/a.png")
+        #expect(outcome.lines[0] == directory.file("cache") + "/default/0cc175b9c0f1b6a831c399e269772661")
+        let line = try last(try await larder("path", "--json", "http://foo/a.png"))
+        #expect(line["exists"] as? Bool == false)
+        let key = try fields(try await larder("key", "http://foo/a.png").lines[0])
+        #expect("default/\(try #require(key["file"] as? String))" == line["path"] as? String)
+    }
+}

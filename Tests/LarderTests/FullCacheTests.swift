@@ -1,0 +1,49 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// A worker whose cache's disk is full for a while.
+@Suite(
+    .timeLimit(.minutes(5)), .enabled(if: FullCacheTests.mayMount, "needs to be root, and a kernel that mounts a tmpfs")
+)
+struct FullCacheTests {
+    static let mayMount: Bool = {
+        guard getuid() == 0, let directory = try? TemporaryDirectory() else { return false }
+        guard mount("tmpfs", directory.path, "tmpfs", 0, "size=1m") == 0 else { return false }
+        umount2(directory.path, Int32(MNT_DETACH))
+        return true
+    }()
+
+    @Test func `it lives on, its job is tried again and done when there is room`() async throws {
+        let scene = try await Scene()
+        try FileManager.default.createDirectory(atPath: scene.cache, withIntermediateDirectories: true)
+        try #require(mount("tmpfs", scene.cache, "tmpfs", 0, "size=1m,mode=755") == 0)
+        defer { umount2(scene.cache, Int32(MNT_DETACH)) }
+        let work = try scene.larder(["work"]).start()
+        #expect(await work.reaches { _ in scene.holds("EXISTS (SELECT FROM larder.worker)") })
+
+        let ballast = scene.cache + "/ballast"
+        let descriptor = open(ballast, O_CREAT | O_WRONLY, 0o600)
+        let page = [UInt8](repeating: 1, count: 4096)
+        while write(descriptor, page, page.count) == page.count {}
+        close(descriptor)
+
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        let enqueued = try await scene.larder("enqueue", "--batch", "b", "--retries", "99", "--retry-base", "1ms", url)
+        #expect(enqueued.code == 0, "\(enqueued.errorText)")
+        #expect(
+            await work.reaches { _ in
+                scene.holds(
+                    "EXISTS (SELECT FROM larder_data.job_attempt WHERE domain = 'LarderErrorDomain' AND code = 403)")
+            }, "\(String(decoding: work.errorsSoFar, as: UTF8.self))")
+        #expect(scene.stored.isEmpty && scene.temporary.isEmpty)
+
+        unlink(ballast)
+        #expect(await work.reaches { _ in scene.holds("EXISTS (SELECT FROM larder.progress WHERE succeeded = 1)") })
+        #expect(scene.stored.count == 1)
+        work.signal(SIGTERM)
+        #expect(await work.outcome().code == 0)
+        #expect(try await scene.faults().isEmpty)
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The cache behind the real nginx, with the configuration that deploy/nginx has.
+@Suite(.timeLimit(.minutes(5)), .enabled(if: NginxServer.program != nil, "nginx is not installed"))
+struct ServingTests {
+    private let directory: TemporaryDirectory
+    private let origin: OriginServer
+    private let nginx: NginxServer
+    private var cache: String { directory.file("cache") }
+
+    /// Keys with the odd ends that names take from them, and pictures.
+    private static let files = [
+        ("https://a.example/x/plain.jpg?w=1&q={2}", "plain.jpg"),
+        ("https://a.example/thumb-SDImageResizingTransformer({10.000000,10.000000},2)", "alpha.png"),
+        ("http://a.example/PLAIN", "still.webp"), ("http://a.example/plain", "still.gif"),
+        ("https://a.example/money.p$ng", "rgb.png"), ("https://a.example/q\".\\;x", "grey.jpg"),
+        ("https://a.example/é 図.图", "still.avif"), ("no address", "rgb.png"),
+    ]
+
+    init() async throws {
+        directory = try TemporaryDirectory(open: true)
+        origin = try OriginServer()
+        let environment = ["LARDER_HOME": directory.file("home"), "LARDER_CACHE": directory.file("cache")]
+        let place = directory.file("cache/default")
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+        var manifest = ""
+        for (key, picture) in Self.files {
+            var command = LarderCommand(environment: environment)
+            command.arguments = ["key", key]
+            let file = try #require(try fields(try await command.run().lines[0])["file"] as? String)
+            try Data(try Picture.bytes(picture)).write(to: URL(filePath: place + "/" + file))
+            let line = try JSONSerialization.data(
+                withJSONObject: ["key": key, "file": file, "bytes": 1, "sha256": ""] as [String: Any])
+            manifest += String(decoding: line, as: UTF8.self) + "\n"
+        }
+        try directory.write(manifest.utf8, to: "manifest")
+        var command = LarderCommand(environment: environment)
+        command.arguments = [
+            "cache", "map", "--manifest", directory.file("manifest"), "-o", directory.file("map.conf"),
+        ]
+        let outcome = try await command.run()
+        try #require(outcome.code == 0, "\(outcome.errorText)")
+        #expect(outcome.errorText.contains("7 files; 1 keys are no web address"))
+
+        let text = try String(contentsOfFile: PackageRoot.path + "/deploy/nginx/larder.conf", encoding: .utf8)
+        let map = directory.file("map.conf"), cache = directory.file("cache"), service = origin.port
+        nginx = try NginxServer { port in
+            text.replacing("/etc/nginx/larder-map.conf", with: map).replacing(
+                "127.0.0.1:8088", with: "127.0.0.1:\(port)"
+            )
+            .replacing("/var/lib/larder/cache", with: cache)
+            .replacing(
+                "# location /pictures/ { proxy_pass http://127.0.0.1:9000; }",
+                with: "location /pictures/ { proxy_pass http://127.0.0.1:\(service); }")
+        }
+    }
+
+    /// The headers and the body that curl gets.
+    private func get(_ address: String, _ options: String...) async throws -> (head: String, body: [UInt8]) {
+        let body = directory.file("body-\(UUID().uuidString)")
+        let outcome = try await RunningCommand(
+            "/usr/bin/curl",
+            ["-sS", "--globoff", "--path-as-is", "-D", "-", "-o", body] + options + [nginx.url(address)],
+            environment: [:], input: [], limit: .seconds(30)
+        ).outcome()
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        return (outcome.text.lowercased(), Array((try? Data(contentsOf: URL(filePath: body))) ?? Data()))
+    }
+
+    @Test func `every picture comes with its own type, whatever its name ends in`() async throws {
+        let expected = [
+            ("/a.example/x/plain.jpg?w=1&q={2}", "plain.jpg", "jpeg"),
+            ("/a.example/thumb-SDImageResizingTransformer({10.000000,10.000000},2)", "alpha.png", "png"),
+            ("/a.example/PLAIN", "still.webp", "webp"), ("/a.example/plain", "still.gif", "gif"),
+            ("/a.example/money.p$ng", "rgb.png", "png"), ("/a.example/q%22.\\;x", "grey.jpg", "jpeg"),
+            ("/a.example/%C3%A9%20%E5%9B%B3.%E5%9B%BE", "still.avif", "avif"),
+        ]
+        for (address, picture, type) in expected {
+            let (head, body) = try await get(address)
+            #expect(
+                head.contains(" 200 ") && head.contains("\r\ncontent-type: image/\(type)\r\n"), "\(address): \(head)")
+            #expect(head.components(separatedBy: "content-type:").count == 2, "once")
+            #expect(head.contains("\r\netag: ") && head.contains("\r\naccept-ranges: bytes"))
+            #expect(body == (try Picture.bytes(picture)), "\(address)")
+        }
+    }
+
+    @Test func `ranges and tags work, and nothing else is there`() async throws {
+        let address = "/a.example/plain"
+        let part = try await get(address, "-r", "2-5")
+        let middle = Array(try Picture.bytes("still.gif")[2...5])
+        #expect(part.head.contains(" 206 ") && part.body == middle)
+        let whole = try await get(address)
+        let tag = try #require(whole.head.firstMatch(of: /etag: ("[^"]*")/)).1
+        #expect(try await get(address, "-H", "If-None-Match: \(tag)").head.contains(" 304 "))
+        for other in [
+            "/", "/a.example/none", "/default/", "/.larder-cache-id", "/default/../.larder-cache-id",
+            "/larder-file/default/x",
+        ] {
+            #expect(try await get(other).head.contains(" 404 "), "\(other)")
+        }
+        #expect(try await get(address, "-X", "POST", "-d", "x").head.contains(" 403 "))
+    }
+
+    @Test func `a service of one's own can hand over a file`() async throws {
+        let name = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: cache + "/default").first { $0.hasSuffix(".p$ng") })
+        let escaped = name.replacing("$", with: "%24")
+        origin.on(
+            "/pictures/7",
+            .body([], [("X-Accel-Redirect", "/larder-file/default/\(escaped)"), ("Content-Type", "image/png")]))
+        let (head, body) = try await get("/pictures/7")
+        #expect(head.contains(" 200 ") && head.contains("content-type: image/png"), "\(head)")
+        #expect(body == (try Picture.bytes("rgb.png")))
+    }
+}
