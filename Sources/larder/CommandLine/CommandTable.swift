@@ -5,7 +5,7 @@ enum CommandTable {
         .cancel, .pause, .resume, .retry, .drop, .prioritize, .check,
         .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear, .blocklistImport,
         .pipelineList, .pipelineShow, .pipelineSet,
-        .key, .sniff, .transform, .fetch, .doctor, .benchQueue, .benchDrain, .benchFetch,
+        .key, .sniff, .transform, .plan, .fetch, .doctor, .benchQueue, .benchDrain, .benchFetch,
         .databaseStart, .databaseStop, .databaseStatus, .databaseURL,
     ]
 
