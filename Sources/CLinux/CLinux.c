@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -195,4 +197,26 @@ int larder_open_unseen(const char *path) {
     const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
     int descriptor = open(path, flags | O_NOATIME);
     return descriptor < 0 && errno == EPERM ? open(path, flags) : descriptor;
+}
+
+_Static_assert(sizeof(struct larder_processors) == sizeof(cpu_set_t), "as many processors as the C library knows");
+
+int larder_pin_processor(struct larder_processors *before) {
+    int here = sched_getcpu();
+    if (here < 0 || sched_getaffinity(0, sizeof *before, (cpu_set_t *)before->bits) != 0) { return -1; }
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)here, &one);
+    return sched_setaffinity(0, sizeof one, &one);
+}
+
+void larder_unpin_processor(const struct larder_processors *before) {
+    sched_setaffinity(0, sizeof *before, (const cpu_set_t *)before->bits);
+}
+
+int larder_try_fork(void) {
+    pid_t process = fork();
+    if (process == 0) { _exit(0); }
+    if (process > 0) { waitpid(process, NULL, 0); }
+    return process < 0 ? -1 : 0;
 }

@@ -20,15 +20,15 @@ static inline int larder_png_load(const void *bytes, size_t length, VipsImage **
                                VIPS_FAIL_ON_TRUNCATED, NULL);
 }
 
-/// The first frame alone.
-static inline int larder_gif_load(const void *bytes, size_t length, VipsImage **out) {
-    return vips_gifload_buffer((void *)bytes, length, out, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+/// The first `frames` frames one below another; -1 for all.
+static inline int larder_gif_load(const void *bytes, size_t length, int frames, VipsImage **out) {
+    return vips_gifload_buffer((void *)bytes, length, out, "n", frames, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
                                VIPS_FAIL_ON_TRUNCATED, NULL);
 }
 
-/// The first frame alone.
-static inline int larder_webp_load(const void *bytes, size_t length, VipsImage **out) {
-    return vips_webpload_buffer((void *)bytes, length, out, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+/// The first `frames` frames one below another; -1 for all.
+static inline int larder_webp_load(const void *bytes, size_t length, int frames, VipsImage **out) {
+    return vips_webpload_buffer((void *)bytes, length, out, "n", frames, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
                                 VIPS_FAIL_ON_TRUNCATED, NULL);
 }
 
@@ -87,13 +87,61 @@ static inline int larder_place(VipsImage *in, VipsImage **out, int left, int top
     return vips_embed(in, out, left, top, width, height, "extend", VIPS_EXTEND_BLACK, NULL);
 }
 
-/// Without alpha, on white; libvips' own default is black.
-static inline int larder_flatten_white(VipsImage *in, VipsImage **out) {
-    double white[] = {255, 255, 255};
-    VipsArrayDouble *background = vips_array_double_new(white, 3);
+/// Without alpha, on a colour of 0 to 255; libvips' own default is black.
+static inline int larder_flatten(VipsImage *in, VipsImage **out, const double colour[3]) {
+    VipsArrayDouble *background = vips_array_double_new(colour, 3);
     int result = vips_flatten(in, out, "background", background, NULL);
     vips_area_unref(VIPS_AREA(background));
     return result;
+}
+
+static inline int larder_mirror(VipsImage *in, VipsImage **out, int vertical) {
+    return vips_flip(in, out, vertical ? VIPS_DIRECTION_VERTICAL : VIPS_DIRECTION_HORIZONTAL, NULL);
+}
+
+/// Turned clockwise by `quarters` right angles, 1 to 3.
+static inline int larder_quarter_turn(VipsImage *in, VipsImage **out, int quarters) {
+    VipsAngle angles[] = {VIPS_ANGLE_D0, VIPS_ANGLE_D90, VIPS_ANGLE_D180, VIPS_ANGLE_D270};
+    return vips_rot(in, out, angles[quarters & 3], NULL);
+}
+
+/// The pixels of a `width` × `height` canvas, by a matrix from input to output and an offset, both of pixel centres;
+/// transparent where the picture is not. Bicubic; the input must be premultiplied.
+static inline int larder_affine(VipsImage *in, VipsImage **out, const double matrix[4], double x, double y, int width,
+                                int height) {
+    int area[] = {0, 0, width, height};
+    double nothing[] = {0, 0, 0, 0};
+    VipsArrayInt *canvas = vips_array_int_new(area, 4);
+    VipsArrayDouble *background = vips_array_double_new(nothing, 4);
+    VipsInterpolate *interpolate = vips_interpolate_new("bicubic");
+    int result = interpolate ? vips_affine(in, out, matrix[0], matrix[1], matrix[2], matrix[3], "oarea", canvas, "odx",
+                                           x, "ody", y, "interpolate", interpolate, "extend", VIPS_EXTEND_BACKGROUND,
+                                           "background", background, "premultiplied", TRUE, NULL)
+                             : -1;
+    if (interpolate) { g_object_unref(interpolate); }
+    vips_area_unref(VIPS_AREA(background));
+    vips_area_unref(VIPS_AREA(canvas));
+    return result;
+}
+
+/// Computed into memory of its own, which nobody else reads.
+static inline int larder_into_memory(VipsImage *in, VipsImage **out) {
+    VipsImage *memory = vips_image_new_memory();
+    if (!memory) { return -1; }
+    if (vips_image_write(in, memory)) {
+        g_object_unref(memory);
+        return -1;
+    }
+    *out = memory;
+    return 0;
+}
+
+/// The first pixel of an image from `larder_into_memory`; rows follow each other without a gap.
+static inline unsigned char *larder_pixels(VipsImage *image) { return VIPS_IMAGE_ADDR(image, 0, 0); }
+
+/// The bands but the last, which is alpha.
+static inline int larder_without_alpha(VipsImage *in, VipsImage **out) {
+    return vips_extract_band(in, out, 0, "n", vips_image_get_bands(in) - 1, NULL);
 }
 
 /// Upright by the `orientation` field.
@@ -120,15 +168,20 @@ static inline int larder_noise(VipsImage **out, int width, int height) {
     return result;
 }
 
-// MARK: Savers. The bytes in `*bytes` belong to the caller, who frees them with g_free.
-
-/// 4:2:0 below quality 90, 4:4:4 from there on.
-static inline int larder_jpeg_save(VipsImage *in, int quality, void **bytes, size_t *length) {
-    return vips_jpegsave_buffer(in, bytes, length, "Q", quality, "optimize_coding", TRUE, "strip", TRUE, NULL);
+/// Frames of one size, one below another.
+static inline int larder_join_frames(VipsImage **frames, int count, VipsImage **out) {
+    return vips_arrayjoin(frames, out, count, "across", 1, NULL);
 }
 
-static inline int larder_png_save(VipsImage *in, void **bytes, size_t *length) {
-    return vips_pngsave_buffer(in, bytes, length, "compression", 6, "strip", TRUE, NULL);
+// MARK: Savers. The bytes in `*bytes` belong to the caller, who frees them with g_free. `bare`: no field is written.
+
+/// 4:2:0 below quality 90, 4:4:4 from there on.
+static inline int larder_jpeg_save(VipsImage *in, int quality, int bare, void **bytes, size_t *length) {
+    return vips_jpegsave_buffer(in, bytes, length, "Q", quality, "optimize_coding", TRUE, "strip", bare, NULL);
+}
+
+static inline int larder_png_save(VipsImage *in, int bare, void **bytes, size_t *length) {
+    return vips_pngsave_buffer(in, bytes, length, "compression", 6, "strip", bare, NULL);
 }
 
 static inline int larder_gif_save(VipsImage *in, void **bytes, size_t *length) {
@@ -137,13 +190,14 @@ static inline int larder_gif_save(VipsImage *in, void **bytes, size_t *length) {
 
 /// libvips 8.14.1 ignores `strip` here; the image must come without metadata.
 static inline int larder_webp_save(VipsImage *in, int quality, void **bytes, size_t *length) {
-    return vips_webpsave_buffer(in, bytes, length, "Q", quality, "effort", 4, "strip", TRUE, NULL);
+    return vips_webpsave_buffer(in, bytes, length, "Q", quality, "effort", 4, NULL);
 }
 
-/// HEVC, 8 bit.
-static inline int larder_heic_save(VipsImage *in, int quality, void **bytes, size_t *length) {
-    return vips_heifsave_buffer(in, bytes, length, "Q", quality, "compression", VIPS_FOREIGN_HEIF_COMPRESSION_HEVC,
-                                "bitdepth", 8, "strip", TRUE, NULL);
+/// HEVC or AV1, 8 bit; effort 1 is AV1's speed 8, a tenth of the default's time.
+static inline int larder_heif_save(VipsImage *in, int quality, int av1, int bare, void **bytes, size_t *length) {
+    return vips_heifsave_buffer(in, bytes, length, "Q", quality, "compression",
+                                av1 ? VIPS_FOREIGN_HEIF_COMPRESSION_AV1 : VIPS_FOREIGN_HEIF_COMPRESSION_HEVC, "effort",
+                                av1 ? 1 : 4, "bitdepth", 8, "strip", bare, NULL);
 }
 
 // MARK: GLib

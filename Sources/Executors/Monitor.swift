@@ -1,12 +1,12 @@
 import Glibc
 
 /// A value reachable only under its lock, and a place to wait until it is as wanted. Waiting blocks the thread.
-final class Monitor<Value>: @unchecked Sendable {  // protected by: `mutex`, held during every access of `value`
+package final class Monitor<Value>: @unchecked Sendable {  // protected by: `mutex`, held during every access of `value`
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var value: Value
 
-    init(_ value: sending Value) {
+    package init(_ value: sending Value) {
         self.value = value
         mutex = .allocate(capacity: 1)
         condition = .allocate(capacity: 1)
@@ -22,7 +22,7 @@ final class Monitor<Value>: @unchecked Sendable {  // protected by: `mutex`, hel
     }
 
     /// Changes the value and wakes one waiter, or all.
-    func change(wakingAll: Bool = false, _ body: (inout Value) -> Void) {
+    package func change(wakingAll: Bool = false, _ body: (inout Value) -> Void) {
         pthread_mutex_lock(mutex)
         body(&value)
         if wakingAll { pthread_cond_broadcast(condition) } else { pthread_cond_signal(condition) }
@@ -30,7 +30,7 @@ final class Monitor<Value>: @unchecked Sendable {  // protected by: `mutex`, hel
     }
 
     /// Asks `body` now and after each change, until it has an answer.
-    func wait<Answer>(for body: (inout Value) -> sending Answer?) -> sending Answer {
+    package func wait<Answer>(for body: (inout Value) -> sending Answer?) -> sending Answer {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {

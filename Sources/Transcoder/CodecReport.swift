@@ -10,4 +10,7 @@ public struct CodecReport: Sendable, Hashable, Codable {
     public let strips: [String: Bool]
     /// Whether a cut-short file is refused, by format name.
     public let refusesTruncated: [String: Bool]
+    /// What the kernel keeps from a child, by name: `no network`, `no files`, `no programs`, `no processes`,
+    /// `memory limit`; false where this kernel, or this container, does not.
+    public var walls: [String: Bool] = [:]
 }

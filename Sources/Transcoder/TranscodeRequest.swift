@@ -12,6 +12,11 @@ public struct TranscodeRequest: Sendable {
     /// SDWebImage's option TransformAnimatedImage: animated pictures give variants of their first frame. Default
     /// `false`: their variants are copies of the original's bytes.
     public var transformsAnimated: Bool
+    /// SDWebImage's option ScaleDownLargeImages with its limit, 62914560 by default there: a picture that takes more
+    /// bytes decoded is decoded smaller. Default nil, for never.
+    public var scaleDownBytes: Int?
+    /// Whether the report has a digest; default `true`.
+    public var wantsDigest = true
 
     /// A request; the descriptors must stay open until it is answered.
     public init(

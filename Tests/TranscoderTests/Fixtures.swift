@@ -72,7 +72,8 @@ struct Kitchen: Sendable {
 
     /// Runs a picture through variants given as the JSON between the braces, without the name.
     func make(
-        _ picture: [UInt8], _ variants: String..., scale: Double = 1, transformsAnimated: Bool = false
+        _ picture: [UInt8], _ variants: String..., scale: Double = 1, transformsAnimated: Bool = false,
+        scaleDownBytes: Int? = nil
     ) async throws -> Dish {
         let parsed = try variants.enumerated().map { index, fields in
             try Variant(json: #"{"name":"v\#(index)",\#(fields)}"#.utf8)
@@ -84,9 +85,10 @@ struct Kitchen: Sendable {
             let output = try ScratchFile()
             descriptors.append(dup(output.descriptor))
         }
-        let request = TranscodeRequest(
+        var request = TranscodeRequest(
             source: source.descriptor, variants: parsed, outputs: descriptors, scale: scale,
             transformsAnimated: transformsAnimated)
+        request.scaleDownBytes = scaleDownBytes
         let report = try await pool.transcode(request)
         return Dish(report: report, files: descriptors.map(Self.content))
     }

@@ -68,13 +68,13 @@ struct FormatTests {
 
     @Test func `takes the metadata out of a WebP and leaves a WebP`() throws {
         let file = try Fixtures.picture("gps.webp")
-        let clean = try #require(file.withUnsafeBytes(WebPContainer.withoutMetadata))
+        let clean = try #require(bare(file))
         let sample = try #require(PixelSample(clean))
         #expect(sample.metadata.isEmpty && sample.width == 80 && clean.count < file.count)
         // Cut short anywhere, it is refused or left as whole chunks.
-        for length in 0..<file.count { _ = Array(file.prefix(length)).withUnsafeBytes(WebPContainer.withoutMetadata) }
-        let bare = try Fixtures.picture("still.webp")
-        #expect(bare.withUnsafeBytes(WebPContainer.withoutMetadata) == bare)
+        for length in 0..<file.count { _ = bare(Array(file.prefix(length))) }
+        let still = try Fixtures.picture("still.webp")
+        #expect(bare(still) == still)
     }
 
     @Test(arguments: [
@@ -119,6 +119,8 @@ struct FormatTests {
         }
         return result + curve
     }
+
+    private func bare(_ file: [UInt8]) -> [UInt8]? { file.withUnsafeBytes { WebPContainer.withoutMetadata($0) } }
 
     private func hex(_ text: String) throws -> [UInt8] {
         try stride(from: 0, to: text.count, by: 2).map { offset in

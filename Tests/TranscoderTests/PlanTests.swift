@@ -11,7 +11,8 @@ struct PlanTests {
 
     private func plan(_ header: SourceHeader, _ variants: String..., scale: Double = 1) throws -> DecodePlan {
         let parsed = try variants.enumerated().map { try Variant(json: #"{"name":"v\#($0)",\#($1)}"#.utf8) }
-        return DecodePlan(header, variants: parsed, scale: scale, limits: TranscodeLimits())
+        return DecodePlan(
+            header, variants: parsed, scale: scale, limits: TranscodeLimits(), writable: [.jpeg, .png, .gif, .webp, .avif, .heic])
     }
 
     private let fit = { (side: Int) in
@@ -33,7 +34,7 @@ struct PlanTests {
         let plan = try plan(header(4000, 3000), fit(100), #""thumbnail":{"width":1024,"height":1024}"#, fit(300))
         #expect(plan.base == PixelSize(width: 1024, height: 768))
         #expect(plan.shrink == 1)
-        #expect(plan.drawings.count == 3)
+        #expect(plan.outputs.count == 3)
     }
 
     @Test func `a crop, or no step at all, needs every pixel`() throws {
@@ -46,7 +47,7 @@ struct PlanTests {
         let crop = #""transform":[{"type":"crop","x":9000,"y":0,"width":5,"height":5}]"#
         let plan = try plan(header(4000, 4000), fit(100), crop)
         #expect(plan.base == PixelSize(width: 100, height: 100))
-        #expect(throws: TranscodeError.self) { try plan.drawings[1].get() }
+        #expect(throws: TranscodeError.self) { try plan.outputs[1].get().drawing }
     }
 
     @Test func `enlarging needs no more than there is`() throws {
@@ -58,7 +59,7 @@ struct PlanTests {
         // Stored 4000x3000, seen 3000x4000: the box gives 400x300 as stored, so 300x400 as seen.
         let plan = try plan(header(4000, 3000, orientation: 6), #""thumbnail":{"width":400,"height":300}"#)
         #expect(plan.base == PixelSize(width: 400, height: 300))
-        let drawing = try plan.drawings[0].get()
+        let drawing = try plan.outputs[0].get().drawing
         #expect(drawing.size == PixelSize(width: 300, height: 400))
         #expect(drawing.steps == [.scale(PixelSize(width: 300, height: 400))])
     }
@@ -66,35 +67,35 @@ struct PlanTests {
     @Test func `transformers work on the upright picture`() throws {
         let plan = try plan(
             header(400, 300, orientation: 8), #""transform":[{"type":"crop","x":0,"y":350,"width":300,"height":50}]"#)
-        #expect(try plan.drawings[0].get().size == PixelSize(width: 300, height: 50))
+        #expect(try plan.outputs[0].get().drawing.size == PixelSize(width: 300, height: 50))
     }
 
     @Test func `lengths are points, thumbnails pixels`() throws {
         let plan = try plan(
             header(1000, 1000), fit(100), #""thumbnail":{"width":100,"height":100}"#, scale: 2)
-        #expect(try plan.drawings[0].get().size == PixelSize(width: 200, height: 200))
-        #expect(try plan.drawings[1].get().size == PixelSize(width: 100, height: 100))
+        #expect(try plan.outputs[0].get().drawing.size == PixelSize(width: 200, height: 200))
+        #expect(try plan.outputs[1].get().drawing.size == PixelSize(width: 100, height: 100))
     }
 
     @Test func `a strip that fills a square is cut before it is enlarged`() throws {
         let plan = try plan(header(16000, 1), fit(1000))
-        let drawing = try plan.drawings[0].get()
+        let drawing = try plan.outputs[0].get().drawing
         #expect(drawing.size == PixelSize(width: 1000, height: 1000))
         for case .scale(let size) in drawing.steps { #expect(size.area < 20_000_000) }
     }
 
     @Test func `a resize to the picture's own size does nothing`() throws {
-        #expect(try plan(header(100, 100), fit(100)).drawings[0].get().steps.isEmpty)
+        #expect(try plan(header(100, 100), fit(100)).outputs[0].get().drawing.steps.isEmpty)
     }
 
     @Test func `a variant larger than the limit is refused by its edge`() throws {
         let plan = try plan(header(100, 100), fit(8193), fit(8192))
-        guard case .failure(let error) = plan.drawings[0] else {
+        guard case .failure(let error) = plan.outputs[0] else {
             Issue.record("8193 pixels were let through")
             return
         }
         #expect(error.code == .edge && error.message.contains("8193") && error.message.contains("8192"))
-        #expect(throws: Never.self) { try plan.drawings[1].get() }
+        #expect(throws: Never.self) { try plan.outputs[1].get().drawing }
     }
 
     @Test func `memory grows with what decoders must hold`() throws {
@@ -131,22 +132,99 @@ struct PlanTests {
         #expect(code(animated) == .frames)
     }
 
-    @Test func `formats are kept by the documented rule`() {
-        func decide(_ source: ImageFormat, alpha: Bool = false, asked: ImageFormat? = nil, pixels: Int = 100)
-            -> ImageFormat
-        {
+    @Test func `formats are kept by the documented rule, and what cannot be written is named`() {
+        let every: Set<ImageFormat> = [.jpeg, .png, .gif, .webp, .avif, .heic]
+        func decide(
+            _ source: ImageFormat, alpha: Bool = false, asked: ImageFormat? = nil, width: Int = 100, height: Int = 1,
+            writable: Set<ImageFormat>? = nil
+        ) -> OutputFormat.Choice {
             OutputFormat.decide(
-                requested: asked, source: source, size: PixelSize(width: pixels, height: 1), hasAlpha: alpha,
-                canWriteHEIC: true)
+                requested: asked, source: source, size: PixelSize(width: width, height: height), hasAlpha: alpha,
+                writable: writable ?? every)
         }
-        for format in [ImageFormat.jpeg, .png, .gif, .webp, .heic] { #expect(decide(format, alpha: true) == format) }
-        #expect(decide(.heif) == .heic)
-        #expect(decide(.avif) == .jpeg && decide(.avif, alpha: true) == .png)
-        #expect(decide(.avif, alpha: true, asked: .jpeg) == .jpeg)
-        #expect(decide(.heic, pixels: OutputFormat.heicPixels + 1) == .jpeg)
-        let without = OutputFormat.decide(
-            requested: nil, source: .heic, size: PixelSize(width: 1, height: 1), hasAlpha: true, canWriteHEIC: false)
-        #expect(without == .png)
+        func expect(_ choice: OutputFormat.Choice, _ format: ImageFormat, replaced: ImageFormat? = nil) {
+            #expect(choice.format == format && choice.replaced == replaced, "\(choice)")
+        }
+        for format in [ImageFormat.jpeg, .png, .gif, .webp, .heic] { expect(decide(format, alpha: true), format) }
+        expect(decide(.heif), .heic)
+        expect(decide(.avif), .jpeg)
+        expect(decide(.avif, alpha: true), .png)
+        expect(decide(.avif, alpha: true, asked: .jpeg), .jpeg)
+        expect(decide(.jpeg, asked: .avif), .avif)
+        expect(decide(.heic, width: OutputFormat.heicPixels, height: 2), .jpeg, replaced: .heic)
+        expect(decide(.png, alpha: true, asked: .avif, width: 8000, height: 8000), .png, replaced: .avif)
+        expect(decide(.jpeg, asked: .webp, width: 16384), .jpeg, replaced: .webp)
+        expect(decide(.heic, alpha: true, writable: [.jpeg, .png]), .png, replaced: .heic)
+    }
+
+    private func output(_ plan: DecodePlan, _ index: Int) throws -> PlannedOutput { try plan.outputs[index].get() }
+
+    @Test func `a small variant is drawn from the next larger one of at least twice its size`() throws {
+        let plan = try plan(
+            header(4000, 3000), #""thumbnail":{"width":160,"height":160}"#, #""thumbnail":{"width":1024,"height":1024}"#,
+            #""thumbnail":{"width":400,"height":400}"#, #""thumbnail":{"width":300,"height":300}"#)
+        #expect(plan.order == [1, 2, 3, 0])
+        #expect(try output(plan, 1).start == .base)
+        #expect(try output(plan, 2).start == .output(1))
+        // 300 is more than half of 400.
+        #expect(try output(plan, 3).start == .output(1))
+        #expect(try output(plan, 0).start == .output(2))
+        #expect(try output(plan, 0).steps == [.scale(PixelSize(width: 160, height: 120))])
+    }
+
+    @Test func `only pictures of the whole are drawn from`() throws {
+        let crop = #""transform":[{"type":"crop","x":0,"y":0,"width":2000,"height":2000}]"#
+        let square = #""transform":[{"type":"resize","width":1000,"height":1000,"scaleMode":"aspectFit"}]"#
+        let plan = try plan(header(4000, 3000), crop, square, #""thumbnail":{"width":100,"height":100}"#)
+        #expect(try output(plan, 2).start == .base)
+    }
+
+    @Test func `equal pixels are drawn once, equal bytes encoded once`() throws {
+        let plan = try plan(
+            header(4000, 3000), fit(300), #"\#(fit(300)),"keySuffix":"b""#, #"\#(fit(300)),"keySuffix":"c","format":"webp""#,
+            #"\#(fit(300)),"keySuffix":"d","quality":10"#, #"\#(fit(300)),"keySuffix":"e","format":"webp""#)
+        #expect(try output(plan, 1).sameBytesAs == 0)
+        #expect(try output(plan, 2).sameBytesAs == nil && output(plan, 2).steps.isEmpty)
+        #expect(try output(plan, 3).sameBytesAs == nil && output(plan, 3).steps.isEmpty)
+        #expect(try output(plan, 4).sameBytesAs == 2)
+        for index in 1...4 {
+            guard case .output(let other) = try output(plan, index).start else {
+                Issue.record("\(index) begins anew")
+                continue
+            }
+            #expect(plan.order.firstIndex(of: other) ?? 9 < plan.order.firstIndex(of: index) ?? 0)
+        }
+    }
+
+    @Test func `a variant with its own profile begins from a decoding of its own`() throws {
+        var wide = header(400, 300)
+        wide.hasOwnProfile = true
+        let plan = try plan(wide, #""keySuffix":"a","keepICC":true"#, #""keySuffix":"b""#)
+        #expect(try output(plan, 0).start == .ownProfile && output(plan, 1).start == .base)
+        #expect(try self.plan(header(400, 300), #""keySuffix":"a","keepICC":true"#).outputs[0].get().start == .base)
+    }
+
+    @Test func `transparency is foretold`() throws {
+        let alpha = { (transform: String) in
+            try self.output(self.plan(self.header(400, 300), #""transform":[\#(transform)]"#), 0).drawing.hasAlpha
+        }
+        #expect(try !alpha(#"{"type":"flip","vertical":true}"#) && !alpha(#"{"type":"blur","radius":3}"#))
+        #expect(try alpha(#"{"type":"rotate","angle":0.3}"#) && alpha(#"{"type":"roundCorner","radius":3}"#))
+        #expect(try !alpha(##"{"type":"tint","color":"#ff000000"}"##) && alpha(##"{"type":"tint","color":"#80000000"}"##))
+        #expect(try !alpha(##"{"type":"tint","color":"#80000000","blendMode":"multiply"}"##))
+        #expect(try alpha(##"{"type":"tint","color":"#ff000000","blendMode":"clear"}"##))
+    }
+
+    @Test func `estimates grow with what is asked`() throws {
+        let one = try plan(header(4000, 3000), fit(300)), same = try plan(header(4000, 3000), fit(300), #"\#(fit(300)),"keySuffix":"b""#)
+        let more = try plan(header(4000, 3000), fit(300), fit(1000)), costly = try plan(header(4000, 3000), #"\#(fit(300)),"format":"heic""#)
+        #expect(one.processorTime == same.processorTime && more.processorTime > one.processorTime)
+        #expect(costly.processorTime > one.processorTime && more.memoryBytes > one.memoryBytes)
+        var animation = header(400, 300, .gif)
+        animation.frames = 50
+        let frames = try plan(animation, #""everyFrame":true"#), first = try plan(animation, #""keySuffix":"a""#)
+        #expect(frames.frames == 50 && first.frames == 1)
+        #expect(frames.memoryBytes > 10 * first.memoryBytes && frames.processorTime > first.processorTime * 10)
     }
 
     @Test func `errors have the domains of the documented table`() {

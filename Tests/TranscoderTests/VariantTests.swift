@@ -184,21 +184,23 @@ struct VariantTests {
         #expect(try Pipeline.adhoc([one]).name == "adhoc-dc2e8c8b0922da74")
     }
 
-    @Test(arguments: [
-        (
-            #""transform":[{"type":"resize","width":1,"height":1},{"type":"blur","radius":1}]"#,
-            "$.variants[0].transform[1]: blur is not supported yet"
-        ),
-        (#""keySuffix":"x","format":"avif""#, "$.variants[0].format: avif is not supported yet"),
-        (#""keySuffix":"x","format":"heic""#, "$.variants[0].format: heic is not supported yet"),
-        (#""keySuffix":"x","maxBytes":10"#, "$.variants[0].maxBytes: maxBytes is not supported yet"),
-        (##""keySuffix":"x","background":"#ff000000""##, "$.variants[0].background: background is not supported yet"),
-    ])
-    func `what cannot be drawn yet has a key and is refused for running`(fields: String, expected: String) throws {
-        let pipeline = try Pipeline(json: #"{"name":"p","variants":[{"name":"a",\#(fields)}]}"#.utf8)
-        #expect(!pipeline.variants[0].keySuffixes.isEmpty)
+    @Test func `every frame in a format of one frame is refused`() throws {
+        let pipeline = try Pipeline(json: #"{"name":"p","variants":[{"name":"a","everyFrame":true,"format":"png"}]}"#.utf8)
+        #expect(pipeline.variants[0].keySuffixes == ["LarderEveryFrame"])
         let error = try #require(throws: VariantError.self) { try pipeline.validateSupported() }
-        #expect(error.description == expected)
+        #expect(error.description == "$.variants[0].everyFrame: needs gif or webp; a png has one frame")
+    }
+
+    @Test func `everything that has a key can be drawn and written`() throws {
+        let text = ##"""
+            {"name":"p","variants":[{"name":"a","transform":[{"type":"blur","radius":1},{"type":"flip"},
+            {"type":"rotate","angle":1},{"type":"roundCorner","radius":1},{"type":"tint","color":"#ff000000"},
+            {"type":"filter","name":"CIColorInvert"}],"format":"avif","maxBytes":10,"background":"#ff000000",
+            "maxPixelSize":{"width":9,"height":8},"keepICC":true,"keepCopyright":true}]}
+            """##
+        let pipeline = try Pipeline(json: text.utf8)
+        try pipeline.validateSupported()
+        #expect(try Pipeline(json: pipeline.canonicalJSON.utf8) == pipeline)
     }
 
     @Test func `what can be drawn is not refused`() throws {

@@ -81,3 +81,26 @@ int larder_read_entry(int directory, const char *name, struct larder_entry *entr
 /// Opens a file for reading so that reading it leaves its access time, where the caller may ask for that (its owner and
 /// root may), else like any file. Never waits for a named pipe. The descriptor, close-on-exec, or -1 with errno.
 int larder_open_unseen(const char *path);
+
+/// The processors a thread may run on.
+struct larder_processors {
+    unsigned long bits[16];
+};
+
+/// Notes where this thread may run in `before`, and keeps it, and every thread it starts, on the processor it is on;
+/// 0, or -1 with errno. The corresponding C function is `sched_setaffinity`.
+int larder_pin_processor(struct larder_processors *before);
+
+/// Lets this thread run where it could before.
+void larder_unpin_processor(const struct larder_processors *before);
+
+/// What `larder_shut_in` could put up, as bits.
+enum larder_wall { larder_wall_system_calls = 1, larder_wall_files = 2 };
+
+/// Takes from this process, for good, what a codec never needs: the network, other programs and processes, and files by
+/// name (seccomp; Landlock for this thread and those it starts). What is forbidden fails with EPERM or EACCES.
+/// Returns the walls that stand; a kernel or a container may refuse either.
+int larder_shut_in(void);
+
+/// Starts a process that ends at once and waits for it; -1 with errno where that is forbidden.
+int larder_try_fork(void);

@@ -3,15 +3,20 @@ private import Foundation
 /// What the pool asks of a child: one message, with the descriptors attached.
 struct ChildRequest: Codable, Sendable {
     /// The version of these messages; both sides are one program, so a difference is a mistake in its set-up.
-    static let version = 1
+    static let version = 2
     /// The longest message, far above 32 variants of 16 transformers each.
     static let longest = 192 << 10
+
+    /// A picture that needs no more is begun without asking.
+    static let unaskedBytes = 64 << 20
 
     enum Errand: String, Codable {
         /// The variants of a picture; descriptors: the source, then one output per variant.
         case transcode
         /// A header; descriptors: the source.
         case probe
+        /// A header, and what can be written of what the variants want; descriptors: the source.
+        case plan
         /// The codecs; no descriptors.
         case selfTest
     }
@@ -23,7 +28,14 @@ struct ChildRequest: Codable, Sendable {
     var variants: [JSONValue] = []
     var scale = 1.0
     var transformsAnimated = false
+    var wantsDigest = false
     let limits: TranscodeLimits
+}
+
+/// What the pool answers to a child that asked for memory.
+struct ChildGrant: Codable, Sendable {
+    /// The request's.
+    let number: UInt64
 }
 
 /// What a child answers.
@@ -59,10 +71,15 @@ struct ChildReply: Codable, Sendable {
     }
 
     let number: UInt64
+    /// Not an answer yet: the child waits until so much memory is granted.
+    var askedBytes: Int?
     /// Why there is nothing else.
     var failure: Failure?
     var header: SourceHeader?
     var outcomes: [Outcome] = []
+    var digest: PictureDigest?
+    /// The formats this machine can write, for a plan.
+    var writable: Set<ImageFormat> = []
     var codecs: CodecReport?
     var processorTime: Duration = .zero
     var residentBytes = 0

@@ -2,7 +2,7 @@ private import CVips
 
 extension CodecReport {
     /// The formats Larder has a saver for.
-    private static let savers: [ImageFormat] = [.jpeg, .png, .gif, .webp, .heic]
+    fileprivate static let savers: [ImageFormat] = [.jpeg, .png, .gif, .webp, .avif, .heic]
 
     /// Tries every codec on a small picture: what a library's list of operations promises is not always there.
     static func measured() -> CodecReport {
@@ -23,9 +23,14 @@ extension CodecReport {
             refusesTruncated: refusesTruncated)
     }
 
-    /// Whether libvips here writes a format; the operation may be there without the encoder behind it.
-    static func writes(_ format: ImageFormat) -> Bool {
-        guard let picture = try? marked(), let file = try? picture.encoded(format, quality: nil) else {
+    fileprivate static func saver(_ format: ImageFormat) -> String {
+        [.avif, .heic].contains(format) ? "heif" : format.name
+    }
+
+    fileprivate static func writes(_ format: ImageFormat) -> Bool {
+        guard let picture = try? VipsPicture({ larder_clear($0, 16, 16) }),
+            let file = try? picture.encoded(format, quality: nil)
+        else {
             vips_error_clear()
             return false
         }
@@ -55,5 +60,25 @@ extension CodecReport {
     private static func decodes(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let opened = try? VipsPicture(format, bytes), (try? opened.inMemory()) != nil else { return false }
         return true
+    }
+}
+
+/// The formats libvips writes here. The operation may be there without the encoder behind it, so the costly ones are
+/// tried, each when it is first wanted.
+struct WritableFormats {
+    private var known: Set<ImageFormat> = []
+    private var tried: Set<ImageFormat> = []
+
+    init() {
+        known = Set(CodecReport.savers.filter { VipsLibrary.has("\(CodecReport.saver($0))save_buffer") })
+    }
+
+    /// All of them, those of `wanted` for certain.
+    mutating func formats(wanted: Set<ImageFormat>) -> Set<ImageFormat> {
+        for format in wanted.intersection([.avif, .heic]).intersection(known).subtracting(tried) {
+            tried.insert(format)
+            if !CodecReport.writes(format) { known.remove(format) }
+        }
+        return known
     }
 }

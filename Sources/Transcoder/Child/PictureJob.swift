@@ -3,15 +3,24 @@ struct PictureJob {
     let limits: TranscodeLimits
     let scale: Double
     let transformsAnimated: Bool
-    let canWriteHEIC: Bool
+    let wantsDigest: Bool
     /// When the first stage began.
-    private let start = ContinuousClock.now
+    private var start = ContinuousClock.now
 
-    init(limits: TranscodeLimits, scale: Double, transformsAnimated: Bool, canWriteHEIC: Bool) {
-        self.limits = limits
-        self.scale = scale
-        self.transformsAnimated = transformsAnimated
-        self.canWriteHEIC = canWriteHEIC
+    init(_ request: ChildRequest) {
+        limits = request.limits
+        scale = request.scale
+        transformsAnimated = request.transformsAnimated
+        wantsDigest = request.wantsDigest
+    }
+
+    /// Time counts from here: what went before was waiting.
+    mutating func begin() { start = .now }
+
+    /// What a picture came to.
+    struct Product {
+        var outcomes: [Result<TranscodedVariant, TranscodeError>]
+        var digest: PictureDigest?
     }
 
     /// Reads and checks the header; no pixel is decoded.
@@ -32,33 +41,51 @@ struct PictureJob {
         return header
     }
 
+    /// How the variants will be made.
+    ///
+    /// - Parameter writable: the formats this machine can write.
+    /// - Throws: `TranscodeError` 205.
+    func plan(
+        _ header: SourceHeader, _ variants: [Variant], writable: Set<ImageFormat>
+    ) throws(TranscodeError) -> DecodePlan {
+        let drawn = variants.filter { !$0.isCopy(of: header, transformsAnimated: transformsAnimated) }
+        let plan = DecodePlan(header, variants: drawn, scale: scale, limits: limits, writable: writable)
+        try limits.checkMemory(plan.memoryBytes)
+        return plan
+    }
+
     /// Makes every variant and writes it to its output.
     ///
+    /// - Parameter plan: that of the variants that are no copies.
     /// - Throws: `TranscodeError` when none can be made: 1001, 205, 206.
     func run(
-        _ file: borrowing SourceFile, _ header: SourceHeader, variants: [Variant], outputs: [OutputDescriptor]
-    ) throws(TranscodeError) -> [Result<TranscodedVariant, TranscodeError>] {
-        let copies = header.isAnimated && !transformsAnimated
-        let plan = DecodePlan(header, variants: copies ? [] : variants, scale: scale, limits: limits)
-        try limits.checkMemory(plan.memoryBytes)
+        _ file: borrowing SourceFile, _ header: SourceHeader, _ plan: DecodePlan, variants: [Variant],
+        outputs: [OutputDescriptor]
+    ) throws(TranscodeError) -> Product {
         // Decoded even when nothing is drawn: what does not decode is no picture, and must not be stored as one.
-        let base: VipsPicture
+        let pictures = Pictures(plan: plan)
         do throws(VipsFailure) {
-            base = try decode(file, header, plan)
+            try pictures.decode(file, header, keepsProfile: false)
+            if plan.needsOwnProfile { try pictures.decode(file, header, keepsProfile: true) }
         } catch {
             throw error.as(.undecodable, "the \(header.format.name) cannot be decoded")
         }
-        if copies { return outputs.map { copyOriginal(file, header, to: $0) } }
-        var results: [Result<TranscodedVariant, TranscodeError>] = []
-        for (index, variant) in variants.enumerated() {
-            do throws(TranscodeError) {
-                let drawing = try plan.drawings[index].get()
-                results.append(.success(try make(variant, drawing, header, from: base, to: outputs[index])))
-            } catch {
-                results.append(.failure(error))
+        let drawn = variants.indices.filter { !variants[$0].isCopy(of: header, transformsAnimated: transformsAnimated) }
+        var made: [Int: Result<TranscodedVariant, TranscodeError>] = [:]
+        var writer = VariantWriter(header: header, plan: plan, pictures: pictures, deadline: start + limits.softTime)
+        for number in plan.order {
+            made[drawn[number]] = Result { () throws(TranscodeError) in
+                try writer.write(number, to: outputs[drawn[number]], limits)
             }
         }
-        return results
+        let outcomes = variants.indices.map { index -> Result<TranscodedVariant, TranscodeError> in
+            if let result = made[index] { return result }
+            guard let number = drawn.firstIndex(of: index) else {
+                return copyOriginal(file, header, to: outputs[index])
+            }
+            return plan.outputs[number].flatMap { _ in .failure(TranscodeError(.died, "the variant was not made")) }
+        }
+        return Product(outcomes: outcomes, digest: wantsDigest ? digest(pictures, header) : nil)
     }
 
     /// An animated picture is not transformed unless asked: SDWebImage then stores the original under the variant's
@@ -66,58 +93,16 @@ struct PictureJob {
     private func copyOriginal(
         _ file: borrowing SourceFile, _ header: SourceHeader, to output: OutputDescriptor
     ) -> Result<TranscodedVariant, TranscodeError> {
-        do throws(TranscodeError) {
+        Result { () throws(TranscodeError) in
             try output.write(file.bytes)
             let size = header.uprightSize
-            return .success(
-                TranscodedVariant(
-                    format: header.format, width: size.width, height: size.height, bytes: file.bytes.count,
-                    copied: true))
-        } catch {
-            return .failure(error)
+            return TranscodedVariant(
+                format: header.format, width: size.width, height: size.height, bytes: file.bytes.count, copied: true)
         }
     }
 
-    /// The picture all variants are drawn from: decoded once, shrunk to the largest need, 8-bit sRGB, upright, in memory.
-    private func decode(
-        _ file: borrowing SourceFile, _ header: SourceHeader, _ plan: DecodePlan
-    ) throws(VipsFailure) -> VipsPicture {
-        var picture = try VipsPicture(header.format, file.bytes, shrink: plan.shrink)
-        // CMYK does not resample as the colours it prints; everything else is converted once it is small.
-        if picture.isCMYK { picture = try picture.inSRGB() }
-        if picture.size != plan.base { picture = try picture.scaled(to: plan.base) }
-        picture = try picture.inSRGB().inMemory()
-        return header.orientation == 1 ? picture : try picture.upright(from: header.orientation).inMemory()
-    }
-
-    private func make(
-        _ variant: Variant, _ drawing: Drawing, _ header: SourceHeader, from base: borrowing VipsPicture,
-        to output: OutputDescriptor
-    ) throws(TranscodeError) -> TranscodedVariant {
-        guard ContinuousClock.now - start < limits.softTime else {
-            throw TranscodeError(.time, "the picture took longer than \(limits.softTime)")
-        }
-        let picture: VipsPicture
-        do throws(VipsFailure) {
-            var drawn = try base.copy()
-            for step in drawing.steps { drawn = try drawn.drawn(step) }
-            picture = drawn
-        } catch {
-            throw error.as(.transform, "the variant cannot be drawn")
-        }
-        let format = OutputFormat.decide(
-            requested: variant.format, source: header.format, size: drawing.size, hasAlpha: picture.hasAlpha,
-            canWriteHEIC: canWriteHEIC)
-        let encoded: EncodedPicture
-        do throws(VipsFailure) {
-            encoded = try picture.encoded(format, quality: variant.quality)
-        } catch {
-            throw error.as(.encode, "the \(format.name) cannot be written")
-        }
-        guard !encoded.bytes.isEmpty else { throw TranscodeError(.encode, "the \(format.name) came out empty") }
-        try output.write(encoded.bytes)
-        return TranscodedVariant(
-            format: format, width: drawing.size.width, height: drawing.size.height, bytes: encoded.bytes.count,
-            copied: false)
+    /// From the smallest picture there is that is still large enough; no reason to fail.
+    private func digest(_ pictures: Pictures, _ header: SourceHeader) -> PictureDigest? {
+        try? pictures.smallestWhole.digest(header)
     }
 }

@@ -9,9 +9,11 @@ public enum TranscoderProcess {
     public static func run(socket descriptor: Int32) -> Int32 {
         Walls.beforeLibraries()
         guard VipsLibrary.start(memoryExit: ChildExit.memory) else { return ChildExit.unfit }
-        let canWriteHEIC = CodecReport.writes(.heic)
+        var writable = WritableFormats()
         guard var walls = Walls() else { return ChildExit.unfit }
         let socket = ChildSocket(descriptor)
+        // After every library is loaded and has opened what it needs; before another thread is there.
+        _ = larder_shut_in()
         guard larder_exit_on_hangup(descriptor, ChildExit.orphaned) == 0 else { return ChildExit.unfit }
         while true {
             walls.openForRequest()
@@ -21,7 +23,13 @@ public enum TranscoderProcess {
                 return ChildExit.unfit
             }
             let started = walls.processorTime
-            var reply = answer(request, descriptors, &walls, canWriteHEIC: canWriteHEIC)
+            var reply = answer(request, descriptors, &walls, &writable) { bytes in
+                // What needs much memory waits for its turn among all children.
+                guard let message = try? ChildReply(number: request.number, askedBytes: bytes).message(),
+                    socket.send(message), let (grant, _) = socket.receive()
+                else { return false }
+                return (try? ChildGrant(message: grant))?.number == request.number
+            }
             reply.processorTime = walls.processorTime - started
             (reply.residentBytes, reply.peakResidentBytes) = walls.resident
             guard let bytes = try? reply.message(), socket.send(bytes) else { return ChildExit.done }
@@ -29,15 +37,17 @@ public enum TranscoderProcess {
     }
 
     private static func answer(
-        _ request: ChildRequest, _ descriptors: [Int32], _ walls: inout Walls, canWriteHEIC: Bool
+        _ request: ChildRequest, _ descriptors: [Int32], _ walls: inout Walls, _ writable: inout WritableFormats,
+        admitted: (Int) -> Bool
     ) -> ChildReply {
         var reply = ChildReply(number: request.number)
         do throws(TranscodeError) {
             switch request.errand {
             case .selfTest:
                 reply.codecs = CodecReport.measured()
-            case .probe, .transcode:
-                try picture(request, descriptors, &walls, canWriteHEIC: canWriteHEIC, into: &reply)
+                reply.codecs?.walls = WallTest.measured(memoryIsLimited: walls.limitsMemory(request.limits))
+            case .probe, .plan, .transcode:
+                try picture(request, descriptors, &walls, &writable, into: &reply, admitted: admitted)
             }
         } catch {
             reply.failure = ChildReply.Failure(error)
@@ -54,10 +64,11 @@ public enum TranscoderProcess {
     }
 
     private static func picture(
-        _ request: ChildRequest, _ descriptors: [Int32], _ walls: inout Walls, canWriteHEIC: Bool,
-        into reply: inout ChildReply
+        _ request: ChildRequest, _ descriptors: [Int32], _ walls: inout Walls, _ writable: inout WritableFormats,
+        into reply: inout ChildReply, admitted: (Int) -> Bool
     ) throws(TranscodeError) {
-        guard let source = descriptors.first, descriptors.count == request.variants.count + 1 else {
+        let wantedDescriptors = request.errand == .transcode ? request.variants.count + 1 : 1
+        guard let source = descriptors.first, descriptors.count == wantedDescriptors else {
             throw TranscodeError(.died, "the request's descriptors do not fit its variants")
         }
         var variants: [Variant] = []
@@ -70,13 +81,22 @@ public enum TranscoderProcess {
         }
         let file = try SourceFile(descriptor: source)
         walls.shut(for: request.limits, sourceBytes: file.bytes.count)
-        let job = PictureJob(
-            limits: request.limits, scale: request.scale, transformsAnimated: request.transformsAnimated,
-            canWriteHEIC: canWriteHEIC)
+        var job = PictureJob(request)
         let header = try job.header(of: file)
         reply.header = header
+        guard request.errand != .probe else { return }
+        let wanted = Set(variants.compactMap(\.format) + [header.format == .heif ? .heic : header.format])
+        let known = writable.formats(wanted: wanted)
+        reply.writable = known
         guard request.errand == .transcode else { return }
         let outputs = descriptors.dropFirst().map(OutputDescriptor.init)
-        reply.outcomes = try job.run(file, header, variants: variants, outputs: outputs).map(ChildReply.Outcome.init)
+        let plan = try job.plan(header, variants, writable: known)
+        if plan.memoryBytes > ChildRequest.unaskedBytes {
+            guard admitted(plan.memoryBytes) else { throw TranscodeError(.cancelled, "the pool has gone") }
+            job.begin()
+        }
+        let product = try job.run(file, header, plan, variants: variants, outputs: outputs)
+        reply.outcomes = product.outcomes.map(ChildReply.Outcome.init)
+        reply.digest = product.digest
     }
 }

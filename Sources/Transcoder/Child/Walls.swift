@@ -67,6 +67,16 @@ struct Walls: ~Copyable {
         larder_set_soft_limit(larder_limit_processor_seconds, used + allowed)
     }
 
+    /// Whether the limit on memory holds, found by setting it.
+    mutating func limitsMemory(_ limits: TranscodeLimits) -> Bool {
+        shut(for: limits, sourceBytes: 0)
+        defer { openForRequest() }
+        let start = mmap(nil, Int(end - idle) + (1 << 30), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let start, start != MAP_FAILED else { return true }
+        munmap(start, Int(end - idle) + (1 << 30))
+        return false
+    }
+
     /// Whether memory has run out, or one more buffer of the picture's size would have made it so: a failure is then
     /// put down to that. An allocation that was refused leaves no other trace but libraries' messages.
     ///

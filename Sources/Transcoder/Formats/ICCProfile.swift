@@ -1,5 +1,3 @@
-private import Glibc
-
 /// A colour profile as far as it must be known to leave it alone.
 ///
 /// Converting costs more than decoding does, and half of the profiles in pictures are sRGB by another name.
@@ -49,13 +47,8 @@ package enum ICCProfile {
         return [0.02, 0.1, 0.25, 0.5, 0.75, 0.9].allSatisfy { position in
             let index = Int((position * Double(count - 1)).rounded())
             guard let found = profile.bigEndian(at: offset + 12 + 2 * index, length: 2) else { return false }
-            return abs(Double(found) / 65535 - linear(Double(index) / Double(count - 1))) < 0.002
+            return abs(Double(found) / 65535 - LinearLight.linear(Double(index) / Double(count - 1))) < 0.002
         }
-    }
-
-    /// sRGB's transfer function, from encoded to linear light.
-    private static func linear(_ encoded: Double) -> Double {
-        encoded <= 0.04045 ? encoded / 12.92 : pow((encoded + 0.055) / 1.055, 2.4)
     }
 
     /// An s15Fixed16 number.

@@ -1,9 +1,11 @@
 /// The chunks of a WebP file.
 package enum WebPContainer {
-    /// The file without EXIF, XMP and profile; nil when its chunks make no sense.
+    /// The file without EXIF, XMP and profile, but for what is to be kept; nil when its chunks make no sense.
     ///
     /// `webpsave` of libvips 8.14.1 writes EXIF of its own even for a picture that has none.
-    package static func withoutMetadata(_ file: UnsafeRawBufferPointer) -> [UInt8]? {
+    package static func withoutMetadata(
+        _ file: UnsafeRawBufferPointer, keepingEXIF: Bool = false, keepingICC: Bool = false
+    ) -> [UInt8]? {
         func has(_ name: StaticString, at offset: Int) -> Bool {
             name.withUTF8Buffer { $0.elementsEqual(file[offset..<offset + 4]) }
         }
@@ -21,8 +23,8 @@ package enum WebPContainer {
                 // The flags that announce a profile, EXIF and XMP.
                 let flags = kept.count + 8
                 kept += file[offset..<next]
-                kept[flags] &= ~0x2C
-            } else if !has("EXIF", at: offset) && !has("XMP ", at: offset) && !has("ICCP", at: offset) {
+                kept[flags] &= ~(0x04 | (keepingEXIF ? 0 : 0x08) | (keepingICC ? 0 : 0x20))
+            } else if has("EXIF", at: offset) ? keepingEXIF : has("ICCP", at: offset) ? keepingICC : !has("XMP ", at: offset) {
                 kept += file[offset..<next]
             }
             offset = next

@@ -1,20 +1,14 @@
-/// One thing done to pixels. A variant is a list of these, worked out before any pixel exists.
-package enum DrawStep: Sendable, Hashable {
-    /// Resampled to exactly this size.
-    case scale(PixelSize)
-    /// The part inside a rectangle that lies within the picture.
-    case crop(PixelRect)
-    /// Placed on a larger transparent canvas.
-    case place(x: Int, y: Int, canvas: PixelSize)
-    /// Nothing drawn: a transparent canvas.
-    case clear(PixelSize)
-}
-
 /// What to do for one variant, from the upright full picture to the one that is encoded.
 package struct Drawing: Sendable, Hashable {
     package private(set) var steps: [DrawStep] = []
     /// The size after the steps.
     package private(set) var size: PixelSize
+    /// Whether there is transparency after the steps.
+    package private(set) var hasAlpha: Bool
+    /// The most pixels before or after any step but the first resampling.
+    private(set) var largest = 0
+    /// Pixels per point.
+    private let scale: Double
 
     /// Works out a variant.
     ///
@@ -23,25 +17,13 @@ package struct Drawing: Sendable, Hashable {
         throws(TranscodeError)
     {
         size = header.uprightSize
-        if let box = variant.thumbnail, let stored = Geometry.thumbnail(stored: header.storedSize, box: box) {
+        hasAlpha = header.hasAlpha
+        self.scale = scale
+        if let stored = Geometry.decoded(header, box: variant.thumbnail, limitBytes: limits.scaleDownBytes) {
             add(.scale(header.orientation >= 5 ? stored.turned : stored))
         }
-        for transform in variant.transforms {
-            switch transform {
-            case .resize(let width, let height, let mode):
-                try limits.checkOutput(Geometry.canvas(width: width, height: height, scale: scale))
-                resize(width: width, height: height, mode: mode, scale: scale)
-            case .crop(let x, let y, let width, let height):
-                let rect = FractionalRect(x: x, y: y, width: width, height: height)
-                guard let part = Geometry.crop(rect, scale: scale, of: size) else {
-                    throw TranscodeError(
-                        .transform, "the crop lies outside the picture of \(size.width)x\(size.height) pixels")
-                }
-                if part.size != size { add(.crop(part)) }
-            case .flip, .rotate, .roundCorner, .tint, .blur, .filter:
-                throw TranscodeError(.transform, "\(transform.typeName) is not supported yet")
-            }
-        }
+        for transform in variant.transforms { try add(transform, limits) }
+        if let box = variant.maxPixelSize, let fitted = Geometry.fitted(size, into: box) { add(.scale(fitted)) }
         try limits.checkOutput(size)
     }
 
@@ -50,21 +32,55 @@ package struct Drawing: Sendable, Hashable {
         switch steps.first {
         case .scale(let size): size
         case .clear: PixelSize(width: 1, height: 1)
-        case .crop, .place, nil: nil
+        default: nil
         }
     }
 
+    /// Whether the whole picture is resampled and nothing else.
+    var isPlainScale: Bool { steps.count == 1 && firstScale == size }
+
     private mutating func add(_ step: DrawStep) {
-        switch step {
-        case .scale(let new), .clear(let new), .place(_, _, let new):
-            if case .scale = step, new == size { return }
-            size = new
-        case .crop(let rect): size = rect.size
-        }
+        if case .scale(let new) = step, new == size { return }
+        if !steps.isEmpty { largest = max(largest, size.area) }
+        size = step.size(of: size)
+        hasAlpha = step.hasAlpha(after: hasAlpha)
+        largest = max(largest, size.area)
         steps.append(step)
     }
 
-    private mutating func resize(width: Double, height: Double, mode: Transform.ScaleMode, scale: Double) {
+    private mutating func add(_ transform: Transform, _ limits: TranscodeLimits) throws(TranscodeError) {
+        switch transform {
+        case .resize(let width, let height, let mode):
+            try limits.checkOutput(Geometry.canvas(width: width, height: height, scale: scale))
+            resize(width: width, height: height, mode: mode)
+        case .crop(let x, let y, let width, let height):
+            let rect = FractionalRect(x: x, y: y, width: width, height: height)
+            guard let part = Geometry.crop(rect, scale: scale, of: size) else {
+                throw TranscodeError(
+                    .transform, "the crop lies outside the picture of \(size.width)x\(size.height) pixels")
+            }
+            if part.size != size { add(.crop(part)) }
+        case .flip(let horizontal, let vertical):
+            if horizontal || vertical { add(.mirror(horizontal: horizontal, vertical: vertical)) }
+        case .rotate(let angle, let fitSize):
+            try rotate(angle, fitSize: fitSize, limits)
+        case .roundCorner(let radius, let corners, let border, let color):
+            let frame = RoundedFrame(
+                size, radius: radius, corners: corners, borderWidth: border, borderColor: color, scale: scale)
+            if !frame.isPlain(size) { add(.round(frame)) }
+        case .tint(let color, let mode):
+            // Below the least step of a Float, SDWebImage's bound.
+            if color.alpha > 1.19e-7 { add(.tint(color, mode)) }
+        case .blur(let radius):
+            guard Double(min(size.width, size.height)) >= scale else {
+                throw TranscodeError(.transform, "a picture of less than a point cannot be blurred")
+            }
+            if radius > 1.19e-7 { add(.blur(box: BoxBlur.width(radius: radius * scale))) }
+        case .filter(let filter): add(.filter(filter))
+        }
+    }
+
+    private mutating func resize(width: Double, height: Double, mode: Transform.ScaleMode) {
         let canvas = Geometry.canvas(width: width, height: height, scale: scale)
         guard var content = Geometry.content(of: size, width: width * scale, height: height * scale, mode: mode) else {
             add(.clear(canvas))
@@ -91,6 +107,34 @@ package struct Drawing: Sendable, Hashable {
             if drawn.size != canvas { add(.crop(part)) }
         } else {
             add(.place(x: drawn.x, y: drawn.y, canvas: canvas))
+        }
+    }
+
+    /// From SDWebImage 5.21.5, SDImageRotationTransformer: sides are cut to whole points first.
+    private mutating func rotate(_ angle: Double, fitSize: Bool, _ limits: TranscodeLimits) throws(TranscodeError) {
+        let points = (width: (Double(size.width) / scale).rounded(.down),
+            height: (Double(size.height) / scale).rounded(.down))
+        guard points.width >= 1, points.height >= 1, angle.isFinite else {
+            throw TranscodeError(.transform, "a picture of less than a point cannot be rotated")
+        }
+        add(.scale(Geometry.canvas(width: points.width, height: points.height, scale: scale)))
+        let canvas = Geometry.rotationCanvas(
+            width: points.width, height: points.height, angle: angle, fitSize: fitSize, scale: scale)
+        try limits.checkOutput(canvas)
+        guard let quarters = Geometry.quarters(angle, of: size) else {
+            add(.turn(radians: angle, canvas: canvas))
+            return
+        }
+        let turned = quarters % 2 == 0 ? size : size.turned
+        // Half a pixel off the centre no pixel would land on another.
+        if (canvas.width - turned.width) % 2 != 0 || (canvas.height - turned.height) % 2 != 0 {
+            add(.turn(radians: angle, canvas: canvas))
+            return
+        }
+        if quarters != 0 { add(.quarters(quarters)) }
+        if turned != canvas {
+            add(.place(
+                x: (canvas.width - turned.width) / 2, y: (canvas.height - turned.height) / 2, canvas: canvas))
         }
     }
 }

@@ -1,3 +1,5 @@
+private import Glibc
+
 /// A rectangle in whole pixels, origin top-left.
 package struct PixelRect: Sendable, Hashable {
     package var x, y, width, height: Int
@@ -54,6 +56,30 @@ package enum Geometry {
         return PixelSize(
             width: max(1, pixels((Double(stored.width) * ratio).rounded())),
             height: max(1, pixels((Double(stored.height) * ratio).rounded())))
+    }
+
+    /// The size a picture is decoded to, as stored, by its thumbnail box and the limit on decoded bytes; nil for in full.
+    package static func decoded(_ header: SourceHeader, box: Variant.Thumbnail?, limitBytes: Int?) -> PixelSize? {
+        let asked = box.flatMap { thumbnail(stored: header.storedSize, box: $0) }
+        guard let limitBytes else { return asked }
+        let candidate = limited(header.storedSize, bytes: limitBytes, frames: header.frames)
+        let limit = Variant.Thumbnail(width: Double(candidate.width), height: Double(candidate.height))
+        guard let limited = thumbnail(stored: header.storedSize, box: limit) else { return asked }
+        return asked.map { $0.area <= limited.area ? $0 : limited } ?? limited
+    }
+
+    /// The largest size of the same shape whose frames together take at most `bytes`; it may be larger than the
+    /// picture. From SDWebImage 5.21.5, SDImageCoderHelper.
+    package static func limited(_ size: PixelSize, bytes: Int, frames: Int) -> PixelSize {
+        let pixels = Double(max(1, bytes / 4 / max(1, frames)))
+        let ratio = Double(size.height) / Double(size.width)
+        let width = (pixels / ratio).squareRoot()
+        return PixelSize(width: max(1, Self.pixels(width.rounded(.down))), height: max(1, Self.pixels((width * ratio).rounded(.down))))
+    }
+
+    /// The size of a picture encoded into a box, `encodeMaxPixelSize`; nil where it fits already.
+    package static func fitted(_ size: PixelSize, into box: Variant.Thumbnail) -> PixelSize? {
+        thumbnail(stored: size, box: Variant.Thumbnail(width: box.width, height: box.height))
     }
 
     /// Where the whole picture lands on a canvas when it is resized; nil when nothing is drawn.
@@ -114,5 +140,23 @@ package enum Geometry {
         let bottom = min(image.height, pixels(((rect.y + rect.height) * scale).rounded(.up)))
         guard rect.width > 0, rect.height > 0, left < right, top < bottom else { return nil }
         return PixelRect(x: left, y: top, width: right - left, height: bottom - top)
+    }
+
+    /// The canvas of a rotated picture of whole points: its bounding box, or its own size.
+    package static func rotationCanvas(
+        width: Double, height: Double, angle: Double, fitSize: Bool, scale: Double
+    ) -> PixelSize {
+        guard fitSize else { return canvas(width: width, height: height, scale: scale) }
+        let (cosine, sine) = (abs(cos(angle)), abs(sin(angle)))
+        return canvas(width: width * cosine + height * sine, height: width * sine + height * cosine, scale: scale)
+    }
+
+    /// How many right angles an angle is, 0…3 counter-clockwise; nil when it is none, by more than a millionth of a
+    /// pixel at the far side.
+    package static func quarters(_ angle: Double, of size: PixelSize) -> Int? {
+        let turns = angle / (.pi / 2)
+        let whole = turns.rounded()
+        guard abs(whole) < 1e9, abs(turns - whole) * Double(max(size.width, size.height)) < 1e-6 else { return nil }
+        return (Int(whole) % 4 + 4) % 4
     }
 }

@@ -13,6 +13,13 @@ public struct SourceHeader: Sendable, Hashable, Codable {
     /// Whether all of it must be held at once to decode it: progressive JPEG, interlaced PNG.
     public var isInterlaced: Bool
 
+    /// How often an animation plays, 0 for ever; that of a still means nothing. From a GIF without the block: 1.
+    public var loopCount = 0
+    /// How long each frame of an animated GIF or WebP shows, as SDWebImage has it: below 11 ms means 100.
+    public var frameMilliseconds: [Int] = []
+    /// Whether its colours are RGB of an embedded profile that is not sRGB.
+    public var hasOwnProfile = false
+
     package init(
         format: ImageFormat, width: Int, height: Int, frames: Int = 1, orientation: Int = 1, hasAlpha: Bool = false,
         isInterlaced: Bool = false

@@ -12,6 +12,9 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
     public var frames = 100
     /// Pixels of all frames of an animated picture together; default 100,000,000.
     public var animatedPixels = 100_000_000
+    /// SDWebImage's option ScaleDownLargeImages: pictures that take more bytes decoded, four a pixel, are decoded
+    /// smaller. Default nil, for never.
+    public var scaleDownBytes: Int?
     /// Memory a child may take for pictures on top of what it needs to live; default 1 GiB.
     public var memoryBytes = 1 << 30
     /// After this time no further stage of a picture is begun; default 20 s.

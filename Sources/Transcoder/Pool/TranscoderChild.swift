@@ -22,12 +22,16 @@ actor TranscoderChild {
     }
 
     private let configuration: TranscoderPool.Configuration
+    private nonisolated let budget: MemoryBudget
     private nonisolated let thread = DedicatedThread(name: "transcoder")
     private nonisolated let seat = Locked(Seat())
     private var process: RunningChild?
     private var requests: UInt64 = 0
 
-    init(configuration: TranscoderPool.Configuration) { self.configuration = configuration }
+    init(configuration: TranscoderPool.Configuration, budget: MemoryBudget) {
+        self.configuration = configuration
+        self.budget = budget
+    }
 
     deinit { thread.stop() }
 
@@ -52,6 +56,7 @@ actor TranscoderChild {
             seat.isKilled = true
             kill(process, SIGKILL)
         }
+        budget.wake()
     }
 
     /// Ends the process and waits for its end.
@@ -71,10 +76,12 @@ actor TranscoderChild {
         _ errand: ChildRequest.Errand, _ request: TranscodeRequest?, descriptors: [Int32]
     ) throws(TranscodeError) -> ChildReply {
         requests += 1
+        var limits = configuration.limits
+        limits.scaleDownBytes = request?.scaleDownBytes ?? limits.scaleDownBytes
         let message = try ChildRequest(
             number: requests, errand: errand, variants: (request?.variants ?? []).map(\.json),
             scale: request?.scale ?? 1, transformsAnimated: request?.transformsAnimated ?? false,
-            limits: configuration.limits
+            wantsDigest: request?.wantsDigest ?? false, limits: limits
         ).message()
         guard message.count <= ChildRequest.longest else {
             throw TranscodeError(.transform, "the variants are too long to be handed over")
@@ -82,9 +89,7 @@ actor TranscoderChild {
         let answer = Result { () throws(TranscodeError) in
             try send(message, descriptors)
             seat.withLock { $0.duty = .working }
-            let reply = try receive()
-            guard reply.number == requests else { throw TranscodeError(.died, "the child answered another request") }
-            return reply
+            return try reply()
         }
         let isKilled = seat.withLock { seat in
             seat.duty = .none
@@ -129,6 +134,26 @@ actor TranscoderChild {
         if isShut {
             discard()
             throw TranscodeError(.cancelled, "the transcoders are shut down")
+        }
+    }
+
+    /// The answer to the request at hand; a child that asks for memory first gets it when there is some.
+    private func reply() throws(TranscodeError) -> ChildReply {
+        var taken = 0
+        defer { if taken > 0 { budget.giveBack(taken) } }
+        while true {
+            let reply = try receive()
+            guard reply.number == requests else { throw TranscodeError(.died, "the child answered another request") }
+            guard let bytes = reply.askedBytes else { return reply }
+            guard taken == 0, bytes > 0, bytes <= configuration.limits.memoryBytes else {
+                throw TranscodeError(.died, "the child asks for memory it may not have")
+            }
+            guard budget.take(bytes, isGivenUp: { seat.withLock { $0.isKilled } }) else {
+                throw TranscodeError(.cancelled, "cancelled")
+            }
+            taken = bytes
+            let grant = try ChildGrant(number: requests).message()
+            guard process?.send(grant, []) == true else { throw death() }
         }
     }
 

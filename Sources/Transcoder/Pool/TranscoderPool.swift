@@ -16,6 +16,9 @@ public final class TranscoderPool: Sendable {
         public var environment = ["LC_ALL=C", "SWIFT_BACKTRACE=enable=no"]
         /// What one picture may cost.
         public var limits = TranscodeLimits()
+        /// Memory for all pictures at work together, in bytes: one that needs much waits until there is room. Default
+        /// nil, three quarters of what the machine or its control group has.
+        public var memoryBudget: Int?
         /// A child is replaced after this many pictures; default 500.
         public var picturesPerChild = 500
         /// A child that holds more memory than this between two pictures is replaced, in bytes; default 256 MiB.
@@ -33,6 +36,7 @@ public final class TranscoderPool: Sendable {
 
     private let configuration: Configuration
     private let permits: Permits
+    private let budget: MemoryBudget
     private let state = Locked(State())
 
     /// Starts nothing yet: children come with the pictures.
@@ -40,6 +44,7 @@ public final class TranscoderPool: Sendable {
         precondition(configuration.picturesPerChild > 0, "a child must serve a picture")
         self.configuration = configuration
         permits = Permits(configuration.count)
+        budget = MemoryBudget(total: configuration.memoryBudget ?? MemoryBudget.ofMachine)
     }
 
     /// Children at work at most.
@@ -63,8 +68,8 @@ public final class TranscoderPool: Sendable {
             throw TranscodeError(.died, "the child's answer makes no sense")
         }
         return TranscodeReport(
-            source: header, variants: reply.outcomes.map(\.result), processorTime: reply.processorTime,
-            peakResidentBytes: reply.peakResidentBytes)
+            source: header, variants: reply.outcomes.map(\.result), digest: reply.digest,
+            processorTime: reply.processorTime, peakResidentBytes: reply.peakResidentBytes)
     }
 
     /// Reads and checks a picture's header through a child.
@@ -76,6 +81,27 @@ public final class TranscoderPool: Sendable {
             throw TranscodeError(.died, "the child's answer makes no sense")
         }
         return header
+    }
+
+    /// How the variants of a picture would be made, and about what that would cost; no pixel is decoded.
+    ///
+    /// - Parameters:
+    ///   - source: the original, open for reading; it stays the caller's.
+    ///   - scale, transformsAnimated: as in `TranscodeRequest`.
+    /// - Throws: `TranscodeError` as `probe` does.
+    public func plan(
+        _ source: Int32, variants: [Variant], scale: Double = 1, transformsAnimated: Bool = false
+    ) async throws(TranscodeError) -> PlanSummary {
+        let request = TranscodeRequest(
+            source: source, variants: variants, outputs: variants.map { _ in -1 }, scale: scale,
+            transformsAnimated: transformsAnimated)
+        let reply = try await ask(.plan, request, descriptors: [source])
+        guard let header = reply.header else { throw TranscodeError(.died, "the child's answer makes no sense") }
+        let copies = variants.map { $0.isCopy(of: header, transformsAnimated: transformsAnimated) }
+        let plan = DecodePlan(
+            header, variants: zip(variants, copies).filter { !$1 }.map(\.0), scale: scale,
+            limits: configuration.limits, writable: reply.writable)
+        return PlanSummary(plan, header, variants: variants, copies: copies)
     }
 
     /// What the codecs of this machine really do, for `larder doctor`.
@@ -121,7 +147,7 @@ public final class TranscoderPool: Sendable {
         state.withLock { state in
             if state.isShut { return nil }
             if let child = state.idle.popLast() { return child }
-            let child = TranscoderChild(configuration: configuration)
+            let child = TranscoderChild(configuration: configuration, budget: budget)
             state.all.append(child)
             return child
         }

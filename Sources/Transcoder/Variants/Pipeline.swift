@@ -56,9 +56,9 @@ public struct Pipeline: Sendable, Hashable {
         JSONValue.object(["name": .string(name), "variants": .array(variants.map(\.json))]).canonicalText
     }
 
-    /// Refuses what this version cannot draw or write yet, though it has keys for all of it.
+    /// Refuses variants that contradict themselves.
     ///
-    /// - Throws: `VariantError` with the JSON path and "… is not supported yet".
+    /// - Throws: `VariantError` with the JSON path.
     public func validateSupported() throws(VariantError) {
         for (index, variant) in variants.enumerated() {
             try variant.validateSupported(path: "$.variants[\(index)]")

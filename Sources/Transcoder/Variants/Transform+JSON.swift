@@ -31,8 +31,12 @@ extension Transform {
             self = .blur(radius: try fields.requiredNumber("radius"))
         case "filter":
             let name = try fields.requiredName("name")
-            guard Self.filterNames.contains(name) else { throw fields.refusal("name", "is not a known filter") }
-            self = .filter(name: name)
+            let parameters = try Self.parameters(&fields)
+            do throws(VariantError) {
+                self = .filter(try Filter(name: name, parameters: parameters))
+            } catch {
+                throw fields.refusal(error.path, error.message)
+            }
         default:
             throw fields.refusal("type", "is not a known transformer")
         }
@@ -61,6 +65,19 @@ extension Transform {
             return corners
         default: throw fields.refusal("corners", "must be \"all\" or a list of corners")
         }
+    }
+
+    private static func parameters(_ fields: inout JSONFields) throws(VariantError) -> [String: Double] {
+        guard let value = fields.take("parameters") else { return [:] }
+        guard case .object(let given) = value else { throw fields.refusal("parameters", "must be an object") }
+        var parameters: [String: Double] = [:]
+        for (name, value) in given {
+            guard case .number(let number) = value else {
+                throw fields.refusal("parameters.\(name)", "must be a number")
+            }
+            parameters[name] = number
+        }
+        return parameters
     }
 
     private static func blendMode(_ fields: inout JSONFields) throws(VariantError) -> BlendMode {
@@ -107,8 +124,9 @@ extension Transform {
             fields["blendMode"] = .string(mode.name)
         case .blur(let radius):
             fields["radius"] = .number(radius)
-        case .filter(let name):
-            fields["name"] = .string(name)
+        case .filter(let filter):
+            fields["name"] = .string(filter.name)
+            if !filter.parameters.isEmpty { fields["parameters"] = .object(filter.parameters.mapValues { .number($0) }) }
         }
         return .object(fields)
     }

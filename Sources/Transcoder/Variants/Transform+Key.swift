@@ -3,7 +3,7 @@ private import CVips
 extension Transform {
     /// The transformer's key, exactly as SDWebImage spells it.
     ///
-    /// A filter's key holds its name only. From SDWebImage 5.21.5, SDImageTransformer.
+    /// A filter's key holds its name, and its parameters where there are any. From SDWebImage 5.21.5, SDImageTransformer.
     public var key: String {
         switch self {
         case .resize(let width, let height, let mode):
@@ -21,8 +21,8 @@ extension Transform {
             "SDImageTintTransformer(\(color.text),\(mode.rawValue))"
         case .blur(let radius):
             "SDImageBlurTransformer(\(fixed(radius)))"
-        case .filter(let name):
-            "SDImageFilterTransformer(\(name))"
+        case .filter(let filter):
+            "SDImageFilterTransformer(\(filter.text))"
         }
     }
 }

@@ -14,8 +14,8 @@ public enum Transform: Sendable, Hashable {
     case tint(color: Color, blendMode: BlendMode)
     /// Blurred; radius 0 leaves the picture alone.
     case blur(radius: Double)
-    /// A Core Image filter by its name.
-    case filter(name: String)
+    /// A Core Image filter.
+    case filter(Filter)
 
     /// How a picture fills the size it is resized to; the raw values are SDWebImage's.
     public enum ScaleMode: Int, Sendable, Hashable, CaseIterable {
@@ -26,13 +26,6 @@ public enum Transform: Sendable, Hashable {
         /// As small as covers, the overflow cut.
         case aspectFill
     }
-
-    /// The names of filters that can be asked for.
-    public static let filterNames: Set<String> = [
-        "CIColorInvert", "CISepiaTone", "CIColorMonochrome", "CIPhotoEffectMono", "CIPhotoEffectNoir",
-        "CIExposureAdjust", "CIColorControls", "CIGammaAdjust", "CIVibrance", "CISharpenLuminance", "CIUnsharpMask",
-        "CIPixellate", "CIVignette",
-    ]
 
     /// The `type` in variant JSON.
     public var typeName: String {
@@ -45,14 +38,6 @@ public enum Transform: Sendable, Hashable {
         case .tint: "tint"
         case .blur: "blur"
         case .filter: "filter"
-        }
-    }
-
-    /// Whether this version can draw it; all of them have keys.
-    var isSupported: Bool {
-        switch self {
-        case .resize, .crop: true
-        case .flip, .rotate, .roundCorner, .tint, .blur, .filter: false
         }
     }
 }

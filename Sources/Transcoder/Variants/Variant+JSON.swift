@@ -30,7 +30,13 @@ extension Variant {
         }
         quality = try fields.integer("quality", in: 0...100)
         maxBytes = try fields.integer("maxBytes", in: 1...Int(Int32.max))
+        maxPixelSize = try fields.take("maxPixelSize").map { value throws(VariantError) in
+            try Thumbnail(boxOf: value, path: "\(path).maxPixelSize")
+        }
         background = try fields.color("background")
+        everyFrame = try fields.bool("everyFrame", default: false)
+        keepICC = try fields.bool("keepICC", default: false)
+        keepCopyright = try fields.bool("keepCopyright", default: false)
         keySuffix = try fields.string("keySuffix")
         if keySuffix?.isEmpty == true { throw fields.refusal("keySuffix", "must not be empty") }
         try fields.finish()
@@ -57,6 +63,13 @@ extension Variant {
         fields["format"] = format.map { .string($0.name) }
         fields["quality"] = quality.map { .number(Double($0)) }
         fields["maxBytes"] = maxBytes.map { .number(Double($0)) }
+        fields["maxPixelSize"] = maxPixelSize.map {
+            .object(["width": .number($0.width), "height": .number($0.height)])
+        }
+        for (name, isSet) in [("everyFrame", everyFrame), ("keepICC", keepICC), ("keepCopyright", keepCopyright)]
+        where isSet {
+            fields[name] = .bool(true)
+        }
         fields["background"] = background.map { .string($0.text) }
         fields["keySuffix"] = keySuffix.map { .string($0) }
         return .object(fields)
@@ -65,20 +78,14 @@ extension Variant {
     /// One text for one variant: sorted fields, no spaces, defaults of transformers spelled out.
     public var canonicalJSON: String { json.canonicalText }
 
-    /// Refuses what this version cannot draw or write yet, though it has a key for it.
+    /// Refuses what contradicts itself: every frame in a format that holds one.
     ///
     /// - Parameter path: where the variant stands in its document; default the document itself.
-    /// - Throws: `VariantError` with the JSON path and "… is not supported yet".
+    /// - Throws: `VariantError` with the JSON path.
     public func validateSupported(path: String = "$") throws(VariantError) {
-        func refuse(_ field: String, _ what: String) -> VariantError {
-            VariantError(path: "\(path).\(field)", message: "\(what) is not supported yet")
+        if everyFrame, let format, !OutputFormat.animated.contains(format) {
+            throw VariantError(path: "\(path).everyFrame", message: "needs gif or webp; a \(format.name) has one frame")
         }
-        if let index = transforms.firstIndex(where: { !$0.isSupported }) {
-            throw refuse("transform[\(index)]", transforms[index].typeName)
-        }
-        if let format, !OutputFormat.requestable.contains(format) { throw refuse("format", format.name) }
-        if maxBytes != nil { throw refuse("maxBytes", "maxBytes") }
-        if background != nil { throw refuse("background", "background") }
     }
 }
 
@@ -88,6 +95,15 @@ extension Variant.Thumbnail {
         width = try fields.requiredSize("width")
         height = try fields.requiredSize("height")
         preserveAspectRatio = try fields.bool("preserveAspectRatio", default: true)
+        try fields.finish()
+    }
+
+    /// A box that always keeps the aspect.
+    fileprivate init(boxOf value: JSONValue, path: String) throws(VariantError) {
+        var fields = try JSONFields(value, path: path)
+        width = try fields.requiredSize("width")
+        height = try fields.requiredSize("height")
+        preserveAspectRatio = true
         try fields.finish()
     }
 

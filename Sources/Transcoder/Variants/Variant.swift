@@ -28,19 +28,33 @@ public struct Variant: Sendable, Hashable {
     public let format: ImageFormat?
     /// 0…100; nil is the format's default.
     public let quality: Int?
-    /// The most bytes the output may have.
+    /// The most bytes the output may have: the quality goes down until it has no more.
     public let maxBytes: Int?
+    /// A box in pixels into which the result is shrunk before it is encoded, its aspect kept; SDWebImage's
+    /// `encodeMaxPixelSize`.
+    public let maxPixelSize: Thumbnail?
     /// What lies under transparency where the format has none; nil is white.
     public let background: Color?
+    /// Every frame of an animated GIF or WebP is drawn, under a key of its own; default `false`: the animation is
+    /// copied, or its first frame drawn.
+    public let everyFrame: Bool
+    /// The colours stay in the profile of the original, which is embedded; default `false`: they become sRGB.
+    public let keepICC: Bool
+    /// EXIF's Copyright and Artist stay; default `false`. No other metadata ever does.
+    public let keepCopyright: Bool
     /// One more transformer key, so that two variants differing only in format do not collide.
     public let keySuffix: String?
 
+    /// The key of `everyFrame`, after those of the transformers.
+    private static let everyFrameKey = "LarderEveryFrame"
+
     /// The texts to put into the original's key, one after another by SDWebImage's suffix rule: the thumbnail's,
-    /// then that of all transformers joined by hyphens, `keySuffix` as the last of them.
+    /// then that of all transformers joined by hyphens, `everyFrame`'s and `keySuffix` as the last of them.
     ///
     /// Empty when the variant has the original's key, which a pipeline refuses.
     public var keySuffixes: [String] {
-        let transformers = transforms.map(\.key) + (keySuffix.map { [$0] } ?? [])
+        let transformers =
+            transforms.map(\.key) + (everyFrame ? [Self.everyFrameKey] : []) + (keySuffix.map { [$0] } ?? [])
         return (thumbnail.map { [$0.key] } ?? [])
             + (transformers.isEmpty ? [] : [transformers.joined(separator: "-")])
     }

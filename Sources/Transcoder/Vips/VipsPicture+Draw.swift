@@ -1,4 +1,5 @@
 private import CVips
+private import Glibc
 
 extension VipsPicture {
     /// Resampled to exactly `size`, on premultiplied pixels where there is alpha.
@@ -33,7 +34,8 @@ extension VipsPicture {
         return try asByteRGB()
     }
 
-    private func asByteRGB() throws(VipsFailure) -> VipsPicture {
+    /// 8 bits, three bands or four, whatever the profile says.
+    func asByteRGB() throws(VipsFailure) -> VipsPicture {
         if isByteRGB && bands <= 4 { return try copy() }
         let converted = try VipsPicture { larder_to_srgb(image, $0) }
         let bytes = try VipsPicture { larder_cast_byte(converted.image, $0) }
@@ -57,13 +59,70 @@ extension VipsPicture {
                 larder_crop(image, $0, Int32(rect.x), Int32(rect.y), Int32(rect.width), Int32(rect.height))
             }
         case .place(let x, let y, let canvas):
-            let withAlpha = try VipsPicture { larder_with_alpha(image, $0) }
+            let withAlpha = try withAlpha()
             return try VipsPicture {
                 larder_place(withAlpha.image, $0, Int32(x), Int32(y), Int32(canvas.width), Int32(canvas.height))
             }
         case .clear(let canvas):
             return try VipsPicture { larder_clear($0, Int32(canvas.width), Int32(canvas.height)) }
+        case .mirror(let horizontal, let vertical):
+            // Both at once are half a turn.
+            if horizontal && vertical { return try drawn(.quarters(2)) }
+            let memory = try inMemory()
+            return try VipsPicture { larder_mirror(memory.image, $0, vertical ? 1 : 0) }
+        case .quarters(let count):
+            let memory = try inMemory()
+            return try VipsPicture { larder_quarter_turn(memory.image, $0, Int32(4 - count)) }
+        case .turn(let radians, let canvas): return try turned(radians, onto: canvas)
+        case .round(let frame): return try redrawn { $0.round(frame) }
+        case .tint(let color, let mode): return try redrawn { $0.tint(color, mode) }
+        case .blur(let box): return try redrawn { $0.blur(box: box) }
+        case .filter(let filter): return try redrawn { $0.filter(filter) }
         }
+    }
+
+    private func withAlpha() throws(VipsFailure) -> VipsPicture { try VipsPicture { larder_with_alpha(image, $0) } }
+
+    /// Turned counter-clockwise about the centre, onto a canvas with the same centre.
+    private func turned(_ radians: Double, onto canvas: PixelSize) throws(VipsFailure) -> VipsPicture {
+        let memory = try withAlpha().inMemory()
+        let premultiplied = try VipsPicture { larder_premultiply(memory.image, $0) }
+        // Room around it, so that its edges are interpolated towards transparency.
+        let (room, size) = (2, size)
+        let placed = try VipsPicture {
+            larder_place(
+                premultiplied.image, $0, Int32(room), Int32(room), Int32(size.width + 2 * room),
+                Int32(size.height + 2 * room))
+        }
+        let (cosine, sine) = (cos(radians), sin(radians))
+        let matrix = [cosine, sine, -sine, cosine]
+        // libvips counts from the centre of the first pixel.
+        let (middleX, middleY) = (Double(size.width - 1) / 2 + Double(room), Double(size.height - 1) / 2 + Double(room))
+        let x = Double(canvas.width - 1) / 2 - (matrix[0] * middleX + matrix[1] * middleY)
+        let y = Double(canvas.height - 1) / 2 - (matrix[2] * middleX + matrix[3] * middleY)
+        let turned = try VipsPicture {
+            larder_affine(placed.image, $0, matrix, x, y, Int32(canvas.width), Int32(canvas.height))
+        }
+        let straight = try VipsPicture { larder_unpremultiply(turned.image, $0) }
+        let rounded = try VipsPicture { larder_round(straight.image, $0) }
+        return try VipsPicture { larder_cast_byte(rounded.image, $0) }
+    }
+
+    /// Changed pixel by pixel, in memory, as RGBA.
+    func redrawn(_ change: (Raster) -> Void) throws(VipsFailure) -> VipsPicture {
+        let withAlpha = try withAlpha()
+        let memory = try VipsPicture { larder_into_memory(withAlpha.image, $0) }
+        let size = size
+        guard memory.bands == 4, memory.isByteRGB, let start = larder_pixels(memory.image) else { throw VipsFailure() }
+        change(
+            Raster(
+                UnsafeMutableBufferPointer(start: start, count: size.area * 4), width: size.width, height: size.height))
+        return memory
+    }
+
+    /// Without the alpha channel that a step gave it, where the plan says that all is opaque.
+    func opaque() throws(VipsFailure) -> VipsPicture {
+        hasAlpha ? try VipsPicture { larder_without_alpha(image, $0) } : try copy()
     }
 
     /// Another picture over the same pixels.

@@ -43,6 +43,28 @@ struct VipsPicture: ~Copyable {
         return Array(UnsafeRawBufferPointer(start: data, count: length))
     }
 
+    /// The number in a field; nil without it.
+    func integer(_ name: String) -> Int? {
+        var value: Int32 = 0
+        guard hasField(name), vips_image_get_int(image, name, &value) == 0 else { return nil }
+        return Int(value)
+    }
+
+    /// The numbers in a field; empty without it.
+    func integers(_ name: String) -> [Int] {
+        var start: UnsafeMutablePointer<Int32>?
+        var count: Int32 = 0
+        guard hasField(name), vips_image_get_array_int(image, name, &start, &count) == 0, let start else { return [] }
+        return UnsafeBufferPointer(start: start, count: Int(count)).map(Int.init)
+    }
+
+    /// The text in a field; nil without it.
+    func text(_ name: String) -> String? {
+        var text: UnsafePointer<CChar>?
+        guard hasField(name), vips_image_get_string(image, name, &text) == 0, let text else { return nil }
+        return String(cString: text)
+    }
+
     /// The names of all fields.
     var fieldNames: [String] {
         guard let names = vips_image_get_fields(image) else { return [] }

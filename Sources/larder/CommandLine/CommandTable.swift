@@ -8,7 +8,7 @@ enum CommandTable {
         .pipelineList, .pipelineShow, .pipelineSet,
         .cachePath, .cacheKey, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear,
         .cacheExport, .cacheImport, .cacheMap,
-        .key, .sniff, .transform, .fetch, .doctor, .benchQueue, .benchDrain, .benchFetch,
+        .key, .sniff, .transform, .plan, .fetch, .doctor, .benchQueue, .benchDrain, .benchFetch,
         .databaseStart, .databaseStop, .databaseStatus, .databaseURL,
     ]
 

@@ -61,6 +61,10 @@ private struct Checkup {
                 // GIF readers cannot tell: the download's own length check does.
                 passed("truncated \(format)", refuses ? "refused by the decoder" : "only the transport can tell")
             }
+            for (wall, holds) in report.walls.sorted(by: { $0.key < $1.key }) {
+                // A kernel or a container may lack what the wall is made of: to know, not to fail.
+                passed("transcoder: \(wall)", holds ? "the kernel sees to it" : "not kept up by this kernel")
+            }
         } catch {
             tell("transcoder", ok: false, error.description)
         }

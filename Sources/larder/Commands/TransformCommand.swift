@@ -11,8 +11,9 @@ extension Command {
                 + "'{\"name\":\"v\",\"thumbnail\":{\"width\":200,\"height\":200},\"format\":\"webp\"}'"
         ],
         options: [
-            Option("output", short: "o", .value("FILE"), "where the variant goes; must be given"),
+            Option("output", short: "o", .value("FILE"), "where the variant goes; must be given but with --explain"),
             Option("variant", .value("JSON"), "the variant to make; must be given"),
+            Option("explain", "tell how it would be made and what it would cost, and make nothing"),
             Option("options", .value("LIST"), "SDWebImage's options, such as TransformAnimatedImage"),
         ] + Limits.transcodeOptions
     ) { arguments in
@@ -26,9 +27,13 @@ extension Command {
         }
         let operands = try arguments.operands()
         guard operands.count == 1 else { throw CommandError.usage("transform: one IN file, please") }
-        guard let output = try arguments.value("output") else { throw CommandError.usage("transform: -o which FILE?") }
+        let explains = arguments.flag("explain")
+        guard let output = try arguments.value("output") ?? (explains ? "" : nil) else {
+            throw CommandError.usage("transform: -o which FILE?")
+        }
         guard let text = try arguments.value("variant") else { throw CommandError.usage("transform: which --variant?") }
         let options = try EnqueueOptions.loadOptions(try arguments.value("options"))
+        let drawsFirstFrame = !options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly])
         let variant = try VariantJSON.variant(text, from: "--variant")
         try VariantJSON.checking("--variant") { () throws(VariantError) in try variant.validateSupported() }
 
@@ -36,11 +41,18 @@ extension Command {
         guard source >= 0 else { throw CommandError.file("read", operands[0]) }
         defer { close(source) }
         let pool = TranscoderPool(configuration: try Limits.transcoders(arguments))
+        if explains {
+            try Console.plan(
+                try await pool.plan(source, variants: [variant], transformsAnimated: drawsFirstFrame),
+                json: arguments.flag("json"))
+            await pool.shutdown()
+            return .done
+        }
         let file = try OutputFile(output)
         let report = try await pool.transcode(
             TranscodeRequest(
                 source: source, variants: [variant], outputs: [file.descriptor],
-                transformsAnimated: !options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly])))
+                transformsAnimated: drawsFirstFrame))
         await pool.shutdown()
         let made = try report.variants[0].get()
         try file.keep()

@@ -12,6 +12,7 @@ convert rgb.png -quality 92 -interlace JPEG -strip progressive.jpg
 convert rgb.png -colorspace CMYK -quality 92 -strip cmyk.jpg
 convert rgb.png -colorspace Gray -quality 92 -strip grey.jpg
 convert -size 80x60 gradient:white-navy -depth 16 -define png:bit-depth=16 rgb16.png
+convert -size 100x100 xc:white -depth 16 -define png:color-type=2 -define png:bit-depth=16 white16.png
 convert -size 80x60 xc:none -fill '#ff000080' -draw 'rectangle 20,15 59,44' -depth 8 alpha.png
 convert rgb.png still.gif
 convert -delay 10 -loop 0 \( rgb.png \) \( rgb.png -negate \) \( rgb.png -flop \) animated.gif

@@ -1,0 +1,106 @@
+/// Draws, encodes and writes the outputs of a plan, one after another.
+struct VariantWriter {
+    let header: SourceHeader
+    let plan: DecodePlan
+    let pictures: Pictures
+    let deadline: ContinuousClock.Instant
+    private var written: [Int: Written] = [:]
+
+    private struct Written {
+        let variant: TranscodedVariant
+        let file: EncodedFile
+    }
+
+    init(header: SourceHeader, plan: DecodePlan, pictures: Pictures, deadline: ContinuousClock.Instant) {
+        self.header = header
+        self.plan = plan
+        self.pictures = pictures
+        self.deadline = deadline
+    }
+
+    /// Makes one output; what it is drawn from, or the same as, must have been made.
+    ///
+    /// - Throws: `TranscodeError` 206, 401, 402, 403.
+    mutating func write(_ number: Int, to descriptor: OutputDescriptor, _ limits: TranscodeLimits)
+        throws(TranscodeError) -> TranscodedVariant
+    {
+        let output = try plan.outputs[number].get()
+        if let other = output.sameBytesAs, let twin = written[other] {
+            try descriptor.write(twin.file.bytes)
+            return twin.variant
+        }
+        try checkTime(limits)
+        let frames: [SharedPicture]
+        do throws(VipsFailure) {
+            frames = try pictures.draw(number, output)
+        } catch {
+            throw error.as(.transform, "the variant cannot be drawn")
+        }
+        let (file, quality) = try encode(frames, output.encoding, limits)
+        guard !file.bytes.isEmpty else {
+            throw TranscodeError(.encode, "the \(output.encoding.format.name) came out empty")
+        }
+        try descriptor.write(file.bytes)
+        let variant = TranscodedVariant(
+            format: output.encoding.format, width: output.drawing.size.width, height: output.drawing.size.height,
+            bytes: file.bytes.count, copied: false, quality: quality, replaced: output.encoding.replaced,
+            exceedsMaxBytes: output.encoding.maxBytes.map { file.bytes.count > $0 } ?? false, frames: frames.count)
+        let isReused = plan.outputs.contains { (try? $0.get())?.sameBytesAs == number }
+        if isReused { written[number] = Written(variant: variant, file: file) }
+        return variant
+    }
+
+    private func checkTime(_ limits: TranscodeLimits) throws(TranscodeError) {
+        guard ContinuousClock.now < deadline else {
+            throw TranscodeError(.time, "the picture took longer than \(limits.softTime)")
+        }
+    }
+
+    /// At the quality asked for, or at the highest that keeps to the limit on bytes; the lowest where none does.
+    private func encode(
+        _ frames: [SharedPicture], _ encoding: Encoding, _ limits: TranscodeLimits
+    ) throws(TranscodeError) -> (EncodedFile, Int?) {
+        guard let maxBytes = encoding.maxBytes, let highest = encoding.quality else {
+            return (try encodeOnce(frames, encoding, quality: encoding.quality), encoding.quality)
+        }
+        var search = QualitySearch(highest: highest)
+        var best: (EncodedFile, Int?)?
+        while let quality = search.next {
+            try checkTime(limits)
+            let file = try encodeOnce(frames, encoding, quality: quality)
+            let fits = file.bytes.count <= maxBytes
+            if fits || search.best == nil { best = (file, quality) }
+            search.tell(fits: fits)
+        }
+        guard let best else { throw TranscodeError(.encode, "the \(encoding.format.name) cannot be written") }
+        return best
+    }
+
+    private func encodeOnce(_ frames: [SharedPicture], _ encoding: Encoding, quality: Int?) throws(TranscodeError)
+        -> EncodedFile
+    {
+        do throws(VipsFailure) {
+            guard let first = frames.first else { throw VipsFailure() }
+            let kept = pictures.metadata(for: encoding)
+            guard encoding.isAnimated else {
+                return EncodedFile(
+                    try first.picture.encoded(
+                        encoding.format, quality: quality, background: encoding.background, keeping: kept))
+            }
+            let strip = try VipsPicture.animation(
+                frames, milliseconds: header.frameMilliseconds, loopCount: header.loopCount, for: encoding.format)
+            return EncodedFile(try strip.encoded(encoding.format, quality: quality, keeping: kept))
+        } catch {
+            throw error.as(.encode, "the \(encoding.format.name) cannot be written")
+        }
+    }
+}
+
+/// Encoded bytes that can be kept beside others.
+final class EncodedFile {
+    private let picture: EncodedPicture
+
+    init(_ picture: consuming EncodedPicture) { self.picture = picture }
+
+    var bytes: UnsafeRawBufferPointer { picture.bytes }
+}

@@ -1,0 +1,109 @@
+private import Foundation
+
+/// Evan Wallace's ThumbHash: a blurred thumbnail in about 25 bytes, its shape and transparency included.
+package enum ThumbHash {
+    package static func base64(_ pixels: DigestPixels) -> String { Data(hash(pixels)).base64EncodedString() }
+
+    /// - Parameter pixels: at most 100 × 100.
+    static func hash(_ pixels: DigestPixels) -> [UInt8] {
+        let (width, height, count) = (pixels.width, pixels.height, pixels.width * pixels.height)
+        var colors: [SIMD4<Double>] = []
+        for start in stride(from: 0, to: count * 4, by: 4) {
+            let (red, green) = (Double(pixels.bytes[start]), Double(pixels.bytes[start + 1]))
+            let (blue, alpha) = (Double(pixels.bytes[start + 2]), Double(pixels.bytes[start + 3]))
+            colors.append(SIMD4<Double>(red, green, blue, alpha) / 255)
+        }
+        var opacity = 0.0
+        var sum = SIMD4<Double>.zero
+        for color in colors {
+            opacity += color.w
+            sum += color * color.w
+        }
+        let average = opacity > 0 ? sum / opacity : .zero
+        let hasAlpha = opacity < Double(count)
+        // Transparent pixels take the average colour.
+        for index in 0..<count {
+            let alpha = colors[index].w
+            colors[index] = average * (1 - alpha) + colors[index] * alpha
+            colors[index].w = alpha
+        }
+        let longest = Double(max(width, height)), limit = hasAlpha ? 5.0 : 7.0
+        let across = max(1, Int((limit * Double(width) / longest).rounded()))
+        let down = max(1, Int((limit * Double(height) / longest).rounded()))
+        func channel(_ columns: Int, _ rows: Int, _ value: (SIMD4<Double>) -> Double) -> Channel {
+            Channel(colors.map(value), width, height, columns: columns, rows: rows)
+        }
+        let luminance = channel(max(3, across), max(3, down)) { ($0.x + $0.y + $0.z) / 3 }
+        let yellowBlue = channel(3, 3) { ($0.x + $0.y) / 2 - $0.z }
+        let redGreen = channel(3, 3) { $0.x - $0.y }
+        let alpha = hasAlpha ? channel(5, 5) { $0.w } : nil
+
+        let isWide = width > height
+        // Fields from the lowest bit up.
+        var bits = BitFields()
+        bits.append(63 * luminance.mean, 6)
+        bits.append(31.5 + 31.5 * yellowBlue.mean, 6)
+        bits.append(31.5 + 31.5 * redGreen.mean, 6)
+        bits.append(31 * luminance.scale, 5)
+        bits.append(hasAlpha ? 1 : 0, 1)
+        bits.append(Double(isWide ? down : across), 3)
+        bits.append(63 * yellowBlue.scale, 6)
+        bits.append(63 * redGreen.scale, 6)
+        bits.append(isWide ? 1 : 0, 1)
+        if let alpha {
+            bits.append(15 * alpha.mean, 4)
+            bits.append(15 * alpha.scale, 4)
+        }
+        for channel in [luminance, yellowBlue, redGreen] + (alpha.map { [$0] } ?? []) {
+            for wave in channel.waves { bits.append(15 * wave, 4) }
+        }
+        return bits.bytes
+    }
+
+    /// Numbers of a few bits each, one after another, the lowest bit first.
+    private struct BitFields {
+        private(set) var bytes: [UInt8] = []
+        private var count = 0
+
+        /// Appends a number, rounded, and cut to what `width` bits hold.
+        mutating func append(_ value: Double, _ width: Int) {
+            let number = max(0, min(Int(value.rounded(.toNearestOrAwayFromZero)), (1 << width) - 1))
+            for bit in 0..<width {
+                if count % 8 == 0 { bytes.append(0) }
+                if number >> bit & 1 == 1 { bytes[bytes.count - 1] |= 1 << UInt8(count % 8) }
+                count += 1
+            }
+        }
+    }
+
+    /// One channel as its mean and its lowest cosine waves, the waves as shares of the strongest, 0…1.
+    private struct Channel {
+        var mean = 0.0
+        var scale = 0.0
+        var waves: [Double] = []
+
+        init(_ values: [Double], _ width: Int, _ height: Int, columns: Int, rows: Int) {
+            for row in 0..<rows {
+                var column = 0
+                while column * rows < columns * (rows - row) {
+                    let turn = Double.pi / Double(width) * Double(column)
+                    let across = (0..<width).map { cos(turn * (Double($0) + 0.5)) }
+                    var sum = 0.0
+                    for y in 0..<height {
+                        let down = cos(Double.pi / Double(height) * Double(row) * (Double(y) + 0.5))
+                        for x in 0..<width { sum += values[y * width + x] * across[x] * down }
+                    }
+                    let wave = sum / Double(width * height)
+                    if row == 0 && column == 0 {
+                        mean = wave
+                    } else {
+                        waves.append(wave)
+                        scale = max(scale, abs(wave))
+                    }
+                    column += 1
+                }
+            }
+            if scale > 0 { waves = waves.map { 0.5 + 0.5 / scale * $0 } }
+        }
+    }
+}

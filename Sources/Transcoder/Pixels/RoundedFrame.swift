@@ -1,0 +1,71 @@
+/// The frame that rounds a picture's corners: what stays of the picture, and the border drawn on it.
+package struct RoundedFrame: Sendable, Hashable {
+    /// What stays; nil for nothing at all.
+    let clip: RoundedRect?
+    /// Between these two the border is drawn; without the inner one, on all of the outer one.
+    let border: Border?
+
+    struct Border: Sendable, Hashable {
+        let outer: RoundedRect
+        let inner: RoundedRect?
+        let color: Color
+    }
+
+    /// Lengths are points of `scale` pixels. From SDWebImage 5.21.5, SDImageRoundCornerTransformer.
+    package init(
+        _ canvas: PixelSize, radius: Double, corners: Corners, borderWidth: Double, borderColor: Color?, scale: Double
+    ) {
+        let width = borderWidth * scale
+        guard width < Double(min(canvas.width, canvas.height)) / 2 else {
+            clip = nil
+            border = nil
+            return
+        }
+        clip = RoundedRect(canvas, inset: width, radius: radius * scale, corners: corners)
+        // The border's path lies half a pixel further in than the clip, and its radius is smaller by half a point.
+        let inset = width.rounded(.down) + 0.5
+        let path = RoundedRect(
+            canvas, inset: inset, radius: radius > scale / 2 ? (radius - scale / 2) * scale : 0, corners: corners)
+        guard let borderColor, width > 0, let path else {
+            border = nil
+            return
+        }
+        border = path.stroked(width: width).map { Border(outer: $0.outer, inner: $0.inner, color: borderColor) }
+    }
+
+    /// Whether it changes nothing.
+    func isPlain(_ canvas: PixelSize) -> Bool { border == nil && clip?.covers(canvas) == true }
+}
+
+extension Raster {
+    /// Cuts the corners and draws the border.
+    package func round(_ frame: RoundedFrame) {
+        guard let clip = frame.clip else {
+            bytes.update(repeating: 0)
+            return
+        }
+        var (kept, line) = ([Double](), [Double]())
+        for y in 0..<height {
+            kept = [Double](repeating: 0, count: width)
+            clip.addCoverage(ofRow: y, weight: 1, to: &kept)
+            line = [Double](repeating: 0, count: frame.border == nil ? 0 : width)
+            if let border = frame.border {
+                border.outer.addCoverage(ofRow: y, weight: 1, to: &line)
+                border.inner?.addCoverage(ofRow: y, weight: -1, to: &line)
+            }
+            for x in 0..<width {
+                let index = y * width + x
+                let covered = line.isEmpty ? 0 : max(0, line[x])
+                if kept[x] >= 1 - 1e-9 && covered < 1e-9 { continue }
+                var pixel = premultiplied(index) * Float(min(1, kept[x]))
+                if let color = frame.border?.color, covered > 0 {
+                    let alpha = Float(color.alpha * min(1, covered))
+                    var source = Pixel(Float(color.red), Float(color.green), Float(color.blue), 1) * alpha
+                    source.w = alpha
+                    pixel = BlendMode.normal.blend(source, over: pixel)
+                }
+                store(premultiplied: pixel, index)
+            }
+        }
+    }
+}

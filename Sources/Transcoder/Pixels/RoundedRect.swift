@@ -1,0 +1,73 @@
+/// A rectangle with rounded corners in fractions of pixels, and how much of each pixel lies inside it.
+package struct RoundedRect: Sendable, Hashable {
+    let left, top, right, bottom: Double
+    /// Radii: top left, top right, bottom left, bottom right.
+    let radii: [Double]
+
+    /// The canvas inset by `inset` on each side; nil where nothing is left. A radius is at most half the shorter side.
+    init?(_ canvas: PixelSize, inset: Double, radius: Double, corners: Corners) {
+        left = inset
+        top = inset
+        right = Double(canvas.width) - inset
+        bottom = Double(canvas.height) - inset
+        guard right > left, bottom > top else { return nil }
+        let limited = max(0, min(radius, (right - left) / 2, (bottom - top) / 2))
+        radii = [Corners.topLeft, .topRight, .bottomLeft, .bottomRight].map { corners.contains($0) ? limited : 0 }
+    }
+
+    /// Whether every pixel of the canvas lies wholly inside.
+    func covers(_ canvas: PixelSize) -> Bool {
+        left <= 0 && top <= 0 && right >= Double(canvas.width) && bottom >= Double(canvas.height)
+            && radii.allSatisfy { $0 == 0 }
+    }
+
+    /// Adds `weight` × the covered part of each pixel of row `y`. Exact along the sides; on arcs within 1/500 of a
+    /// pixel, by slices of each row.
+    func addCoverage(ofRow y: Int, weight: Double, to row: inout [Double]) {
+        let (upper, lower) = (max(top, Double(y)), min(bottom, Double(y + 1)))
+        guard lower > upper else { return }
+        let touchesArc = upper < top + max(radii[0], radii[1]) || lower > bottom - max(radii[2], radii[3])
+        let slices = touchesArc ? 32 : 1
+        let height = (lower - upper) / Double(slices)
+        for slice in 0..<slices {
+            let middle = upper + (Double(slice) + 0.5) * height
+            add(from: left + inset(middle, radii[0], radii[2]), to: right - inset(middle, radii[1], radii[3]),
+                weight: weight * height, &row)
+        }
+    }
+
+    /// How far the arcs of one side, upper and lower, push it inwards at height `y`.
+    private func inset(_ y: Double, _ upper: Double, _ lower: Double) -> Double {
+        let (radius, depth) = y < top + upper ? (upper, top + upper - y) : (lower, y - (bottom - lower))
+        guard radius > 0, depth > 0 else { return 0 }
+        return radius - max(0, radius * radius - depth * depth).squareRoot()
+    }
+
+    private func add(from start: Double, to end: Double, weight: Double, _ row: inout [Double]) {
+        let (start, end) = (max(0, start), min(Double(row.count), end))
+        guard end > start else { return }
+        let (first, last) = (Int(start), min(row.count - 1, Int(end)))
+        for x in first...last {
+            row[x] += weight * max(0, min(end, Double(x + 1)) - max(start, Double(x)))
+        }
+    }
+}
+
+extension RoundedRect {
+    private init?(left: Double, top: Double, right: Double, bottom: Double, radii: [Double]) {
+        guard right > left, bottom > top else { return nil }
+        (self.left, self.top, self.right, self.bottom, self.radii) = (left, top, right, bottom, radii)
+    }
+
+    /// The two outlines of a line of `width` pixels along this one: sharp corners stay sharp.
+    func stroked(width: Double) -> (outer: RoundedRect, inner: RoundedRect?)? {
+        let half = width / 2
+        let outer = RoundedRect(
+            left: left - half, top: top - half, right: right + half, bottom: bottom + half,
+            radii: radii.map { $0 > 0 ? $0 + half : 0 })
+        let inner = RoundedRect(
+            left: left + half, top: top + half, right: right - half, bottom: bottom - half,
+            radii: radii.map { max(0, $0 - half) })
+        return outer.map { ($0, inner) }
+    }
+}

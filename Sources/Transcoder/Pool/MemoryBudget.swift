@@ -1,0 +1,81 @@
+internal import Executors
+private import Foundation
+
+/// The pure part of `MemoryBudget`: who may begin, in the order of asking.
+package struct MemoryLedger: Sendable {
+    /// What all may take together, in bytes.
+    package let total: Int
+    /// What those at work have asked for.
+    package private(set) var used = 0
+    private var waiting: [UInt64] = []
+    private var nextTicket: UInt64 = 0
+
+    package init(total: Int) { self.total = total }
+
+    /// A place at the end of the queue.
+    package mutating func join() -> UInt64 {
+        nextTicket += 1
+        waiting.append(nextTicket)
+        return nextTicket
+    }
+
+    /// True when the first in the queue may begin now: there is room, or nobody else is at work.
+    package mutating func enter(_ ticket: UInt64, bytes: Int) -> Bool {
+        guard waiting.first == ticket, used == 0 || used + bytes <= total else { return false }
+        waiting.removeFirst()
+        used += bytes
+        return true
+    }
+
+    /// Leaves the queue.
+    package mutating func leave(_ ticket: UInt64) { waiting.removeAll { $0 == ticket } }
+
+    /// Gives back what was entered with.
+    package mutating func giveBack(_ bytes: Int) { used -= bytes }
+}
+
+/// Memory for the pictures of all children of a pool: those that need much wait for each other.
+final class MemoryBudget: Sendable {
+    private let ledger: Monitor<MemoryLedger>
+
+    init(total: Int) { ledger = Monitor(MemoryLedger(total: total)) }
+
+    /// Waits for `bytes`, blocking the thread; false when `isGivenUp` says so, which is asked after each `wake`.
+    func take(_ bytes: Int, isGivenUp: () -> Bool) -> Bool {
+        var ticket: UInt64?
+        return ledger.wait { ledger in
+            let mine = ticket ?? ledger.join()
+            ticket = mine
+            if isGivenUp() {
+                ledger.leave(mine)
+                return false
+            }
+            return ledger.enter(mine, bytes: bytes) ? true : nil
+        }
+    }
+
+    func giveBack(_ bytes: Int) { ledger.change(wakingAll: true) { $0.giveBack(bytes) } }
+
+    /// Makes every waiter look again.
+    func wake() { ledger.change(wakingAll: true) { _ in } }
+
+    /// Three quarters of what this machine, or the container it is in, has.
+    static let ofMachine: Int = {
+        let machine = line("/proc/meminfo", "MemTotal:").map { $0 * 1024 }
+        // The control group's own path, else what a container sees of it.
+        let group = (try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8))
+            .flatMap { $0.split(separator: "\n").first { $0.hasPrefix("0::") }?.dropFirst(3) } ?? ""
+        let limits = [
+            "/sys/fs/cgroup\(group)/memory.max", "/sys/fs/cgroup/memory.max",
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        ].compactMap { line($0, "") }
+        return ((limits + (machine.map { [$0] } ?? [])).min() ?? 4 << 30) / 4 * 3
+    }()
+
+    /// The number after `name` in a file of the kernel.
+    private static func line(_ path: String, _ name: String) -> Int? {
+        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix(name) }
+        return line?.dropFirst(name.count).split(separator: " ").first.flatMap { Int($0) }
+    }
+}

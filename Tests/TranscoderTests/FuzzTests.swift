@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+import Transcoder
+
+/// Spoilt files of every format through real children. `make fuzz` goes on where `make test` stops: LARDER_FUZZ_STEPS
+/// files from LARDER_FUZZ_SEED on.
+@Suite(.timeLimit(.minutes(60)))
+struct FuzzTests {
+    private static func setting(_ name: String, default standard: UInt64) -> UInt64 {
+        ProcessInfo.processInfo.environment[name].flatMap(UInt64.init) ?? standard
+    }
+
+    private static let pictures = [
+        "plain.jpg", "progressive.jpg", "cmyk.jpg", "gps.jpg", "orientation-6.jpg", "rgb.png", "rgb16.png", "alpha.png",
+        "animated.png", "wide.png", "still.gif", "animated.gif", "still.webp", "alpha.webp", "animated.webp", "gps.webp",
+        "still.heic", "still.avif",
+    ]
+
+    @Test func `every spoilt file has a typed outcome, and no child dies of it`() async throws {
+        let steps = Self.setting("LARDER_FUZZ_STEPS", default: 150), seed = Self.setting("LARDER_FUZZ_SEED", default: 1)
+        let kitchen = Kitchen {
+            $0.count = 2
+            $0.limits.memoryBytes = 256 << 20
+        }
+        let files = try Self.pictures.map(Fixtures.picture)
+        try await withThrowingTaskGroup(of: (UInt64, TranscodeError?).self) { group in
+            var next: UInt64 = 0
+            var outcomes: [Int: Int] = [:]
+            func add() {
+                let number = seed &+ next
+                next += 1
+                group.addTask { (number, try await Self.outcome(number, files, kitchen)) }
+            }
+            while next < min(4, steps) { add() }
+            for try await (number, error) in group {
+                outcomes[error?.code.rawValue ?? 0, default: 0] += 1
+                let allowed: [TranscodeError.Code] = [.undecodable, .pixels, .edge, .frames, .memory, .transform, .encode]
+                if let error {
+                    #expect(allowed.contains(error.code), "LARDER_FUZZ_SEED=\(number) LARDER_FUZZ_STEPS=1: \(error)")
+                }
+                if next < steps { add() }
+            }
+            if steps > 1000 { print("spoilt files by the code of their outcome, 0 for a picture: \(outcomes)") }
+            #expect(outcomes.values.reduce(0, +) == Int(steps))
+        }
+    }
+
+    private static func outcome(_ number: UInt64, _ files: [[UInt8]], _ kitchen: Kitchen) async throws -> TranscodeError? {
+        var random = SeededRandom(number)
+        let file = files.randomElement(using: &random) ?? [], other = files.randomElement(using: &random) ?? []
+        let bytes = Mutation.random(of: file, beside: other, &random)
+        do {
+            let dish = try await kitchen.make(
+                bytes, #""thumbnail":{"width":30,"height":30},"format":"jpeg""#,
+                #""transform":[{"type":"blur","radius":3}],"format":"webp","everyFrame":true"#,
+                transformsAnimated: number % 2 == 0)
+            for result in dish.report.variants {
+                if case .failure(let error) = result { return error }
+            }
+            return nil
+        } catch let error as TranscodeError {
+            return error
+        }
+    }
+}

@@ -1,0 +1,38 @@
+/// Numbers that come again from the same seed.
+struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    /// Sebastiano Vigna's SplitMix64.
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}
+
+/// Ways to spoil a file.
+enum Mutation {
+    /// Bytes flipped, a piece cut out, the end cut off, two files joined, numbers made extreme: one to three of these.
+    static func random(of file: [UInt8], beside other: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
+        var bytes = file
+        for _ in 0..<Int.random(in: 1...3, using: &random) where bytes.count > 4 {
+            let place = Int.random(in: 0..<bytes.count, using: &random)
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0:
+                for _ in 0..<Int.random(in: 1...8, using: &random) {
+                    bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+                }
+            case 1: bytes[place] = [0, 0xFF, 0x7F, 0x80].randomElement(using: &random) ?? 0
+            case 2: bytes.removeLast(bytes.count - max(4, place))
+            case 3: bytes.removeSubrange(place..<min(bytes.count, place + Int.random(in: 1...64, using: &random)))
+            case 4: bytes = Array(bytes[..<place]) + other.suffix(Int.random(in: 0...other.count, using: &random))
+            default:
+                for index in place..<min(bytes.count, place + 4) { bytes[index] = 0xFF }
+            }
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import Glibc
+import Testing
+import Transcoder
+
+/// What a child may do, and how much memory all of them may take.
+@Suite(.timeLimit(.minutes(5)))
+struct WallTests {
+    @Test func `a child reaches no network, no file, no program and no other process`() async throws {
+        let walls = try await Kitchen().pool.selfTest().walls
+        #expect(walls.count == 5)
+        // The filter of system calls may be missing where the kernel was built without it; then doctor says so.
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        if status.contains("Seccomp:") { #expect(walls.values.allSatisfy { $0 }, "\(walls)") }
+        #expect(walls["memory limit"] == true)
+    }
+
+    @Test func `the filter stands on every thread of a child`() async throws {
+        let kitchen = Kitchen()
+        _ = try await kitchen.make(try Fixtures.picture("plain.jpg"), #""keySuffix":"x","format":"avif""#)
+        let child = try #require(kitchen.pool.children.first)
+        let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(child)/task")
+        for thread in threads {
+            let text = (try? String(contentsOfFile: "/proc/\(child)/task/\(thread)/status", encoding: .utf8)) ?? ""
+            guard text.contains("Seccomp:") else { continue }
+            #expect(text.contains("Seccomp:\t2"), "thread \(thread)")
+        }
+    }
+
+    @Test func `one child's crash leaves its neighbour its picture`() async throws {
+        let kitchen = Kitchen { $0.count = 2 }
+        let picture = try Fixtures.picture("plain.jpg")
+        let variant = #""thumbnail":{"width":8,"height":8}"#
+        // Two children, both started.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<40 { group.addTask { _ = try await kitchen.make(picture, variant) } }
+            try await group.waitForAll()
+        }
+        try #require(kitchen.pool.children.count == 2)
+        let children = kitchen.pool.children
+        for child in children { kill(child, SIGSTOP) }
+        let codes = try await withThrowingTaskGroup(of: TranscodeError.Code?.self) { group in
+            for _ in 0..<2 { group.addTask { try await kitchen.refusal(picture, variant)?.code } }
+            // Both are stopped, so both stay at work.
+            while kitchen.pool.atWork < 2 && !Task.isCancelled { try await Task.sleep(for: .milliseconds(5)) }
+            kill(children[0], SIGSEGV)
+            for child in children { kill(child, SIGCONT) }
+            return try await group.reduce(into: [TranscodeError.Code?]()) { $0.append($1) }
+        }
+        #expect(codes.contains(.died) && codes.contains(nil), "\(codes)")
+    }
+
+    @Test func `pictures that need much memory take turns, in the order of asking`() {
+        var ledger = MemoryLedger(total: 100)
+        func enters(_ ticket: UInt64, _ bytes: Int) -> Bool { ledger.enter(ticket, bytes: bytes) }
+        let first = ledger.join(), second = ledger.join(), third = ledger.join()
+        let early = enters(second, 10)
+        #expect(!early, "not before the first")
+        let begins = enters(first, 70)
+        #expect(begins)
+        let full = enters(second, 40), overtaking = enters(third, 10)
+        #expect(!full && !overtaking, "no room, and nobody overtakes")
+        ledger.giveBack(70)
+        let next = enters(second, 40), last = enters(third, 10)
+        #expect(next && last && ledger.used == 50)
+        let huge = ledger.join(), after = ledger.join()
+        let tooMuch = enters(huge, 1000)
+        #expect(!tooMuch)
+        ledger.leave(huge)
+        let follows = enters(after, 10)
+        #expect(follows)
+        for bytes in [40, 10, 10] { ledger.giveBack(bytes) }
+        let alone = enters(ledger.join(), 1000)
+        #expect(alone, "more than there is goes alone")
+    }
+
+    @Test func `a pool with little memory makes large pictures one after another, and one cancelled leaves the queue`()
+        async throws
+    {
+        let kitchen = Kitchen {
+            $0.count = 3
+            $0.memoryBudget = 1
+        }
+        let large = try Fixtures.picture("interlaced-large.png"), variant = #""thumbnail":{"width":8,"height":8}"#
+        try await withThrowingTaskGroup(of: TranscodeError.Code?.self) { group in
+            for _ in 0..<3 { group.addTask { try await kitchen.refusal(large, variant)?.code } }
+            for try await code in group { #expect(code == nil) }
+        }
+        let cancelled = try await withThrowingTaskGroup(of: TranscodeError.Code?.self) { group in
+            for _ in 0..<3 { group.addTask { try await kitchen.refusal(large, variant)?.code } }
+            group.cancelAll()
+            return try await group.reduce(into: [TranscodeError.Code?]()) { $0.append($1) }
+        }
+        #expect(cancelled.allSatisfy { $0 == nil || $0 == .cancelled })
+        #expect(try await kitchen.refusal(large, variant) == nil, "nothing is held back")
+    }
+
+    @Test func `no message, however mangled, ends a reader`() throws {
+        var random = SeededRandom(7)
+        for sample in try ChildProtocol.samples() {
+            #expect(ChildProtocol.isRequest(sample) || ChildProtocol.isReply(sample) || sample.count < 40)
+            for _ in 0..<300 {
+                let bytes = Mutation.random(of: sample, beside: sample, &random)
+                _ = ChildProtocol.isRequest(bytes)
+                _ = ChildProtocol.isReply(bytes)
+            }
+        }
+        #expect(!ChildProtocol.isReply([]) && !ChildProtocol.isRequest(Array("null".utf8)))
+    }
+}
