@@ -69,7 +69,7 @@ package final class OriginGate: Sendable {
     private static func held(_ url: SourceURL, for wait: Duration) -> FetchError {
         let wait = max(wait, .milliseconds(1))
         return FetchError(
-            .originHeld, "\(url): not asked, as \(url.origin) is left alone for \(wait.curlSeconds) s", retryAfter: wait
+            .originHeld, "\(url): not asked, as \(url.origin) is left alone for \(Int(wait.seconds.rounded(.up))) s", retryAfter: wait
         )
     }
 
