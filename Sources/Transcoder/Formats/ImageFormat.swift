@@ -34,6 +34,15 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
     /// `jpeg`, `png`, …: as in variant JSON and in reports.
     public var name: String { rawValue }
 
+    /// The media type, `image/jpeg` and so on.
+    public var mediaType: String {
+        switch self {
+        case .svg: "image/svg+xml"
+        case .pdf: "application/pdf"
+        default: "image/\(rawValue)"
+        }
+    }
+
     /// The tag SDWebImage's coders give a picture decoded from this format: undefined for what it has no value for.
     public var sdImageFormat: SDImageFormat {
         switch self {
