@@ -82,10 +82,19 @@ COMMENT ON FUNCTION larder_data.return_at IS 'A moment behind the end of a hold,
 CREATE FUNCTION larder.snooze_v1(worker bigint, jobs bigint[], claims bigint[], delays_ms bigint[]) RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
+    unwanted bigint[];
+    unwanted_claims bigint[];
     moved int;
 BEGIN
     IF (cardinality(claims), cardinality(delays_ms)) IS DISTINCT FROM (cardinality(jobs), cardinality(jobs)) THEN
         RAISE EXCEPTION 'jobs, claims and delays are equally many' USING ERRCODE = '22023';
+    END IF;
+    -- What was cancelled meanwhile ends now, not when the origin may be asked again.
+    SELECT array_agg(g.job), array_agg(g.claim) INTO unwanted, unwanted_claims
+    FROM unnest(jobs, claims) AS g (job, claim), LATERAL (SELECT x.cancelled_at FROM larder_data.job x WHERE x.id = g.job OFFSET 0) AS j
+    WHERE j.cancelled_at > '-infinity';
+    IF unwanted IS NOT NULL THEN
+        PERFORM larder.complete_v1(snooze_v1.worker, unwanted, unwanted_claims, array_fill('cancelled'::text, ARRAY[cardinality(unwanted)]));
     END IF;
     WITH freed AS (
         DELETE FROM larder_data.running r USING unnest(jobs, claims) AS g (job, claim)

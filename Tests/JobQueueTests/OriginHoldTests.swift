@@ -119,6 +119,18 @@ struct OriginHoldTests {
         try await fixture.expectSound()
     }
 
+    @Test func `a job that was cancelled while its worker was sent away ends at once`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(urls("held", 2))
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 8)
+        try await fixture.sql("SELECT larder.cancel(\(jobs[0].id))")
+        try await worker.snooze(jobs.map { (claim: $0.held, delay: .seconds(3_000)) })
+        #expect(try await fixture.value("SELECT outcome FROM larder_data.job_history") == "3")
+        #expect(try await fixture.value("SELECT job_id FROM larder_data.delayed") == "\(jobs[1].id)")
+        try await fixture.expectSound()
+    }
+
     @Test func `an operator holds and clears by any URL of the origin, and what is none is refused`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["https://Example.com/a", "https://other/b"])

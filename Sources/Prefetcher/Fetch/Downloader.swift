@@ -12,12 +12,12 @@ package final class Downloader: Sendable {
     private let resolver: any NameResolving
     private let transfers: Transfers
     /// What is known of the origins: asked before each hop, and told how it went.
-    package let origins: OriginGate
+    package let origins: OriginManners
 
     /// A downloader with a thread of its own.
     package init(
         _ configuration: FetchConfiguration = FetchConfiguration(), resolver: any NameResolving = Resolver(),
-        origins: OriginGate = OriginGate()
+        origins: OriginManners = OriginManners()
     ) {
         self.configuration = configuration
         self.origins = origins

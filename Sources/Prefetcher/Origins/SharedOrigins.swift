@@ -46,7 +46,7 @@ extension OriginTrouble {
     }
 }
 
-extension OriginGate {
+extension OriginManners {
     /// What changed, as the database is told it.
     func reports(_ changes: [Origin: [OriginChange]]) -> [OriginReport] {
         changes.flatMap { origin, changes in

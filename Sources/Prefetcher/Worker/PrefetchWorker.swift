@@ -17,7 +17,7 @@ public struct PrefetchWorker: Sendable {
         /// How long running jobs may go on after the end of claiming, 20 s by default.
         public var grace = Duration.seconds(20)
         /// The gate of the loader's downloads: what it finds of origins is shared with the other workers.
-        package var origins: OriginGate?
+        package var origins: OriginManners?
 
         /// The defaults for a worker described so.
         public init(_ description: WorkerDescription) { self.description = description }

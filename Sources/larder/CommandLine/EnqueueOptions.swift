@@ -21,7 +21,8 @@ struct EnqueueOptions {
                 "SDWebImage's options by name or number, separated by commas; with an effect: \(namesWithEffect)"),
             Option(
                 "context", .value("JSON"),
-                "SDWebImage's context by its keys, such as '{\"imageThumbnailPixelSize\":{\"width\":64,\"height\":64}}'"),
+                "SDWebImage's context by its keys, such as '{\"imageThumbnailPixelSize\":{\"width\":64,\"height\":64}}'"
+            ),
             Option("retries", .value("N"), "tries after the first, default 3"),
             Option(
                 "retry-base", .value("DURATION"),
@@ -86,7 +87,8 @@ struct EnqueueOptions {
     /// SDWebImage's options from an `--options` value: names or numbers, separated by commas.
     static func loadOptions(_ list: String?) throws(CommandError) -> LoadOptions {
         var options: LoadOptions = []
-        for word in (list ?? "").split(separator: ",").map({ $0.trimmingCharacters(in: .whitespaces) }) where !word.isEmpty {
+        for word in (list ?? "").split(separator: ",").map({ $0.trimmingCharacters(in: .whitespaces) })
+        where !word.isEmpty {
             guard let option = UInt64(word).map(LoadOptions.init(rawValue:)) ?? LoadOptions(named: word) else {
                 throw .usage("--options: '\(word)' is no option of SDWebImage's, such as RetryFailed, nor a number")
             }

@@ -37,7 +37,7 @@ struct WorkerSetup {
         let durability = try Self.durability(arguments)
         let transcoding = try Limits.transcoders(arguments)
         let fetching = try Limits.fetch(arguments)
-        let origins = OriginGate(try Limits.origins(arguments))
+        let origins = OriginManners(try Limits.origins(arguments))
         let parts = try Self.parts(arguments, fetching, origins)
         let slots = try arguments.number("slots", in: 1...10_000) ?? 32
         let grace = try arguments.duration("grace")
@@ -63,7 +63,7 @@ struct WorkerSetup {
 
     /// The web, and files where they were opened.
     private static func parts(
-        _ arguments: Arguments, _ fetching: FetchConfiguration, _ origins: OriginGate
+        _ arguments: Arguments, _ fetching: FetchConfiguration, _ origins: OriginManners
     ) throws(CommandError) -> ManagerParts {
         let robots = try Limits.robots(arguments)
         let downloader = Downloader(fetching, resolver: try Limits.resolver(arguments), origins: origins)

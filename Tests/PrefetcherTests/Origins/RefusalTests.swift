@@ -107,7 +107,8 @@ struct RefusalTests {
         let downloader = Downloader(FetchConfiguration(policy: policy), resolver: StubResolver(names))
         let transcoders = TranscoderPool(configuration: TranscoderPool.Configuration())
         let manager = ImageManager(
-            cache: try DiskCache(opening: directory.path), downloader: downloader, transcoders: transcoders)
+            cache: try DiskCache(opening: directory.path), transcoders: transcoders,
+            parts: ManagerParts(sources: [HTTPSource(downloader)]))
         _ = try await queue.enqueue(EnqueueRequest(urls: attempts.map(\.url), batch: "attempts"))
 
         let told = Locked<[String: [String]]>([:])

@@ -6,8 +6,8 @@ import Testing
 @testable import Prefetcher
 
 @Suite("The gate before an origin", .timeLimit(.minutes(5)))
-struct OriginGateTests {
-    private typealias Gate = Prefetcher.OriginGate
+struct OriginMannersTests {
+    private typealias Gate = OriginManners
 
     private func gate(_ change: (inout OriginSettings) -> Void = { _ in }) -> Gate {
         var settings = OriginSettings()

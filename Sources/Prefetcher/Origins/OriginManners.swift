@@ -5,7 +5,7 @@ internal import Executors
 /// Who may not start now waits, where that is short, or is refused with the time to come back at: a worker gives such
 /// a job back to its queue, so that an origin that is held takes no slot from the others. What other workers should
 /// hear of is kept until it is taken by `takeChanges`; `learn` brings what they found.
-package final class OriginGate: Sendable {
+package final class OriginManners: Sendable {
     fileprivate struct State: Sendable {
         var table: OriginTable
         var waiting: [Origin: [UInt64: CheckedContinuation<Void, Never>]] = [:]
@@ -69,7 +69,8 @@ package final class OriginGate: Sendable {
     private static func held(_ url: SourceURL, for wait: Duration) -> FetchError {
         let wait = max(wait, .milliseconds(1))
         return FetchError(
-            .originHeld, "\(url): not asked, as \(url.origin) is left alone for \(Int(wait.seconds.rounded(.up))) s", retryAfter: wait
+            .originHeld, "\(url): not asked, as \(url.origin) is left alone for \(Int(wait.seconds.rounded(.up))) s",
+            retryAfter: wait
         )
     }
 
@@ -152,7 +153,7 @@ package final class OriginGate: Sendable {
     }
 }
 
-extension OriginGate.State {
+extension OriginManners.State {
     /// Keeps changes to be taken; what is said anew of a hold or of a breaker takes the place of what was said before.
     fileprivate mutating func note(_ newer: [Origin: [OriginChange]]) {
         for (origin, changes) in newer {

@@ -1,4 +1,4 @@
-extension OriginGate {
+extension OriginManners {
     /// Makes one hop of a download once its origin may be asked, and takes note of how it went.
     ///
     /// - Parameter prepare: what comes before the origin is asked; its failure says nothing about the origin.
