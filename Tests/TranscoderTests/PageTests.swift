@@ -32,15 +32,15 @@ struct PageTests {
 
     @Test func `a chain of smaller and smaller variants stays close to each drawn by itself`() async throws {
         let kitchen = Kitchen()
-        let photo = MadePicture.png(1100, 800) { x, y in
+        let photo = MadePicture.png(550, 400) { x, y in
             let wave = (x / 37 + y / 23) % 2 == 0 ? 60 : 0
             return [UInt8((x / 5 + wave) % 256), UInt8((y / 4 + wave) % 256), UInt8((x + y) / 8 % 256), 255]
         }
         func box(_ side: Int, _ suffix: String) -> String {
             #""thumbnail":{"width":\#(side),"height":\#(side)},"keySuffix":"\#(suffix)""#
         }
-        let chained = try await kitchen.make(photo, box(1024, "a"), box(400, "b"), box(160, "c"))
-        let alone = try await kitchen.make(photo, box(160, "c"))
+        let chained = try await kitchen.make(photo, box(512, "a"), box(200, "b"), box(80, "c"))
+        let alone = try await kitchen.make(photo, box(80, "c"))
         let one = try chained.sample(2), other = try alone.sample()
         var sum = 0
         for y in 0..<one.height {
