@@ -12,7 +12,7 @@ SEED ?= 1000
 RELEASE := -c release --product larder --static-swift-stdlib
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test soak lint check install clean
+.PHONY: help setup build demo test soak fuzz lint check install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ test: setup ## run all tests, the queue's once more through a pooler
 soak: setup ## STEPS random steps of the queue beside its model (SEED: the first seed)
 	@LARDER_SOAK_STEPS=$(STEPS) LARDER_SOAK_SEED=$(SEED) scripts/swift test --disable-xctest \
 	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter RandomTests
+
+fuzz: setup ## STEPS spoilt pictures of all formats through real transcoders (SEED: the first seed)
+	@LARDER_FUZZ_STEPS=$(STEPS) LARDER_FUZZ_SEED=$(SEED) scripts/swift test --disable-xctest --filter FuzzTests
 
 lint: ## swift format and the house rules
 	@scripts/lint

@@ -12,7 +12,9 @@ struct AnimationTests {
         return try await kitchen.pool.probe(file.descriptor)
     }
 
-    @Test(arguments: [("animated.gif", "gif"), ("animated.gif", "webp"), ("animated.webp", "gif"), ("animated.webp", "webp")])
+    @Test(arguments: [
+        ("animated.gif", "gif"), ("animated.gif", "webp"), ("animated.webp", "gif"), ("animated.webp", "webp"),
+    ])
     func `draws every frame, with its time and the number of turns`(name: String, format: String) async throws {
         let picture = try Fixtures.picture(name)
         let before = try await header(picture)

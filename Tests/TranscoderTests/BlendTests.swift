@@ -13,18 +13,21 @@ struct BlendTests {
     }
 
     private let pictures: [[UInt8]] = [
-        [0, 0, 255, 255], [255, 255, 255, 255], [0, 0, 0, 255], [200, 100, 50, 255], [200, 100, 50, 128], [10, 240, 90, 1],
+        [0, 0, 255, 255], [255, 255, 255, 255], [0, 0, 0, 255], [200, 100, 50, 255], [200, 100, 50, 128],
+        [10, 240, 90, 1],
         [0, 0, 0, 0], [128, 128, 128, 200],
     ]
 
-    private let colors = ["#ffff0000", "#80ff0000", "#ff000000", "#ffffffff", "#c0336699", "#01808080"].compactMap(Color.init)
+    private let colors = ["#ffff0000", "#80ff0000", "#ff000000", "#ffffffff", "#c0336699", "#01808080"].compactMap(
+        Color.init)
 
     @Test(arguments: BlendMode.allCases)
     func `blends as defined`(mode: BlendMode) {
         for picture in pictures {
             for color in colors {
                 let da = Double(picture[3]) / 255, sa = color.alpha
-                let cb = picture[0..<3].map { da > 0 ? Double($0) / 255 : 0 }, cs = [color.red, color.green, color.blue]
+                let cb = picture[0..<3].map { da > 0 ? Double($0) / 255 : 0 },
+                    cs = [color.red, color.green, color.blue]
                 let premultiplied = (0..<3).map { band in
                     component(mode, s: cs[band] * sa, d: cb[band] * da, sa, da) {
                         self.mix(mode, cb, cs)[band]
@@ -36,7 +39,9 @@ struct BlendTests {
                     ? premultiplied.map { Int(($0 / alpha * 255).rounded()) } + [Int((alpha * 255).rounded())]
                     : [0, 0, 0, 0]
                 let found = tinted(picture, color, mode)
-                #expect(isClose(found, expected, within: 1), "\(mode) \(color.text) on \(picture): \(found), not \(expected)")
+                #expect(
+                    isClose(found, expected, within: 1),
+                    "\(mode) \(color.text) on \(picture): \(found), not \(expected)")
             }
         }
     }

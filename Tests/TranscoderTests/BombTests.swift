@@ -58,7 +58,8 @@ struct BombTests {
     }
 
     @Test func `an SVG of entities is no picture here`() async throws {
-        let text = #"<?xml version="1.0"?><!DOCTYPE s [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]><svg>&b;</svg>"#
+        let text =
+            #"<?xml version="1.0"?><!DOCTYPE s [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]><svg>&b;</svg>"#
         #expect(try await code(Array(text.utf8)) == .undecodable)
     }
 }

@@ -40,12 +40,17 @@ struct DigestTests {
         #expect(average.green > 0.97 && average.red < 0.03 && abs(average.alpha - 0.5) < 0.03)
     }
 
-    @Test func `the same picture in another format, size and quality is known again, another one is not`() async throws {
-        let photo = MadePicture.png(200, 150) { x, y in [UInt8(x), UInt8((x * y) / 150), UInt8(x < 60 && y > 40 ? 200 : 20), 255] }
+    @Test func `the same picture in another format, size and quality is known again, another one is not`() async throws
+    {
+        let photo = MadePicture.png(200, 150) { x, y in
+            [UInt8(x), UInt8((x * y) / 150), UInt8(x < 60 && y > 40 ? 200 : 20), 255]
+        }
         let one = try await digest(photo)
-        let copy = try await kitchen.make(photo, #""thumbnail":{"width":120,"height":120},"format":"jpeg","quality":60"#)
+        let copy = try await kitchen.make(
+            photo, #""thumbnail":{"width":120,"height":120},"format":"jpeg","quality":60"#)
         let same = try distance(one, try await digest(copy.files[0]))
-        let other = try await digest(MadePicture.png(200, 150) { x, y in [UInt8(255 - x), UInt8(y), UInt8((x / 20 % 2) * 255), 255] })
+        let other = try await digest(
+            MadePicture.png(200, 150) { x, y in [UInt8(255 - x), UInt8(y), UInt8((x / 20 % 2) * 255), 255] })
         #expect(try same <= 12 && distance(one, other) > 16, "\(same)")
     }
 

@@ -3,7 +3,8 @@ import Transcoder
 
 @Suite(.timeLimit(.minutes(5)))
 struct FilterTests {
-    private func filtered(_ pixels: [UInt8], width: Int = 1, _ name: String, _ parameters: [String: Double] = [:]) throws
+    private func filtered(_ pixels: [UInt8], width: Int = 1, _ name: String, _ parameters: [String: Double] = [:])
+        throws
         -> [Int]
     {
         let filter = try Filter(name: name, parameters: parameters)
@@ -52,7 +53,8 @@ struct FilterTests {
         #expect(try filtered([200, 100, 50, 255], "CIPhotoEffectMono") == grey)
         let brown = try filtered([255, 255, 255, 255], "CIColorMonochrome")
         #expect(isClose(brown, [153, 115, 77, 255], within: 1))
-        #expect(try filtered([255, 255, 255, 255], "CIColorMonochrome", ["inputIntensity": 0]) == [255, 255, 255, 255])
+        #expect(
+            try filtered([255, 255, 255, 255], "CIColorMonochrome", ["inputIntensity": 0]) == [255, 255, 255, 255])
         #expect(try filtered([100, 100, 100, 255], "CIGammaAdjust", ["inputPower": 1]) == [100, 100, 100, 255])
         let noir = try filtered([30, 30, 30, 255, 230, 230, 230, 255], width: 2, "CIPhotoEffectNoir")
         #expect(noir[0] < 30 && noir[4] > 230)
@@ -99,7 +101,8 @@ struct FilterTests {
     @Test func `parameters stand in JSON and in the key, and without them the key is SDWebImage's`() throws {
         let plain = try Variant(json: #"{"name":"v","transform":[{"type":"filter","name":"CIExposureAdjust"}]}"#.utf8)
         #expect(plain.keySuffixes == ["SDImageFilterTransformer(CIExposureAdjust)"])
-        let text = #"{"name":"v","transform":[{"name":"CIUnsharpMask","parameters":{"inputIntensity":1,"inputRadius":3},"type":"filter"}]}"#
+        let text =
+            #"{"name":"v","transform":[{"name":"CIUnsharpMask","parameters":{"inputIntensity":1,"inputRadius":3},"type":"filter"}]}"#
         let variant = try Variant(json: text.utf8)
         #expect(
             variant.keySuffixes

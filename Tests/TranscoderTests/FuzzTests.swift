@@ -12,7 +12,8 @@ struct FuzzTests {
 
     private static let pictures = [
         "plain.jpg", "progressive.jpg", "cmyk.jpg", "gps.jpg", "orientation-6.jpg", "rgb.png", "rgb16.png", "alpha.png",
-        "animated.png", "wide.png", "still.gif", "animated.gif", "still.webp", "alpha.webp", "animated.webp", "gps.webp",
+        "animated.png", "wide.png", "still.gif", "animated.gif", "still.webp", "alpha.webp", "animated.webp",
+        "gps.webp",
         "still.heic", "still.avif",
     ]
 
@@ -34,7 +35,9 @@ struct FuzzTests {
             while next < min(4, steps) { add() }
             for try await (number, error) in group {
                 outcomes[error?.code.rawValue ?? 0, default: 0] += 1
-                let allowed: [TranscodeError.Code] = [.undecodable, .pixels, .edge, .frames, .memory, .transform, .encode]
+                let allowed: [TranscodeError.Code] = [
+                    .undecodable, .pixels, .edge, .frames, .memory, .transform, .encode,
+                ]
                 if let error {
                     #expect(allowed.contains(error.code), "LARDER_FUZZ_SEED=\(number) LARDER_FUZZ_STEPS=1: \(error)")
                 }
@@ -45,7 +48,9 @@ struct FuzzTests {
         }
     }
 
-    private static func outcome(_ number: UInt64, _ files: [[UInt8]], _ kitchen: Kitchen) async throws -> TranscodeError? {
+    private static func outcome(_ number: UInt64, _ files: [[UInt8]], _ kitchen: Kitchen) async throws
+        -> TranscodeError?
+    {
         var random = SeededRandom(number)
         let file = files.randomElement(using: &random) ?? [], other = files.randomElement(using: &random) ?? []
         let bytes = Mutation.random(of: file, beside: other, &random)

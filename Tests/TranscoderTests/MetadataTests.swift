@@ -89,7 +89,9 @@ struct MetadataTests {
             let dish = try await kitchen.make(picture, #""keySuffix":"x","format":"\#(check.format)""#)
             let result = try tool(check.program, check.arguments, dish.files[0], check.format)
             #expect(result.isFine, "\(check.program): \(result.text)")
-            #expect(!result.text.lowercased().contains("warning") && !result.text.lowercased().contains("error"), "\(result.text)")
+            #expect(
+                !result.text.lowercased().contains("warning") && !result.text.lowercased().contains("error"),
+                "\(result.text)")
         }
     }
 }

@@ -23,7 +23,8 @@ enum Mutation {
             switch Int.random(in: 0..<6, using: &random) {
             case 0:
                 for _ in 0..<Int.random(in: 1...8, using: &random) {
-                    bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+                    bytes[Int.random(in: 0..<bytes.count, using: &random)] ^=
+                        1 << UInt8.random(in: 0..<8, using: &random)
                 }
             case 1: bytes[place] = [0, 0xFF, 0x7F, 0x80].randomElement(using: &random) ?? 0
             case 2: bytes.removeLast(bytes.count - max(4, place))

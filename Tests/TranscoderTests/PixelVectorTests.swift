@@ -59,7 +59,8 @@ struct PixelVectorTests {
             let expected = try components(text)
             #expect(sample.pixel(point[0], point[1]) == expected, "\(what) at \(point)")
         case "rect_uniform":
-            let rect = try #require(assertion["rect"] as? [Int]), point = try #require(assertion["equals_point"] as? [Int])
+            let rect = try #require(assertion["rect"] as? [Int]),
+                point = try #require(assertion["equals_point"] as? [Int])
             for y in rect[1]..<rect[1] + rect[3] {
                 for x in rect[0]..<rect[0] + rect[2] {
                     #expect(sample.pixel(x, y) == sample.pixel(point[0], point[1]), "\(what) at \(x),\(y)")
@@ -101,7 +102,9 @@ struct PixelVectorTests {
         guard let expected = row["expected"] as? [String: Any] else {
             // Nothing to draw: refused when it is asked for, or when the picture's size is known.
             guard width > 0, height > 0 else {
-                #expect(throws: VariantError.self) { try Variant(json: #"{"name":"v","transform":[\#(transform)]}"#.utf8) }
+                #expect(throws: VariantError.self) {
+                    try Variant(json: #"{"name":"v","transform":[\#(transform)]}"#.utf8)
+                }
                 return true
             }
             #expect(try await failure(picture, transform) == .transform)
@@ -118,7 +121,8 @@ struct PixelVectorTests {
 
     private func border(_ row: [String: Any]) async throws -> Bool {
         let parameters = try #require(row["params"] as? [String: Any])
-        let sample = try await drawn(MadePicture.plain(100, 100, [255, 0, 0, 255]), try json("RoundCorner", parameters))
+        let sample = try await drawn(
+            MadePicture.plain(100, 100, [255, 0, 0, 255]), try json("RoundCorner", parameters))
         for (point, value) in try #require(row["expected"] as? [String: String]) {
             let place = point.dropFirst().dropLast().split(separator: ",").compactMap { Int($0) }
             let pixel = sample.pixel(place[0], place[1])

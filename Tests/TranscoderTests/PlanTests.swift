@@ -12,7 +12,8 @@ struct PlanTests {
     private func plan(_ header: SourceHeader, _ variants: String..., scale: Double = 1) throws -> DecodePlan {
         let parsed = try variants.enumerated().map { try Variant(json: #"{"name":"v\#($0)",\#($1)}"#.utf8) }
         return DecodePlan(
-            header, variants: parsed, scale: scale, limits: TranscodeLimits(), writable: [.jpeg, .png, .gif, .webp, .avif, .heic])
+            header, variants: parsed, scale: scale, limits: TranscodeLimits(),
+            writable: [.jpeg, .png, .gif, .webp, .avif, .heic])
     }
 
     private let fit = { (side: Int) in
@@ -161,7 +162,8 @@ struct PlanTests {
 
     @Test func `a small variant is drawn from the next larger one of at least twice its size`() throws {
         let plan = try plan(
-            header(4000, 3000), #""thumbnail":{"width":160,"height":160}"#, #""thumbnail":{"width":1024,"height":1024}"#,
+            header(4000, 3000), #""thumbnail":{"width":160,"height":160}"#,
+            #""thumbnail":{"width":1024,"height":1024}"#,
             #""thumbnail":{"width":400,"height":400}"#, #""thumbnail":{"width":300,"height":300}"#)
         #expect(plan.order == [1, 2, 3, 0])
         #expect(try output(plan, 1).start == .base)
@@ -181,7 +183,8 @@ struct PlanTests {
 
     @Test func `equal pixels are drawn once, equal bytes encoded once`() throws {
         let plan = try plan(
-            header(4000, 3000), fit(300), #"\#(fit(300)),"keySuffix":"b""#, #"\#(fit(300)),"keySuffix":"c","format":"webp""#,
+            header(4000, 3000), fit(300), #"\#(fit(300)),"keySuffix":"b""#,
+            #"\#(fit(300)),"keySuffix":"c","format":"webp""#,
             #"\#(fit(300)),"keySuffix":"d","quality":10"#, #"\#(fit(300)),"keySuffix":"e","format":"webp""#)
         #expect(try output(plan, 1).sameBytesAs == 0)
         #expect(try output(plan, 2).sameBytesAs == nil && output(plan, 2).steps.isEmpty)
@@ -210,14 +213,17 @@ struct PlanTests {
         }
         #expect(try !alpha(#"{"type":"flip","vertical":true}"#) && !alpha(#"{"type":"blur","radius":3}"#))
         #expect(try alpha(#"{"type":"rotate","angle":0.3}"#) && alpha(#"{"type":"roundCorner","radius":3}"#))
-        #expect(try !alpha(##"{"type":"tint","color":"#ff000000"}"##) && alpha(##"{"type":"tint","color":"#80000000"}"##))
+        #expect(
+            try !alpha(##"{"type":"tint","color":"#ff000000"}"##) && alpha(##"{"type":"tint","color":"#80000000"}"##))
         #expect(try !alpha(##"{"type":"tint","color":"#80000000","blendMode":"multiply"}"##))
         #expect(try alpha(##"{"type":"tint","color":"#ff000000","blendMode":"clear"}"##))
     }
 
     @Test func `estimates grow with what is asked`() throws {
-        let one = try plan(header(4000, 3000), fit(300)), same = try plan(header(4000, 3000), fit(300), #"\#(fit(300)),"keySuffix":"b""#)
-        let more = try plan(header(4000, 3000), fit(300), fit(1000)), costly = try plan(header(4000, 3000), #"\#(fit(300)),"format":"heic""#)
+        let one = try plan(header(4000, 3000), fit(300)),
+            same = try plan(header(4000, 3000), fit(300), #"\#(fit(300)),"keySuffix":"b""#)
+        let more = try plan(header(4000, 3000), fit(300), fit(1000)),
+            costly = try plan(header(4000, 3000), #"\#(fit(300)),"format":"heic""#)
         #expect(one.processorTime == same.processorTime && more.processorTime > one.processorTime)
         #expect(costly.processorTime > one.processorTime && more.memoryBytes > one.memoryBytes)
         var animation = header(400, 300, .gif)

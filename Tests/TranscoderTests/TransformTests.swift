@@ -47,7 +47,8 @@ struct TransformTests {
         #expect(fitted.pixel(60, 175) == [0, 0, 0, 255])
     }
 
-    @Test func `a turned square keeps its middle, has smooth edges and the colour of the inside at them`() async throws {
+    @Test func `a turned square keeps its middle, has smooth edges and the colour of the inside at them`() async throws
+    {
         let sample = try await drawn(
             MadePicture.plain(101, 101, [10, 200, 30, 255]), #"{"type":"rotate","angle":0.3,"fitSize":true}"#)
         let middle = sample.pixel(sample.width / 2, sample.height / 2)
@@ -82,7 +83,8 @@ struct TransformTests {
         for (x, y) in [(0, 0), (14, 14), (20, 3)] { #expect(large.pixel(x, y) == all.pixel(x, y)) }
         let none = try await drawn(red, #"{"type":"roundCorner","radius":20,"corners":[]}"#)
         #expect(none.pixel(0, 0) == [255, 0, 0, 255])
-        let wide = try await drawn(red, ##"{"type":"roundCorner","radius":5,"borderWidth":50,"borderColor":"#ff000000"}"##)
+        let wide = try await drawn(
+            red, ##"{"type":"roundCorner","radius":5,"borderWidth":50,"borderColor":"#ff000000"}"##)
         #expect((0..<100).allSatisfy { wide.pixel($0, $0) == [0, 0, 0, 0] })
     }
 
@@ -118,11 +120,14 @@ struct TransformTests {
         let sample = try await drawn(
             MadePicture.map(60, 40),
             ##"{"type":"crop","x":10,"y":10,"width":20,"height":20},{"type":"flip","horizontal":true},"##
-                + ##"{"type":"rotate","angle":\##(Double.pi / 2),"fitSize":true},{"type":"tint","color":"#80ffffff","blendMode":"clear"}"##)
+                + ##"{"type":"rotate","angle":\##(Double.pi / 2),"fitSize":true},{"type":"tint","color":"#80ffffff","blendMode":"clear"}"##
+        )
         #expect(sample.width == 20 && sample.pixel(4, 4) == [0, 0, 0, 0])
     }
 
-    @Test func `a clear tint changes nothing, and an opaque one keeps the picture opaque where its mode does`() async throws {
+    @Test func `a clear tint changes nothing, and an opaque one keeps the picture opaque where its mode does`()
+        async throws
+    {
         let picture = MadePicture.map(20, 20)
         let clear = try await drawn(picture, ##"{"type":"tint","color":"#00ff0000"}"##)
         #expect(clear.pixel(3, 4) == [3, 4, 0, 255])
@@ -134,7 +139,8 @@ struct TransformTests {
     }
 
     @Test func `an even size is kept when points are cut to whole ones`() async throws {
-        let sample = try await drawn(MadePicture.plain(31, 31, [9, 9, 9, 255]), #"{"type":"rotate","angle":0.5}"#, scale: 2)
+        let sample = try await drawn(
+            MadePicture.plain(31, 31, [9, 9, 9, 255]), #"{"type":"rotate","angle":0.5}"#, scale: 2)
         #expect(sample.width == 30 && sample.height == 30)
     }
 

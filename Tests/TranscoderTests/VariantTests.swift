@@ -185,7 +185,8 @@ struct VariantTests {
     }
 
     @Test func `every frame in a format of one frame is refused`() throws {
-        let pipeline = try Pipeline(json: #"{"name":"p","variants":[{"name":"a","everyFrame":true,"format":"png"}]}"#.utf8)
+        let pipeline = try Pipeline(
+            json: #"{"name":"p","variants":[{"name":"a","everyFrame":true,"format":"png"}]}"#.utf8)
         #expect(pipeline.variants[0].keySuffixes == ["LarderEveryFrame"])
         let error = try #require(throws: VariantError.self) { try pipeline.validateSupported() }
         #expect(error.description == "$.variants[0].everyFrame: needs gif or webp; a png has one frame")

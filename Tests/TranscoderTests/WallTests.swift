@@ -42,7 +42,7 @@ struct WallTests {
         let codes = try await withThrowingTaskGroup(of: TranscodeError.Code?.self) { group in
             for _ in 0..<2 { group.addTask { try await kitchen.refusal(picture, variant)?.code } }
             // Both are stopped, so both stay at work.
-            while kitchen.pool.atWork < 2 && !Task.isCancelled { try await Task.sleep(for: .milliseconds(5)) }
+            while kitchen.pool.atWork < 2 && !Task.isCancelled { await Task.yield() }
             kill(children[0], SIGSEGV)
             for child in children { kill(child, SIGCONT) }
             return try await group.reduce(into: [TranscodeError.Code?]()) { $0.append($1) }

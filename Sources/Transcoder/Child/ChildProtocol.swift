@@ -10,7 +10,9 @@ package enum ChildProtocol {
     package static func samples() throws(TranscodeError) -> [[UInt8]] {
         let header = SourceHeader(format: .jpeg, width: 8, height: 8)
         var reply = ChildReply(number: 1, header: header)
-        reply.outcomes = [ChildReply.Outcome(.success(TranscodedVariant(format: .jpeg, width: 1, height: 1, bytes: 1, copied: false)))]
+        reply.outcomes = [
+            ChildReply.Outcome(.success(TranscodedVariant(format: .jpeg, width: 1, height: 1, bytes: 1, copied: false)))
+        ]
         return [
             try ChildRequest(number: 1, errand: .transcode, limits: TranscodeLimits()).message(), try reply.message(),
             try ChildGrant(number: 1).message(),

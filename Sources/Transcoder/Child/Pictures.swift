@@ -77,7 +77,8 @@ final class Pictures {
     var smallestWhole: VipsDigester {
         let candidates = drawn.compactMap { number, frames -> SharedPicture? in
             guard case .success(let output) = plan.outputs[number], output.drawing.isPlainScale,
-                !output.encoding.keepICC, min(output.drawing.size.width, output.drawing.size.height) >= VipsDigester.side
+                !output.encoding.keepICC,
+                min(output.drawing.size.width, output.drawing.size.height) >= VipsDigester.side
             else { return nil }
             return frames.first
         }

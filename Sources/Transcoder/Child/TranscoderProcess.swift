@@ -12,6 +12,8 @@ public enum TranscoderProcess {
         var writable = WritableFormats()
         guard var walls = Walls() else { return ChildExit.unfit }
         let socket = ChildSocket(descriptor)
+        // x265 looks at the machine's processors when it first runs, and complains where it may not.
+        _ = writable.formats(wanted: [.heic])
         // After every library is loaded and has opened what it needs; before another thread is there.
         _ = larder_shut_in()
         guard larder_exit_on_hangup(descriptor, ChildExit.orphaned) == 0 else { return ChildExit.unfit }

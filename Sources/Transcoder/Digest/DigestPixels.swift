@@ -18,7 +18,8 @@ package struct DigestPixels: Sendable {
         var sum = SIMD4<Int>.zero
         for start in stride(from: 0, to: bytes.count, by: 4) {
             let alpha = Int(bytes[start + 3])
-            sum &+= SIMD4(Int(bytes[start]) * alpha, Int(bytes[start + 1]) * alpha, Int(bytes[start + 2]) * alpha, alpha)
+            sum &+= SIMD4(
+                Int(bytes[start]) * alpha, Int(bytes[start + 1]) * alpha, Int(bytes[start + 2]) * alpha, alpha)
         }
         guard sum.w > 0 else { return "#00000000" }
         let count = width * height

@@ -24,7 +24,9 @@ package enum WebPContainer {
                 let flags = kept.count + 8
                 kept += file[offset..<next]
                 kept[flags] &= ~(0x04 | (keepingEXIF ? 0 : 0x08) | (keepingICC ? 0 : 0x20))
-            } else if has("EXIF", at: offset) ? keepingEXIF : has("ICCP", at: offset) ? keepingICC : !has("XMP ", at: offset) {
+            } else if has("EXIF", at: offset)
+                ? keepingEXIF : has("ICCP", at: offset) ? keepingICC : !has("XMP ", at: offset)
+            {
                 kept += file[offset..<next]
             }
             offset = next

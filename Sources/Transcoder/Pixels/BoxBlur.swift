@@ -58,7 +58,9 @@ extension Raster {
                     }
                 }
                 let gone = max(0, y - reach) * width * 4, come = min(height - 1, y + reach + 1) * width * 4
-                for column in 0..<width * 4 { columns[column] += Int(source[come + column]) - Int(source[gone + column]) }
+                for column in 0..<width * 4 {
+                    columns[column] += Int(source[come + column]) - Int(source[gone + column])
+                }
             }
         }
     }

@@ -49,8 +49,10 @@ extension Raster {
             return zip(sharp, plane.values).map { Float(amount) * ($0 - $1) }
         }
         mapLinear { color, index in
-            color + (luminanceAlone
-                ? SIMD3(repeating: details[0][index]) : SIMD3(details[0][index], details[1][index], details[2][index]))
+            color
+                + (luminanceAlone
+                    ? SIMD3(repeating: details[0][index])
+                    : SIMD3(details[0][index], details[1][index], details[2][index]))
         }
     }
 

@@ -33,7 +33,8 @@ package struct Raster {
             store(0, 0, 0, 0, index)
             return
         }
-        let unit = (pixel / alpha * 255).rounded(.toNearestOrAwayFromZero).clamped(lowerBound: .zero, upperBound: .init(repeating: 255))
+        let unit = (pixel / alpha * 255).rounded(.toNearestOrAwayFromZero).clamped(
+            lowerBound: .zero, upperBound: .init(repeating: 255))
         let opacity = min(255, (alpha * 255).rounded(.toNearestOrAwayFromZero))
         store(UInt8(unit.x), UInt8(unit.y), UInt8(unit.z), UInt8(opacity), index)
     }

@@ -31,7 +31,8 @@ package struct RoundedRect: Sendable, Hashable {
         let height = (lower - upper) / Double(slices)
         for slice in 0..<slices {
             let middle = upper + (Double(slice) + 0.5) * height
-            add(from: left + inset(middle, radii[0], radii[2]), to: right - inset(middle, radii[1], radii[3]),
+            add(
+                from: left + inset(middle, radii[0], radii[2]), to: right - inset(middle, radii[1], radii[3]),
                 weight: weight * height, &row)
         }
     }

@@ -112,8 +112,10 @@ package struct Drawing: Sendable, Hashable {
 
     /// From SDWebImage 5.21.5, SDImageRotationTransformer: sides are cut to whole points first.
     private mutating func rotate(_ angle: Double, fitSize: Bool, _ limits: TranscodeLimits) throws(TranscodeError) {
-        let points = (width: (Double(size.width) / scale).rounded(.down),
-            height: (Double(size.height) / scale).rounded(.down))
+        let points = (
+            width: (Double(size.width) / scale).rounded(.down),
+            height: (Double(size.height) / scale).rounded(.down)
+        )
         guard points.width >= 1, points.height >= 1, angle.isFinite else {
             throw TranscodeError(.transform, "a picture of less than a point cannot be rotated")
         }
@@ -133,8 +135,9 @@ package struct Drawing: Sendable, Hashable {
         }
         if quarters != 0 { add(.quarters(quarters)) }
         if turned != canvas {
-            add(.place(
-                x: (canvas.width - turned.width) / 2, y: (canvas.height - turned.height) / 2, canvas: canvas))
+            add(
+                .place(
+                    x: (canvas.width - turned.width) / 2, y: (canvas.height - turned.height) / 2, canvas: canvas))
         }
     }
 }

@@ -74,7 +74,9 @@ package enum Geometry {
         let pixels = Double(max(1, bytes / 4 / max(1, frames)))
         let ratio = Double(size.height) / Double(size.width)
         let width = (pixels / ratio).squareRoot()
-        return PixelSize(width: max(1, Self.pixels(width.rounded(.down))), height: max(1, Self.pixels((width * ratio).rounded(.down))))
+        return PixelSize(
+            width: max(1, Self.pixels(width.rounded(.down))),
+            height: max(1, Self.pixels((width * ratio).rounded(.down))))
     }
 
     /// The size of a picture encoded into a box, `encodeMaxPixelSize`; nil where it fits already.

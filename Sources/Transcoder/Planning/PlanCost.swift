@@ -20,7 +20,8 @@ struct PlanCost {
             let steps = output.steps.reduce(0.0) { $0 + Self.stepTime($1) }
             let pixels = Double(max(output.drawing.largest, output.drawing.size.area))
             let attempts = output.encoding.maxBytes == nil || output.encoding.quality == nil ? 1.0 : 4.0
-            let each = steps * pixels
+            let each =
+                steps * pixels
                 + Self.encoderTime(output.encoding.format) * Double(output.drawing.size.area) * attempts
             nanoseconds += each * Double(output.encoding.isAnimated ? frames : 1)
         }

@@ -64,8 +64,10 @@ public struct PlanSummary: Sendable, Hashable, Encodable {
         let shrinking = shrink > 1 ? ", shrunk to 1/\(shrink) while decoding" : ""
         let count = frames > 1 ? ", \(frames) frames" : ""
         let about = "about \(Int(milliseconds.rounded())) ms of processor time, \(memoryBytes >> 20) MiB"
-        return ["\(source.format.name) \(source.width)×\(source.height)\(count), by \(path): \(about)",
-            "decoded to \(decodedWidth)×\(decodedHeight)\(shrinking)"] + variants.map(\.line)
+        return [
+            "\(source.format.name) \(source.width)×\(source.height)\(count), by \(path): \(about)",
+            "decoded to \(decodedWidth)×\(decodedHeight)\(shrinking)",
+        ] + variants.map(\.line)
     }
 }
 
@@ -118,7 +120,8 @@ extension DrawStep {
         case .place(let x, let y, let canvas): "place at \(x),\(y) on \(canvas.width)×\(canvas.height)"
         case .clear(let canvas): "clear \(canvas.width)×\(canvas.height)"
         case .mirror(let horizontal, let vertical):
-            "mirror " + [horizontal ? "left-right" : nil, vertical ? "top-bottom" : nil].compactMap { $0 }
+            "mirror "
+                + [horizontal ? "left-right" : nil, vertical ? "top-bottom" : nil].compactMap { $0 }
                 .joined(separator: " and ")
         case .quarters(let count): "turn \(count * 90)° left"
         case .turn(let radians, let canvas): "turn \(radians) on \(canvas.width)×\(canvas.height)"

@@ -36,7 +36,9 @@ package struct PlannedOutput: Sendable, Hashable {
         }
         // The larger first, so that smaller ones find what they can be drawn from.
         let order = outputs.indices.filter { (try? outputs[$0].get()) != nil }.sorted { one, other in
-            let (first, second) = (try? outputs[one].get().drawing.size.area, try? outputs[other].get().drawing.size.area)
+            let (first, second) = (
+                try? outputs[one].get().drawing.size.area, try? outputs[other].get().drawing.size.area
+            )
             return (first ?? 0, other) > (second ?? 0, one)
         }
         for (place, index) in order.enumerated() {
@@ -64,7 +66,8 @@ package struct PlannedOutput: Sendable, Hashable {
             return
         }
         // Half the size or less: two resamplings then look as one.
-        guard !steps.isEmpty, other.drawing.isPlainScale, let first = drawing.firstScale, case .scale = drawing.steps.first,
+        guard !steps.isEmpty, other.drawing.isPlainScale, let first = drawing.firstScale,
+            case .scale = drawing.steps.first,
             first.width * 2 <= other.drawing.size.width, first.height * 2 <= other.drawing.size.height
         else { return }
         (start, steps) = (.output(number), drawing.steps)

@@ -63,7 +63,8 @@ final class MemoryBudget: Sendable {
     static let ofMachine: Int = {
         let machine = line("/proc/meminfo", "MemTotal:").map { $0 * 1024 }
         // The control group's own path, else what a container sees of it.
-        let group = (try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8))
+        let group =
+            (try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8))
             .flatMap { $0.split(separator: "\n").first { $0.hasPrefix("0::") }?.dropFirst(3) } ?? ""
         let limits = [
             "/sys/fs/cgroup\(group)/memory.max", "/sys/fs/cgroup/memory.max",

@@ -126,7 +126,9 @@ extension Transform {
             fields["radius"] = .number(radius)
         case .filter(let filter):
             fields["name"] = .string(filter.name)
-            if !filter.parameters.isEmpty { fields["parameters"] = .object(filter.parameters.mapValues { .number($0) }) }
+            if !filter.parameters.isEmpty {
+                fields["parameters"] = .object(filter.parameters.mapValues { .number($0) })
+            }
         }
         return .object(fields)
     }

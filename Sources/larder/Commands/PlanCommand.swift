@@ -35,7 +35,8 @@ extension Command {
         defer { close(source) }
         let pool = TranscoderPool(configuration: try Limits.transcoders(arguments))
         let plan = try await pool.plan(
-            source, variants: variants, transformsAnimated: !options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly]))
+            source, variants: variants,
+            transformsAnimated: !options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly]))
         await pool.shutdown()
         try Console.plan(plan, json: arguments.flag("json"))
         return .done
