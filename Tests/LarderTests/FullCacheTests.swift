@@ -5,16 +5,10 @@ import Testing
 
 /// A worker whose cache's disk is full for a while.
 @Suite(
-    .timeLimit(.minutes(5)), .enabled(if: FullCacheTests.mayMount, "needs to be root, and a kernel that mounts a tmpfs")
+    .timeLimit(.minutes(5)),
+    .enabled(if: SmallFileSystem.mayMount, "needs to be root, and a kernel that mounts a tmpfs")
 )
 struct FullCacheTests {
-    static let mayMount: Bool = {
-        guard getuid() == 0, let directory = try? TemporaryDirectory() else { return false }
-        guard mount("tmpfs", directory.path, "tmpfs", 0, "size=1m") == 0 else { return false }
-        umount2(directory.path, Int32(MNT_DETACH))
-        return true
-    }()
-
     @Test func `it lives on, its job is tried again and done when there is room`() async throws {
         let scene = try await Scene()
         try FileManager.default.createDirectory(atPath: scene.cache, withIntermediateDirectories: true)
@@ -46,4 +40,13 @@ struct FullCacheTests {
         #expect(await work.outcome().code == 0)
         #expect(try await scene.faults().isEmpty)
     }
+}
+
+private enum SmallFileSystem {
+    static let mayMount: Bool = {
+        guard getuid() == 0, let directory = try? TemporaryDirectory() else { return false }
+        guard mount("tmpfs", directory.path, "tmpfs", 0, "size=1m") == 0 else { return false }
+        umount2(directory.path, Int32(MNT_DETACH))
+        return true
+    }()
 }

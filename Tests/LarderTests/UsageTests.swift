@@ -154,7 +154,7 @@ struct UsageTests {
         // Before the first operand, so that it also counts where the rest cannot be read.
         command.arguments.insert("--json", at: min(1, command.arguments.count))
         // Not between the two words of a command.
-        if ["db", "bench", "help", "blocklist", "origin", "pipeline"].contains(wrong.words.first) {
+        if ["db", "cache", "bench", "help", "blocklist", "origin", "pipeline"].contains(wrong.words.first) {
             command.arguments = wrong.words + ["--json"]
         }
         let json = try await command.run()
