@@ -128,6 +128,19 @@ struct `Sweeping temporary files` {
         #expect(try Presence.ofDead(in: directory.path).count == 1)
     }
 
+    @Test func `says again that it is there when another host took it for dead`() throws {
+        let root = directory.path + "/another"
+        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+        let presence = try Presence(in: root)
+        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: root).first)
+        try FileManager.default.removeItem(atPath: root + "/" + name)
+        presence.refresh(at: Presence.uptime + 60)
+        #expect(try !Presence.anyLives(in: root), "once an hour is enough")
+        presence.refresh(at: Presence.uptime + 3700)
+        #expect(try Presence.anyLives(in: root))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: root) == [name])
+    }
+
     /// As if a day had passed since the directory was searched.
     private func forgetLastSearch() throws {
         try FileManager.default.removeItem(atPath: directory.path + "/.larder-swept.default")

@@ -23,15 +23,17 @@ final class Presence: Sendable {
     deinit { unlink(path) }
 
     /// Called now and then while there is work.
-    func refresh() {
-        let now = Self.uptime
+    ///
+    /// - Parameter now: seconds since the system's start.
+    func refresh(at now: Int = Presence.uptime) {
         let isDue = refreshed.withLock { last in
             guard now - last >= Self.refreshInterval else { return false }
             last = now
             return true
         }
-        // A file that cannot be dated, or was deleted, costs a needless search at most.
-        if isDue { _ = utimensat(AT_FDCWD, path, nil, 0) }
+        guard isDue, utimensat(AT_FDCWD, path, nil, 0) != 0, errno == ENOENT else { return }
+        // Another host took a process that had nothing to do for a day for dead.
+        _ = try? Descriptor(opening: path, O_WRONLY | O_CREAT)
     }
 
     /// Whether a process has the cache in `root` open, this one included.
@@ -57,7 +59,8 @@ final class Presence: Sendable {
         return found
     }
 
-    private static var uptime: Int {
+    /// Seconds since the system's start.
+    static var uptime: Int {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return time.tv_sec
