@@ -86,8 +86,8 @@ extension QueueModel {
             return jobs[id]?.last == run ? "retried" : "stale"
         }
         switch end {
-        case .succeeded:
-            if job.passesBlocklist { blocked.remove(job.key.url) }
+        case .succeeded, .foundInCache:
+            if job.passesBlocklist && end == .succeeded { blocked.remove(job.key.url) }
             if cachingWorkers.contains(run.worker) { stored.insert(job.key) }
             self.end(id, "succeeded", by: run)
             return "succeeded"

@@ -108,7 +108,10 @@ struct QueueModel {
     }
 
     enum End: CaseIterable {
-        case succeeded, unavailable, missing, notAnImage, transcoderDied, handshake, tooLarge, cancelled
+        /// Whether it is a success, by a download or without.
+        var isSuccess: Bool { self == .succeeded || self == .foundInCache }
+
+        case succeeded, foundInCache, unavailable, missing, notAnImage, transcoderDied, handshake, tooLarge, cancelled
     }
 
     var batches: [String: Batch] = [:]

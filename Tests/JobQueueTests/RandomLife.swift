@@ -250,7 +250,7 @@ struct RandomLife {
             // In one call successes go first, and what is not held last.
             let held = outcomes.filter { model.jobs[$0.0.claim.job]?.place == .running($0.0) }
             let others = outcomes.filter { outcome in !held.contains { $0.0 == outcome.0 } }
-            for (run, end, outcome) in held.filter({ $0.1 == .succeeded }) + held.filter({ $0.1 != .succeeded })
+            for (run, end, outcome) in held.filter({ $0.1.isSuccess }) + held.filter({ !$0.1.isSuccess })
                 + others
             {
                 foreseen[run.claim] = model.settle(run, end, asksToWait: outcome.asksToWait)
@@ -324,7 +324,11 @@ extension QueueModel.End {
             return outcome
         }
         switch self {
-        case .succeeded: return Outcome(claim, .succeeded)
+        case .succeeded:
+            var outcome = Outcome(claim, .succeeded)
+            outcome.downloads = 1
+            return outcome
+        case .foundInCache: return Outcome(claim, .succeeded)
         case .cancelled: return Outcome(claim, .cancelled)
         case .unavailable: return failed("SDWebImageErrorDomain", 2001, status: 503)
         case .missing: return failed("SDWebImageErrorDomain", 2001, status: 404)

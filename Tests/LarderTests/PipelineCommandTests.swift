@@ -47,7 +47,7 @@ struct PipelineCommandTests {
     @Test(arguments: [
         (#"{"name":"p","variants":[{"name":"v","nonsense":1}]}"#, "$.variants[0].nonsense"),
         (#"{"name":"other","variants":[]}"#, "$.name"), (#"{"name":"p"}"#, "$.variants"), ("{", "JSON"),
-        (#"{"name":"p","variants":[{"name":"v","format":"avif","keySuffix":"k"}]}"#, "$.variants[0].format"),
+        (#"{"name":"p","variants":[{"name":"v","format":"bmp","keySuffix":"k"}]}"#, "$.variants[0].format"),
     ])
     func `a file with a wrong pipeline is refused by its path, and nothing is set`(text: String, named: String)
         async throws

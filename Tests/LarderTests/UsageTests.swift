@@ -115,13 +115,8 @@ struct UsageTests {
             variant: #"{"name":"v","transform":[{"type":"melt"}]}"#, "$.transform[0].type", "not a known transformer"),
         Wrong(variant: #"{"name":"v","format":"bmp"}"#, "$.format"),
         Wrong(variant: #"{"name":"v","quality":101}"#, "$.quality", "100"),
-        Wrong(
-            variant: #"{"name":"v","transform":[{"type":"resize","width":1,"height":1},{"type":"blur","radius":5}]}"#,
-            "$.transform[1]", "blur", "not supported yet"),
-        Wrong(variant: #"{"name":"v","format":"avif","keySuffix":"avif"}"#, "$.format", "avif", "not supported yet"),
-        Wrong(variant: #"{"name":"v","maxBytes":1000,"keySuffix":"k"}"#, "$.maxBytes", "not supported yet"),
-        Wrong(
-            variant: ##"{"name":"v","background":"#ffffffff","keySuffix":"k"}"##, "$.background", "not supported yet"),
+        Wrong(variant: #"{"name":"v","maxBytes":0,"keySuffix":"k"}"#, "$.maxBytes"),
+        Wrong(variant: ##"{"name":"v","background":"#fff","keySuffix":"k"}"##, "$.background"),
         Wrong(variant: #"{"name":"v"}"#, "--variant: $.variants[0]", "v", "original's cache key"),
         Wrong(variant: #"{"name":"v","format":"webp"}"#, "original's cache key"),
         Wrong(
