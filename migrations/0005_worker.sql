@@ -159,7 +159,7 @@ BEGIN
     END IF;
     -- What a batch wants that goes on is never set aside.
     q.some_held := q.some_held AND only_batch IS NULL;
-    -- Few origins are held, mostly none: see 0011.
+    -- Few origins are held, mostly none: see 0010.
     some_held_back := EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() OR h.why = 'breaker');
     -- The guaranteed share: low priorities go first in one claim of so many.
     lowest_first := q.low_every > 0 AND claim_no % q.low_every = 0;

@@ -14,8 +14,8 @@ struct Migration: Sendable {
         Migration("0007_views", PackageResources._007_views_sql),
         Migration("0008_control", PackageResources._008_control_sql),
         Migration("0009_health", PackageResources._009_health_sql),
-        Migration("0010_roles", PackageResources._010_roles_sql),
-        Migration("0011_origins", PackageResources._011_origins_sql),
+        Migration("0010_origins", PackageResources._010_origins_sql),
+        Migration("0011_roles", PackageResources._011_roles_sql),
     ]
 
     init(_ name: String, _ bytes: [UInt8]) {

@@ -213,8 +213,3 @@ FROM larder_data.origin_hold h JOIN larder_data.origin o ON o.id = h.origin_id
 WHERE h.until > statement_timestamp() OR h.why = 'breaker';
 COMMENT ON VIEW larder.held_origin IS
     'Origins that are left alone now: why (retry-after, breaker, operator), until when. A breaker whose time is over waits for a probe; gave_up: its jobs fail without a request.';
-
-INSERT INTO larder_data.permission (role, name)
-SELECT 'larder_worker', unnest('{snooze_v1,origin_report_v1,origin_holds_v1}'::text[]);
-
-SELECT larder_data.secure();
