@@ -35,10 +35,43 @@ public struct StoredFile: Sendable, Equatable, Codable {
     public var sha256: String?
     /// What the origin said of the original for robots, `X-Robots-Tag` and `robots.txt`, when it said anything.
     public var robots: String?
+    /// What the picture looks like, of the original when it was decoded.
+    public var digest: Digest?
+    /// The format that was asked for, where another one was written in its place.
+    public var replaced: String?
+    /// True when no quality gave as few bytes as the variant asks for.
+    public var exceedsMaxBytes: Bool?
     /// How the file came to be there; nil when there is none.
     public var origin: Origin?
     /// Why the variant could not be made.
     public var error: FailureReason?
+
+    /// What a picture looks like in a few bytes: for placeholders, and to find the same picture again.
+    public struct Digest: Sendable, Equatable, Codable {
+        /// A ThumbHash in base 64.
+        public var thumbHash: String
+        /// The mean of all pixels and the most frequent colour, `#aarrggbb`.
+        public var averageColor, dominantColor: String
+        /// 64 bits in 16 hexadecimal digits; pictures alike differ in few of them.
+        public var perceptualHash: String
+        /// Whether the picture has an alpha channel.
+        public var hasAlpha: Bool
+        /// Frames; 1 for a still.
+        public var frames: Int
+
+        /// Describes a picture.
+        public init(
+            thumbHash: String, averageColor: String, dominantColor: String, perceptualHash: String, hasAlpha: Bool,
+            frames: Int
+        ) {
+            self.thumbHash = thumbHash
+            self.averageColor = averageColor
+            self.dominantColor = dominantColor
+            self.perceptualHash = perceptualHash
+            self.hasAlpha = hasAlpha
+            self.frames = frames
+        }
+    }
 
     /// How a file came to be in the cache.
     public enum Origin: String, Sendable, Codable {

@@ -36,6 +36,13 @@ struct JSONText {
         text += String(value)
     }
 
+    /// Adds a truth value, when there is one.
+    mutating func add(_ name: StaticString, _ value: Bool?) {
+        guard let value else { return }
+        member(name)
+        text += value ? "true" : "false"
+    }
+
     /// Adds a text, when there is one.
     mutating func add(_ name: StaticString, _ value: String?) {
         guard let value else { return }

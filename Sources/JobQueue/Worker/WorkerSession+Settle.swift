@@ -107,7 +107,20 @@ extension JSONText {
             json.add("height", file.height)
             json.add("sha256", file.sha256)
             json.add("robots", file.robots)
+            json.add("replaced", file.replaced)
+            json.add("exceedsMaxBytes", file.exceedsMaxBytes)
             json.add("origin", file.origin?.rawValue)
+            if let digest = file.digest {
+                json.member("digest")
+                json.object { json in
+                    json.add("thumbHash", digest.thumbHash)
+                    json.add("averageColor", digest.averageColor)
+                    json.add("dominantColor", digest.dominantColor)
+                    json.add("perceptualHash", digest.perceptualHash)
+                    json.add("hasAlpha", digest.hasAlpha)
+                    json.add("frames", digest.frames)
+                }
+            }
             guard let error = file.error else { return }
             json.member("error")
             json.object { json in

@@ -2,20 +2,20 @@
 ///
 /// The ranges are those of the IANA special-purpose registries. IPv6 is read the other way round: only global
 /// unicast (2000::/3) is open, and addresses that carry an IPv4 address are judged by that one too.
-package struct AddressPolicy: Sendable, Equatable {
+public struct AddressPolicy: Sendable, Equatable {
     /// Ranges opened although they are special, `--allow-address`.
-    package let allowedAddresses: [CIDR]
+    public let allowedAddresses: [CIDR]
     /// Ports open beside 80, 443, 8080 and 8443, `--allow-port`.
-    package let allowedPorts: Set<UInt16>
+    public let allowedPorts: Set<UInt16>
 
     /// A policy that closes all special ranges but the given ones.
-    package init(allowedAddresses: [CIDR] = [], allowedPorts: Set<UInt16> = []) {
+    public init(allowedAddresses: [CIDR] = [], allowedPorts: Set<UInt16> = []) {
         self.allowedAddresses = allowedAddresses
         self.allowedPorts = allowedPorts
     }
 
     /// Whether a request may go to this port.
-    package func allows(port: UInt16) -> Bool {
+    public func allows(port: UInt16) -> Bool {
         [80, 443, 8080, 8443].contains(port) || allowedPorts.contains(port)
     }
 

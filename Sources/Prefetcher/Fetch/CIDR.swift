@@ -1,12 +1,12 @@
 /// A range of addresses: those that share the first `prefix` bits with `base`.
-package struct CIDR: Hashable, Sendable, CustomStringConvertible {
+public struct CIDR: Hashable, Sendable, CustomStringConvertible {
     /// The first address of the range.
     package let base: IPAddress
     /// 0…32 for IPv4, 0…128 for IPv6.
-    package let prefix: Int
+    public let prefix: Int
 
     /// Reads `10.0.0.0/8` or `fd00::/8`; an address alone is a range of one. Bits behind the prefix are ignored.
-    package init?(_ text: some StringProtocol) {
+    public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(first) else { return nil }
         var prefix = address.family.width
@@ -34,5 +34,5 @@ package struct CIDR: Hashable, Sendable, CustomStringConvertible {
         return (address.bits ^ base.bits) >> UInt128(base.family.width - prefix) == 0
     }
 
-    package var description: String { "\(base)/\(prefix)" }
+    public var description: String { "\(base)/\(prefix)" }
 }

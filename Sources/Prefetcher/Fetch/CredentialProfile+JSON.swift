@@ -1,9 +1,9 @@
 internal import Foundation
 
 /// Why a file of credential profiles cannot be used.
-package struct CredentialProfileError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct CredentialProfileError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The place in the JSON, `$.cdn.origins[0]`, and what is wrong there. Never a secret.
-    package let description: String
+    public let description: String
 }
 
 extension CredentialProfile {
@@ -17,7 +17,7 @@ extension CredentialProfile {
     /// they are.
     ///
     /// - Throws: `CredentialProfileError` naming the place; unknown fields are refused.
-    package static func profiles(json: [UInt8]) throws(CredentialProfileError) -> [String: CredentialProfile] {
+    public static func profiles(json: [UInt8]) throws(CredentialProfileError) -> [String: CredentialProfile] {
         let root: Any
         do {
             root = try JSONSerialization.jsonObject(with: Data(json))

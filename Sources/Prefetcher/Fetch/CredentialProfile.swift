@@ -1,42 +1,42 @@
 /// Secrets for some origins, kept at the worker; jobs know a profile by its name only.
 ///
 /// A profile is bound to its origins: a request or a redirect that goes anywhere else carries none of it.
-package struct CredentialProfile: Sendable, Hashable {
+public struct CredentialProfile: Sendable, Hashable {
     /// Where it may be used: scheme, host and port.
-    package var origins: Set<Origin>
+    public var origins: Set<Origin>
     /// Headers sent, `Authorization` for one.
-    package var headers: [HeaderField]
+    public var headers: [HeaderField]
     /// Cookies sent, by name.
-    package var cookies: [HeaderField]
+    public var cookies: [HeaderField]
     /// For Basic or Digest, whichever the origin asks for; tried once.
-    package var user: String?
+    public var user: String?
     /// Goes with `user`.
-    package var password: String?
+    public var password: String?
     /// The path of a PEM file with a client's certificate.
-    package var certificate: String?
+    public var certificate: String?
     /// The path of a PEM file with its key; nil when the certificate's file holds it.
-    package var key: String?
+    public var key: String?
     /// What the key is encrypted with.
-    package var keyPassword: String?
+    public var keyPassword: String?
     /// The path of a PEM file of certificate authorities to trust instead of the system's.
-    package var authorities: String?
+    public var authorities: String?
 
-    package init(origins: Set<Origin>) {
+    public init(origins: Set<Origin>) {
         self.origins = origins
         headers = []
         cookies = []
     }
 
     /// Whether it may be used at `origin`.
-    package func covers(_ origin: Origin) -> Bool { origins.contains(origin) }
+    public func covers(_ origin: Origin) -> Bool { origins.contains(origin) }
 }
 
 /// A proxy that all downloads go through. It connects in Larder's place, so the addresses it connects to are beyond
 /// Larder's checks; guarantee 10 does not hold behind it.
-package struct FetchProxy: Sendable, Hashable {
+public struct FetchProxy: Sendable, Hashable {
     /// `http` or `https`; userinfo in it is sent to the proxy.
     package let url: SourceURL
 
     /// - Throws: `invalidURL`, `unsupportedScheme` for a proxy that is neither http nor https.
-    package init(_ text: String) throws(FetchError) { url = try SourceURL(text) }
+    public init(_ text: String) throws(FetchError) { url = try SourceURL(text) }
 }

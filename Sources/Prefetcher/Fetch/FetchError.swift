@@ -1,7 +1,7 @@
 /// Why a download failed, in SDWebImage's domains and codes where it has one.
-package struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     /// What went wrong. This enumeration is what code decides on; `domain` and `domainCode` are what is recorded.
-    package enum Code: Sendable, Equatable, CaseIterable {
+    public enum Code: Sendable, Equatable, CaseIterable {
         case invalidURL, unsupportedScheme
         case addressRefused, portRefused, downgradeRefused, robotsRefused, originHeld
         case nameNotFound, cannotConnect, connectionLost, timedOut
@@ -17,17 +17,17 @@ package struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         case pixelsExceeded, edgeExceeded, framesExceeded
     }
 
-    package let code: Code
+    public let code: Code
     /// One line that names the URL (without userinfo and query), the limit and its value where there is one.
-    package let message: String
+    public let message: String
     /// The status of the last answer, if there was one.
-    package let httpStatus: Int?
+    public let httpStatus: Int?
     /// How long the origin asks to be left alone, 1 s … 1 h.
-    package let retryAfter: Duration?
+    public let retryAfter: Duration?
     /// libcurl's result code, when it was libcurl that failed.
-    package let curlCode: Int32?
+    public let curlCode: Int32?
 
-    package init(
+    public init(
         _ code: Code, _ message: String, httpStatus: Int? = nil, retryAfter: Duration? = nil, curlCode: Int32? = nil
     ) {
         self.code = code
@@ -38,11 +38,11 @@ package struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     /// `SDWebImageErrorDomain`, `NSURLErrorDomain` or `LarderErrorDomain`.
-    package var domain: String { identity.domain }
+    public var domain: String { identity.domain }
     /// The number within `domain`.
-    package var domainCode: Int { identity.code }
+    public var domainCode: Int { identity.code }
 
-    package var description: String { "\(message) (\(domain) \(domainCode))" }
+    public var description: String { "\(message) (\(domain) \(domainCode))" }
 
     private var identity: (domain: String, code: Int) {
         let webImage = "SDWebImageErrorDomain"

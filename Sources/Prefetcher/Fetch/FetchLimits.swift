@@ -1,49 +1,49 @@
 /// How much one download may take.
-package struct FetchLimits: Sendable, Hashable {
+public struct FetchLimits: Sendable, Hashable {
     /// Bytes of a body, `32 MiB`; counted as they arrive, whatever the headers say.
-    package var body: Int64 = 32 << 20
+    public var body: Int64 = 32 << 20
     /// A name look-up, `3 s`.
-    package var lookup: Duration = .seconds(3)
+    public var lookup: Duration = .seconds(3)
     /// The TCP and TLS handshakes, `5 s`.
-    package var connect: Duration = .seconds(5)
+    public var connect: Duration = .seconds(5)
     /// Silence of the server, `15 s` (SDWebImage's `downloadTimeout`).
-    package var idle: Duration = .seconds(15)
+    public var idle: Duration = .seconds(15)
     /// Look-ups, handshakes and transfers of all hops together, `60 s`; waiting for a free connection does not count.
-    package var total: Duration = .seconds(60)
+    public var total: Duration = .seconds(60)
     /// Redirects followed, `5`.
-    package var redirects: Int = 5
+    public var redirects: Int = 5
     /// Bytes of the headers of one answer, `64 KiB`.
-    package var headers: Int = 64 << 10
+    public var headers: Int = 64 << 10
     /// Times a broken transfer may go on where it stopped, `3`; each must have brought something.
-    package var resumptions: Int = 3
+    public var resumptions: Int = 3
 
-    package init() {}
+    public init() {}
 }
 
 /// What a `Downloader` is made with.
-package struct FetchConfiguration: Sendable {
+public struct FetchConfiguration: Sendable {
     /// Where downloads may go.
-    package var policy: AddressPolicy
+    public var policy: AddressPolicy
     /// Limits of each download, unless its request brings its own.
-    package var limits: FetchLimits
+    public var limits: FetchLimits
     /// Transfers at once in all, `256`.
-    package var transfers = 256
+    public var transfers = 256
     /// Transfers at once to one origin, and so connections, `4`.
-    package var transfersPerOrigin = 4
+    public var transfersPerOrigin = 4
     /// Transfers at once to an origin that has answered over HTTP/2, where they share a connection, `8`.
-    package var streamsPerOrigin = 8
+    public var streamsPerOrigin = 8
     /// The header of that name.
-    package var userAgent: String
+    public var userAgent: String
     /// A PEM file of certificate authorities to trust instead of the system's.
-    package var authorities: String?
+    public var authorities: String?
     /// In which order waiting downloads start, `fifo`.
-    package var order: ExecutionOrder = .fifo
+    public var order: ExecutionOrder = .fifo
     /// Profiles by the names that jobs use, none by default.
-    package var credentials: [String: CredentialProfile] = [:]
+    public var credentials: [String: CredentialProfile] = [:]
     /// A proxy for all downloads, none by default; proxies of the environment are ignored.
-    package var proxy: FetchProxy?
+    public var proxy: FetchProxy?
 
-    package init(
+    public init(
         policy: AddressPolicy = AddressPolicy(), limits: FetchLimits = FetchLimits(),
         userAgent: String = FetchConfiguration.userAgent()
     ) {
@@ -53,7 +53,7 @@ package struct FetchConfiguration: Sendable {
     }
 
     /// `larder/<version> (+contact)`, printable ASCII only; a contact tells an origin whom to ask to slow down.
-    package static func userAgent(version: String = "0.1", contact: String? = nil) -> String {
+    public static func userAgent(version: String = "0.1", contact: String? = nil) -> String {
         let text = contact.map { "larder/\(version) (+\($0))" } ?? "larder/\(version)"
         return String(decoding: text.utf8.filter { (0x20..<0x7f).contains($0) }, as: UTF8.self)
     }

@@ -8,7 +8,7 @@ package enum FetchPriority: Int, Sendable, Hashable, Comparable, CaseIterable {
 }
 
 /// In which order waiting downloads start (SDWebImage 5.21.5, SDWebImageDownloaderExecutionOrder).
-package enum ExecutionOrder: Int, Sendable {
+public enum ExecutionOrder: Int, Sendable {
     /// Higher priority first, among equals the one that asked first.
     case fifo = 0
     /// The newest first, whatever its priority.

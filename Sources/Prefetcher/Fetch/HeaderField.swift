@@ -1,12 +1,12 @@
 /// One header, of a request or of an answer.
-package struct HeaderField: Hashable, Sendable, Codable {
+public struct HeaderField: Hashable, Sendable, Codable {
     /// A token of RFC 9110; its case means nothing.
-    package let name: String
+    public let name: String
     /// The text behind the colon, without blanks around it.
-    package let value: String
+    public let value: String
 
     /// A header as it is; whether it may be sent is asked by `isSendable`.
-    package init(_ name: String, _ value: String) {
+    public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
     }
@@ -21,7 +21,7 @@ package struct HeaderField: Hashable, Sendable, Codable {
     private static let longestValue = 8 << 10
 
     /// Whether the name is a token and not reserved, and the value printable, at most 8 KiB and on one line.
-    package var isSendable: Bool {
+    public var isSendable: Bool {
         let isToken = name.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
@@ -38,5 +38,5 @@ package struct HeaderField: Hashable, Sendable, Codable {
 
 extension [HeaderField] {
     /// The first value of that name, in whatever case.
-    package subscript(_ name: String) -> String? { first { $0.isNamed(name) }?.value }
+    public subscript(_ name: String) -> String? { first { $0.isNamed(name) }?.value }
 }

@@ -45,11 +45,13 @@ public final class MemoryBlocklist: Blocklist {
         self.now = now
     }
 
+    /// Whether `url` is on the list, and its time not over.
     public func contains(_ url: String) -> Bool {
         let now = now()
         return state.withLock { state in state.entries[Array(url.utf8)].map { $0.until > now } ?? false }
     }
 
+    /// Puts `url` on the list: for 24 h, or twice as long as the last time.
     public func insert(_ url: String) {
         let now = now()
         let url = Array(url.utf8)
@@ -66,6 +68,7 @@ public final class MemoryBlocklist: Blocklist {
         }
     }
 
+    /// Takes `url` off the list, and forgets how long it was on it.
     public func remove(_ url: String) { _ = state.withLock { $0.entries.removeValue(forKey: Array(url.utf8)) } }
 
     /// Takes every URL off the list.

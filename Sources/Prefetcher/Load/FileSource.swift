@@ -25,6 +25,7 @@ public struct FileSource: ImageSource {
     /// Every URL with the scheme `file`.
     public func canLoad(_ url: String) -> Bool { url.utf8.starts(with: "file:".utf8) }
 
+    /// Copies the file into `file`.
     public func load(_ request: SourceRequest, into file: Int32) async throws(LoadError) -> SourceAnswer {
         let url = request.url
         let accepts = request.accepts

@@ -1,12 +1,28 @@
 internal import JobQueue
 
 /// Originals from the web, by the downloader's rules and limits (SDWebImage 5.21.5, `SDWebImageDownloader`).
-package struct HTTPSource: ImageSource {
+public struct HTTPSource: ImageSource {
     private let downloader: Downloader
     /// Asked what origins want of robots; without one the header alone is recorded.
     private let robots: RobotsKeeper?
     /// Whether a load may ask for no check of certificates.
     private let allowsInvalidCertificates: Bool
+
+    /// A source with a downloader of its own, for a program without a queue: it waits where an origin asks to be left
+    /// alone, as nobody would come back later.
+    ///
+    /// - Parameters:
+    ///   - configuration: addresses, limits, credentials, proxy; the defaults by default.
+    ///   - manners: how origins are treated; the defaults, with 60 s of patience, by default.
+    ///   - allowsInvalidCertificates: whether the option AllowInvalidSSLCertificates is heard, `false` by default.
+    public init(
+        _ configuration: FetchConfiguration = FetchConfiguration(), manners: OriginSettings = .patient,
+        allowsInvalidCertificates: Bool = false
+    ) {
+        self.init(
+            Downloader(configuration, origins: OriginManners(manners)),
+            allowsInvalidCertificates: allowsInvalidCertificates)
+    }
 
     /// A source over a downloader.
     ///
@@ -20,9 +36,10 @@ package struct HTTPSource: ImageSource {
     }
 
     /// Any text: a URL that is none, or has another scheme, fails as one.
-    package func canLoad(_ url: String) -> Bool { true }
+    public func canLoad(_ url: String) -> Bool { true }
 
-    package func load(_ request: SourceRequest, into file: Int32) async throws(LoadError) -> SourceAnswer {
+    /// Downloads into `file`; a copy that is still good is told as not modified.
+    public func load(_ request: SourceRequest, into file: Int32) async throws(LoadError) -> SourceAnswer {
         do throws(FetchError) {
             let verdict = RobotsVerdict(robots)
             var wanted = try fetchRequest(request, file)

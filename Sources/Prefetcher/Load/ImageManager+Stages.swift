@@ -53,7 +53,8 @@ extension ImageManager {
             report.isUnchanged = true
             return nil
         }
-        let download = Download(file: file, bytes: body.bytes, sha256: body.sha256, validators: validators, robots: body.robots)
+        let download = Download(
+            file: file, bytes: body.bytes, sha256: body.sha256, validators: validators, robots: body.robots)
         guard let decryptor = plan.decryptor else { return download }
         return try await decrypt(download, decryptor, plan, files, report)
     }
@@ -120,7 +121,8 @@ extension ImageManager {
             guard let written = try download.file.transform(into: file, plan.url, decryptor),
                 file.isAccepted(by: gate)
             else { throw LoadError.badImage(plan.url, "what was decrypted is no picture").carrying(report) }
-            return Download(file: file, bytes: written, sha256: nil, validators: download.validators, robots: download.robots)
+            return Download(
+                file: file, bytes: written, sha256: nil, validators: download.validators, robots: download.robots)
         }
     }
 
@@ -133,12 +135,12 @@ extension ImageManager {
         var outputs: [TemporaryFile] = []
         for _ in missing { outputs.append(try await makeFile(in: plan.cache, files)) }
         do throws(TranscodeError) {
-            let result = try await transcoders.transcode(
-                TranscodeRequest(
-                    source: publication.source, variants: missing.map(\.variant), outputs: outputs.map(\.descriptor),
-                    scale: plan.scale,
-                    transformsAnimated: !plan.options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly])
-                ))
+            var request = TranscodeRequest(
+                source: publication.source, variants: missing.map(\.variant), outputs: outputs.map(\.descriptor),
+                scale: plan.scale,
+                transformsAnimated: !plan.options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly]))
+            request.scaleDownBytes = plan.scaleDownLimit
+            let result = try await transcoders.transcode(request)
             report.timing.transcode += .now - start
             return Transcoded(files: outputs, result: result)
         } catch {

@@ -18,6 +18,7 @@ public protocol ImageSource: Sendable {
 }
 
 extension ImageSource {
+    /// SDWebImage's rule.
     public func shouldBlock(_ url: String, after failure: FailureReason) -> Bool { BlockRule.standard(failure) }
 }
 

@@ -12,6 +12,9 @@ struct LoadPlan: Sendable {
         let key: CacheKey?
     }
 
+    /// SDWebImage's limit for ScaleDownLargeImages, in bytes of decoded pixels.
+    private static let scaleDownLimit = 60 << 20
+
     let url: String
     let options: LoadOptions
     /// Nil when the key filter refused: then nothing is looked up or stored.
@@ -57,7 +60,8 @@ struct LoadPlan: Sendable {
         storesVariants = original != nil && context.store.includesDisk
 
         scale = context.scale ?? Double(original?.scaleFactor ?? 1)
-        scaleDownLimit = context.scaleDownLimit
+        scaleDownLimit =
+            context.scaleDownLimit ?? (options.contains(.scaleDownLargeImages) ? Self.scaleDownLimit : nil)
         source = try Self.source(context.source, parts)
         requestModifier = try Self.requestModifier(context.requestModifier, parts)
         responseModifier = try Self.responseModifier(context.responseModifier, parts)

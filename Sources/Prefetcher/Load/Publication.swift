@@ -79,6 +79,7 @@ struct Publication: Sendable {
             file.width = source.width
             file.height = source.height
         }
+        file.digest = made?.result.digest.map(StoredFile.Digest.init)
         if let original, plan.storesOriginal {
             do throws(StoreError) { try original.validators.keep(with: original.file) } catch { throw LoadError(error) }
             let serialized = try publish(original.file, as: key, in: plan.originalCache, original.validators)
@@ -101,6 +102,8 @@ struct Publication: Sendable {
             file.format = variant.format.name
             file.width = variant.width
             file.height = variant.height
+            file.replaced = variant.replaced?.name
+            file.exceedsMaxBytes = variant.exceedsMaxBytes ? true : nil
         case .failure(let error):
             file.path = nil
             file.origin = nil
@@ -145,5 +148,13 @@ struct Publication: Sendable {
             error: FailureReason(
                 domain: "LarderErrorDomain", code: 401,
                 message: "variant \(entry.variant.name): this URL and these transformers make no cache key"))
+    }
+}
+
+extension StoredFile.Digest {
+    fileprivate init(_ digest: PictureDigest) {
+        self.init(
+            thumbHash: digest.thumbHash, averageColor: digest.averageColor, dominantColor: digest.dominantColor,
+            perceptualHash: digest.perceptualHash, hasAlpha: digest.hasAlpha, frames: digest.frames)
     }
 }

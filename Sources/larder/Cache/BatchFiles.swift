@@ -18,13 +18,16 @@ struct BatchFiles {
             let records = try await queue.records(of: batch, after: cursor)
             guard let last = records.last else { return }
             cursor = last.cursor
-            for file in records.flatMap(\.stored) where file.path != nil {
+            for (record, file) in records.flatMap({ record in record.stored.map { (record, $0) } })
+            where file.path != nil {
                 let key = CacheKey(file.key)
                 guard seen.insert(key.fileName).inserted else { continue }
-                let entry = try await place.disk.run { [layout = place.layout] in
+                let placeholder = record.stored.first { $0.name == nil }?.digest?.thumbHash
+                var entry = try await place.disk.run { [layout = place.layout] in
                     try BundleExport(layout).entry(
                         for: key, format: file.format, width: file.width, height: file.height)
                 }
+                entry?.placeholder = placeholder
                 try body(file, entry)
             }
         }

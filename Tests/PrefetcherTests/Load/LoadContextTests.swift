@@ -68,7 +68,8 @@ struct LoadContextTests {
     @Test("cache types are SDWebImage's numbers")
     func cacheTypes() throws {
         let context = try LoadContext(
-            json: #"{"queryCacheType":0,"storeCacheType":2,"originalQueryCacheType":3,"originalStoreCacheType":1}"#.utf8)
+            json: #"{"queryCacheType":0,"storeCacheType":2,"originalQueryCacheType":3,"originalStoreCacheType":1}"#.utf8
+        )
         #expect(context.query == .none && context.store == .memory)
         #expect(context.originalQuery == .all && context.originalStore == .disk)
         let standard = LoadContext()
@@ -93,7 +94,10 @@ struct LoadContextTests {
     @Test(
         "what is wrong is named with its path",
         arguments: [
-            (#"{"imageThumbnailPixelSize":{"width":0,"height":5}}"#, "$.imageThumbnailPixelSize.width: must be greater than 0"),
+            (
+                #"{"imageThumbnailPixelSize":{"width":0,"height":5}}"#,
+                "$.imageThumbnailPixelSize.width: must be greater than 0"
+            ),
             (#"{"imageTransformer":[{"type":"twist"}]}"#, "$.imageTransformer[0].type: is not a known transformer"),
             (#"{"imageScaleFactor":0.5}"#, "$.imageScaleFactor: must be at least 1"),
             (#"{"queryCacheType":4}"#, "$.queryCacheType: must be a whole number from 0 to 3"),

@@ -40,7 +40,8 @@ struct ManagerScene {
     }
 
     /// A request with one variant, 20 × 10, unless `variants` says otherwise.
-    func request(_ path: String = "/a.jpg", _ options: LoadOptions = [], variants: String = half) throws -> LoadRequest {
+    func request(_ path: String = "/a.jpg", _ options: LoadOptions = [], variants: String = half) throws -> LoadRequest
+    {
         let pipeline = try Pipeline(json: #"{"name":"test","variants":\#(variants)}"#.utf8)
         return LoadRequest(url: origin.url(path), variants: pipeline.variants, options: options)
     }

@@ -138,7 +138,9 @@ struct StoreFlowTests {
         #expect(report.downloads == 1 && scene.stored(url) == scene.picture)
     }
 
-    @Test("a declared size over the limit ends the download with 202 or 203", arguments: [(8000, 8000, 202), (20000, 10, 203)])
+    @Test(
+        "a declared size over the limit ends the download with 202 or 203",
+        arguments: [(8000, 8000, 202), (20000, 10, 203)])
     func declaredSize(width: Int, height: Int, code: Int) async throws {
         var png = try Picture.bytes("rgb.png")
         for (offset, value) in [(16, width), (20, height)] {
@@ -150,6 +152,31 @@ struct StoreFlowTests {
         let error = await failure(of: try scene.request("/big.png"), by: manager)
         gate.openUp()
         #expect(error?.domain == "LarderErrorDomain" && error?.code == code)
+    }
+
+    @Test("imageScaleDownLimitBytes bounds what is decoded; the key stays")
+    func scaleDown() async throws {
+        let plain = #"[{"name":"plain","keySuffix":"plain","format":"png"}]"#
+        var request = try scene.request(variants: plain)
+        request.context = try LoadContext(json: #"{"imageScaleDownLimitBytes":400}"#.utf8)
+        let small = try #require(try await manager.load(request).stored.last)
+        #expect((small.width ?? 0) * (small.height ?? 0) * 4 <= 400 && (small.width ?? 0) > 0)
+        #expect(small.key == CacheKey(url).appending("plain")?.text)
+        let whole = try #require(
+            try await manager.load(
+                try scene.request("/a.jpg", [.fromLoaderOnly, .scaleDownLargeImages], variants: plain)
+            )
+            .stored.last)
+        #expect((whole.width ?? 0) > (small.width ?? 0))
+    }
+
+    @Test("what a picture looks like is kept with its original")
+    func digest() async throws {
+        let stored = try await manager.load(try scene.request()).stored
+        let digest = try #require(stored.first?.digest)
+        #expect(digest.perceptualHash.count == 16 && !digest.thumbHash.isEmpty && digest.frames == 1)
+        #expect(digest.averageColor.count == 9 && digest.dominantColor.hasPrefix("#ff") && !digest.hasAlpha)
+        #expect(stored.last?.digest == nil)
     }
 
     @Test("the scale of the context replaces the key's")

@@ -74,7 +74,9 @@ struct ImagePrefetcherTests {
     func duplicates() async {
         let loader = StubLoader { _ in .success }
         let prefetcher = ImagePrefetcher(loader: loader)
-        await run(prefetcher) { prefetcher.prefetch(["u1", "u1", "u2"], progress: progress("A"), completed: completed("A")) }
+        await run(prefetcher) {
+            prefetcher.prefetch(["u1", "u1", "u2"], progress: progress("A"), completed: completed("A"))
+        }
         #expect(log.all == ["A 1/3", "A 2/3", "A 3/3", "A done 3 0"])
         #expect(loader.begun.sorted() == ["u1", "u1", "u2"])
     }
@@ -152,7 +154,9 @@ struct ImagePrefetcherTests {
     }
 
     @Test("the options are LowPriority unless the list says otherwise")
-    func defaultOptions() { #expect(PrefetchWishes().options == .lowPriority && PrefetchWishes().options.rawValue == 2) }
+    func defaultOptions() {
+        #expect(PrefetchWishes().options == .lowPriority && PrefetchWishes().options.rawValue == 2)
+    }
 
     @Test("when the task that runs it is cancelled, the loads are, and the rest never begins")
     func cancelledTask() async {

@@ -46,7 +46,8 @@ struct PrefetchLedgerTests {
             events.filter { if case .prefetched = $0 { true } else { false } } == [
                 .prefetched(url: "A1", finished: 1, total: 2), .prefetched(url: "B1", finished: 1, total: 1),
             ])
-        #expect(events.filter { if case .allFinished = $0 { true } else { false } } == [.allFinished(total: 1, skipped: 0)])
+        #expect(
+            events.filter { if case .allFinished = $0 { true } else { false } } == [.allFinished(total: 1, skipped: 0)])
     }
 
     @Test("a failed element is finished and skipped")
@@ -80,7 +81,8 @@ struct PrefetchLedgerTests {
             let token = Int(state >> 33) % 3
             guard left[token] > 0 else { continue }
             left[token] -= 1
-            for case .progress(let number, let finished, let total) in ledger.end(UInt64(token), url: "", failed: false) {
+            for case .progress(let number, let finished, let total) in ledger.end(UInt64(token), url: "", failed: false)
+            {
                 #expect(finished == told[Int(number)] + 1 && finished <= total)
                 told[Int(number)] = finished
             }
