@@ -34,5 +34,6 @@ public struct CIDR: Hashable, Sendable, CustomStringConvertible {
         return (address.bits ^ base.bits) >> UInt128(base.family.width - prefix) == 0
     }
 
+    /// `10.0.0.0/8`.
     public var description: String { "\(base)/\(prefix)" }
 }

@@ -21,6 +21,7 @@ public struct CredentialProfile: Sendable, Hashable {
     /// The path of a PEM file of certificate authorities to trust instead of the system's.
     public var authorities: String?
 
+    /// A profile without secrets yet, bound to `origins`.
     public init(origins: Set<Origin>) {
         self.origins = origins
         headers = []

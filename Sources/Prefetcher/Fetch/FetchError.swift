@@ -17,6 +17,7 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         case pixelsExceeded, edgeExceeded, framesExceeded
     }
 
+    /// What went wrong.
     public let code: Code
     /// One line that names the URL (without userinfo and query), the limit and its value where there is one.
     public let message: String
@@ -27,6 +28,7 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     /// libcurl's result code, when it was libcurl that failed.
     public let curlCode: Int32?
 
+    /// Describes a failure.
     public init(
         _ code: Code, _ message: String, httpStatus: Int? = nil, retryAfter: Duration? = nil, curlCode: Int32? = nil
     ) {
@@ -42,6 +44,7 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The number within `domain`.
     public var domainCode: Int { identity.code }
 
+    /// The message, domain and code.
     public var description: String { "\(message) (\(domain) \(domainCode))" }
 
     private var identity: (domain: String, code: Int) {

@@ -17,6 +17,7 @@ public struct FetchLimits: Sendable, Hashable {
     /// Times a broken transfer may go on where it stopped, `3`; each must have brought something.
     public var resumptions: Int = 3
 
+    /// The defaults.
     public init() {}
 }
 
@@ -43,6 +44,7 @@ public struct FetchConfiguration: Sendable {
     /// A proxy for all downloads, none by default; proxies of the environment are ignored.
     public var proxy: FetchProxy?
 
+    /// The defaults but for what is given.
     public init(
         policy: AddressPolicy = AddressPolicy(), limits: FetchLimits = FetchLimits(),
         userAgent: String = FetchConfiguration.userAgent()

@@ -27,5 +27,6 @@ public struct OriginSettings: Sendable, Equatable {
     /// Origins remembered, `4096`; the ones with nothing to remember go first.
     public var remembered = 4096
 
+    /// The defaults.
     public init() {}
 }
