@@ -48,7 +48,7 @@ BEGIN
         UPDATE larder_data.origin_hold h SET probing_until = clock_timestamp() + interval '60 s'
         WHERE h.ctid = ANY (ARRAY(
             SELECT x.ctid FROM larder_data.origin_hold x
-            WHERE x.origin_id = ANY (ARRAY(SELECT d.origin_id FROM due d)) AND coalesce(x.probing_until, '-infinity') <= clock_timestamp() FOR UPDATE SKIP LOCKED))
+            WHERE x.origin_id = ANY (ARRAY(SELECT d.origin_id FROM due d)) AND coalesce(x.probing_until, '-infinity') <= clock_timestamp() LIMIT wanted FOR UPDATE SKIP LOCKED))
         RETURNING h.origin_id
     )
     SELECT coalesce(array_agg(k.origin_id), '{}') INTO probed FROM taken k;
@@ -68,7 +68,8 @@ BEGIN
         INSERT INTO larder_data.delayed (run_at, job_id)
         SELECT larder_data.return_at(greatest(j.until, clock_timestamp() + interval '1 s')), j.job_id FROM judged j WHERE NOT j.goes
     )
-    SELECT (coalesce(array_agg(j.tid ORDER BY j.ord) FILTER (WHERE j.goes), '{}'))[1 : wanted], coalesce(bool_or(NOT j.goes), false)
+    -- Probes before all others: a turn that is taken and not used is lost for a minute.
+    SELECT (coalesce(array_agg(j.tid ORDER BY j.until IS NULL, j.ord) FILTER (WHERE j.goes), '{}'))[1 : wanted], coalesce(bool_or(NOT j.goes), false)
     INTO kept, some_away FROM judged j;
 END $$;
 COMMENT ON FUNCTION larder_data.keep_away IS 'Puts off what belongs to origins that are held; answers the rest, at most so many, and whether there was any.';
@@ -99,11 +100,11 @@ BEGIN
     WITH freed AS (
         DELETE FROM larder_data.running r USING unnest(jobs, claims) AS g (job, claim)
         WHERE r.worker_id = snooze_v1.worker AND r.job_id = g.job AND r.claim_no = g.claim
-        RETURNING r.job_id
+        RETURNING r.job_id, r.claim_no
     )
     INSERT INTO larder_data.delayed (run_at, job_id)
     SELECT larder_data.return_at(clock_timestamp() + least(greatest(g.delay, 0), m.retry_after_cap_ms) * interval '1 ms'), f.job_id
-    FROM freed f JOIN unnest(jobs, delays_ms) AS g (job, delay) ON g.job = f.job_id CROSS JOIN larder_data.meta m;
+    FROM freed f JOIN unnest(jobs, claims, delays_ms) AS g (job, claim, delay) ON g.job = f.job_id AND g.claim = f.claim_no CROSS JOIN larder_data.meta m;
     GET DIAGNOSTICS moved = ROW_COUNT;
     RETURN moved;
 END $$;

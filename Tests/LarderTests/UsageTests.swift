@@ -70,7 +70,6 @@ struct UsageTests {
         Wrong("run u --options Nonsense", "--options", "Nonsense"), Wrong("run u --options -1", "--options", "-1"),
         Wrong("run u --options RetryFailed,refreshCached", "refreshCached"),
         Wrong("transform a -o b --variant {} --options x", "--options"),
-        Wrong("work --allow-files /nonexistent", "--allow-files", "/nonexistent"),
         Wrong("run u --retries -1", "--retries", "-1"), Wrong("run u --retries many", "--retries", "many"),
         Wrong("run u --retry-base -1s", "--retry-base", "-1s"), Wrong("run u --batch=", "--batch"),
         Wrong("run u --max-runtime soon", "--max-runtime", "soon"),

@@ -28,6 +28,9 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     /// libcurl's result code, when it was libcurl that failed.
     public let curlCode: Int32?
 
+    /// Whether it is one failure of several, who shared a transfer; one of them alone has false.
+    package var isShared = false
+
     /// Describes a failure.
     public init(
         _ code: Code, _ message: String, httpStatus: Int? = nil, retryAfter: Duration? = nil, curlCode: Int32? = nil

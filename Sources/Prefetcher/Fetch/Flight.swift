@@ -106,9 +106,14 @@ final class Flight {
     func end(_ code: CURLcode, at now: ContinuousClock.Instant) {
         let failure = FetchError(.transportFailed, "\(exchange.url): no memory for a transfer")
         let result = slot.map { $0.end(code, resumptions: resumptions) } ?? .failure(failure)
-        for waiter in waiters {
+        for (number, waiter) in waiters.enumerated() {
             let own = reception.failure(of: waiter.ticket).map { Result<Reply, FetchError>.failure($0) }
-            waiter.continuation.resume(returning: own ?? result.map { complete($0, for: waiter, at: now) })
+            let shared = result.mapError { error in
+                var error = error
+                error.isShared = number > 0
+                return error
+            }
+            waiter.continuation.resume(returning: own ?? shared.map { complete($0, for: waiter, at: now) })
         }
         waiters = []
         leaveSlot()

@@ -61,7 +61,8 @@ struct Resumption: Equatable {
     private func fits(_ head: [HeaderField]) -> Bool {
         guard let range = head["Content-Range"].flatMap(ContentRange.init), range.first == offset else { return false }
         if let etag = head["ETag"], validator.hasPrefix("\""), etag != validator { return false }
-        guard let all = range.total else { return total == nil }
+        // Without a total nobody knows whether the part goes on to the end.
+        guard let all = range.total else { return false }
         return range.last == all - 1 && (total == nil || total == all)
     }
 }

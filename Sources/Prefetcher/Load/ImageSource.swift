@@ -8,7 +8,8 @@ public protocol ImageSource: Sendable {
     /// Whether this source knows how to load `url`.
     func canLoad(_ url: String) -> Bool
 
-    /// Brings the original into `file`, an empty open file that stays the caller's; ends early when its task is cancelled.
+    /// Brings the original into `file`, an empty open file that stays the caller's; one that may take long ends early
+    /// when its task is cancelled.
     ///
     /// - Throws: `LoadError`; what `file` holds then does not matter.
     func load(_ request: SourceRequest, into file: Int32) async throws(LoadError) -> SourceAnswer

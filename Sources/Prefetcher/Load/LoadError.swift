@@ -58,27 +58,30 @@ public struct LoadError: Error, Sendable {
 
     /// The URL is on the blocklist (SDWebImage 5.21.5, SDWebImageErrorBlackListed).
     static func blocked(_ url: String) -> LoadError {
-        LoadError(stage: .lookUp, domain: "SDWebImageErrorDomain", code: 1003, message: "\(url): is blocked")
+        LoadError(stage: .lookUp, domain: "SDWebImageErrorDomain", code: 1003, message: "\(shown(url)): is blocked")
     }
 
     /// The request modifier gave no request (SDWebImage 5.21.5, SDWebImageErrorInvalidDownloadOperation).
     static func invalidOperation(_ url: String) -> LoadError {
         LoadError(
             stage: .fetch, domain: "SDWebImageErrorDomain", code: 2000,
-            message: "\(url): the request modifier gave no request")
+            message: "\(shown(url)): the request modifier gave no request")
     }
 
     /// What came is no picture (SDWebImage 5.21.5, SDWebImageErrorBadImageData).
     static func badImage(_ url: String, _ why: String) -> LoadError {
-        LoadError(stage: .fetch, domain: "SDWebImageErrorDomain", code: 1001, message: "\(url): \(why)")
+        LoadError(stage: .fetch, domain: "SDWebImageErrorDomain", code: 1001, message: "\(shown(url)): \(why)")
     }
 
     /// The source says that nothing changed, though nobody has anything (SDWebImage 5.21.5, SDWebImageErrorCacheNotModified).
     static func unexpectedlyUnmodified(_ url: String) -> LoadError {
         LoadError(
             stage: .fetch, domain: "SDWebImageErrorDomain", code: 1002,
-            message: "\(url): not modified, and no copy is known")
+            message: "\(shown(url)): not modified, and no copy is known")
     }
+
+    /// The URL without userinfo and query; what is no URL is not repeated.
+    private static func shown(_ url: String) -> String { (try? SourceURL(url))?.description ?? "the URL" }
 
     /// The same error with what the load had done until then.
     func carrying(_ report: LoadReport) -> LoadError {

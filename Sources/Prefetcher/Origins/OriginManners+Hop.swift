@@ -19,7 +19,8 @@ extension OriginManners {
             leave(passage, .answered(status: reply.status, firstByte: reply.firstByte))
             return reply
         } catch {
-            leave(passage, HopResult(error))
+            // What several shared failed once.
+            leave(passage, error.isShared ? .unknown : HopResult(error))
             throw error
         }
     }

@@ -42,7 +42,9 @@ package struct RobotsRules: Sendable, Equatable {
             case "allow", "disallow":
                 inRules = true
                 // An empty pattern is no rule.
-                guard !value.isEmpty, isOwn || isCommon, (own?.count ?? 0) + common.count < Self.mostRules else {
+                guard !value.isEmpty, value.utf8.count <= Self.longestCompared, isOwn || isCommon,
+                    (own?.count ?? 0) + common.count < Self.mostRules
+                else {
                     continue
                 }
                 let rule = Rule(pattern: RobotsPattern(value), allows: key == "allow")
@@ -57,12 +59,15 @@ package struct RobotsRules: Sendable, Equatable {
 
     /// Whether a path, with its query, may be asked for. `/robots.txt` always may.
     package func allow(_ target: String) -> Bool {
-        let target = RobotsPattern.normal(target.isEmpty ? "/" : target)
+        // What is longer, in a rule or a target, is there to keep the search busy.
+        let target = Array(RobotsPattern.normal(target.isEmpty ? "/" : target).prefix(Self.longestCompared))
         if target == Array("/robots.txt".utf8) { return true }
         let best = rules.filter { $0.pattern.matches(target) }
             .max { ($0.pattern.length, $0.allows ? 1 : 0) < ($1.pattern.length, $1.allows ? 1 : 0) }
         return best?.allows ?? true
     }
+
+    private static let longestCompared = 2048
 
     /// `key: value` of each line, keys in lower case, comments gone.
     private static func lines(_ bytes: some Collection<UInt8>) -> [(String, String)] {

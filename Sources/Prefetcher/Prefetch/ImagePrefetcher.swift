@@ -119,7 +119,7 @@ public final class ImagePrefetcher: Sendable {
 
     // MARK: - Working
 
-    /// Lets `run` return once the lists handed in so far have ended; later ones are not begun.
+    /// Lets `run` return as soon as no list waits; one that is handed in after that is not begun.
     public func finish() {
         state.withLock { $0.isFinishing = true }
         ring.yield()

@@ -34,6 +34,9 @@ struct Attempt: Sendable {
             End(job, Outcome(job.held, .cancelled), nil, nil, delay: delay)
         }
 
+        /// A job whose load was cut off although its worker goes on: it comes back at once.
+        static func givenBack(_ job: Job) -> End { snoozed(job, for: .zero) }
+
         /// The end of a job that was cancelled while it ran.
         static func cancelled(_ job: Job) -> End { End(job, Outcome(job.held, .cancelled), nil, nil) }
 

@@ -24,10 +24,13 @@ package final class Lease: Sendable {
         state = Locked(State(length: seconds - Self.margin, confirmed: asked ?? clock()))
     }
 
-    /// Whether what this worker holds is still its own.
+    /// Whether what this worker holds is still its own. Once not, never again: somebody may have acted on the first answer.
     package var holds: Bool {
         let now = clock()
-        return state.withLock { !$0.lost && now - $0.confirmed < $0.length }
+        return state.withLock { state in
+            if now - state.confirmed >= state.length { state.lost = true }
+            return !state.lost
+        }
     }
 
     /// The database has confirmed the lease, of `seconds` from now on, to a question asked at `moment`: the time

@@ -80,6 +80,16 @@ public struct PrefetchWorker: Sendable {
     /// - Throws: `QueueError` that waiting does not mend, such as a protocol that the database no longer offers, and
     ///   any error of the first registration.
     public func run(until stop: StopSignal) async throws(QueueError) -> Summary {
+        // A cancelled task would find every wait over at once, and claim what it cannot work on.
+        let result = await withTaskCancellationHandler { () async -> Result<Summary, QueueError> in
+            do throws(QueueError) { return .success(try await work(until: stop)) } catch { return .failure(error) }
+        } onCancel: {
+            stop.ask(.cancel)
+        }
+        return try result.get()
+    }
+
+    private func work(until stop: StopSignal) async throws(QueueError) -> Summary {
         let deadline = configuration.runtime.map { ContinuousClock.now + $0 }
         var summary = Summary()
         var isFirst = true

@@ -96,13 +96,14 @@ final class Settler: Sendable {
 
     private func commit(_ ends: [Attempt.End]) async {
         var again: [Attempt.End] = []
+        var untold = ends
         do throws(QueueError) {
             try await session.snooze(ends.compactMap { end in end.delay.map { (end.outcome.claim, $0) } })
-            let ends = ends.filter { $0.delay == nil }
-            let settlements = try await session.settle(ends.map(\.outcome))
-            for (end, settlement) in zip(ends, settlements) where settlement.decision == .busy { again.append(end) }
+            untold.removeAll { $0.delay != nil }
+            let settlements = try await session.settle(untold.map(\.outcome))
+            for (end, settlement) in zip(untold, settlements) where settlement.decision == .busy { again.append(end) }
             tally.count(settlements)
-            for (end, settlement) in zip(ends, settlements) where settlement.decision != .busy {
+            for (end, settlement) in zip(untold, settlements) where settlement.decision != .busy {
                 guard let report = end.report(settlement.decision) else { continue }
                 observe(.settled(report))
             }
@@ -110,7 +111,7 @@ final class Settler: Sendable {
             observe(.queueUnavailable(error))
             if !error.isTransient { fail(error) }
             // Sent again as they were: settling is idempotent, so a reply lost on the way does no harm.
-            again = ends
+            again = untold
         }
         // Of a job that somebody joins just now nothing was recorded: it is sent again, and holds up none of the others.
         let left = again

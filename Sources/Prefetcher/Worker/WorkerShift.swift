@@ -66,7 +66,7 @@ struct WorkerShift: Sendable {
         // the database cannot be told, the end of the lease tells it.
         do throws(QueueError) {
             try await session.stop()
-            if case .finished = reason { tally.leave(try await left()) }
+            if case .failed = reason {} else { tally.leave(try await left()) }
         } catch {
             worker.observe(.queueUnavailable(error))
             // What cannot be asked may well be there.
@@ -127,7 +127,10 @@ struct WorkerShift: Sendable {
                     }
                 } catch {
                     worker.observe(.queueUnavailable(error))
-                    guard error.isTransient || error.code == .workerLost else { return .failed(error) }
+                    guard error.isTransient || error.code == .workerLost else {
+                        jobs.cancelAll()
+                        return .failed(error)
+                    }
                     policy.claimFailed()
                 }
             }
@@ -152,6 +155,8 @@ struct WorkerShift: Sendable {
         switch result {
         case .success(let end?): return settler.settle(end)
         case .failure(let error) where !Task.isCancelled: settler.fail(error)
+        // Cut off by a lease that was gone for a moment, or by whoever cancelled the loads alone.
+        case .success(nil) where !Task.isCancelled: return settler.settle(.givenBack(job))
         // Cut off by the end of the shift, which gives the job back.
         case .success(nil), .failure: break
         }

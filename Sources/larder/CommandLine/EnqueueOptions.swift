@@ -18,7 +18,8 @@ struct EnqueueOptions {
             Option("priority", .value("P"), "0 first to 9 last, default \(priority)"),
             Option(
                 "options", .value("LIST"),
-                "SDWebImage's options by name or number, separated by commas; with an effect: \(namesWithEffect)"),
+                "SDWebImage's options by name or number, separated by commas; a job that is joined keeps its own; with an effect: \(namesWithEffect)"
+            ),
             Option(
                 "context", .value("JSON"),
                 "SDWebImage's context by its keys, such as '{\"imageThumbnailPixelSize\":{\"width\":64,\"height\":64}}'"

@@ -11,7 +11,6 @@ struct WorkerSetup {
             Option("slots", .value("N"), "jobs at once, default 32"),
             Option("grace", .value("DURATION"), "how long running jobs may go on once stopped, default 20s"),
             durabilityOption,
-            Option("allow-files", .values("DIR"), "load file: URLs below a directory"),
             Option(
                 "allow-invalid-certificates",
                 "hear jobs that ask for no check of certificates (AllowInvalidSSLCertificates)"),
@@ -71,15 +70,6 @@ struct WorkerSetup {
             downloader, robots: RobotsKeeper(robots, downloader: downloader),
             allowsInvalidCertificates: arguments.flag("allow-invalid-certificates"))
         var parts = ManagerParts(sources: [web])
-        let directories = try arguments.list("allow-files")
-        for directory in directories where access(directory, R_OK | X_OK) != 0 {
-            throw .usage("--allow-files: \(directory): \(String(cString: strerror(errno)))")
-        }
-        if !directories.isEmpty {
-            let files = FileSource(roots: directories, limit: Int(fetching.limits.body))
-            parts.sources.append(files)
-            parts.namedSources["files"] = files
-        }
         parts.namedSources["web"] = web
         return parts
     }

@@ -18,6 +18,7 @@ extension Command {
             Settings.databaseOption,
         ]
     ) { arguments in
+        if arguments.flag("json") { throw CommandError.usage("cache map: it writes nginx's map, there is no --json") }
         let place = try CachePlace(arguments)
         var map = NginxMap()
         if let name = try arguments.value("batch") {

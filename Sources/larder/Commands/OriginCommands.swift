@@ -46,7 +46,7 @@ extension Command {
 
     static let originClear = Command(
         words: ["origin", "clear"], operands: "[URL...]",
-        summary: "Forget what is known of the origins of these URLs, or of all: their jobs go on",
+        summary: "Forget what is known of the origins of these URLs, or of all: what was put off comes at its time",
         options: [Settings.databaseOption]
     ) { arguments in
         let operands = try arguments.operands()

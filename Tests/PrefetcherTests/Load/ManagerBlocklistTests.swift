@@ -121,6 +121,14 @@ struct ManagerBlocklistTests {
         #expect(!list.contains("") && !manager.isRunning)
     }
 
+    @Test("no message repeats a password or a query")
+    func secrets() async throws {
+        let url = "https://user:secret@h.example/a.jpg?token=secret"
+        list.insert(url)
+        let message = await failure(of: LoadRequest(url: url), by: manager)?.message
+        #expect(message == "https://h.example/a.jpg: is blocked")
+    }
+
     @Test("a variant that cannot be made does not block its URL")
     func variantFails() async throws {
         scene.origin.on("/a.jpg", .body(scene.picture))

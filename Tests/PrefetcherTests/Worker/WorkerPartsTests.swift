@@ -6,17 +6,20 @@ import Testing
 
 @Suite("Parts of the worker", .timeLimit(.minutes(5)))
 struct WorkerPartsTests {
-    @Test("a lease holds until its margin before the end, and again after a confirmation")
+    @Test("a lease holds until its margin before the end, longer when confirmed, and never again once it was gone")
     func lease() {
         let time = Locked(100.0)
         let lease = Lease(seconds: 15, clock: { time.withLock { $0 } })
         #expect(lease.holds)
         time.withLock { $0 = 111.9 }
         #expect(lease.holds)
-        time.withLock { $0 = 112.1 }
-        #expect(!lease.holds)
         lease.confirm(askedAt: 110, seconds: 15)
+        time.withLock { $0 = 121.9 }
         #expect(lease.holds)
+        time.withLock { $0 = 122.1 }
+        #expect(!lease.holds)
+        lease.confirm(askedAt: 121, seconds: 15)
+        #expect(!lease.holds)
     }
 
     @Test("a confirmation counts from when it was asked, and an older one changes nothing")
