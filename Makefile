@@ -28,17 +28,17 @@ demo: setup ## 200 pictures and ten bad URLs through the whole program, to demo-
 	@demo/run
 
 test: setup ## run all tests, the queue's once more through a pooler
-	@scripts/swift test --disable-xctest --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
-	@LARDER_TEST_POOLER=1 scripts/swift test --skip-build --disable-xctest \
+	@scripts/test --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
+	@LARDER_TEST_POOLER=1 scripts/test --skip-build \
 	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter JobQueueTests \
 	    --skip '$(NOT_POOLED)'
 
 soak: setup ## STEPS random steps of the queue beside its model (SEED: the first seed)
-	@LARDER_SOAK_STEPS=$(STEPS) LARDER_SOAK_SEED=$(SEED) scripts/swift test --disable-xctest \
+	@LARDER_SOAK_STEPS=$(STEPS) LARDER_SOAK_SEED=$(SEED) scripts/test \
 	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter RandomTests
 
 fuzz: setup ## STEPS spoilt pictures of all formats through real transcoders (SEED: the first seed)
-	@LARDER_FUZZ_STEPS=$(STEPS) LARDER_FUZZ_SEED=$(SEED) scripts/swift test --disable-xctest --filter FuzzTests
+	@LARDER_FUZZ_STEPS=$(STEPS) LARDER_FUZZ_SEED=$(SEED) scripts/test --filter FuzzTests
 
 lint: ## swift format and the house rules
 	@scripts/lint
