@@ -408,14 +408,15 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION 'no batch has the number %', batch_id USING ERRCODE = 'LA002';
     END IF;
-    -- A portion is what is left up to some number, which the partitions' indexes give in order.
+    -- A portion is what is left up to some number, which the partitions' indexes give in order. Records without items, of
+    -- jobs that ran for other batches alone, go along: a portion of nothing else would look like the end.
     SELECT max(x.job_id) INTO last_job FROM (
         SELECT h.job_id FROM larder_data.job_history h
-        WHERE h.batch_id = batch_drop_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL
+        WHERE h.batch_id = batch_drop_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL AND h.items > 0
         ORDER BY h.job_id LIMIT most) AS x;
     SELECT max(x.id) INTO last_item FROM (
         SELECT h.id FROM larder_data.item_history h
-        WHERE h.batch_id = batch_drop_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL
+        WHERE h.batch_id = batch_drop_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL AND h.items > 0
         ORDER BY h.id LIMIT most) AS x;
     WITH of_jobs AS (
         UPDATE larder_data.job_history h SET dropped_at = now()

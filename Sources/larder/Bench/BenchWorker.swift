@@ -11,7 +11,12 @@ struct BenchWorker: Sendable {
     static let slots = 1_000
 
     /// A worker on a migrated database.
-    init(databaseURL url: String) { queue = PostgresJobQueue(.init(databaseURL: url)) }
+    init(databaseURL url: String) {
+        var configuration = PostgresJobQueue.Configuration(databaseURL: url)
+        // A check of a million jobs takes its time, and on a busy machine more.
+        configuration.statementTimeout = .seconds(600)
+        queue = PostgresJobQueue(configuration)
+    }
 
     /// Registers a worker.
     func start(slots: Int) async throws -> WorkerSession { try await queue.startWorker(Self.description(slots)) }

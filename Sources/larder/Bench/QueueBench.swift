@@ -63,7 +63,8 @@ actor QueueBench {
         note("filling the queue with \(Double(crowded).short) jobs")
         let crowd = CrowdedQueue(server, jobs: crowded)
         try await crowd.fill()
-        for series in try await crowd.measure(rounds: rounds) { values.add(series) }
+        for series in try await crowd.measure(rounds: rounds, note) { values.add(series) }
+        note("checking the queue")
         try await proveSound()
 
         return try values.measurements(

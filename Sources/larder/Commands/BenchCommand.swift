@@ -13,43 +13,27 @@ extension Command {
             every Postgres; it goes when the command ends. Four minutes, 2 GB in the temporary directory (TMPDIR).
             """,
         options: [
-            Option("rounds", .value("N"), "rounds that count, after one warm-up, default 5"),
             Option(
                 "jobs", .value("N"),
                 "jobs of a round, default 150000, at least 2000; ten times as many, at most a million, fill the crowded queue"
-            ),
-            Option("save", .value("DIR"), "write DIR/<date>-queue.json and the table of all results, DIR/README.md"),
-        ]
+            )
+        ] + BenchRun.options("queue")
     ) { arguments in
-        let rounds = try arguments.number("rounds", in: 1...100) ?? 5
+        let run = try BenchRun(arguments)
         let jobs = try arguments.number("jobs", in: 2_000...10_000_000) ?? 150_000
-        let save = try arguments.value("save")
-        #if DEBUG
-            Console.note("larder: a debug build: these figures mean nothing")
-            guard save == nil else { throw CommandError.usage("--save needs a release build") }
-        #endif
-        let load = MachineFacts.load
         let server = try await BenchServer()
         let measurements: [MeasuredFigure]
         do {
-            measurements = try await QueueBench(server, jobs: jobs, rounds: rounds).run { Console.note($0) }
+            measurements = try await QueueBench(server, jobs: jobs, rounds: run.rounds).run { Console.note($0) }
         } catch {
             try? await server.stop()
             throw error
         }
         try await server.stop()
-        for measurement in measurements {
-            Console.line(arguments.flag("json") ? try measurement.jsonLine : measurement.textLine)
-        }
-        if let save {
-            let facts = await MachineFacts.gathered(load: load).merging(["postgres": server.version]) { $1 }
-            let result = SavedResult(
-                benchmark: "queue", rounds: rounds,
-                input: "\(Double(jobs).short) jobs a round, one connection, \(BenchWorker.slots) slots for no-op jobs",
-                machine: facts, measurements: measurements)
-            try result.write(to: save)
-            try ResultTable.rewrite(in: save)
-        }
+        try await run.report(
+            measurements, of: "queue",
+            input: "\(Double(jobs).short) jobs a round, one connection, \(BenchWorker.slots) slots for no-op jobs",
+            facts: ["postgres": server.version])
         return .done
     }
 

@@ -12,33 +12,14 @@ extension Command {
             30 MB at once. Needs nginx, openssl and curl.
             """,
         options: [
-            Option("rounds", .value("N"), "rounds that count, after one warm-up, default 5"),
-            Option("downloads", .value("N"), "downloads of a round, default 2000"),
-            Option("save", .value("DIR"), "write DIR/<date>-fetch.json and the table of all results, DIR/README.md"),
-        ]
+            Option("downloads", .value("N"), "downloads of a round, default 2000")
+        ] + BenchRun.options("fetch")
     ) { arguments in
-        let rounds = try arguments.number("rounds", in: 1...100) ?? 5
+        let run = try BenchRun(arguments)
         let downloads = try arguments.number("downloads", in: 1...100_000) ?? 2_000
-        let save = try arguments.value("save")
-        #if DEBUG
-            Console.note("larder: a debug build: these figures mean nothing")
-            guard save == nil else { throw CommandError.usage("--save needs a release build") }
-        #endif
-        let load = MachineFacts.load
-        let measurements = try await FetchBench(downloads: downloads, rounds: rounds).run()
-        for measurement in measurements {
-            Console.line(arguments.flag("json") ? try measurement.jsonLine : measurement.textLine)
-        }
-        if let save {
-            let facts = await MachineFacts.gathered(load: load)
-            let result = SavedResult(
-                benchmark: "fetch", rounds: rounds,
-                input:
-                    "\(Double(downloads).short) downloads of 4 to 60 kB a round, \(FetchBench.slots) asked for at once",
-                machine: facts, measurements: measurements)
-            try result.write(to: save)
-            try ResultTable.rewrite(in: save)
-        }
+        try await run.report(
+            try await FetchBench(downloads: downloads, rounds: run.rounds).run(), of: "fetch",
+            input: "\(Double(downloads).short) downloads of 4 to 60 kB a round, \(FetchBench.slots) asked for at once")
         return .done
     }
 }
