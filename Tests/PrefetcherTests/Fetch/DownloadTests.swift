@@ -240,11 +240,11 @@ struct DownloadTests {
         let server = try OriginServer([
             "/drip": OriginReply([
                 .bytes(OriginReply.head(200, [("Content-Length", "40")])),
-                .drip(noise(40), interval: .milliseconds(40)),
+                .drip(noise(40), interval: .milliseconds(100)),
             ])
         ])
         let result = try await Downloader(for: server).fetch(
-            server.url("/drip"), limits: limits { $0.idle = .seconds(1) })
+            server.url("/drip"), limits: limits { $0.idle = .seconds(3) })
         #expect(result.sha256 == sha256(noise(40)))
     }
 
