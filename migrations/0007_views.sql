@@ -6,7 +6,7 @@
 -- not asked for.
 --
 -- Views read tables with their owner's rights, but what a function they call reads, it reads with the reader's: where
--- that is a table of larder_data, the function is SECURITY DEFINER. No reader can call it by itself, see 0010.
+-- that is a table of larder_data, the function is SECURITY DEFINER. No reader can call it by itself, see 0011.
 
 -- Class c holds n jobs of 2^(c/2) to 2^((c+1)/2) ms; within it they are taken to lie evenly on the logarithmic scale.
 CREATE FUNCTION larder_data.quantiles(batch_id bigint, shares numeric[]) RETURNS numeric[]

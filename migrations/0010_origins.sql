@@ -133,12 +133,15 @@ BEGIN
     DELETE FROM larder_data.origin_hold h USING unnest(origins, whys) AS g (origin, why), larder_data.origin o
     WHERE g.why = 'closed' AND o.name = g.origin AND h.origin_id = o.id AND h.why = 'breaker';
     INSERT INTO larder_data.origin_hold AS h (origin_id, until, why, failed_probes, gave_up, domain, code, http_status)
-    SELECT DISTINCT ON (o.id) o.id, clock_timestamp() + least(g.length, m.retry_after_cap_ms) * interval '1 ms', g.why, coalesce(g.failed, 0),
-        coalesce(g.gave_up, 0) > 0, left(g.domain, 100), g.code::int, g.http_status::int
+    -- One failure may be both: a breaker, which is probed when its time is over, and a Retry-After, which may be longer.
+    SELECT o.id, clock_timestamp() + least(max(g.length), max(m.retry_after_cap_ms)) * interval '1 ms', min(g.why) /* breaker first */,
+        coalesce(max(g.failed) FILTER (WHERE g.why = 'breaker'), 0), coalesce(max(g.gave_up) FILTER (WHERE g.why = 'breaker'), 0) > 0,
+        (array_agg(left(g.domain, 100) ORDER BY g.why, g.length DESC))[1], (array_agg(g.code::int ORDER BY g.why, g.length DESC))[1],
+        (array_agg(g.http_status::int ORDER BY g.why, g.length DESC))[1]
     FROM unnest(origins, whys, lengths_ms, failed_probes, gave_up, domains, codes, http_statuses)
             AS g (origin, why, length, failed, gave_up, domain, code, http_status)
         JOIN larder_data.origin o ON o.name = left(g.origin, 300) CROSS JOIN larder_data.meta m
-    WHERE g.why <> 'closed' AND g.length > 0 ORDER BY o.id, g.length DESC
+    WHERE g.why <> 'closed' AND g.length > 0 GROUP BY o.id ORDER BY o.id
     -- An operator's word stands while it lasts, a breaker beside a Retry-After for the longer of the two.
     ON CONFLICT (origin_id) DO UPDATE SET
         until = CASE WHEN excluded.why = 'breaker' AND h.why = 'breaker' THEN excluded.until ELSE greatest(h.until, excluded.until) END,

@@ -24,7 +24,8 @@ static const uint16_t forbidden[] = {
     // The network, beside the socket that is there.
     __NR_socket, __NR_socketpair, __NR_connect, __NR_bind, __NR_listen, __NR_accept, __NR_accept4,
     // Programs and processes.
-    __NR_execve, __NR_execveat, __NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_kill, __NR_setns,
+    __NR_execve, __NR_execveat, __NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_kill, __NR_tkill,
+    __NR_rt_sigqueueinfo, __NR_rt_tgsigqueueinfo, __NR_setns,
     __NR_unshare, __NR_pidfd_open, __NR_pidfd_getfd, __NR_pidfd_send_signal, __NR_kcmp,
     // Files by name.
     __NR_openat, __NR_openat2, __NR_open_by_handle_at, __NR_unlinkat, __NR_linkat, __NR_symlinkat, __NR_mkdirat,
@@ -43,7 +44,7 @@ static const uint16_t forbidden[] = {
     __NR_kexec_load, __NR_reboot, __NR_setuid, __NR_setgid, __NR_setresuid, __NR_setresgid, __NR_capset,
 };
 
-enum { maxInstructions = 16 + 2 * sizeof forbidden / sizeof *forbidden };
+enum { maxInstructions = 32 + 2 * sizeof forbidden / sizeof *forbidden };
 
 #ifdef LARDER_ARCHITECTURE
 static int forbid_system_calls(void) {
@@ -64,6 +65,15 @@ static int forbid_system_calls(void) {
     FAIL(ENOSYS);
     for (size_t index = 0; index < sizeof forbidden / sizeof *forbidden; index++) {
         ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, forbidden[index], 0, 1));
+        FAIL(EPERM);
+    }
+    // Signals to its own threads, as abort sends them, and limits of its own; nobody else's.
+    const struct { uint32_t call, first; } own[] = {{__NR_tgkill, (uint32_t)getpid()}, {__NR_prlimit64, 0}};
+    for (size_t index = 0; index < sizeof own / sizeof *own; index++) {
+        ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own[index].call, 0, 4));
+        LOAD(args[0]);
+        ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own[index].first, 0, 1));
+        ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
         FAIL(EPERM);
     }
     // Threads, yes; processes, no.

@@ -14,15 +14,18 @@ extension PostgresJobQueue {
         """
     private static let noDetails = "percent, NULL, NULL, NULL, NULL, NULL, NULL"
 
-    /// Where a batch stands. Throws `.unknownBatch`.
-    public func progress(of batch: BatchReference) async throws(QueueError) -> BatchProgress {
+    /// Where a batch stands; `isDetailed`, the default, with pace, quantiles and errors. Throws `.unknownBatch`.
+    public func progress(of batch: BatchReference, isDetailed: Bool = true) async throws(QueueError) -> BatchProgress {
         let (condition, parameter, text) =
             switch batch {
             case .id(let id): ("batch_id = $1", Parameter.integer(id), "has the number \(id)")
             case .name(let name): ("batch = $1", Parameter.text(name), "is called \"\(name)\"")
             }
         return try await ask(
-            "SELECT \(Self.counts), \(Self.details), \(Self.dates) FROM larder.progress WHERE \(condition)", [parameter]
+            """
+            SELECT \(Self.counts), \(isDetailed ? Self.details : Self.noDetails), \(Self.dates) FROM larder.progress
+            WHERE \(condition)
+            """, [parameter]
         ) { rows throws(QueueError) in
             guard rows.count == 1 else { throw QueueError(.unknownBatch, "no batch \(text)") }
             return try rows.progress(0)

@@ -16,6 +16,10 @@ public final class PostgresJobQueue: Sendable {
         /// How long calls wait for a database that is away, before they throw `.unreachable`; zero by default. Workers
         /// set it to minutes: an outage then costs them time only. Heartbeats never wait.
         public var patience: Duration = .zero
+        /// Upkeep works in small portions; what takes longer is stuck, and is tried again by whoever comes next.
+        var upkeepTimeout: Duration = .seconds(5)
+        /// A vacuum of the small tables takes a second; a detach may have to wait for a reader. Both are done again later.
+        var housekeepingTimeout: Duration = .seconds(10)
 
         /// The default configuration for a database.
         public init(databaseURL: String) { self.databaseURL = databaseURL }
@@ -23,11 +27,6 @@ public final class PostgresJobQueue: Sendable {
 
     /// The worker protocol this program speaks: the `_v1` of the functions.
     static let protocolVersion = 1
-
-    /// Upkeep works in small portions; what takes longer is stuck, and is tried again by whoever comes next.
-    private static let upkeepTimeout = Duration.seconds(5)
-    /// A vacuum of the small tables takes a second; a detach may have to wait for a reader. Both are done again later.
-    private static let housekeepingTimeout = Duration.seconds(10)
 
     let connection: Connection
     let claims: Connection
@@ -43,9 +42,9 @@ public final class PostgresJobQueue: Sendable {
         claims = Connection(configuration, name: "queue-claims")
         pulse = Connection(configuration, name: "queue-pulse")
         var hurried = configuration
-        hurried.statementTimeout = min(configuration.statementTimeout, Self.upkeepTimeout)
+        hurried.statementTimeout = min(configuration.statementTimeout, configuration.upkeepTimeout)
         upkeep = Connection(hurried, name: "queue-upkeep")
-        hurried.statementTimeout = min(configuration.statementTimeout, Self.housekeepingTimeout)
+        hurried.statementTimeout = min(configuration.statementTimeout, configuration.housekeepingTimeout)
         housekeeping = Connection(hurried, name: "queue-house")
     }
 

@@ -1,3 +1,4 @@
+import Executors
 import JobQueue
 import TestSupport
 import Testing
@@ -6,17 +7,19 @@ import Testing
 struct EmbeddedDatabaseTests {
     @Test("every test gets a copy of what was prepared once, and sees nothing of the others")
     func copies() async throws {
+        let prepared = Locked(0)
         let made = try await withThrowingTaskGroup(of: TemporaryDatabase.self) { group in
             for _ in 0..<3 {
                 group.addTask {
                     try await TemporaryDatabase.make(template: "copies") { url in
-                        // A second preparation would fail: the role is the server's, not the database's.
+                        prepared.withLock { $0 += 1 }
                         try MaintenanceSession(url).ask("CREATE TABLE pictures AS SELECT 7 AS edge")
                     }
                 }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
+        #expect(prepared.withLock { $0 } == 1)
         #expect(Set(made.map(\.url)).count == 3)
         for database in made {
             let session = try MaintenanceSession(database.url)

@@ -11,7 +11,7 @@ struct HealthTests {
     }
 
     @Test func `a new database is well, and one that works is`() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         #expect(try await found(fixture).isEmpty)
         try await fixture.enqueue(["http://a/1"])
         _ = try await fixture.startWorker()
@@ -20,7 +20,7 @@ struct HealthTests {
     }
 
     @Test func `work without a worker and late upkeep are found, and gone once a worker is there`() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1"])
         #expect(try await found(fixture) == ["work waits and no worker is live", "upkeep is late"])
         _ = try await fixture.startWorker()
@@ -36,7 +36,7 @@ struct HealthTests {
     }
 
     @Test func `a task that fails comes first, with its error`() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.sql("UPDATE larder_data.queue SET paused_at = now()")
         try await fixture.sql(
             "CREATE OR REPLACE FUNCTION larder_data.upkeep_purge() RETURNS int LANGUAGE sql AS 'SELECT 1 / 0'")
@@ -48,7 +48,7 @@ struct HealthTests {
     }
 
     @Test func `a session that holds vacuum back is named`() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.sql("UPDATE larder_data.meta SET held_after = '0 s'")
         let holder = fixture.otherConnection()
         _ = try await holder.rows("SET application_name = 'the holder'")
@@ -63,7 +63,7 @@ struct HealthTests {
     }
 
     @Test func `who may not see other sessions is told so`() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         let reader = fixture.otherConnection()
         _ = try await reader.rows("SET ROLE larder_reader")
         let rows = try await reader.rows("SELECT severity, what FROM larder.health")
@@ -71,7 +71,7 @@ struct HealthTests {
     }
 
     @Test func `dead rows in a hot table, and autovacuum switched off for one`() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.sql("ALTER TABLE larder_data.ready SET (autovacuum_enabled = off)")
         let crowd = fixture.otherConnection()
         _ = try await crowd.rows("INSERT INTO larder_data.ready SELECT 1, 4, i FROM generate_series(1, 50001) AS i")
@@ -83,7 +83,7 @@ struct HealthTests {
     }
 
     @Test func `days of history are missing ahead, or still there`() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.sql(
             """
             DO $$ DECLARE part regclass; BEGIN
@@ -102,7 +102,7 @@ struct HealthTests {
     }
 
     @Test func `parked jobs, an unfolded ledger, no vacuum and a large blocklist`() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.sql("INSERT INTO larder_data.parked (job_id, why) VALUES (1, 'lost'), (2, 'paused')")
         let parked = try await fixture.queue.health()
         #expect(parked.map(\.what) == ["jobs are parked"] && parked[0].detail.hasPrefix("1,"))

@@ -12,7 +12,7 @@ struct LivenessTests {
 
     @Test("a dead worker's jobs run again without costing an attempt, and its late outcome is refused")
     func rescue() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1", "http://a/2"])
         let dead = try await fixture.startWorker("dead")
         let held = try await dead.claim(upTo: 1)
@@ -39,7 +39,7 @@ struct LivenessTests {
 
     @Test("a worker that beats in time keeps its jobs; a beat that comes too late saves none")
     func beating() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1"])
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
@@ -60,7 +60,7 @@ struct LivenessTests {
 
     @Test("an upkeep task that fails is told and written down, and keeps none of the others from being done")
     func failingTask() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1", "http://a/2"])
         try await fixture.queue.seal(.name("batch"))
         let worker = try await fixture.startWorker()
@@ -92,10 +92,12 @@ struct LivenessTests {
 
     @Test("heartbeats go on while upkeep is stuck behind a lock, and the other tasks are done")
     func stuckUpkeep() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1"]) { $0.start = .after(.seconds(3_600)) }
         try await fixture.sql("UPDATE larder_data.delayed SET run_at = now()")
         let worker = try await fixture.startWorker()
+        // For longer than the 2 s of every queue, so that a busy machine sees it wait.
+        try await fixture.sql("ALTER FUNCTION larder.tick(boolean, text[]) SET lock_timeout = '8s'")
         let holder = fixture.otherConnection()
         _ = try await holder.rows("BEGIN")
         _ = try await holder.rows("LOCK TABLE larder_data.blocklist IN ACCESS EXCLUSIVE MODE")
@@ -110,7 +112,7 @@ struct LivenessTests {
 
     @Test("a job whose worker is lost five times is parked, and its batch stays open")
     func parked() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1"])
         try await fixture.queue.seal(.name("batch"))
         for _ in 1...5 {
@@ -130,7 +132,7 @@ struct LivenessTests {
 
     @Test("a job that an operator cancelled is named by the next beat, and not tried again")
     func cancelled() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1", "http://a/2"])
         let worker = try await fixture.startWorker()
         let jobs = try await worker.claim(upTo: 2)
@@ -141,7 +143,7 @@ struct LivenessTests {
 
     @Test("a session that the server ends costs a claim, a settle and a beat nothing")
     func brokenSessions() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue((0..<10).map { "http://a/\($0)" })
         let worker = try await fixture.startWorker()
         func breakAll() async throws {
@@ -169,7 +171,7 @@ struct LivenessTests {
         "a login or a database that the server refuses is final and comes with its code",
         .disabled(if: TemporaryDatabase.isPooled))
     func refused() async throws {
-        let fixture = try await QueueFixture.make()
+        let fixture = try await QueueFixture.make(lease: nil)
         func failure(_ word: String, _ other: String) async throws -> QueueError? {
             var configuration = fixture.configuration
             configuration.databaseURL = configuration.databaseURL.replacing(word, with: other)

@@ -13,6 +13,8 @@ struct OutageTests {
         let cluster = EmbeddedCluster(site)
         var configuration = PostgresJobQueue.Configuration(databaseURL: try await cluster.start())
         try await Migrator(configuration).migrate()
+        // Nobody beats while the server is away.
+        try MaintenanceSession(configuration.databaseURL).ask("UPDATE larder_data.meta SET lease_ms = 3600000")
         let hurried = PostgresJobQueue(configuration)
         configuration.patience = .seconds(100)
         let queue = PostgresJobQueue(configuration)

@@ -94,6 +94,7 @@ struct PlanTests {
 
     /// 2,000 ready jobs, some of them followed, delayed, blocked or stored, and a history.
     static let fill = """
+        UPDATE larder_data.meta SET lease_ms = 3600000;
         SELECT worker_id AS worker FROM larder.worker_start_v1('w', 'h', 1, 'v', 8, 'c') \\gset
         SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://host/' || i FROM generate_series(1, 2000) AS i), batch => 'a');
         SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://host/' || i FROM generate_series(1, 40) AS i), batch => 'c');

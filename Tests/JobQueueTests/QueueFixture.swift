@@ -9,9 +9,13 @@ final class QueueFixture: Sendable {
     let queue: PostgresJobQueue
     private let connection: Connection
 
-    static func make() async throws -> QueueFixture {
+    /// - Parameter lease: of its workers, which beat seldom or never: an hour, so that a machine may stand still; nil is
+    ///   that of every queue, 15 s.
+    static func make(lease: Duration? = .seconds(3_600)) async throws -> QueueFixture {
         let database = try await migrated()
-        return QueueFixture(database, url: database.url)
+        let fixture = QueueFixture(database, url: database.url)
+        if let lease { try await fixture.sql("UPDATE larder_data.meta SET lease_ms = \(lease.milliseconds)") }
+        return fixture
     }
 
     /// Always through a pooler in transaction mode.
@@ -28,7 +32,10 @@ final class QueueFixture: Sendable {
 
     private init(_ database: TemporaryDatabase, url: String) {
         self.database = database
-        configuration = PostgresJobQueue.Configuration(databaseURL: url)
+        var patient = PostgresJobQueue.Configuration(databaseURL: url)
+        patient.upkeepTimeout = .seconds(60)
+        patient.housekeepingTimeout = .seconds(60)
+        configuration = patient
         queue = PostgresJobQueue(configuration)
         connection = Connection(configuration, name: "test")
     }
@@ -54,7 +61,9 @@ final class QueueFixture: Sendable {
     /// Runs one statement; its rows as text.
     @discardableResult
     func sql(_ statement: String, _ parameters: [Parameter] = []) async throws -> [[String?]] {
-        try await connection.rows(statement, parameters)
+        // What asks again and again ends with its test.
+        try Task.checkCancellation()
+        return try await connection.rows(statement, parameters)
     }
 
     /// The first value of the first row.
@@ -90,7 +99,7 @@ final class QueueFixture: Sendable {
     /// An enqueue that joins and a settle may wait for each other, for the 25 ms after which the settle gives up. On a
     /// machine that stands still Postgres would look before it does; what it finds later than that is a deadlock.
     func lookForDeadlocksLate() async throws {
-        let statement = "format('ALTER DATABASE %I SET deadlock_timeout = %L', current_database(), '10s')"
+        let statement = "format('ALTER DATABASE %I SET deadlock_timeout = %L', current_database(), '60s')"
         try await sql("DO $$ BEGIN EXECUTE \(statement); END $$")
         await reconnect()
     }

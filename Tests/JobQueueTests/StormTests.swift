@@ -146,7 +146,7 @@ struct StormTests {
             switch Int.random(in: 0..<20, using: &random) {
             case 0:
                 _ = try await queue.ask(
-                    "UPDATE larder_data.worker SET beat_at = now() - interval '1 h' WHERE id = $1",
+                    "UPDATE larder_data.worker SET beat_at = now() - interval '2 h' WHERE id = $1",
                     [.integer(worker.id)]
                 ) { _ throws(QueueError) in }
                 worker = try await start()

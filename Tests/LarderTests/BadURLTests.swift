@@ -63,7 +63,7 @@ struct BadURLTests {
         let good = try scene.serve("plain.jpg", at: "/good.jpg")
         var command = scene.larder(
             [
-                "run", "--json", "--retries", "1", "--retry-base", "1ms", "--max-body", "10000", "--idle-timeout", "2s",
+                "run", "--json", "--retries", "1", "--retry-base", "1ms", "--max-body", "10000", "--idle-timeout", "8s",
                 "--allow-port", "\(scene.origin.port)", "--allow-port", "\(scene.dead.port)",
             ] + bad.map(\.url) + [good])
         command.environment["LARDER_ALLOW_ADDRESS"] = "127.0.0.1/32"

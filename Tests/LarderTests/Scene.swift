@@ -71,7 +71,9 @@ final class Scene: Sendable {
 
     /// The first column of the first row of an SQL statement.
     func sql(_ statement: String) async throws -> String? {
-        try await withCheckedThrowingContinuation { continuation in
+        // What asks again and again ends with its test.
+        try Task.checkCancellation()
+        return try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { [self] in
                 continuation.resume(with: Result { try look(statement) })
             }
@@ -114,29 +116,4 @@ extension TemporaryDirectory {
     var names: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     }
-}
-
-/// A port on loopback that refuses connections and that nobody else can get meanwhile.
-final class DeadPort: Sendable {
-    let port: UInt16
-    private let descriptor: Int32
-
-    init() throws {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        self.descriptor = descriptor
-        var name = sockaddr_in()
-        name.sin_family = sa_family_t(AF_INET)
-        inet_pton(AF_INET, "127.0.0.1", &name.sin_addr)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &name) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                // Bound and not listening: the kernel refuses, and gives the number to nobody.
-                bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
-            }
-        }
-        try #require(isBound)
-        port = UInt16(bigEndian: name.sin_port)
-    }
-
-    deinit { close(descriptor) }
 }

@@ -33,7 +33,7 @@ struct WorkTests {
         #expect(inserted == "30")
         try await scene.queue.seal(.name("spring"))
 
-        let words = ["work", "--drain", "--json", "--slots", "8", "--transcoders", "1"]
+        let words = ["work", "--drain", "--json", "--slots", "8", "--transcoders", "1", "--idle-timeout", "60s"]
         let workers = [try scene.larder(words).start(), try scene.larder(words).start()]
         // Four connections per origin and worker.
         #expect(await workers[0].reaches { _ in scene.origin.requests.count == 8 })

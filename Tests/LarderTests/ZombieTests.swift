@@ -27,6 +27,8 @@ struct ZombieTests {
         let zombie = try scene.larder(["work"]).start()
         #expect(await zombie.reaches { _ in scene.origin.requests.count == 3 && scene.temporary.count >= 3 })
         zombie.signal(SIGSTOP)
+        // Only the one that is stopped is meant to lose its lease, however slow the machine.
+        _ = try await scene.sql("UPDATE larder_data.meta SET lease_ms = 600000")
         // All it needs to go on is there when it wakes up.
         gate.openUp()
         let second = try await scene.larder("work", "--drain", "--json")

@@ -38,7 +38,7 @@ public final class Pooler: Sendable {
             pool_mode = transaction
             max_client_conn = 2000
             default_pool_size = \(poolSize)
-            server_idle_timeout = 5
+            server_idle_timeout = 60
             ignore_startup_parameters = extra_float_digits,options
             pidfile = \(directory.file("pid"))
             logfile = \(directory.file("log"))
@@ -62,6 +62,6 @@ public final class Pooler: Sendable {
 
     /// The URL of a database through the pooler.
     public func url(_ database: String) -> String {
-        "postgresql:///\(database)?host=\(directory.path)&port=6432&user=larder&sslmode=disable&gssencmode=disable"
+        "postgresql:///\(database)?host=\(directory.path)&port=6432&user=larder&sslmode=disable&gssencmode=disable&connect_timeout=60"
     }
 }

@@ -31,8 +31,9 @@ actor TestServer {
             let parts = url.split(separator: "?", maxSplits: 1).map(String.init)
             let slashes = parts[0].split(separator: "/", omittingEmptySubsequences: false)
             let before = slashes.prefix(3).joined(separator: "/") + "/"
-            let after = parts.count > 1 ? "?" + parts[1] : ""
-            self.maintenance = maintenance.map { before + $0 + after } ?? url
+            // A busy machine takes its time to answer.
+            let after = "?" + (parts.count > 1 ? parts[1] + "&" : "") + "connect_timeout=60"
+            self.maintenance = before + (maintenance ?? String(slashes.dropFirst(3).joined(separator: "/"))) + after
             self.before = before
             self.after = after
         }

@@ -90,8 +90,9 @@ public final class ImageTable: Sendable {
 
     /// Puts pixels on the disk and then the metadata in place.
     public func flush() throws(StoreError) {
-        if retrying({ fdatasync(file.number) }) < 0 { throw StoreError("fdatasync", path) }
+        // First what is to be named: what comes in meanwhile is named the next time.
         let bytes = index.withLock { ImageTableMetadata(format, $0).bytes }
+        if retrying({ fdatasync(file.number) }) < 0 { throw StoreError("fdatasync", path) }
         let draft = try TemporaryFile(in: directory, FilePermissions())
         let result = bytes.withUnsafeBytes { bytes in Result { () throws(StoreError) in try draft.write(bytes) } }
         try result.get()

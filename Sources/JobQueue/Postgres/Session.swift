@@ -163,18 +163,18 @@ struct Session: ~Copyable {
     /// Waits for the socket; at the deadline asks the server to stop (`PQcancel`) and throws `.timeout`.
     private func wait(for events: Int16, until deadline: ContinuousClock.Instant) throws(QueueError) {
         while true {
+            // Asked at least once: a process that stood still may find its answer there.
             let left = deadline - ContinuousClock.now
-            guard left > .zero else {
-                let request = PQgetCancel(connection)
-                defer { PQfreeCancel(request) }
-                var reason = [CChar](repeating: 0, count: 256)
-                PQcancel(request, &reason, Int32(reason.count))
-                throw QueueError(.timeout, "the database took longer than allowed to answer")
-            }
             var descriptor = pollfd(fd: PQsocket(connection), events: events, revents: 0)
-            let code = poll(&descriptor, 1, Int32(clamping: left.milliseconds + 1))
+            let code = poll(&descriptor, 1, left > .zero ? Int32(clamping: left.milliseconds + 1) : 0)
             if code > 0 { return }
             if code < 0 && errno != EINTR { throw lost() }
+            guard left <= .zero else { continue }
+            let request = PQgetCancel(connection)
+            defer { PQfreeCancel(request) }
+            var reason = [CChar](repeating: 0, count: 256)
+            PQcancel(request, &reason, Int32(reason.count))
+            throw QueueError(.timeout, "the database took longer than allowed to answer")
         }
     }
 }

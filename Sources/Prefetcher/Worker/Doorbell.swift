@@ -1,10 +1,11 @@
 internal import Executors
 
-/// Wakes one waiting task: a ring while nobody waits is kept, several rings are one.
+/// Wakes the waiting tasks: a ring while nobody waits is kept for the next one, several rings are one.
 package final class Doorbell: Sendable {
     private struct State: Sendable {
         var rung = false
-        var waiter: CheckedContinuation<Void, Never>?
+        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var tickets: UInt64 = 0
     }
 
     private let state = Locked(State())
@@ -13,19 +14,20 @@ package final class Doorbell: Sendable {
 
     /// Rings; never blocks.
     package func ring() {
-        let waiter: CheckedContinuation<Void, Never>? = state.withLock { state in
-            guard let waiter = state.waiter else {
-                state.rung = true
-                return nil
-            }
-            state.waiter = nil
-            return waiter
+        let waiters = state.withLock { state in
+            state.rung = state.waiters.isEmpty
+            defer { state.waiters = [:] }
+            return state.waiters
         }
-        waiter?.resume()
+        for waiter in waiters.values { waiter.resume() }
     }
 
-    /// Returns at the next ring, at once when one is kept, or when the task is cancelled. One task at a time may wait.
+    /// Returns at the next ring, at once when one is kept, or when the task is cancelled.
     package func wait() async {
+        let ticket = state.withLock { state in
+            state.tickets += 1
+            return state.tickets
+        }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let now = state.withLock { state in
@@ -33,17 +35,13 @@ package final class Doorbell: Sendable {
                         state.rung = false
                         return true
                     }
-                    state.waiter = continuation
+                    state.waiters[ticket] = continuation
                     return false
                 }
                 if now { continuation.resume() }
             }
         } onCancel: {
-            let waiter: CheckedContinuation<Void, Never>? = state.withLock { state in
-                defer { state.waiter = nil }
-                return state.waiter
-            }
-            waiter?.resume()
+            state.withLock { $0.waiters.removeValue(forKey: ticket) }?.resume()
         }
     }
 

@@ -95,9 +95,11 @@ public struct PrefetchWorker: Sendable {
         var isFirst = true
         while true {
             let end: (summary: Summary, reason: WorkerShift.Reason)
+            var hasBegun = false
             do throws(QueueError) {
                 let shift = try await WorkerShift(worker: self, stop: stop, deadline: deadline, summary: summary)
                 isFirst = false
+                hasBegun = true
                 end = await shift.run()
             } catch {
                 guard !isFirst, error.isTransient else { throw error }
@@ -109,7 +111,7 @@ public struct PrefetchWorker: Sendable {
             case .failed(let error): throw error
             case .finished: return summary
             case .leaseLost:
-                observe(.leaseLost)
+                if hasBegun { observe(.leaseLost) }
                 summary.timeIsUp = deadline.map { $0 <= .now } ?? false
                 if stop.urgency > .none || summary.timeIsUp { return summary }
                 await stop.doorbell.wait(atMost: .seconds(1))

@@ -183,7 +183,7 @@ struct WorkerShift: Sendable {
 
     private func batchIsOver() async throws(QueueError) -> Bool {
         guard case .batchFinished(let batch) = worker.configuration.end else { return false }
-        return try await worker.queue.progress(of: .id(batch)).open == 0
+        return try await worker.queue.progress(of: .id(batch), isDetailed: false).open == 0
     }
 
     /// What is left of that for which the worker was to wait.

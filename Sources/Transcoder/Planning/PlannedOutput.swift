@@ -54,10 +54,13 @@ package struct PlannedOutput: Sendable, Hashable {
 
     /// Takes bytes or pixels from a larger variant where that gives the same, or as good.
     private mutating func reuse(_ other: PlannedOutput, number: Int) {
-        guard sameBytesAs == nil, !encoding.isAnimated, !other.encoding.isAnimated,
+        guard sameBytesAs == nil else { return }
+        guard !encoding.isAnimated, !other.encoding.isAnimated,
             encoding.keepICC == other.encoding.keepICC
         else {
-            if encoding == other.encoding && drawing.steps == other.drawing.steps { sameBytesAs = number }
+            if encoding == other.encoding && drawing.steps == other.drawing.steps {
+                sameBytesAs = other.sameBytesAs ?? number
+            }
             return
         }
         if drawing.steps == other.drawing.steps {

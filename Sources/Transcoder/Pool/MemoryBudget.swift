@@ -43,6 +43,8 @@ final class MemoryBudget: Sendable {
     /// Waits for `bytes`, blocking the thread; false when `isGivenUp` says so, which is asked after each `wake`.
     func take(_ bytes: Int, isGivenUp: () -> Bool) -> Bool {
         var ticket: UInt64?
+        // Whoever leaves the queue, this way or that, may have stood before one that fits.
+        defer { wake() }
         return ledger.wait { ledger in
             let mine = ticket ?? ledger.join()
             ticket = mine

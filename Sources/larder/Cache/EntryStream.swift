@@ -1,5 +1,4 @@
 import DiskCache
-import Dispatch
 import Executors
 
 /// The files of a cache as a stream: the walk runs on its thread and is a thousand files ahead at most.
@@ -9,18 +8,19 @@ struct EntryStream {
 
     /// Waited for on the walk's own thread only.
     private final class Room: Sendable {
-        private let semaphore = DispatchSemaphore(value: 1000)
-        private let isOver = Locked(false)
+        private let state = Monitor((places: 1000, isOver: false))
 
+        /// False when nobody takes any more.
         func wait() -> Bool {
-            semaphore.wait()
-            return !isOver.withLock { $0 }
+            state.wait { state in
+                if state.isOver { return false }
+                guard state.places > 0 else { return nil }
+                state.places -= 1
+                return true
+            }
         }
-        func signal() { semaphore.signal() }
-        func end() {
-            isOver.withLock { $0 = true }
-            semaphore.signal()
-        }
+        func signal() { state.change { $0.places += 1 } }
+        func end() { state.change { $0.isOver = true } }
     }
 
     /// Begins to walk over the files without a hidden name.

@@ -1,5 +1,6 @@
 import DiskCache
 import Executors
+import Prefetcher
 
 /// Expiry beside a worker's work: only where it was asked for, every hour and at the end.
 struct WorkExpiry {
@@ -22,30 +23,32 @@ struct WorkExpiry {
         expiry = Expiry(try CacheLayout(root: cacheRoot), policy: policy)
     }
 
-    /// Runs `work`, and expires meanwhile and after it.
+    /// Runs `work`, and expires meanwhile and after it, but no longer than `stop` lets it.
     func during<Value: Sendable>(
-        _ log: EventLog, _ printer: Printer, _ work: @Sendable () async throws -> Value
+        _ log: EventLog, _ printer: Printer, until stop: StopSignal, _ work: @Sendable () async throws -> Value
     ) async throws -> Value {
         guard expiry != nil else { return try await work() }
         let value = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 while true {
                     try await Task.sleep(for: .seconds(3600))
-                    await once(log, printer)
+                    await once(log, printer, stop)
                 }
             }
             defer { group.cancelAll() }
             return try await work()
         }
-        await once(log, printer)
+        await once(log, printer, stop)
         return value
     }
 
     /// A cache that another worker of this host is just expiring is left to it.
-    private func once(_ log: EventLog, _ printer: Printer) async {
-        guard let expiry else { return }
+    private func once(_ log: EventLog, _ printer: Printer, _ stop: StopSignal) async {
+        guard let expiry, stop.urgency < .cancel else { return }
         do throws(StoreError) {
-            let report = try await disk.run { () throws(StoreError) in try expiry.run() }
+            let report = try await disk.run { () throws(StoreError) in
+                try expiry.run(progress: { _ in stop.urgency < .cancel })
+            }
             log.tell(.expired(ExpiryLine(report, isDryRun: false)), by: printer)
         } catch {
             if error.code != .busy { log.tell(.expiryFailed(error), by: printer) }

@@ -35,7 +35,7 @@ extension Command {
             let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) { event in
                 log.tell(event, by: printer)
             }
-            return try await expiry.during(log, printer) { try await worker.run(until: stop) }
+            return try await expiry.during(log, printer, until: stop) { try await worker.run(until: stop) }
         }
         await setup.shutdown()
         Signals.release()

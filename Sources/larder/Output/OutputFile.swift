@@ -6,7 +6,8 @@ final class OutputFile {
     let descriptor: Int32
     private let path: String
     private let temporary: String
-    private var kept = false
+    /// Without a name there is nothing to take away.
+    private var isNamed = true
 
     /// Creates the temporary file beside `path`; throws a `CommandError` naming it.
     init(_ path: String) throws(CommandError) {
@@ -17,11 +18,21 @@ final class OutputFile {
     }
 
     /// A file nobody will see, gone with its owner.
-    static func scratch() throws(CommandError) -> OutputFile { try OutputFile("/tmp/larder-fetch") }
+    static func scratch() throws(CommandError) -> OutputFile { try OutputFile() }
+
+    private init() throws(CommandError) {
+        var name = Array("/tmp/larder-XXXXXX".utf8CString)
+        descriptor = mkostemp(&name, O_CLOEXEC)
+        path = "/tmp"
+        temporary = String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        guard descriptor >= 0 else { throw .file("write", path) }
+        unlink(temporary)
+        isNamed = false
+    }
 
     deinit {
         close(descriptor)
-        if !kept { unlink(temporary) }
+        if isNamed { unlink(temporary) }
     }
 
     /// The first bytes of what was written, `count` at most.
@@ -45,6 +56,6 @@ final class OutputFile {
     /// Gives the file its real name.
     func keep() throws(CommandError) {
         guard rename(temporary, path) == 0 else { throw .file("write", path) }
-        kept = true
+        isNamed = false
     }
 }

@@ -202,7 +202,8 @@ struct DownloadTests {
     @Test("a port nobody listens on is -1004, a name nobody knows -1003, a server without TLS -1200")
     func unreachable() async throws {
         let server = try OriginServer()
-        let port = try OriginServer().port
+        let dead = try DeadPort()
+        let port = dead.port
         let downloader = Downloader(
             FetchConfiguration(policy: loopback(port, server.port)), resolver: StubResolver([:]))
         let refused = await downloader.failure("http://127.0.0.1:\(port)/")

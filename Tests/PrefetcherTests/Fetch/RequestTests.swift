@@ -194,7 +194,7 @@ struct RequestTests {
 
     @Test("has an idle limit in milliseconds and a deadline that counts the waiting, too")
     func limitsInMilliseconds() async throws {
-        let server = try OriginServer(["/silent": .silent, "/waiting": .silent])
+        let server = try OriginServer(["/silent": .silent, "/busy": .silent, "/waiting": .silent])
         let idle = await failure(server, "/silent") { $0.limits = limits { $0.idle = .milliseconds(80) } }
         #expect(idle?.row == "NSURLErrorDomain -1001")
         #expect(idle?.message.hasSuffix("silent for the idle limit of 0.08 seconds") == true)
@@ -202,8 +202,8 @@ struct RequestTests {
         configuration.transfers = 1
         let downloader = Downloader(configuration, resolver: StubResolver([:]))
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { _ = await downloader.failure(server.url("/silent")) }
-            await server.waitForRequests("/silent", count: 2)
+            group.addTask { _ = await downloader.failure(server.url("/busy")) }
+            await server.waitForRequests("/busy")
             let late = await failure(server, "/waiting", downloader) { $0.deadline = .now + .milliseconds(80) }
             #expect(late?.row == "NSURLErrorDomain -1001")
             #expect(late?.message.hasSuffix("not done when its deadline came") == true)

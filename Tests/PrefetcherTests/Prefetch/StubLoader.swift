@@ -12,8 +12,15 @@ final class StubLoader: Loader {
         var begun: [String] = []
         var inFlight = 0
         var mostInFlight = 0
+        /// Answers for loads that have begun and do not wait yet.
+        var early: [String: Answer] = [:]
         var waiting: [(url: String, continuation: CheckedContinuation<Answer, Never>)] = []
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+        mutating func take(_ url: String) -> CheckedContinuation<Answer, Never>? {
+            guard let index = waiting.firstIndex(where: { $0.url == url }) else { return nil }
+            return waiting.remove(at: index).continuation
+        }
     }
 
     private let state = Locked(State())
@@ -59,9 +66,10 @@ final class StubLoader: Loader {
 
     /// Ends the load of a URL.
     func end(_ url: String, _ answer: Answer = .success) {
-        let waiter = state.withLock { state -> CheckedContinuation<Answer, Never>? in
-            guard let index = state.waiting.firstIndex(where: { $0.url == url }) else { return nil }
-            return state.waiting.remove(at: index).continuation
+        let waiter = state.withLock { state in
+            let waiter = state.take(url)
+            if waiter == nil { state.early[url] = answer }
+            return waiter
         }
         waiter?.resume(returning: answer)
     }
@@ -69,15 +77,16 @@ final class StubLoader: Loader {
     private func wait(_ url: String) async -> Answer {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let cancelled = state.withLock { state in
-                    if Task.isCancelled { return true }
+                let answer = state.withLock { state -> Answer? in
+                    if let early = state.early.removeValue(forKey: url) { return early }
+                    if Task.isCancelled { return .failure(2002) }
                     state.waiting.append((url, continuation))
-                    return false
+                    return nil
                 }
-                if cancelled { continuation.resume(returning: .failure(2002)) }
+                if let answer { continuation.resume(returning: answer) }
             }
         } onCancel: {
-            end(url, .failure(2002))
+            state.withLock { $0.take(url) }?.resume(returning: .failure(2002))
         }
     }
 }
