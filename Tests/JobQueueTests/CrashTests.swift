@@ -61,7 +61,8 @@ struct CrashTests {
             try await worker.settle(done.map { Outcome($0.held, .succeeded) }).allSatisfy { $0.decision == .succeeded })
         // Of itself the log is written every ten seconds, which could be just now. It ends with its server.
         let writer = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
-        let process = try #require(try await queue.connection.rows(writer).first?.first.flatMap { $0.flatMap(Int32.init) })
+        let found = try await queue.connection.rows(writer)
+        let process = try #require(found.first?.first.flatMap { $0.flatMap { Int32($0) } })
         try #require(kill(process, SIGSTOP) == 0)
         let forgotten = try await worker.claim(upTo: 2)
         #expect(forgotten.count == 2)

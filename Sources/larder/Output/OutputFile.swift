@@ -22,10 +22,11 @@ final class OutputFile {
 
     private init() throws(CommandError) {
         var name = Array("/tmp/larder-XXXXXX".utf8CString)
-        descriptor = mkostemp(&name, O_CLOEXEC)
+        descriptor = mkstemp(&name)
         path = "/tmp"
         temporary = String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         guard descriptor >= 0 else { throw .file("write", path) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         unlink(temporary)
         isNamed = false
     }
