@@ -1,6 +1,7 @@
-import DiskCache
 import Foundation
 import Testing
+
+@testable import DiskCache
 
 @Suite(.timeLimit(.minutes(5)))
 struct `Opening a disk cache` {

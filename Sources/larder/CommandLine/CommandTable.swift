@@ -7,7 +7,7 @@ enum CommandTable {
         .originList, .originHold, .originClear,
         .pipelineList, .pipelineShow, .pipelineSet,
         .cachePath, .cacheKey, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear, .cacheShare,
-        .cacheExport, .cacheImport, .cacheMap,
+        .cacheExport, .cacheImport, .cacheTable, .cacheMap,
         .key, .sniff, .transform, .plan, .fetch, .doctor, .benchQueue, .benchDrain, .benchFetch,
         .databaseStart, .databaseStop, .databaseStatus, .databaseURL,
     ]
