@@ -72,10 +72,11 @@ enum DeniedCall: String, CaseIterable, Sendable, CustomTestStringConvertible {
         let isEqual: UInt16 = 0x15
         let hasBit: UInt16 = 0x45
         let answer: UInt16 = 0x06
-        let instructions = [
-            Instruction(code: load, operand: 0),
-            Instruction(code: isEqual, whenFalse: call.flags == 0 ? 1 : 3, operand: call.number),
-        ]
+        let instructions =
+            [
+                Instruction(code: load, operand: 0),
+                Instruction(code: isEqual, whenFalse: call.flags == 0 ? 1 : 3, operand: call.number),
+            ]
             + (call.flags == 0
                 ? []
                 // The low half of the third argument.

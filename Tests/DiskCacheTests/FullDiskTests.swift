@@ -49,7 +49,9 @@ struct `A disk that takes nothing` {
     }
 
     @Test(.enabled(if: ImageDisk.isPossible(.btrfs), "needs to be root, loop devices, and btrfs"))
-    func `when the quota is used up at any step keeps the old picture, and takes the new one when there is more`() async throws {
+    func `when the quota is used up at any step keeps the old picture, and takes the new one when there is more`()
+        async throws
+    {
         let disk = try await ImageDisk(.btrfs)
         let place = try await disk.makeQuota("root", limit: 8 << 20)
         let cache = try DiskCache(opening: place, durability: .full)

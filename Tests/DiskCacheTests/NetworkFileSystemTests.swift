@@ -21,7 +21,8 @@ struct `A cache on a network file system` {
         #expect(try open.extendedData() == nil, "there are no attributes to keep it in")
         try second.store("newer", as: key)
         // What stands there now is whole, as the server has it; the other client may still see the old one for a while.
-        #expect(try Data(contentsOf: URL(filePath: disk.exported + "/cache/default/" + key.fileName)) == Data("newer".utf8))
+        #expect(
+            try Data(contentsOf: URL(filePath: disk.exported + "/cache/default/" + key.fileName)) == Data("newer".utf8))
         #expect(contents(open) == Array("old".utf8), "who has it open reads on")
         #expect(try first.remove(key))
         let exported = try FileManager.default.contentsOfDirectory(atPath: disk.exported + "/cache/default")
@@ -29,7 +30,8 @@ struct `A cache on a network file system` {
         try first.store("again", as: key)
         // The time of the last read is set by Larder itself, so expiry works: to the second.
         let path = first.layout.path(of: key)
-        #expect(utimensat(AT_FDCWD, path, [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)], 0) == 0)
+        #expect(
+            utimensat(AT_FDCWD, path, [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)], 0) == 0)
         _ = try first.read(key)
         #expect(status(disk.exported + "/cache/default/" + key.fileName).st_atim.tv_sec > 1000)
         let report = try Expiry(first.layout, policy: ExpiryPolicy(maxAge: .zero), sparing: .zero).run(

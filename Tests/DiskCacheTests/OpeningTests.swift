@@ -74,10 +74,13 @@ struct `Opening a disk cache` {
 
     @Test func `describes in plain words what the cache itself found out`() throws {
         #expect(
-            StoreError(.isADirectory, "export to", "/a/b").description == "cannot export to /a/b: something is there already")
+            StoreError(.isADirectory, "export to", "/a/b").description
+                == "cannot export to /a/b: something is there already")
         let error = #expect(throws: StoreError.self) { try CacheLayout(root: "/a", namespace: "../b") }
         #expect(error?.description == "cannot make a cache namespace of '../b'")
-        #expect(StoreError("open", "/a", number: ENOENT).description == "cannot open /a: No such file or directory (open, errno 2)")
+        #expect(
+            StoreError("open", "/a", number: ENOENT).description
+                == "cannot open /a: No such file or directory (open, errno 2)")
     }
 }
 

@@ -38,7 +38,8 @@ struct `Files with the same bytes` {
     }
 
     @Test(
-        .enabled(if: ImageDisk.Kind.allCases.allSatisfy(ImageDisk.isPossible), "needs root, loop devices, btrfs and XFS"),
+        .enabled(
+            if: ImageDisk.Kind.allCases.allSatisfy(ImageDisk.isPossible), "needs root, loop devices, btrfs and XFS"),
         arguments: ImageDisk.Kind.allCases)
     func `take the room of one, and nothing else about them changes`(kind: ImageDisk.Kind) async throws {
         let disk = try await ImageDisk(kind)

@@ -84,7 +84,9 @@ struct BundleCommandTests {
     @Test func `a batch's variants become an image table`() async throws {
         let (scene, urls) = try await filled()
         let place = scene.directory.file("tables")
-        let command = ["cache", "table", "--batch", "b", "--variant", "small", "-o", place, "--page-size", "4096", "--json"]
+        let command = [
+            "cache", "table", "--batch", "b", "--variant", "small", "-o", place, "--page-size", "4096", "--json",
+        ]
         let made = try await scene.larder(command).run()
         #expect(made.code == 0, "\(made.errorText)")
         #expect(try last(made)["stored"] as? Int == 3)
@@ -102,15 +104,18 @@ struct BundleCommandTests {
             p = Image.open(sys.argv[1]).convert("RGBA")
             print(b"".join(bytes((*p.getpixel((x, 3))[2::-1], 255)) for x in range(8)).hex())
             """
-        let row = await (try RunningCommand(
-            "/usr/bin/python3", ["-c", look, "\(scene.cache)/default/\(file)"], environment: [:], input: [],
-            limit: .seconds(60))).outcome()
+        let row = await
+            (try RunningCommand(
+                "/usr/bin/python3", ["-c", look, "\(scene.cache)/default/\(file)"], environment: [:], input: [],
+                limit: .seconds(60))).outcome()
         #expect(row.code == 0, "\(row.errorText)")
         let digest = String(file.prefix(32)).uppercased()
         let name = try #require(places.keys.first { $0.replacing("-", with: "").uppercased() == digest })
         let bytes = try Data(contentsOf: URL(filePath: table + ".imageTable"))
         let start = try #require(places[name]) * 4096
-        let hex = bytes[(start + 3 * 64)..<(start + 3 * 64 + 32)].map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
+        let hex = bytes[(start + 3 * 64)..<(start + 3 * 64 + 32)].map {
+            String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
+        }
         #expect(hex.joined() == row.lines.first)
 
         // Again is the same; a picture that went is told.

@@ -54,7 +54,10 @@ public final class ImageDisk: Sendable {
 
     /// Sets another limit, nil for none.
     public func setQuota(of place: String, limit: Int?) async throws {
-        try await SystemTool.run(["btrfs", "qgroup", "limit", limit.map(String.init) ?? "none", place])
+        let number = try await SystemTool.run(["btrfs", "inspect-internal", "rootid", place])
+        // Asked of the whole file system: beyond its quota a directory takes no new one either.
+        try await SystemTool.run(
+            ["btrfs", "qgroup", "limit", limit.map(String.init) ?? "none", "0/" + number.filter(\.isNumber), path])
     }
 }
 
@@ -74,6 +77,7 @@ public enum SystemTool {
     /// What a program said when it failed.
     public struct Failure: Error, CustomStringConvertible {
         let text: String
+        /// The command, and what it printed.
         public var description: String { text }
     }
 
@@ -84,8 +88,9 @@ public enum SystemTool {
         }
     }
 
-    /// Runs a program to its end; it fails unless that ends with 0.
-    public static func run(_ command: [String]) async throws {
+    /// Runs a program to its end, and gives what it printed; it fails unless that ends with 0.
+    @discardableResult
+    public static func run(_ command: [String]) async throws -> String {
         guard let name = command.first, let program = path(of: name) else {
             throw Failure(text: "\(command.first ?? "") is not installed")
         }
@@ -96,5 +101,6 @@ public enum SystemTool {
         guard outcome.code == 0 else {
             throw Failure(text: "\(command.joined(separator: " ")): \(outcome.text)\(outcome.errorText)")
         }
+        return outcome.text
     }
 }

@@ -11,7 +11,9 @@ extension ImageTableFormat {
     /// - Parameter rgba: red, green, blue and straight alpha of `pixelWidth` × `pixelHeight` pixels, row by row from the top.
     /// - Throws: `StoreError.tooLarge` when there are more or fewer.
     public func pixels(fromRGBA rgba: [UInt8]) throws(StoreError) -> [UInt8] {
-        guard rgba.count == pixelWidth * pixelHeight * 4 else { throw StoreError(.tooLarge, "take the pixels for", name) }
+        guard rgba.count == pixelWidth * pixelHeight * 4 else {
+            throw StoreError(.tooLarge, "take the pixels for", name)
+        }
         var bytes = [UInt8](repeating: 0, count: imageLength)
         for row in 0..<pixelHeight {
             for column in 0..<pixelWidth {

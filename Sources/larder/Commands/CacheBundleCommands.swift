@@ -96,14 +96,16 @@ private enum BundleOutput {
                 self = .archive
             } else if let other = Self.otherArchives.first(where: { name.hasSuffix($0) }) {
                 throw .usage(
-                    "cache export: \(other) is not written; name a .tar.zst or .tzst, or a directory without such an end")
+                    "cache export: \(other) is not written; name a .tar.zst or .tzst, or a directory without such an end"
+                )
             } else {
                 self = .directory
             }
         }
 
         private static let otherArchives = [
-            ".tar", ".zst", ".zip", ".gz", ".tgz", ".xz", ".txz", ".bz2", ".tbz", ".tbz2", ".7z", ".rar", ".lz4", ".lzma",
+            ".tar", ".zst", ".zip", ".gz", ".tgz", ".xz", ".txz", ".bz2", ".tbz", ".tbz2", ".7z", ".rar", ".lz4",
+            ".lzma",
             ".cpio", ".jar", ".apk", ".ipa", ".dmg", ".iso", ".car", ".json", ".jsonl",
         ]
     }

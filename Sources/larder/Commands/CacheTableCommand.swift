@@ -31,7 +31,9 @@ extension Command {
             let stored, missing, otherSize: Int
         }
         guard let name = try arguments.value("batch") else { throw CommandError.usage("cache table: which --batch?") }
-        guard let root = try arguments.value("output") else { throw CommandError.usage("cache table: to which --output?") }
+        guard let root = try arguments.value("output") else {
+            throw CommandError.usage("cache table: to which --output?")
+        }
         let place = try CachePlace(ofExisting: arguments)
         let style = try style(arguments)
         let queue = try await Settings(arguments).openQueue()
@@ -39,21 +41,24 @@ extension Command {
         let variant = try arguments.value("variant")
         let shape = TableExport.Shape(
             root: root, namespace: try arguments.value("table-namespace") ?? "FICDefaultNamespace",
-            name: try arguments.value("table") ?? variant ?? "original", scale: try arguments.number("scale", in: 1...4) ?? 1,
+            name: try arguments.value("table") ?? variant ?? "original",
+            scale: try arguments.number("scale", in: 1...4) ?? 1,
             style: style, pageSize: try arguments.number("page-size", in: 4096...16_384) ?? 16_384,
             maximum: try arguments.number("maximum", in: 1...1_000_000) ?? max(1, batch.total))
         let pool = TranscoderPool(configuration: try Limits.transcoders(arguments))
         let result: Result<TableExport.Counts, any Error>
         do {
             result = .success(
-                try await TableExport(queue: queue, place: place, pool: pool, variant: variant).write(batch.id, as: shape))
+                try await TableExport(queue: queue, place: place, pool: pool, variant: variant).write(
+                    batch.id, as: shape))
         } catch {
             result = .failure(error)
         }
         await pool.shutdown()
         let counts = try result.get()
         guard counts.stored + counts.missing + counts.otherSize > 0 else {
-            throw CommandError.larder(2, "batch \(name) has stored nothing as \(variant.map { "variant \($0)" } ?? "original")")
+            throw CommandError.larder(
+                2, "batch \(name) has stored nothing as \(variant.map { "variant \($0)" } ?? "original")")
         }
         let table = "\(root)/ImageTables/\(shape.namespace)/\(shape.name).imageTable"
         if arguments.flag("json") {
