@@ -76,7 +76,7 @@ struct `A disk that takes nothing` {
             #expect(contents(try #require(try cache.read(key))) == Array(new.utf8))
         }
         // btrfs reserves room for a file's name, bytes and attributes as each comes.
-        #expect(steps.isSuperset(of: ["open", "write"]), "\(steps)")
+        #expect(steps.contains("open"), "\(steps)")
         #expect((2...38).contains(failures), "\(failures) of 40 had too little room")
     }
 
