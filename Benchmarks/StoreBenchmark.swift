@@ -9,7 +9,7 @@ extension Benchmark {
         question: "What does publishing a file cost beyond the kernel's own open, write and rename, at each durability?"
     ) { options in
         let scratch = try Scratch(in: options.directory)
-        let count = 2_000
+        let count = 500
         let bytes = (0..<20_000).map { _ in UInt8.random(in: 0...255) }
         var used = 0
 
