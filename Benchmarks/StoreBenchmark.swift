@@ -44,7 +44,6 @@ extension Benchmark {
                     "store_\(name)": Double(count) / storing.clock, "bare_\(name)": Double(count) / writing.clock,
                     "cpu_store_\(name)": storing.processor / Double(count) * 1e6,
                     "cpu_bare_\(name)": writing.processor / Double(count) * 1e6,
-                    "cpu_beyond_\(name)": (storing.processor - writing.processor) / Double(count) * 1e6,
                 ]
             }
         }
@@ -52,7 +51,6 @@ extension Benchmark {
         let rounds = try await Rounds(options.rounds, Durability.allCases.map(published))
         let figures = Durability.allCases.map(\.rawValue).flatMap { name in
             [
-                Figure("cpu_beyond_\(name)", "us/file"),
                 Figure("cpu_store_\(name)", "us/file", against: "cpu_bare_\(name)"),
                 Figure("cpu_bare_\(name)", "us/file"),
                 Figure("store_\(name)", "files/s", against: "bare_\(name)"), Figure("bare_\(name)", "files/s"),
