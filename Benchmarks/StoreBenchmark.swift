@@ -5,51 +5,75 @@ import Measuring
 extension Benchmark {
     /// One thread on purpose: what is compared is the price of a file, not how well the disk joins several waits.
     static let store = Benchmark(
-        name: "store", question: "What does publishing a file cost beyond writing it, at each durability?"
+        name: "store",
+        question: "What does publishing a file cost beyond the kernel's own open, write and rename, at each durability?"
     ) { options in
         let scratch = try Scratch(in: options.directory)
-        let count = 2_000
+        let count = 500
         let bytes = (0..<20_000).map { _ in UInt8.random(in: 0...255) }
         var used = 0
 
-        /// Writes into a directory of its own and removes that afterwards, unmeasured.
-        func rate(_ write: (_ root: String) throws -> Void) async throws -> Double {
-            used += 1
-            let root = scratch.path + "/\(used)"
-            guard mkdir(root, 0o755) == 0 else { throw MeasuringError("mkdir: errno \(errno)") }
-            // What others left to be written is not to be waited for by the first fsync here.
-            sync()
-            defer { scratch.clear(root) }
-            return try await ContinuousClock().rate(of: count) { try write(root) }
-        }
-
+        /// Stores and bare writes by turns, a hundred files each, so that what else runs here meets both alike. The
+        /// directory is its own and removed afterwards, unmeasured.
         func published(_ durability: Durability) -> Rounds.Step {
             return {
-                let rate = try await rate { root in
-                    let cache = try DiskCache(opening: root, durability: durability)
-                    for index in 0..<count {
-                        try publish(bytes, as: CacheKey("https://images.example.com/\(index).jpg"), in: cache)
+                used += 1
+                let root = scratch.path + "/\(used)"
+                let bare = root + "/bare"
+                guard mkdir(root, 0o755) == 0, mkdir(bare, 0o755) == 0 else {
+                    throw MeasuringError("mkdir: errno \(errno)")
+                }
+                // What others left to be written is not to be waited for by the first fsync here.
+                sync()
+                defer { scratch.clear(root) }
+                let cache = try DiskCache(opening: root, durability: durability)
+                var storing = Cost()
+                var writing = Cost()
+                for start in stride(from: 0, to: count, by: 100) {
+                    try storing.add {
+                        for index in start..<(start + 100) {
+                            try publish(bytes, as: CacheKey("https://images.example.com/\(index).jpg"), in: cache)
+                        }
+                    }
+                    try writing.add {
+                        for index in start..<(start + 100) { try bareWrite(bytes, number: index, in: bare, durability) }
                     }
                 }
-                return ["store_\(durability.rawValue)": rate]
+                let name = durability.rawValue
+                return [
+                    "store_\(name)": Double(count) / storing.clock, "bare_\(name)": Double(count) / writing.clock,
+                    "cpu_store_\(name)": storing.processor / Double(count) * 1e6,
+                    "cpu_bare_\(name)": writing.processor / Double(count) * 1e6,
+                ]
             }
         }
 
-        let plain: Rounds.Step = {
-            let rate = try await rate { root in
-                let directory = root + "/default"
-                guard mkdir(directory, 0o755) == 0 else { throw MeasuringError("mkdir: errno \(errno)") }
-                for index in 0..<count { try plainWrite(bytes, to: "\(directory)/\(index).jpg") }
-            }
-            return ["plain_write": rate]
+        let rounds = try await Rounds(options.rounds, Durability.allCases.map(published))
+        let figures = Durability.allCases.map(\.rawValue).flatMap { name in
+            [
+                Figure("cpu_store_\(name)", "us/file", against: "cpu_bare_\(name)"),
+                Figure("cpu_bare_\(name)", "us/file"),
+                Figure("store_\(name)", "files/s", against: "bare_\(name)"), Figure("bare_\(name)", "files/s"),
+            ]
         }
-
-        let rounds = try await Rounds(options.rounds, [plain] + Durability.allCases.map(published))
         return Findings(
-            measurements: try rounds.measurements(
-                Durability.allCases.map { Figure("store_\($0.rawValue)", "files/s", against: "plain_write") }
-                    + [Figure("plain_write", "files/s")]),
-            input: "\(count) files of \(bytes.count) bytes a round, one thread, \(scratch.fileSystem)")
+            measurements: try rounds.measurements(figures),
+            input: "\(count) files of \(bytes.count) bytes a round and a hundred by turns, one thread, "
+                + "\(scratch.fileSystem); cpu is user and system time, bare the same system calls and no more")
+    }
+}
+
+/// What something took, in seconds: by the clock, and of the processor's time.
+private struct Cost {
+    private(set) var clock = 0.0
+    private(set) var processor = 0.0
+
+    mutating func add(_ work: () throws -> Void) rethrows {
+        let start = ContinuousClock.now
+        let before = processorSeconds
+        try work()
+        processor += processorSeconds - before
+        clock += (ContinuousClock.now - start).seconds
     }
 }
 
@@ -61,10 +85,22 @@ private func publish(_ bytes: [UInt8], as key: CacheKey, in cache: DiskCache) th
     try cache.publish(file, as: key)
 }
 
-/// Open, write, close.
-private func plainWrite(_ bytes: [UInt8], to path: String) throws {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+/// Open, write, wait as asked for, close, rename: as a loop in C would.
+private func bareWrite(_ bytes: [UInt8], number: Int, in directory: String, _ durability: Durability) throws {
+    let draft = "\(directory)/.\(number)"
+    let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw MeasuringError("open: errno \(errno)") }
     defer { close(descriptor) }
     guard write(descriptor, bytes, bytes.count) == bytes.count else { throw MeasuringError("write: errno \(errno)") }
+    switch durability {
+    case .none: break
+    case .data: guard fdatasync(descriptor) == 0 else { throw MeasuringError("fdatasync: errno \(errno)") }
+    case .full: guard fsync(descriptor) == 0 else { throw MeasuringError("fsync: errno \(errno)") }
+    }
+    guard rename(draft, "\(directory)/\(number).jpg") == 0 else { throw MeasuringError("rename: errno \(errno)") }
+    guard durability == .full else { return }
+    let place = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard place >= 0 else { throw MeasuringError("open: errno \(errno)") }
+    defer { close(place) }
+    guard fsync(place) == 0 else { throw MeasuringError("fsync: errno \(errno)") }
 }

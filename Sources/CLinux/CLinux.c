@@ -7,11 +7,13 @@
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
+#include <linux/fs.h>
 #include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -168,6 +170,34 @@ long larder_copy_range(int source, long long *position, int target, size_t lengt
     ssize_t copied = copy_file_range(source, &from, target, NULL, length, 0);
     if (copied > 0) *position = from;
     return copied;
+}
+
+int larder_share_bytes(int source, int target, unsigned long long *length) {
+    // File systems take no more at a time.
+    enum { step = 16 << 20 };
+    union {
+        struct file_dedupe_range head;
+        char room[sizeof(struct file_dedupe_range) + sizeof(struct file_dedupe_range_info)];
+    } range;
+    unsigned long long done = 0, wanted = *length;
+    *length = 0;
+    while (done < wanted) {
+        memset(&range, 0, sizeof range);
+        range.head.src_offset = done;
+        range.head.src_length = wanted - done < step ? wanted - done : step;
+        range.head.dest_count = 1;
+        struct file_dedupe_range_info *result = range.head.info;
+        result->dest_fd = target;
+        result->dest_offset = done;
+        if (ioctl(source, FIDEDUPERANGE, &range) != 0) { return -1; }
+        if (result->status < 0) { errno = -result->status; return -1; }
+        if (result->status == FILE_DEDUPE_RANGE_DIFFERS) { errno = EILSEQ; return -1; }
+        // A last piece that is less than the file system can share.
+        if (result->bytes_deduped == 0) { break; }
+        done += result->bytes_deduped;
+    }
+    *length = done;
+    return 0;
 }
 
 static long long nanoseconds(struct statx_timestamp time) {

@@ -11,10 +11,12 @@ public struct CacheLayout: Hashable, Sendable {
     /// - Parameter namespace: one component of a path; `default` is SDWebImage's shared cache.
     /// - Throws: `StoreError.invalidName` when `root` is empty, or `namespace` is not one component or is hidden.
     public init(root: String, namespace: String = "default") throws(StoreError) {
-        guard !root.isEmpty, !root.utf8.contains(0) else { throw StoreError(.invalidName, "use as cache root", root) }
+        guard !root.isEmpty, !root.utf8.contains(0) else {
+            throw StoreError(.invalidName, "make a cache root of", root)
+        }
         guard !namespace.isEmpty, !namespace.utf8.contains(0), !namespace.utf8.contains(UInt8(ascii: "/")),
             namespace.utf8.first != UInt8(ascii: ".")
-        else { throw StoreError(.invalidName, "use as cache namespace", namespace) }
+        else { throw StoreError(.invalidName, "make a cache namespace of", namespace) }
         self.root = root
         self.namespace = namespace
     }

@@ -34,6 +34,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let damaged = Code(rawValue: "damaged")
         /// Another process is at what only one may do at a time.
         public static let busy = Code(rawValue: "busy")
+        /// The file system cannot do this at all.
+        public static let unsupported = Code(rawValue: "unsupported")
         /// Everything else, foremost a failing device.
         public static let inputOutput = Code(rawValue: "inputOutput")
     }
@@ -63,15 +65,53 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         self.path = path
     }
 
-    /// One line: code, operation, path and the system's words. Control characters in the path show as `?`.
+    /// One line in plain words: what could not be done, with what, and why; the system call and its number behind it.
+    /// Control characters in the path show as `?`.
     public var description: String {
         let path = String(path.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? "?" : Character($0) })
-        let cause = number == 0 ? "" : ": \(String(cString: strerror(number))) (errno \(number))"
-        return "\(code.rawValue): \(operation) \(path)\(cause)"
+        guard number != 0 else {
+            return "cannot \(operation) " + (code == .invalidName ? "'\(path)'" : path) + (code.explanation ?? "")
+        }
+        let cause = String(cString: strerror(number))
+        return "cannot \(Self.deed(operation)) \(path): \(cause) (\(operation), errno \(number))"
+    }
+
+    /// What a system call was made for, in words; what is no call of these stands for itself.
+    private static func deed(_ call: String) -> String {
+        switch call {
+        case "mkdir": "make the directory"
+        case "fsync", "fdatasync": "bring to the disk"
+        case "rename": "give a file the name"
+        case "link": "move"
+        case "unlink", "rmdir": "delete"
+        case "stat", "fstat": "look at"
+        case "pread", "readdir": "read"
+        case "fdopendir": "open"
+        case "pwrite": "write"
+        case "ftruncate", "fallocate": "set the length of"
+        case "futimens": "set the dates of"
+        case "fchmod", "chmod": "set the mode of"
+        case "fchown", "lchown": "set the owner of"
+        case "fsetxattr": "set an attribute of"
+        case "fgetxattr": "read an attribute of"
+        case "dedupe": "share the bytes of"
+        case "archive_write_new", "archive_read_new", "archive_entry_new": "begin with the archive"
+        default: call
+        }
     }
 }
 
 extension StoreError.Code {
+    /// What more there is to say where no system call failed.
+    fileprivate var explanation: String? {
+        switch self {
+        case .isADirectory: ": something is there already"
+        case .busy: ": another process is at it"
+        case .tooLarge: ": it has another length than it may have"
+        default: nil
+        }
+    }
+
     fileprivate init(errorNumber: Int32) {
         switch errorNumber {
         case ENOSPC, EDQUOT, EFBIG: self = .diskFull
@@ -83,6 +123,7 @@ extension StoreError.Code {
         case EISDIR: self = .isADirectory
         case EMFILE, ENFILE: self = .tooManyOpenFiles
         case E2BIG, ERANGE: self = .tooLarge
+        case EOPNOTSUPP, ENOTTY, ENOSYS: self = .unsupported
         default: self = .inputOutput
         }
     }

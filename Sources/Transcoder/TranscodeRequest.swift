@@ -18,6 +18,10 @@ public struct TranscodeRequest: Sendable {
     /// Whether the report has a digest; default `true`.
     public var wantsDigest = true
 
+    /// Whether outputs get plain pixels in place of a picture's file, for tables of pictures: red, green, blue and
+    /// straight alpha of each, row by row from the top. Formats and qualities then mean nothing. Default `false`.
+    public var givesPixels = false
+
     /// A request; the descriptors must stay open until it is answered.
     public init(
         source: Int32, variants: [Variant], outputs: [Int32], scale: Double = 1, transformsAnimated: Bool = false

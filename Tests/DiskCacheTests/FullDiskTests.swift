@@ -1,5 +1,6 @@
 import DiskCache
 import Foundation
+import TestSupport
 import Testing
 
 /// What happens on a disk with no room, or no leave to write.
@@ -45,6 +46,64 @@ struct `A disk that takes nothing` {
             #expect(try cache.read(key)?.size == 15 * 4096)
         }
         #expect((10...20).contains(failures), "\(failures) of 25 had too little room")
+    }
+
+    @Test(.enabled(if: ImageDisk.isPossible(.btrfs), "needs to be root, loop devices, and btrfs"))
+    func `when the quota is used up at any step keeps the old picture, and takes the new one when there is more`()
+        async throws
+    {
+        let disk = try await ImageDisk(.btrfs)
+        let place = try await disk.makeQuota("root", limit: 8 << 20)
+        let cache = try DiskCache(opening: place, durability: .full)
+        let old = String(repeating: "o", count: 15 * 4096)
+        let new = String(repeating: "n", count: 15 * 4096)
+        var steps: Set<String> = []
+        var failures = 0
+        for limit in stride(from: 16 << 10, through: 640 << 10, by: 16 << 10) {
+            try cache.store(old, as: key, extendedData: [1])
+            try await disk.setQuota(of: place, limit: limit)
+            do {
+                try cache.store(new, as: key, extendedData: [2])
+            } catch let error as StoreError {
+                failures += 1
+                steps.insert(error.operation)
+                #expect(error.code == .diskFull && error.number == EDQUOT, "\(error)")
+                #expect(contents(try #require(try cache.read(key))) == Array(old.utf8))
+            }
+            try await disk.setQuota(of: place, limit: nil)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: cache.layout.directory) == [key.fileName])
+            try cache.store(new, as: key, extendedData: [3])
+            #expect(contents(try #require(try cache.read(key))) == Array(new.utf8))
+        }
+        // Which steps fail is btrfs' own matter: it has been opening, attributes and the rename.
+        #expect(steps.contains("open"), "\(steps)")
+        #expect((2...38).contains(failures), "\(failures) of 40 had too little room")
+    }
+
+    @Test(
+        .enabled(if: DeniedCall.isPossible, "needs a kernel that filters system calls, on x86-64"),
+        arguments: DeniedCall.allCases, [EDQUOT, ENOSPC, EIO])
+    func `refused at one step leaves the old picture and nothing else`(step: DeniedCall, number: Int32) async throws {
+        let directory = try TemporaryDirectory()
+        for durability in [Durability.data, .full] {
+            let cache = try DiskCache(opening: directory.path + "/\(durability.rawValue)", durability: durability)
+            try cache.store("old", as: key)
+            let error = try await step.withNumber(number) { [key] in
+                do {
+                    try cache.store("new", as: key, extendedData: [1])
+                    return StoreError?.none
+                } catch let error as StoreError {
+                    return error
+                }
+            }
+            let isMet = step != (durability == .data ? .fileToDisk : .dataToDisk)
+            #expect(error?.number == (isMet ? number : nil), "\(String(describing: error))")
+            #expect(error?.code == (isMet ? (number == EIO ? .inputOutput : .diskFull) : nil))
+            #expect(contents(try #require(try cache.read(key))) == Array((isMet ? "old" : "new").utf8))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: cache.layout.directory) == [key.fileName])
+            try cache.store("newer", as: key)
+            #expect(contents(try #require(try cache.read(key))) == Array("newer".utf8))
+        }
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "needs to be root, and a kernel that mounts a tmpfs"))

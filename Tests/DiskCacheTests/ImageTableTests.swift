@@ -42,6 +42,20 @@ struct `An image table` {
         #expect(code { _ = try ImageTableFormat(name: name, width: 1, height: 1, maximumCount: 1) } == .invalidName)
     }
 
+    /// One red pixel, half seen, then a white one that is not seen at all, in rows of 64 bytes.
+    @Test(arguments: [
+        (ImageTableFormat.Style.bgra32, [0, 0, 128, 128, 0, 0, 0, 0]), (.bgr32, [0, 0, 128, 255, 0, 0, 0, 255]),
+        (.rgb16, [0x00, 0x40, 0x00, 0x00]), (.grey8, [38, 0]),
+    ])
+    func `turns plain pixels into those of its style`(style: ImageTableFormat.Style, expected: [UInt8]) throws {
+        let format = try ImageTableFormat(name: "dot", width: 2, height: 2, style: style, maximumCount: 1)
+        let row: [UInt8] = [255, 0, 0, 128, 255, 255, 255, 0]
+        let bytes = try format.pixels(fromRGBA: row + row)
+        #expect(bytes.count == format.imageLength && format.pixelWidth == 2 && format.pixelHeight == 2)
+        for start in [0, format.rowLength] { #expect(Array(bytes[start..<(start + expected.count)]) == expected) }
+        #expect(code { _ = try format.pixels(fromRGBA: row) } == .tooLarge)
+    }
+
     @Test func `gives back what was stored, also to the next process`() throws {
         let format = try format()
         do {

@@ -1,6 +1,7 @@
-import DiskCache
 import Foundation
 import Testing
+
+@testable import DiskCache
 
 @Suite(.timeLimit(.minutes(5)))
 struct `Opening a disk cache` {
@@ -67,8 +68,19 @@ struct `Opening a disk cache` {
     @Test func `describes a failure in one line`() throws {
         let error = #expect(throws: StoreError.self) { try DiskCache(opening: "/proc/no\nsuch") }
         let text = try #require(error?.description)
-        #expect(text.hasPrefix("\(try #require(error?.code.rawValue)): mkdir /proc/no?such"))
+        #expect(text.hasPrefix("cannot make the directory /proc/no?such: ") && text.contains("(mkdir, errno "))
         #expect(!text.contains("\n"))
+    }
+
+    @Test func `describes in plain words what the cache itself found out`() throws {
+        #expect(
+            StoreError(.isADirectory, "export to", "/a/b").description
+                == "cannot export to /a/b: something is there already")
+        let error = #expect(throws: StoreError.self) { try CacheLayout(root: "/a", namespace: "../b") }
+        #expect(error?.description == "cannot make a cache namespace of '../b'")
+        #expect(
+            StoreError("open", "/a", number: ENOENT).description
+                == "cannot open /a: No such file or directory (open, errno 2)")
     }
 }
 

@@ -81,6 +81,56 @@ struct BundleCommandTests {
         #expect(try await scene.larder("cache", "export", "--batch", "none", "-o", "/tmp/x.tzst").code == 1)
     }
 
+    @Test func `a batch's variants become an image table`() async throws {
+        let (scene, urls) = try await filled()
+        let place = scene.directory.file("tables")
+        let command = [
+            "cache", "table", "--batch", "b", "--variant", "small", "-o", place, "--page-size", "4096", "--json",
+        ]
+        let made = try await scene.larder(command).run()
+        #expect(made.code == 0, "\(made.errorText)")
+        #expect(try last(made)["stored"] as? Int == 3)
+        let table = place + "/ImageTables/FICDefaultNamespace/small"
+        #expect(try last(made)["table"] as? String == table + ".imageTable")
+        let metadata = try fields(try String(contentsOfFile: table + ".metadata", encoding: .utf8))
+        let places = try #require(metadata["indexMap"] as? [String: Int])
+        #expect(places.count == 3 && Set(places.values) == [0, 1, 2])
+
+        // Another decoder's pixels of the opaque picture, of which each has a row of 64 bytes.
+        let path = try await scene.larder("key", urls[0], "--variant", variant).lines.last.map { try fields($0) }
+        let file = try #require(path?["file"] as? String)
+        let look = """
+            import sys; from PIL import Image
+            p = Image.open(sys.argv[1]).convert("RGBA")
+            print(b"".join(bytes((*p.getpixel((x, 3))[2::-1], 255)) for x in range(8)).hex())
+            """
+        let row = await
+            (try RunningCommand(
+                "/usr/bin/python3", ["-c", look, "\(scene.cache)/default/\(file)"], environment: [:], input: [],
+                limit: .seconds(60))).outcome()
+        #expect(row.code == 0, "\(row.errorText)")
+        let digest = String(file.prefix(32)).uppercased()
+        let name = try #require(places.keys.first { $0.replacing("-", with: "").uppercased() == digest })
+        let bytes = try Data(contentsOf: URL(filePath: table + ".imageTable"))
+        let start = try #require(places[name]) * 4096
+        let hex = bytes[(start + 3 * 64)..<(start + 3 * 64 + 32)].map {
+            String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
+        }
+        #expect(hex.joined() == row.lines.first)
+
+        // Again is the same; a picture that went is told.
+        #expect(try last(try await scene.larder(command).run())["stored"] as? Int == 3)
+        try FileManager.default.removeItem(atPath: "\(scene.cache)/default/\(file)")
+        let less = try await scene.larder(command).run()
+        #expect(try less.code == 1 && last(less)["missing"] as? Int == 1)
+        // The originals have different sizes.
+        let originals = try await scene.larder("cache", "table", "--batch", "b", "-o", place, "--json")
+        #expect(originals.lines.count == 1, "\(originals.errorText)")
+        #expect(try await scene.larder("cache", "table", "--batch", "b", "-o", place, "--style", "x").code == 2)
+        let none = try await scene.larder("cache", "table", "--batch", "b", "--variant", "none", "-o", place)
+        #expect(none.code == 1 && none.errorText.contains("batch b has stored nothing as variant none"))
+    }
+
     @Test func `a new variant is made of what lies in the cache, without the network`() async throws {
         let (scene, urls) = try await filled()
         let requests = scene.origin.requests.count
@@ -96,11 +146,13 @@ struct BundleCommandTests {
         #expect(scene.stored.count == 9)
 
         let again = try await scene.larder("enqueue", "--from-cache", "all", "--variant", other, "--json")
-        #expect(again.lines.isEmpty && again.errorText.contains("0 originals to work on, 3 have everything"))
+        #expect(again.code == 0 && again.lines.isEmpty)
+        #expect(again.errorText == "larder: nothing to enqueue: of 3 originals 3 have every variant\n")
         let path = try #require(try await scene.larder("cache", "path", urls[0]).lines.first)
         try FileManager.default.removeItem(atPath: path)
         let gone = try await scene.larder("enqueue", "--from-cache", "b", "--variant", other)
-        #expect(gone.errorText.contains("2 have everything, 1 are no longer in the cache"))
+        #expect(gone.errorText.contains("of 3 originals 2 have every variant, 1 are no longer in the cache"))
+        #expect(try await scene.sql("SELECT count(*) FROM larder.progress") == "2", "no batch was opened for nothing")
     }
 
     @Test(arguments: [["--from-cache", "b"], ["--from-cache", "b", "--variant", "{}", "http://a.example/"]])

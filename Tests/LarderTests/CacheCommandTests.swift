@@ -108,7 +108,9 @@ struct CacheCommandTests {
 
     @Test(arguments: [
         ["trim", "--max-age", "soon"], ["trim", "--max-size", "-1"], ["trim", "--expire-by", "birth"], ["path"],
-        ["list", "--older-than", "x"], ["export"], ["export", "--batch", "b"], ["import"], ["clear", "now"],
+        ["list", "--older-than", "x"], ["list", "--format", "banana"], ["export"], ["share", "x"],
+        ["export", "--batch", "b", "-o", "one.zip"], ["export", "--batch", "b", "-o", "a/one.TAR.GZ/"],
+        ["export", "--batch", "b"], ["import"], ["clear", "now"],
         ["nonsense"],
     ])
     func `wrong usage is told and does nothing`(arguments: [String]) async throws {
@@ -123,14 +125,40 @@ struct CacheCommandTests {
     }
 
     @Test func `a cache that is not there is an error, not an empty one`() async throws {
-        for command in ["stat", "list", "trim", "verify", "clear"] {
+        for command in ["stat", "list", "trim", "verify", "clear", "share"] {
             let outcome = try await larder(command, "--json")
             #expect(outcome.code == 1)
             let error = try #require(try last(outcome)["error"] as? [String: Any])
-            #expect(error["code"] as? Int == 403)
-            #expect((error["message"] as? String)?.contains(directory.file("cache")) == true)
+            #expect(error["code"] as? Int == 2)
+            #expect(error["message"] as? String == "there is no cache at \(directory.file("cache"))/default")
         }
         #expect(!FileManager.default.fileExists(atPath: directory.file("cache")))
+    }
+
+    @Test func `an unknown format is told, with those that there are`() async throws {
+        try layThree()
+        let outcome = try await larder("list", "--format", "banana")
+        #expect(outcome.code == 2 && outcome.errorText.contains("'banana' is none of jpeg, png, gif, "))
+        #expect(try await larder("list", "--format", "unknown").lines.count == 1)
+    }
+
+    @Test func `share tells what holds the same bytes`() async throws {
+        let picture = try Picture.bytes("rgb16.png") + [UInt8](repeating: 0, count: 4096)
+        for name in ["a", "b", "c"] { try lay(name, picture) }
+        let dry = try await larder("share", "--dry-run", "--files", "--json")
+        #expect(dry.code == 0 && dry.lines.count == 3, "\(dry.errorText)")
+        let line = try last(dry)
+        #expect(line["shared"] as? Int == 2 && line["sharedBytes"] as? Int == 2 * picture.count)
+        #expect(line["dryRun"] as? Bool == true)
+        // Whether the file system here can is not for this test to say.
+        let outcome = try await larder("share", "--json")
+        if outcome.code == 0 {
+            #expect(try last(outcome)["shared"] as? Int == 2)
+        } else {
+            let error = try #require(try last(outcome)["error"] as? [String: Any])
+            #expect((error["message"] as? String)?.contains("share the bytes of") == true, "\(outcome.text)")
+        }
+        #expect(try names() == ["a", "b", "c"])
     }
 
     @Test func `verify decodes every file and reading for it is no access`() async throws {

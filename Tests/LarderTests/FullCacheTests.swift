@@ -4,12 +4,10 @@ import TestSupport
 import Testing
 
 /// A worker whose cache's disk is full for a while.
-@Suite(
-    .timeLimit(.minutes(5)),
-    .enabled(if: SmallFileSystem.mayMount, "needs to be root, and a kernel that mounts a tmpfs")
-)
+@Suite(.timeLimit(.minutes(5)))
 struct FullCacheTests {
-    @Test func `it lives on, its job is tried again and done when there is room`() async throws {
+    @Test(.enabled(if: Privilege.mayMount, "needs to be root, and a kernel that mounts a tmpfs"))
+    func `it lives on, its job is tried again and done when there is room`() async throws {
         let scene = try await Scene()
         try FileManager.default.createDirectory(atPath: scene.cache, withIntermediateDirectories: true)
         try #require(mount("tmpfs", scene.cache, "tmpfs", 0, "size=1m,mode=755") == 0)
@@ -42,13 +40,33 @@ struct FullCacheTests {
         #expect(await work.outcome().code == 0)
         #expect(try await scene.faults().isEmpty)
     }
-}
 
-private enum SmallFileSystem {
-    static let mayMount: Bool = {
-        guard getuid() == 0, let directory = try? TemporaryDirectory() else { return false }
-        guard mount("tmpfs", directory.path, "tmpfs", 0, "size=1m") == 0 else { return false }
-        umount2(directory.path, Int32(MNT_DETACH))
-        return true
-    }()
+    @Test(.enabled(if: ImageDisk.isPossible(.btrfs), "needs to be root, loop devices, and btrfs"))
+    func `it lives on beyond its quota, too, and the job is done when there is more`() async throws {
+        let scene = try await Scene()
+        let disk = try await ImageDisk(.btrfs)
+        let place = try await disk.makeQuota("cache", limit: 4 << 20)
+        let work = try scene.larder(["work", "--cache", place]).start()
+        #expect(await work.reaches { _ in scene.holds("EXISTS (SELECT FROM larder.worker)") })
+        // What is there already is more than this.
+        try await disk.setQuota(of: place, limit: 16 << 10)
+
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        let enqueued = try await scene.larder("enqueue", "--batch", "b", "--retries", "99", "--retry-base", "1ms", url)
+        #expect(enqueued.code == 0, "\(enqueued.errorText)")
+        #expect(
+            await work.reaches { _ in
+                scene.holds(
+                    "EXISTS (SELECT FROM larder_data.job_attempt WHERE domain = 'LarderErrorDomain' AND code = 403)")
+            }, "\(String(decoding: work.errorsSoFar, as: UTF8.self))")
+        func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: place + "/default") }
+        #expect(try names().allSatisfy { $0.hasPrefix(".") })
+
+        try await disk.setQuota(of: place, limit: nil)
+        #expect(await work.reaches { _ in scene.holds("EXISTS (SELECT FROM larder.progress WHERE succeeded = 1)") })
+        #expect(try names().filter { !$0.hasPrefix(".") }.count == 1)
+        work.signal(SIGTERM)
+        #expect(await work.outcome().code == 0)
+        #expect(try await scene.faults().isEmpty)
+    }
 }

@@ -65,6 +65,11 @@ int larder_set_attribute(int descriptor, const char *name, const void *bytes, si
 /// -1 with errno. The corresponding C function is `copy_file_range`.
 long larder_copy_range(int source, long long *position, int target, size_t length);
 
+/// Lets bytes of one file take the room of the same bytes in another, which the kernel compares first: all from the
+/// beginning up to `*length`. Names, dates and contents of both stay. Sets `*length` to the bytes that are shared then.
+/// 0, or -1 with errno: EILSEQ when the bytes differ. The corresponding request is `ioctl(FIDEDUPERANGE)`.
+int larder_share_bytes(int source, int target, unsigned long long *length);
+
 /// What an entry of a directory is; times in nanoseconds since 1970, as far as 64 bits go.
 struct larder_entry {
     long long size, allocated;

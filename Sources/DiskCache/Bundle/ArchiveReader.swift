@@ -23,7 +23,7 @@ struct ArchiveReader: ~Copyable {
         archive_read_support_filter_gzip(archive)
         guard archive_read_open_filename(archive, path, 1 << 18) == ARCHIVE_OK else {
             archive_read_free(archive)
-            throw StoreError(.damaged, "read the archive", path)
+            throw StoreError(.damaged, "understand the archive", path)
         }
         self.archive = archive
         self.path = path
@@ -49,5 +49,5 @@ struct ArchiveReader: ~Copyable {
         return count
     }
 
-    private func damaged() -> StoreError { StoreError(.damaged, "read the archive", path) }
+    private func damaged() -> StoreError { StoreError(.damaged, "understand the archive", path) }
 }

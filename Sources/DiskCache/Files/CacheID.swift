@@ -28,7 +28,7 @@ enum CacheID {
         guard length >= 0 else { throw StoreError("read", path) }
         let text = String(decoding: bytes.prefix(length), as: UTF8.self)
         guard length == 37, text.hasSuffix("\n"), text.dropLast().allSatisfy({ $0.isHexDigit || $0 == "-" }) else {
-            throw StoreError(.damaged, "read the cache id in", path)
+            throw StoreError(.damaged, "understand the cache id in", path)
         }
         return String(text.dropLast())
     }

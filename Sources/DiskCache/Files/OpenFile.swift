@@ -67,11 +67,18 @@ public final class OpenFile: Sendable {
         throw StoreError("fgetxattr", path)
     }
 
+    /// Device and inode: two names of one file have the same.
+    func identity() throws(StoreError) -> [UInt] {
+        let status = try file.status(of: path)
+        return [UInt(status.st_dev), UInt(status.st_ino)]
+    }
+
     /// Sets the access time to now and leaves the modification time: expiry goes by it, whatever the mount options say.
     func touch() throws(StoreError) {
         if larder_touch_access_time(descriptor) == 0 { return }
-        // A reader that does not own the files, or a read-only cache: what it reads is no worse for it.
-        if errno == EPERM || errno == EACCES || errno == EROFS { return }
+        // A reader that does not own the files, a read-only cache, a file system that needs room to note a date (btrfs):
+        // what is read is no worse for it.
+        if [EPERM, EACCES, EROFS, ENOSPC, EDQUOT].contains(errno) { return }
         throw StoreError("futimens", path)
     }
 }

@@ -44,10 +44,10 @@ public struct ImageTableFormat: Hashable, Sendable {
     ) throws(StoreError) {
         guard !name.isEmpty, name.utf8.count <= 200, name.utf8.first != UInt8(ascii: "."), !name.utf8.contains(0),
             !name.utf8.contains(UInt8(ascii: "/"))
-        else { throw StoreError(.invalidName, "use as name of an image table", name) }
+        else { throw StoreError(.invalidName, "name an image table", name) }
         guard (1...16_383).contains(width), (1...16_383).contains(height), (1...4).contains(scale),
             maximumCount > 0, [4096, 16_384].contains(pageSize)
-        else { throw StoreError(.invalidName, "use the sizes of the image table", name) }
+        else { throw StoreError(.invalidName, "use the sizes of image table", name) }
         self.name = name
         self.family = family
         self.width = width

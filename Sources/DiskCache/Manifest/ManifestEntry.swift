@@ -43,7 +43,7 @@ public struct ManifestEntry: Hashable, Sendable, Codable {
         do {
             self = try JSONDecoder().decode(ManifestEntry.self, from: Data(line))
         } catch {
-            throw StoreError(.damaged, "read a line of the manifest", source)
+            throw StoreError(.damaged, "understand a line of the manifest", source)
         }
         // What a key's name is made of can lead nowhere else.
         guard Array(CacheKey(key).fileName.utf8) == Array(file.utf8) else {

@@ -13,6 +13,20 @@ extension CacheLayout {
         try DirectoryWalk(directory: directory, meetsHidden: hidden).visit(body)
     }
 
+    /// How many things without a hidden name lie in the directory itself: names are counted, nothing is looked at. Blocks.
+    ///
+    /// - Throws: `StoreError`, `missing` when there is no such cache.
+    public func countNames() throws(StoreError) -> Int {
+        guard var stream = try DirectoryStream(ifPresent: directory, following: true) else {
+            throw StoreError("open", directory, number: ENOENT)
+        }
+        var count = 0
+        while let isHidden = try stream.next({ $0[0] == CChar(bitPattern: UInt8(ascii: ".")) }) {
+            if !isHidden { count += 1 }
+        }
+        return count
+    }
+
     /// Opens a file of the cache by its name below the directory, to look at it: that does not count as an access where the
     /// process owns the file. Nil when it is not there, or no regular file.
     public func peek(_ name: String) throws(StoreError) -> OpenFile? {

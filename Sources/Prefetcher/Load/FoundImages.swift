@@ -16,11 +16,14 @@ struct FoundImages: Sendable {
             file.withPrefix(ImageFormat.recognisedBytes, { looksLikeImage($0) == true })
         {
             original = file
+            if let memory = plan.memory, memory.keepsOriginal { try memory.keep(file, as: key) }
         }
         self.original = original
         sizes = try plan.variants.map { (entry) throws(StoreError) in
             guard plan.looksUpVariants, let key = entry.key else { return nil }
-            return try plan.cache.read(key)?.size
+            guard let file = try plan.cache.read(key) else { return nil }
+            if let memory = plan.memory, memory.keepsResults { try memory.keep(file, as: key) }
+            return file.size
         }
     }
 

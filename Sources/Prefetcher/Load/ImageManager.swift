@@ -76,6 +76,11 @@ public struct ImageManager: Loader {
     private func perform(
         _ plan: LoadPlan, _ files: OpenFiles, _ report: inout LoadReport
     ) async throws(LoadError) -> LoadReport {
+        if let remembered = plan.memory?.answer(plan) {
+            _ = chooseSource(plan)
+            report.stored = remembered
+            return report
+        }
         var found = try await lookUp(plan, files)
         let source = chooseSource(plan)
         let mayDownload = source != nil && !plan.options.contains(.fromCacheOnly)

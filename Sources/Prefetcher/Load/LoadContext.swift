@@ -7,12 +7,15 @@ public import Transcoder
 public struct LoadContext: Sendable, Hashable {
     /// Where a query looks, or a store writes; SDWebImage's `SDImageCacheType`.
     ///
-    /// There is no cache in memory between jobs: memory alone is nothing, and both are the disk.
+    /// Without a cache in memory (`ManagerParts.memory`; workers have none) memory alone is nothing, and both are the disk.
     public enum CacheType: Int, Sendable {
         case none, disk, memory, all
 
         /// Whether the disk is meant.
         var includesDisk: Bool { self == .disk || self == .all }
+
+        /// Whether memory is meant.
+        var includesMemory: Bool { self == .memory || self == .all }
     }
 
     /// A replaceable part of the manager.

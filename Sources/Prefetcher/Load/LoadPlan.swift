@@ -22,7 +22,11 @@ struct LoadPlan: Sendable {
     let variants: [Entry]
     let cache: DiskCache
     let originalCache: DiskCache
-    let looksUpOriginal, looksUpVariants, storesOriginal, storesVariants: Bool
+    let looksUpOriginal, looksUpVariants, storesOriginal: Bool
+    /// Whether variants get files; without, they may yet be kept in memory.
+    let writesVariants: Bool
+    /// The memory in front of the caches; nil where the manager has none.
+    let memory: MemoryTier?
     /// Pixels per point.
     let scale: Double
     let scaleDownLimit: Int?
@@ -57,7 +61,9 @@ struct LoadPlan: Sendable {
         looksUpOriginal = queries && context.originalQuery.includesDisk
         looksUpVariants = queries && context.query.includesDisk
         storesOriginal = original != nil && context.originalStore.includesDisk
-        storesVariants = original != nil && context.store.includesDisk
+        writesVariants = original != nil && context.store.includesDisk
+        let wantsVariants = !variants.isEmpty
+        memory = parts.memory.map { MemoryTier($0, request, wantsVariants: wantsVariants) }
 
         scale = context.scale ?? Double(original?.scaleFactor ?? 1)
         scaleDownLimit =
@@ -71,6 +77,9 @@ struct LoadPlan: Sendable {
         progress = request.progress
         mayPublish = request.mayPublish
     }
+
+    /// Whether variants go anywhere: only then are they made.
+    var storesVariants: Bool { writesVariants || originalKey != nil && memory?.keepsResults == true }
 
     // MARK: - Choosing parts
 

@@ -27,6 +27,10 @@ public struct ManagerParts: Sendable {
     public var namedSources: [String: any ImageSource] = [:]
     /// Caches that contexts may name (`imageCache`, `originalImageCache`).
     public var caches: [String: DiskCache] = [:]
+    /// The bytes of stored files by cache key, asked before the disk and filled as the context's cache types say; none by
+    /// default, as jobs are independent of each other. What a load reports, a program finds here (SDWebImage 5.21.5,
+    /// `SDMemoryCache`).
+    public var memory: MemoryCache<Data>?
     /// URLs that failed for good; in memory by default.
     public var blocklist: any Blocklist = MemoryBlocklist()
     /// Changes requests before they are sent.

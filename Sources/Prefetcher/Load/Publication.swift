@@ -68,9 +68,9 @@ struct Publication: Sendable {
 
     /// Nil when the original is not in the cache and does not go there.
     private func publishOriginal() throws(LoadError) -> StoredFile? {
-        guard let key = plan.originalKey, found.original != nil || original != nil && plan.storesOriginal else {
-            return nil
-        }
+        let isKept = plan.memory?.keepsOriginal == true
+        guard let key = plan.originalKey, found.original != nil || original != nil && (plan.storesOriginal || isKept)
+        else { return nil }
         var file = StoredFile(
             key: key.text, path: plan.originalCache.layout.relativePath(of: key), bytes: found.original?.size,
             origin: .cached)
@@ -80,9 +80,12 @@ struct Publication: Sendable {
             file.height = source.height
         }
         file.digest = made?.result.digest.map(StoredFile.Digest.init)
-        if let original, plan.storesOriginal {
+        if let original, plan.storesOriginal || isKept {
             do throws(StoreError) { try original.validators.keep(with: original.file) } catch { throw LoadError(error) }
-            let serialized = try publish(original.file, as: key, in: plan.originalCache, original.validators)
+            let serialized = try publish(
+                original.file, as: key, in: plan.storesOriginal ? plan.originalCache : nil, remembered: isKept,
+                original.validators)
+            if !plan.storesOriginal { file.path = nil }
             file.origin = .downloaded
             file.bytes = serialized ?? original.bytes
             file.sha256 = serialized == nil ? original.sha256.map(SHA256Digest.hex) : nil
@@ -96,7 +99,10 @@ struct Publication: Sendable {
     ) throws(LoadError) {
         switch made.result.variants[number] {
         case .success(let variant):
-            let serialized = try publish(made.files[number], as: key, in: plan.cache, nil)
+            let serialized = try publish(
+                made.files[number], as: key, in: plan.writesVariants ? plan.cache : nil,
+                remembered: plan.memory?.keepsResults == true, nil)
+            if !plan.writesVariants { file.path = nil }
             file.origin = variant.copied ? .copied : .transcoded
             file.bytes = serialized ?? variant.bytes
             file.format = variant.format.name
@@ -115,14 +121,18 @@ struct Publication: Sendable {
 
     /// The slow half first, then the question, then the name: as little as can be lies between the last two.
     ///
+    /// - Parameters:
+    ///   - cache: where it gets its name; nil gives it none.
+    ///   - remembered: whether it goes into memory.
     /// - Returns: the length of what the load's serializer made of it, if it did.
     private func publish(
-        _ file: TemporaryFile, as key: CacheKey, in cache: DiskCache, _ validators: Validators?
+        _ file: TemporaryFile, as key: CacheKey, in cache: DiskCache?, remembered: Bool, _ validators: Validators?
     ) throws(LoadError) -> Int? {
-        let (file, length) = try serialize(file, in: cache, validators)
-        do throws(StoreError) { try cache.finish(file) } catch { throw LoadError(error) }
+        let (file, length) = try serialize(file, in: cache ?? plan.cache, validators)
+        do throws(StoreError) { try cache?.finish(file) } catch { throw LoadError(error) }
         guard plan.mayPublish() else { throw LoadError.cancelled }
-        do throws(StoreError) { try cache.name(file, as: key) } catch { throw LoadError(error) }
+        do throws(StoreError) { try cache?.name(file, as: key) } catch { throw LoadError(error) }
+        if remembered, let memory = plan.memory { memory.keep(try file.contents(), as: key) }
         return length
     }
 

@@ -26,7 +26,8 @@ extension TemporaryFile {
         return bytes[..<max(0, count)].withUnsafeBytes { gate.judge($0) == true }
     }
 
-    private func contents() throws(LoadError) -> Data {
+    /// All of the file's bytes. Blocks.
+    func contents() throws(LoadError) -> Data {
         var status = stat()
         var data = Data(count: fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0)
         let count = data.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }

@@ -3,7 +3,7 @@ private import Foundation
 /// What the pool asks of a child: one message, with the descriptors attached.
 struct ChildRequest: Codable, Sendable {
     /// The version of these messages; both sides are one program, so a difference is a mistake in its set-up.
-    static let version = 2
+    static let version = 3
     /// The longest message, far above 32 variants of 16 transformers each.
     static let longest = 192 << 10
 
@@ -29,6 +29,7 @@ struct ChildRequest: Codable, Sendable {
     var scale = 1.0
     var transformsAnimated = false
     var wantsDigest = false
+    var givesPixels = false
     let limits: TranscodeLimits
 }
 

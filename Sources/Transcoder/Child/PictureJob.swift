@@ -4,6 +4,7 @@ struct PictureJob {
     let scale: Double
     let transformsAnimated: Bool
     let wantsDigest: Bool
+    let givesPixels: Bool
     /// When the first stage began.
     private var start = ContinuousClock.now
 
@@ -12,6 +13,7 @@ struct PictureJob {
         scale = request.scale
         transformsAnimated = request.transformsAnimated
         wantsDigest = request.wantsDigest
+        givesPixels = request.givesPixels
     }
 
     /// Time counts from here: what went before was waiting.
@@ -73,6 +75,7 @@ struct PictureJob {
         let drawn = variants.indices.filter { !variants[$0].isCopy(of: header, transformsAnimated: transformsAnimated) }
         var made: [Int: Result<TranscodedVariant, TranscodeError>] = [:]
         var writer = VariantWriter(header: header, plan: plan, pictures: pictures, deadline: start + limits.softTime)
+        writer.givesPixels = givesPixels
         for number in plan.order {
             made[drawn[number]] = Result { () throws(TranscodeError) in
                 try writer.write(number, to: outputs[drawn[number]], limits)

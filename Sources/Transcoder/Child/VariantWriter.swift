@@ -4,6 +4,8 @@ struct VariantWriter {
     let plan: DecodePlan
     let pictures: Pictures
     let deadline: ContinuousClock.Instant
+    /// Whether outputs get plain pixels in place of a file.
+    var givesPixels = false
     private var written: [Int: Written] = [:]
 
     private struct Written {
@@ -81,6 +83,7 @@ struct VariantWriter {
     {
         do throws(VipsFailure) {
             guard let first = frames.first else { throw VipsFailure() }
+            if givesPixels { return EncodedFile(try first.picture.plainPixels()) }
             let kept = pictures.metadata(for: encoding)
             guard encoding.isAnimated else {
                 return EncodedFile(

@@ -81,7 +81,7 @@ actor TranscoderChild {
         let message = try ChildRequest(
             number: requests, errand: errand, variants: (request?.variants ?? []).map(\.json),
             scale: request?.scale ?? 1, transformsAnimated: request?.transformsAnimated ?? false,
-            wantsDigest: request?.wantsDigest ?? false, limits: limits
+            wantsDigest: request?.wantsDigest ?? false, givesPixels: request?.givesPixels ?? false, limits: limits
         ).message()
         guard message.count <= ChildRequest.longest else {
             throw TranscodeError(.transform, "the variants are too long to be handed over")

@@ -72,6 +72,15 @@ extension VipsPicture {
         }
     }
 
+    /// Red, green, blue and straight alpha of each pixel, row by row.
+    func plainPixels() throws(VipsFailure) -> EncodedPicture {
+        let pixels = try redrawn { _ in }
+        return try EncodedPicture { start, length in
+            start.pointee = vips_image_write_to_memory(pixels.image, length)
+            return start.pointee == nil ? -1 : 0
+        }
+    }
+
     /// On a colour, which is itself laid on white where it is not opaque; nil is white.
     private func flattened(onto background: Color?) throws(VipsFailure) -> VipsPicture {
         let color = background.map { color in

@@ -1,5 +1,6 @@
 import DiskCache
 import Executors
+import Glibc
 
 /// Which cache a command works on.
 struct CachePlace {
@@ -15,6 +16,24 @@ struct CachePlace {
     init(_ arguments: Arguments) throws {
         layout = try CacheLayout(
             root: Settings(arguments).cacheRoot, namespace: try arguments.value("namespace") ?? "default")
+    }
+
+    /// The same, of a cache that must be there.
+    ///
+    /// - Throws: a `CommandError` that says where there is none.
+    init(ofExisting arguments: Arguments) throws {
+        try self.init(arguments)
+        var status = stat()
+        guard stat(layout.directory, &status) != 0, errno == ENOENT else { return }
+        throw CommandError.larder(2, "there is no cache at \(layout.directory)")
+    }
+
+    /// How many files there are about, for a bar: names only, which takes a tenth of a walk. Nil where nobody sees a bar.
+    ///
+    /// - Parameter isSlow: what is done with each file takes so long that the total is worth it anyway.
+    func total(isSlow: Bool = false) async -> Int? {
+        guard isSlow || Console.isTerminal(STDERR_FILENO) else { return nil }
+        return await disk.run { [layout] in try? layout.countNames() }
     }
 
     /// Walks over the files without a hidden name, a line of progress meanwhile.

@@ -18,6 +18,14 @@ struct CachedOriginals {
         var text: String {
             "\(wanted) originals to work on, \(complete) have everything, \(gone) are no longer in the cache"
         }
+
+        /// What to say when there is nothing to do.
+        var idleText: String {
+            let seen = complete + gone
+            if seen == 0 { return "nothing to enqueue: no original was stored" }
+            return "nothing to enqueue: of \(seen.counted("original")) \(complete) have every variant"
+                + (gone > 0 ? ", \(gone) are no longer in the cache" : "")
+        }
     }
 
     let queue: PostgresJobQueue
@@ -85,10 +93,10 @@ struct CachedOriginals {
 }
 
 extension CachedOriginals {
-    /// The URLs of `--from-cache`.
+    /// The URLs of `--from-cache`; nil, and said so, when there is nothing to make.
     static func source(
         _ batch: String, _ arguments: Arguments, _ options: EnqueueOptions, _ queue: PostgresJobQueue
-    ) async throws -> URLSource {
+    ) async throws -> URLSource? {
         guard arguments.operandBytes.isEmpty, try arguments.value("from") == nil else {
             throw CommandError.usage("--from-cache takes the place of URLs and of --from")
         }
@@ -104,6 +112,10 @@ extension CachedOriginals {
         let counts = try await CachedOriginals(
             queue: queue, place: try CachePlace(arguments), variants: variants
         ).write(of: batch, to: list)
+        guard counts.wanted > 0 else {
+            Console.note("larder: \(counts.idleText)")
+            return nil
+        }
         Console.note("larder: \(counts.text)")
         return try URLSource(readingAll: list)
     }

@@ -6,8 +6,8 @@ enum CommandTable {
         .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear, .blocklistImport,
         .originList, .originHold, .originClear,
         .pipelineList, .pipelineShow, .pipelineSet,
-        .cachePath, .cacheKey, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear,
-        .cacheExport, .cacheImport, .cacheMap,
+        .cachePath, .cacheKey, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear, .cacheShare,
+        .cacheExport, .cacheImport, .cacheTable, .cacheMap,
         .key, .sniff, .transform, .plan, .fetch, .doctor, .benchQueue, .benchDrain, .benchFetch,
         .databaseStart, .databaseStop, .databaseStatus, .databaseURL,
     ]

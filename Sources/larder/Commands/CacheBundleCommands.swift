@@ -10,7 +10,7 @@ extension Command {
         summary: "Make a bundle of what a batch stored: a read-only cache for an app",
         discussion: """
             A bundle holds manifest.jsonl and default/<file>: an archive when the output ends in .tar.zst or .tzst, else a
-            directory that must not be there yet. The same files always give the same bytes. What the batch stored and the
+            directory that must not be there yet; the ends of other archives are refused. The same files always give the same bytes. What the batch stored and the
             cache has no longer is told, and left out; the exit code is then 1.
             """,
         options: CachePlace.options + [
@@ -24,6 +24,7 @@ extension Command {
         let isManifestOnly = arguments.flag("manifest-only")
         let output = try arguments.value("output")
         guard output != nil || isManifestOnly else { throw CommandError.usage("cache export: to which --output?") }
+        let form = isManifestOnly ? nil : try output.map(BundleOutput.Form.init)
         let place = try CachePlace(arguments)
         let queue = try await Settings(arguments).openQueue()
         let batch = try await queue.progress(of: try await queue.batch(called: name)).id
@@ -43,8 +44,8 @@ extension Command {
         progress.end()
         if isManifestOnly {
             try BundleOutput.writeManifest(entries, to: output)
-        } else if let output {
-            try await BundleOutput.write(entries, of: place, to: output)
+        } else if let output, let form {
+            try await BundleOutput.write(entries, of: place, to: output, as: form)
         }
         // Standard output may be the manifest itself.
         if output != nil { try BundleLine(entries, missing: missing).show(asJSON: arguments.flag("json")) }
@@ -85,12 +86,37 @@ extension Command {
 
 /// Where a bundle goes.
 private enum BundleOutput {
-    static func write(_ entries: [ManifestEntry], of place: CachePlace, to output: String) async throws {
+    enum Form {
+        case archive, directory
+
+        /// By the end of the path. A name that promises another kind of archive would be a directory that nobody expects.
+        init(_ output: String) throws(CommandError) {
+            let name = output.split(separator: "/").last?.lowercased() ?? ""
+            if name.hasSuffix(".tar.zst") || name.hasSuffix(".tzst") {
+                self = .archive
+            } else if let other = Self.otherArchives.first(where: { name.hasSuffix($0) }) {
+                throw .usage(
+                    "cache export: \(other) is not written; name a .tar.zst or .tzst, or a directory without such an end"
+                )
+            } else {
+                self = .directory
+            }
+        }
+
+        private static let otherArchives = [
+            ".tar", ".zst", ".zip", ".gz", ".tgz", ".xz", ".txz", ".bz2", ".tbz", ".tbz2", ".7z", ".rar", ".lz4",
+            ".lzma",
+            ".cpio", ".jar", ".apk", ".ipa", ".dmg", ".iso", ".car", ".json", ".jsonl",
+        ]
+    }
+
+    static func write(
+        _ entries: [ManifestEntry], of place: CachePlace, to output: String, as form: Form
+    ) async throws {
         let export = BundleExport(place.layout)
-        let isArchive = output.hasSuffix(".tar.zst") || output.hasSuffix(".tzst")
-        let file = isArchive ? try OutputFile(output) : nil
+        let file = form == .archive ? try OutputFile(output) : nil
         try await place.disk.run { [descriptor = file?.descriptor] in
-            var progress = WalkProgress("files written")
+            var progress = WalkProgress("files written", of: entries.count)
             defer { progress.end() }
             if let descriptor {
                 try export.write(entries, to: descriptor, path: output) { progress.count() }

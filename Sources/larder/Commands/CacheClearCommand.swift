@@ -13,11 +13,12 @@ extension Command {
             var deletedBytes = 0
             var dryRun = false
         }
-        let place = try CachePlace(arguments)
+        let place = try CachePlace(ofExisting: arguments)
         let isDryRun = arguments.flag("dry-run")
+        let total = await place.total()
         let line = try await place.disk.run { [layout = place.layout] in
             var line = Line(dryRun: isDryRun)
-            var progress = WalkProgress("files deleted")
+            var progress = WalkProgress(isDryRun ? "files seen" : "files deleted", of: total)
             defer { progress.end() }
             try layout.clear(isDryRun: isDryRun) { entry in
                 line.deleted += 1

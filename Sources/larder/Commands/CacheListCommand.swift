@@ -18,7 +18,7 @@ extension Command {
             let bytes, allocated, accessed, modified, created, changed: Int
             let format: String?
         }
-        let place = try CachePlace(arguments)
+        let place = try CachePlace(ofExisting: arguments)
         let filter = try CacheFilter(arguments)
         let tellsFormat = arguments.flag("formats") || filter.wantsFormat
         let isJSON = arguments.flag("json")
@@ -65,7 +65,7 @@ struct CacheFilter: Sendable {
         Option("newer-than", .value("DURATION"), "read within this time"),
         Option("larger-than", .value("SIZE"), "longer than this"),
         Option("smaller-than", .value("SIZE"), "shorter than this"),
-        Option("format", .value("FORMAT"), "by its first bytes: jpeg, png, ..., unknown"),
+        Option("format", .value("FORMAT"), "by its first bytes: jpeg, png, ..., unknown, unreadable"),
         Option("extension", .value("TEXT"), "with this extension of its name; '' for none"),
     ]
 
@@ -76,6 +76,9 @@ struct CacheFilter: Sendable {
         smallest = try arguments.bytes("larger-than").map { $0 + 1 } ?? 0
         largest = try arguments.bytes("smaller-than").map { $0 - 1 } ?? .max
         format = try arguments.value("format")
+        if let format, !FileFormat.names.contains(format) {
+            throw .usage("--format: '\(format)' is none of \(FileFormat.names.joined(separator: ", "))")
+        }
         pathExtension = try arguments.value("extension")
     }
 

@@ -11,11 +11,12 @@ extension Command {
             """,
         options: CachePlace.options + [Option("quick", "do not open the files to tell their formats")]
     ) { arguments in
-        let place = try CachePlace(arguments)
+        let place = try CachePlace(ofExisting: arguments)
         let isQuick = arguments.flag("quick")
+        let total = await place.total()
         let statistics = try await place.disk.run { [layout = place.layout] in
             var statistics = CacheStatistics()
-            var progress = WalkProgress("files seen")
+            var progress = WalkProgress("files seen", of: total)
             try layout.visit { entry in
                 let isFile = !entry.isDirectory && !entry.isHidden
                 statistics.add(entry, format: isFile && !isQuick ? FileFormat.name(of: entry, in: layout) : nil)

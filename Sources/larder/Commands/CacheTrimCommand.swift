@@ -16,7 +16,7 @@ extension Command {
             Option("dry-run", "delete nothing, tell what would go"),
         ]
     ) { arguments in
-        let place = try CachePlace(arguments)
+        let place = try CachePlace(ofExisting: arguments)
         let policy = try ExpiryOptions.policy(arguments) ?? ExpiryPolicy()
         let isDryRun = arguments.flag("dry-run")
         let expiry = Expiry(
@@ -24,8 +24,9 @@ extension Command {
             isDryRun: isDryRun)
         let isJSON = arguments.flag("json")
         let listsFiles = arguments.flag("files")
+        let total = await place.total()
         let report = try await place.disk.run {
-            var progress = WalkProgress("files seen")
+            var progress = WalkProgress("files seen", of: total)
             defer { progress.end() }
             return try expiry.run(
                 deleted: { file in

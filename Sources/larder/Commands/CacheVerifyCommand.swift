@@ -19,7 +19,7 @@ extension Command {
             Option("dry-run", "with --remove: delete nothing"),
         ]
     ) { arguments in
-        let place = try CachePlace(arguments)
+        let place = try CachePlace(ofExisting: arguments)
         let pool = arguments.flag("no-decode") ? nil : TranscoderPool(configuration: try Limits.transcoders(arguments))
         var verification = CacheVerification(
             place: place, isJSON: arguments.flag("json"), pool: pool,
@@ -73,7 +73,7 @@ private struct CacheVerification {
 
     mutating func compare(with manifest: String) async throws {
         var reader = try LineReader(manifest)
-        var progress = WalkProgress("files compared")
+        var progress = WalkProgress("files compared", of: try await place.disk.run { try Self.lines(of: manifest) })
         while let line = try reader.next() {
             let entry = try ManifestEntry(line: line, of: manifest)
             listed += 1
@@ -90,6 +90,15 @@ private struct CacheVerification {
         progress.end()
     }
 
+    /// How many files stand in a manifest; nil when it can be read only once.
+    private static func lines(of manifest: String) throws -> Int? {
+        guard manifest != "-" else { return nil }
+        var reader = try LineReader(manifest)
+        var count = 0
+        while try reader.next() != nil { count += 1 }
+        return count
+    }
+
     mutating func lookAtAll() async throws {
         let walk = EntryStream(place)
         for try await entry in walk.entries {
@@ -102,7 +111,7 @@ private struct CacheVerification {
     mutating func decodeAll() async throws {
         guard let pool else { return }
         let walk = EntryStream(place)
-        var progress = WalkProgress("files decoded")
+        var progress = WalkProgress("files decoded", of: await place.total(isSlow: true))
         try await withThrowingTaskGroup(of: (CacheEntry, Finding).self) { group in
             var running = 0
             for try await entry in walk.entries {

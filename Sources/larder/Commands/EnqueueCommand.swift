@@ -43,7 +43,11 @@ extension Command {
         let cached = try arguments.value(CachedOriginals.option.name)
         var source = cached == nil ? try URLSource(arguments, command: "enqueue") : URLSource()
         let queue = try await Settings(arguments).openQueue()
-        if let cached { source = try await CachedOriginals.source(cached, arguments, options, queue) }
+        if let cached {
+            // A batch without items would only be in the way.
+            guard let found = try await CachedOriginals.source(cached, arguments, options, queue) else { return .done }
+            source = found
+        }
         var totals: [String: Int] = [:]
         var count = 0
         let name = options.template.batch

@@ -1,0 +1,56 @@
+/// How plain pixels become those of a table.
+extension ImageTableFormat {
+    /// The size of its pictures in pixels.
+    public var pixelWidth: Int { width * scale }
+    /// The size of its pictures in pixels.
+    public var pixelHeight: Int { height * scale }
+
+    /// The bytes of a picture as `ImageTable.store` takes them: in the table's style, rows aligned. Where the style has no
+    /// alpha, black lies beneath, as where FastImageCache draws.
+    ///
+    /// - Parameter rgba: red, green, blue and straight alpha of `pixelWidth` × `pixelHeight` pixels, row by row from the top.
+    /// - Throws: `StoreError.tooLarge` when there are more or fewer.
+    public func pixels(fromRGBA rgba: [UInt8]) throws(StoreError) -> [UInt8] {
+        guard rgba.count == pixelWidth * pixelHeight * 4 else {
+            throw StoreError(.tooLarge, "take the pixels for", name)
+        }
+        var bytes = [UInt8](repeating: 0, count: imageLength)
+        for row in 0..<pixelHeight {
+            for column in 0..<pixelWidth {
+                let source = (row * pixelWidth + column) * 4
+                let alpha = rgba[source + 3]
+                store(
+                    red: Self.multiplied(rgba[source], alpha), green: Self.multiplied(rgba[source + 1], alpha),
+                    blue: Self.multiplied(rgba[source + 2], alpha), alpha: alpha, in: &bytes,
+                    at: row * rowLength + column * style.bytesPerPixel)
+            }
+        }
+        return bytes
+    }
+
+    private func store(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8, in bytes: inout [UInt8], at place: Int) {
+        switch style {
+        case .bgra32, .bgr32:
+            bytes[place] = blue
+            bytes[place + 1] = green
+            bytes[place + 2] = red
+            bytes[place + 3] = style == .bgra32 ? alpha : 255
+        case .rgb16:
+            // The lower byte first; the highest bit means nothing.
+            var word = UInt16(red >> 3) << 10
+            word |= UInt16(green >> 3) << 5
+            word |= UInt16(blue >> 3)
+            bytes[place] = UInt8(truncatingIfNeeded: word)
+            bytes[place + 1] = UInt8(word >> 8)
+        case .grey8:
+            // The weights of Rec. 601, in thousandths.
+            let sum: Int = 299 * Int(red) + 587 * Int(green) + 114 * Int(blue)
+            bytes[place] = UInt8((sum + 500) / 1000)
+        }
+    }
+
+    private static func multiplied(_ value: UInt8, _ alpha: UInt8) -> UInt8 {
+        let product = Int(value) * Int(alpha)
+        return UInt8((product + 127) / 255)
+    }
+}

@@ -1,0 +1,86 @@
+import DiskCache
+import Executors
+import JobQueue
+import Transcoder
+
+extension Command {
+    static let cacheTable = Command(
+        words: ["cache", "table"], operands: "",
+        summary: "Write what a batch stored of one variant into an image table for FastImageCache",
+        discussion: """
+            A table holds uncompressed pictures of one size, that of the first. It lies in
+            DIR/ImageTables/NAMESPACE/NAME.imageTable and .metadata; a table of the same format that is there already gets what
+            is new, another one is begun anew. Entities are the MD5 of the variant's key, sources that of the original's key and
+            digest. Pictures of another size, or that the cache has no longer, are told and left out; the exit code is then 1.
+            """,
+        options: CachePlace.options + Limits.transcodeOptions + [
+            Option("batch", .value("BATCH"), "the batch, by name or number"),
+            Option("variant", .value("NAME"), "the variant by its name; default: the original"),
+            Option("output", short: "o", .value("DIR"), "where ImageTables lies, or is made"),
+            Option("table", .value("NAME"), "the table's name; default: the variant's, or 'original'"),
+            Option("table-namespace", .value("NAME"), "FastImageCache's namespace, default FICDefaultNamespace"),
+            Option("scale", .value("N"), "pixels per point, 1 to 4, default 1"),
+            Option("style", .value("STYLE"), "bgra32 (default), bgr32, rgb16 or grey8"),
+            Option("page-size", .value("BYTES"), "of the device that reads the table: 16384 (default) or 4096"),
+            Option("maximum", .value("N"), "the most pictures the table keeps; default: all of the batch"),
+            Settings.databaseOption,
+        ]
+    ) { arguments in
+        struct Line: Encodable {
+            let table: String
+            let stored, missing, otherSize: Int
+        }
+        guard let name = try arguments.value("batch") else { throw CommandError.usage("cache table: which --batch?") }
+        guard let root = try arguments.value("output") else {
+            throw CommandError.usage("cache table: to which --output?")
+        }
+        let place = try CachePlace(ofExisting: arguments)
+        let style = try style(arguments)
+        let queue = try await Settings(arguments).openQueue()
+        let batch = try await queue.progress(of: try await queue.batch(called: name))
+        let variant = try arguments.value("variant")
+        let shape = TableExport.Shape(
+            root: root, namespace: try arguments.value("table-namespace") ?? "FICDefaultNamespace",
+            name: try arguments.value("table") ?? variant ?? "original",
+            scale: try arguments.number("scale", in: 1...4) ?? 1,
+            style: style, pageSize: try arguments.number("page-size", in: 4096...16_384) ?? 16_384,
+            maximum: try arguments.number("maximum", in: 1...1_000_000) ?? max(1, batch.total))
+        let pool = TranscoderPool(configuration: try Limits.transcoders(arguments))
+        let result: Result<TableExport.Counts, any Error>
+        do {
+            result = .success(
+                try await TableExport(queue: queue, place: place, pool: pool, variant: variant).write(
+                    batch.id, as: shape))
+        } catch {
+            result = .failure(error)
+        }
+        await pool.shutdown()
+        let counts = try result.get()
+        guard counts.stored + counts.missing + counts.otherSize > 0 else {
+            throw CommandError.larder(
+                2, "batch \(name) has stored nothing as \(variant.map { "variant \($0)" } ?? "original")")
+        }
+        let table = "\(root)/ImageTables/\(shape.namespace)/\(shape.name).imageTable"
+        if arguments.flag("json") {
+            try Console.json(
+                Line(
+                    table: table, stored: counts.stored, missing: counts.missing, otherSize: counts.otherSize))
+        } else {
+            Console.line(
+                "\(counts.stored) pictures in \(table)"
+                    + (counts.otherSize > 0 ? "; \(counts.otherSize) of another size" : "")
+                    + (counts.missing > 0 ? "; \(counts.missing) are no longer in the cache" : ""))
+        }
+        return counts.stored > 0 && counts.missing + counts.otherSize == 0 ? .done : .failed
+    }
+
+    private static func style(_ arguments: Arguments) throws(CommandError) -> ImageTableFormat.Style {
+        switch try arguments.value("style") {
+        case nil, "bgra32": return .bgra32
+        case "bgr32": return .bgr32
+        case "rgb16": return .rgb16
+        case "grey8": return .grey8
+        case let word?: throw .usage("--style: '\(word)' is none of bgra32, bgr32, rgb16, grey8")
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+/// A cache on a file system that another machine keeps.
+@Suite(
+    .timeLimit(.minutes(5)), .enabled(if: NetworkDisk.isPossible, "needs to be root, /dev/fuse, sshfs and sftp-server"))
+struct `A cache on a network file system` {
+    private let key = CacheKey("http://example.com/image.png")
+
+    @Test func `stores, replaces, reads and removes without attributes and locks`() async throws {
+        let disk = try await NetworkDisk()
+        let first = try DiskCache(opening: disk.mounts[0] + "/cache", durability: .full)
+        let second = try DiskCache(opening: disk.mounts[1] + "/cache", durability: .full)
+        #expect(first.cacheID == second.cacheID)
+        try first.store("old", as: key, extendedData: [1, 2, 3])
+        #expect(contents(try #require(try second.read(key))) == Array("old".utf8))
+        let open = try #require(try first.read(key))
+        #expect(try open.extendedData() == nil, "there are no attributes to keep it in")
+        try second.store("newer", as: key)
+        // What stands there now is whole, as the server has it; the other client may still see the old one for a while.
+        #expect(
+            try Data(contentsOf: URL(filePath: disk.exported + "/cache/default/" + key.fileName)) == Data("newer".utf8))
+        #expect(contents(open) == Array("old".utf8), "who has it open reads on")
+        #expect(try first.remove(key))
+        let exported = try FileManager.default.contentsOfDirectory(atPath: disk.exported + "/cache/default")
+        #expect(exported.allSatisfy { $0.hasPrefix(".fuse_hidden") }, "\(exported)")
+        try first.store("again", as: key)
+        // The time of the last read is set by Larder itself, so expiry works: to the second.
+        let path = first.layout.path(of: key)
+        #expect(
+            utimensat(AT_FDCWD, path, [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)], 0) == 0)
+        _ = try first.read(key)
+        #expect(status(disk.exported + "/cache/default/" + key.fileName).st_atim.tv_sec > 1000)
+        let report = try Expiry(first.layout, policy: ExpiryPolicy(maxAge: .zero), sparing: .zero).run(
+            now: Timestamp(seconds: Timestamp.now.seconds + 5))
+        #expect(report.aged.files == 1 && report.firstFailure == nil)
+        #expect(code { _ = try Sharing(first.layout).run() } == nil, "nothing is equal, so nothing is asked")
+    }
+
+    @Test func `is filled by two processes at once, and every picture is whole`() async throws {
+        let disk = try await NetworkDisk()
+        let directory = try TemporaryDirectory()
+        let source = try DiskCache(opening: directory.path + "/source", durability: .none)
+        let export = BundleExport(source.layout)
+        var entries: [ManifestEntry] = []
+        var dice = Dice(state: 7)
+        for number in 0..<60 {
+            let key = CacheKey("http://example.com/\(number).png")
+            try source.store(String(repeating: "\(number) ", count: Int.random(in: 1...20_000, using: &dice)), as: key)
+            entries.append(try #require(try export.entry(for: key)))
+        }
+        try export.write(entries, toDirectory: directory.path + "/bundle")
+        let commands = try disk.mounts.flatMap { [$0, $0] }.map { mount in
+            try LarderCommand(
+                "cache", "import", directory.path + "/bundle", "--cache", mount + "/cache",
+                environment: ["LARDER_HOME": "/none"]
+            ).start()
+        }
+        for command in commands {
+            let outcome = await command.outcome()
+            #expect(outcome.code == 0, "\(outcome.errorText)")
+        }
+        let stored = try CacheLayout(root: disk.exported + "/cache")
+        for entry in entries { #expect(try entry.fault(in: stored) == nil, "\(entry.file)") }
+        let usage = try CacheUsage(of: stored)
+        #expect(usage.files == entries.count && usage.entries == entries.count, "no temporary file is left")
+    }
+}
