@@ -46,5 +46,31 @@ package struct PixelSample: Sendable {
         return bytes[start..<start + 4].map(Int.init)
     }
 
+    /// The largest difference of a channel to a picture of the same size, colours multiplied by alpha.
+    package func farthest(from other: PixelSample) -> Int {
+        var worst = 0
+        for start in stride(from: 0, to: min(bytes.count, other.bytes.count), by: 4) {
+            let (alpha, otherAlpha) = (Int(bytes[start + 3]), Int(other.bytes[start + 3]))
+            worst = max(worst, abs(alpha - otherAlpha))
+            for place in start..<start + 3 {
+                let (one, two) = (Int(bytes[place]) * alpha, Int(other.bytes[place]) * otherAlpha)
+                worst = max(worst, (abs(one - two) + 127) / 255)
+            }
+        }
+        return worst
+    }
+
+    /// The mean of the squared differences of red, green and blue to a picture of the same size, in levels.
+    package func squaredError(to other: PixelSample) -> Double {
+        var sum = 0
+        for start in stride(from: 0, to: min(bytes.count, other.bytes.count), by: 4) {
+            for place in start..<start + 3 {
+                let difference = Int(bytes[place]) - Int(other.bytes[place])
+                sum += difference * difference
+            }
+        }
+        return Double(sum) / Double(max(1, width * height * 3))
+    }
+
     private static let isStarted = VipsLibrary.start(memoryExit: 1)
 }
