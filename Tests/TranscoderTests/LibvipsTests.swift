@@ -13,10 +13,11 @@ struct LibvipsTests {
     private static let maker = """
         import random, sys
         from PIL import Image
-        kinds = ['rgb', 'jpeg', 'rgba', 'jpeg', 'grey', 'progressive', 'palette', 'jpeg-grey', 'orientation', 'gif']
+        kinds = ['rgb', 'jpeg', 'grey', 'progressive', 'palette', 'jpeg-grey', 'orientation', 'gif', 'rgb', 'jpeg'] * 2
+        kinds[8] = 'rgba'
         for n in range(200):
             r = random.Random(n)
-            kind = kinds[n % 10]
+            kind = kinds[n % 20]
             # Where a picture with an orientation is to be enlarged, vipsthumbnail is not what vips autorot and
             # vips resize are one after another.
             size = (r.randint(410, 540), r.randint(410, 540)) if kind == 'orientation' else (r.randint(20, 520), r.randint(20, 390))
@@ -25,13 +26,13 @@ struct LibvipsTests {
             coarse = Image.frombytes(mode, (7, 6), r.randbytes(42 * len(mode))).resize(size, Image.BICUBIC)
             fine = Image.frombytes(mode, (64, 64), r.randbytes(4096 * len(mode))).resize(size)
             picture = Image.blend(coarse, fine, 0.3)
-            name = f'{sys.argv[1]}/{n // 10 % 8}-{n:03}-{kind}-{size[0]}-{size[1]}.'
+            name = f'{sys.argv[1]}/{n // 20 % 8}-{n:03}-{kind}-{size[0]}-{size[1]}.'
             if kind in ('jpeg', 'progressive', 'jpeg-grey', 'orientation'):
                 exif = Image.Exif()
                 if kind == 'orientation': exif[0x0112] = r.randint(1, 8)
                 picture.save(name + 'jpg', quality=r.randint(60, 98), progressive=kind == 'progressive', exif=exif)
-            elif kind == 'gif': picture.quantize(64).save(name + 'gif')
-            elif kind == 'palette': picture.quantize(200).save(name + 'png', compress_level=1)
+            elif kind == 'gif': picture.quantize(64, 2).save(name + 'gif')
+            elif kind == 'palette': picture.quantize(200, 2).save(name + 'png', compress_level=1)
             else: picture.save(name + 'png', compress_level=1)
         """
 

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import Synchronization
 import Testing
 import Transcoder
 
@@ -37,14 +36,14 @@ struct WallTests {
         var found: [String: Set<String>] = [:]
         // The threads live for as long as the encoder is at work: looked for until they are met.
         while found.isEmpty && !Task.isCancelled {
-            let ended = Mutex(false)
+            let ended = Flag()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    defer { ended.withLock { $0 = true } }
+                    defer { ended.set() }
                     _ = try await kitchen.make(
                         picture, #""transform":[{"type":"resize","width":2400,"height":2000}],"format":"avif""#)
                 }
-                while !ended.withLock({ $0 }) && !Task.isCancelled {
+                while !ended.isSet && !Task.isCancelled {
                     for (name, processors) in Self.threads(of: child) where name.contains("aom") {
                         found[name, default: []].insert(processors)
                     }

@@ -46,15 +46,17 @@ package struct PixelSample: Sendable {
         return bytes[start..<start + 4].map(Int.init)
     }
 
-    /// The largest difference of a channel to a picture of the same size, colours multiplied by alpha.
+    /// The largest difference of a channel to a picture of the same size, of a colour under alpha as much as is seen of it.
     package func farthest(from other: PixelSample) -> Int {
         var worst = 0
         for start in stride(from: 0, to: min(bytes.count, other.bytes.count), by: 4) {
             let (alpha, otherAlpha) = (Int(bytes[start + 3]), Int(other.bytes[start + 3]))
             worst = max(worst, abs(alpha - otherAlpha))
             for place in start..<start + 3 {
-                let (one, two) = (Int(bytes[place]) * alpha, Int(other.bytes[place]) * otherAlpha)
-                worst = max(worst, (abs(one - two) + 127) / 255)
+                let (one, two) = (Int(bytes[place]), Int(other.bytes[place]))
+                // Next to nothing of a colour is left under an alpha of next to nothing.
+                let seen = (abs(one * alpha - two * otherAlpha) + 127) / 255
+                worst = max(worst, min(abs(one - two), seen))
             }
         }
         return worst
