@@ -68,7 +68,8 @@ struct OptionalFormatTests {
         let picture = svg(
             ##"<rect width="40" height="60" fill="#00ff00"/>"##
                 + #"<image xlink:href="file://\#(file)" width="80" height="60"/>"#
-                + #"<image href="\#(file)" width="80" height="60"/><image href="http://127.0.0.1/a.png" width="9" height="9"/>"#)
+                + #"<image href="\#(file)" width="80" height="60"/><image href="http://127.0.0.1/a.png" width="9" height="9"/>"#
+        )
         let sample = try await kitchen.make(picture, #""keySuffix":"x","format":"png""#).sample()
         #expect(sample.pixel(5, 5) == [0, 255, 0, 255], "nothing is drawn over it")
         #expect(sample.pixel(60, 30) == [0, 0, 0, 0])

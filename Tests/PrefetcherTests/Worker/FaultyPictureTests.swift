@@ -39,7 +39,7 @@ struct FaultyPictureTests {
         return PrefetchWorker(queue: queue, loader: manager, configuration: configuration)
     }
 
-    @Test func `a picture that crashes is poison after two, a loop and a hunger for memory are limits, the others finish`()
+    @Test func `a crash is poison after two, a loop and a hunger for memory are limits, the others finish`()
         async throws
     {
         for fault in FaultyCodec.Fault.allCases { scene.origin.on("/\(fault).jpg", .body(fault.picture)) }
