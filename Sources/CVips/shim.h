@@ -38,6 +38,29 @@ static inline int larder_heif_load(const void *bytes, size_t length, VipsImage *
                                 VIPS_FAIL_ON_TRUNCATED, NULL);
 }
 
+/// The first page of it.
+static inline int larder_tiff_load(const void *bytes, size_t length, VipsImage **out) {
+    return vips_tiffload_buffer((void *)bytes, length, out, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+                                VIPS_FAIL_ON_TRUNCATED, NULL);
+}
+
+/// A pixel for each of its own units, 72 to the inch; without `unlimited`, so that libxml2 refuses what grows by entities.
+static inline int larder_svg_load(const void *bytes, size_t length, VipsImage **out) {
+    return vips_svgload_buffer((void *)bytes, length, out, "dpi", 72.0, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+                               VIPS_FAIL_ON_TRUNCATED, NULL);
+}
+
+static inline int larder_jxl_load(const void *bytes, size_t length, VipsImage **out) {
+    return vips_jxlload_buffer((void *)bytes, length, out, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+                               VIPS_FAIL_ON_TRUNCATED, NULL);
+}
+
+/// The first page of it, a pixel for each point, on white.
+static inline int larder_pdf_load(const void *bytes, size_t length, VipsImage **out) {
+    return vips_pdfload_buffer((void *)bytes, length, out, "dpi", 72.0, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+                               VIPS_FAIL_ON_TRUNCATED, NULL);
+}
+
 // MARK: Operations
 
 /// Scales each side by its own factor; Lanczos 3 downwards, bicubic upwards.

@@ -2,8 +2,10 @@
 public struct CodecReport: Sendable, Hashable, Codable {
     /// libvips' version, `8.14.1`.
     public let libvips: String
-    /// The formats that can be read.
+    /// The formats that can be read, of those that are accepted.
     public let readable: [ImageFormat]
+    /// The formats that could be read if they were accepted.
+    public let optional: [ImageFormat]
     /// The formats that can be written.
     public let writable: [ImageFormat]
     /// Whether no metadata is left in an output, by format name; WebP needs Larder's own removal on this libvips.

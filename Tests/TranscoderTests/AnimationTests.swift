@@ -56,6 +56,19 @@ struct AnimationTests {
         #expect(variant.keySuffixes == ["SDImageResizingTransformer({20.000000,15.000000},0)-LarderEveryFrame-x"])
     }
 
+    /// Its frames are red and blue.
+    @Test func `an animated PNG is copied whole, or drawn by its first frame`() async throws {
+        let picture = try Fixtures.picture("animated.png")
+        let dish = try await kitchen.make(picture, #""thumbnail":{"width":4,"height":4}"#, small)
+        #expect(dish.report.source.frames == 2)
+        #expect(try dish.made(0).copied && dish.files[0] == picture)
+        #expect(try !dish.made(1).copied && dish.made(1).frames == 1)
+        #expect(try dish.sample(1).pixel(10, 7) == [255, 0, 0, 255])
+        let first = try await kitchen.make(picture, #""thumbnail":{"width":4,"height":4}"#, transformsAnimated: true)
+        #expect(try dish.made(1).format == .png && first.sample().pixel(2, 2) == [255, 0, 0, 255])
+        #expect(try first.made().width == 4 && first.made().format == .png)
+    }
+
     @Test func `an animation is copied, drawn by its first frame and drawn in full at once`() async throws {
         let picture = try Fixtures.picture("animated.gif")
         let dish = try await kitchen.make(picture, #""transform":[{"type":"resize","width":4,"height":4}]"#, small)

@@ -80,8 +80,8 @@ struct CoderVectorTests {
         #expect(sample.width == 512 && sample.height == 512)
         #expect(sample.pixel(0, 511) == [0, 0, 0, 255] && sample.pixel(0, 503) == [0, 0, 0, 255])
         let square = try await kitchen.make(
-            MadePicture.plain(200, 200, [1, 2, 3, 255]), #""keySuffix":"x""#, scaleDownBytes: 40_000)
-        #expect(try square.made().width == 100 && square.made().height == 100)
+            MadePicture.black(2000, 2000), #""keySuffix":"x""#, scaleDownBytes: 4_000_000)
+        #expect(try square.made().width == 1000 && square.made().height == 1000)
     }
 
     @Test func `transparency becomes the background asked for, or white`() async throws {

@@ -1,17 +1,7 @@
 import Foundation
 import Glibc
-import Synchronization
 import Testing
 import Transcoder
-
-/// Set once, seen from anywhere.
-private final class Flag: Sendable {
-    private let value = Mutex(false)
-
-    var isSet: Bool { value.withLock { $0 } }
-
-    func set() { value.withLock { $0 = true } }
-}
 
 /// Children that die, hang, or take too much; each fault costs its own picture.
 @Suite(.timeLimit(.minutes(5)))

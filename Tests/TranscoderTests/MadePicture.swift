@@ -7,9 +7,18 @@ enum MadePicture {
             rows.append(0)
             for x in 0..<width { rows += pixel(x, y) }
         }
-        let header = big(width) + big(height) + [8, 6, 0, 0, 0]
-        return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + chunk("IHDR", header) + chunk("IDAT", zlib(rows))
+        return png(big(width) + big(height) + [8, 6, 0, 0, 0], rows)
+    }
+
+    private static func png(_ header: [UInt8], _ rows: [UInt8]) -> [UInt8] {
+        [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + chunk("IHDR", header) + chunk("IDAT", zlib(rows))
             + chunk("IEND", [])
+    }
+
+    /// Black at one bit a pixel, for sizes that take too long to fill.
+    static func black(_ width: Int, _ height: Int) -> [UInt8] {
+        let rows = [UInt8](repeating: 0, count: ((width + 7) / 8 + 1) * height)
+        return png(big(width) + big(height) + [1, 0, 0, 0, 0], rows)
     }
 
     /// One colour throughout.

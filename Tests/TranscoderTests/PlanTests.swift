@@ -56,6 +56,12 @@ struct PlanTests {
         #expect(plan.base == PixelSize(width: 100, height: 80))
     }
 
+    @Test func `where one side grows and the other shrinks, every pixel is resampled in one step`() throws {
+        let plan = try plan(header(400, 400, .png), #""transform":[{"type":"resize","width":500,"height":100}]"#)
+        #expect(plan.base == PixelSize(width: 400, height: 400))
+        #expect(try plan.outputs[0].get().drawing.steps == [.scale(PixelSize(width: 500, height: 100))])
+    }
+
     @Test func `rotated files compare the box with the stored size`() throws {
         // Stored 4000x3000, seen 3000x4000: the box gives 400x300 as stored, so 300x400 as seen.
         let plan = try plan(header(4000, 3000, orientation: 6), #""thumbnail":{"width":400,"height":300}"#)

@@ -68,6 +68,17 @@ struct SharedPictureTests {
         #expect(dish.report.source.orientation == 3)
     }
 
+    @Test func `the SVG, the PDF and the JPEG XL are pictures where they are let in`() async throws {
+        let open = Kitchen { $0.limits.formats.formUnion(ImageFormat.acceptedOnRequest) }
+        for (name, size) in [("TestImage.svg", (131, 76)), ("TestImage.pdf", (36, 36))] {
+            let dish = try await open.make(try picture(name), #""keySuffix":"x""#)
+            #expect(try dish.made().width == size.0 && dish.made().height == size.1, "\(name)")
+            #expect(try dish.made().format == .png, "\(name)")
+        }
+        let dish = try await open.make(try picture("TestHDR.jxl"), #""thumbnail":{"width":50,"height":50}"#)
+        #expect(try max(dish.made().width, dish.made().height) == 50)
+    }
+
     @Test func `every picture of a default format gives its variants, every other one a typed error`() async throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: try #require(Fixtures.shared)).sorted()
         #expect(names.count >= 20)

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import Transcoder
 
@@ -53,14 +54,26 @@ struct TransformTests {
             MadePicture.plain(101, 101, [10, 200, 30, 255]), #"{"type":"rotate","angle":0.3,"fitSize":true}"#)
         let middle = sample.pixel(sample.width / 2, sample.height / 2)
         #expect(middle == [10, 200, 30, 255])
-        var between = 0
-        for index in 0..<sample.width * 20 {
-            let x = index % sample.width
-            let pixel = sample.pixel(x, sample.height / 3 + index / sample.width)
-            if (30...225).contains(pixel[3]) { between += 1 }
-            if pixel[3] > 60 { #expect(isClose(pixel, [10, 200, 30, pixel[3]], within: 6), "\(pixel) at \(x)") }
+        let (cosine, sine) = (cos(0.3), sin(0.3)), centre = Double(sample.width) / 2
+        var (soft, furthest) = (0, 0)
+        for row in 0..<20 {
+            let y = sample.height / 3 + row
+            for x in 0..<sample.width {
+                let pixel = sample.pixel(x, y)
+                if pixel[3] > 60 { #expect(isClose(pixel, [10, 200, 30, pixel[3]], within: 6), "\(pixel) at \(x)") }
+                // How much of the pixel the square covers, by 64 points in it.
+                let points = (0..<64).count { point in
+                    let across = Double(x) + (Double(point % 8) + 0.5) / 8 - centre
+                    let down = Double(y) + (Double(point / 8) + 0.5) / 8 - Double(sample.height) / 2
+                    return max(abs(across * cosine - down * sine), abs(across * sine + down * cosine)) < 50.5
+                }
+                furthest = max(furthest, abs(pixel[3] - points * 255 / 64))
+                if (1...254).contains(pixel[3]) { soft += 1 }
+            }
         }
-        #expect(between >= 10)
+        // Two edges cross every row, and each is soft there.
+        #expect(soft >= 40, "\(soft)")
+        #expect(furthest <= 48, "\(furthest)")
         // The area stays: no more is covered than there was.
         var area = 0
         for y in 0..<sample.height { for x in 0..<sample.width { area += sample.pixel(x, y)[3] } }
@@ -107,6 +120,13 @@ struct TransformTests {
         #expect(pixel[3] == 193)
         let premultiplied = pixel[0..<3].map { value -> Int in (value * 193 + 127) / 255 }
         #expect(premultiplied == [114, 27, 23])
+    }
+
+    /// As SDWebImage has it: whatever is not above the least step of a Float draws nothing.
+    @Test(arguments: ["0", "-0.0", "1e-7", "-1", "-25"])
+    func `a blur of no radius, or of one below none, changes nothing`(radius: String) async throws {
+        let sample = try await drawn(MadePicture.map(20, 20), #"{"type":"blur","radius":\#(radius)}"#)
+        #expect(sample.pixel(7, 9) == [7, 9, 0, 255] && sample.pixel(19, 0) == [19, 0, 0, 255])
     }
 
     @Test func `a blur of any radius ends, and leaves one colour alone`() async throws {

@@ -30,6 +30,51 @@ struct WallTests {
         #expect(checked > 0)
     }
 
+    /// libaom starts threads whatever libvips is told; x265 is held the same way.
+    @Test func `an AVIF's encoder keeps to one processor, however many threads it starts`() async throws {
+        let kitchen = Kitchen()
+        let picture = MadePicture.map(256, 256)
+        _ = try await kitchen.make(picture, #""keySuffix":"x","format":"avif""#)
+        let child = try #require(kitchen.pool.children.first)
+        var found: [String: Set<String>] = [:]
+        // The threads live for as long as the encoder is at work: looked for until they are met.
+        while found.isEmpty && !Task.isCancelled {
+            let ended = Flag()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    defer { ended.set() }
+                    _ = try await kitchen.make(
+                        picture, #""transform":[{"type":"resize","width":2400,"height":2000}],"format":"avif""#)
+                }
+                while !ended.isSet && !Task.isCancelled {
+                    for (name, processors) in Self.threads(of: child) where name.contains("aom") {
+                        found[name, default: []].insert(processors)
+                    }
+                    await Task.yield()
+                }
+                try await group.waitForAll()
+            }
+        }
+        for (name, processors) in found {
+            #expect(processors.allSatisfy { !$0.contains(",") && !$0.contains("-") }, "\(name): \(processors)")
+        }
+        #expect(kitchen.pool.children == [child])
+    }
+
+    /// The name of each thread, and the processors it may run on, `0-1`.
+    private static func threads(of process: Int32) -> [(name: String, processors: String)] {
+        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+        return numbers.compactMap { number in
+            let path = "/proc/\(process)/task/\(number)/status"
+            guard let status = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+            func field(_ name: String) -> String {
+                let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }
+                return line.map { $0.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces) } ?? ""
+            }
+            return (field("Name"), field("Cpus_allowed_list"))
+        }
+    }
+
     @Test func `one child's crash leaves its neighbour its picture`() async throws {
         let kitchen = Kitchen { $0.count = 2 }
         let picture = try Fixtures.picture("plain.jpg")

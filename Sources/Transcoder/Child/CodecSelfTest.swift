@@ -5,7 +5,9 @@ extension CodecReport {
     fileprivate static let savers: [ImageFormat] = [.jpeg, .png, .gif, .webp, .avif, .heic]
 
     /// Tries every codec on a small picture: what a library's list of operations promises is not always there.
-    static func measured() -> CodecReport {
+    ///
+    /// - Parameter accepted: the formats let in.
+    static func measured(accepted: Set<ImageFormat>) -> CodecReport {
         var writable: [ImageFormat] = []
         var strips: [String: Bool] = [:]
         var refusesTruncated: [String: Bool] = [:]
@@ -17,9 +19,12 @@ extension CodecReport {
             refusesTruncated[format.name] = !decodes(format, half)
         }
         vips_error_clear()
-        let readable = ImageFormat.allCases.filter { ImageFormat.acceptedByDefault.contains($0) && reads($0) }
+        let readable = ImageFormat.allCases.filter { accepted.contains($0) && VipsLibrary.has(loader($0)) }
+        let optional = ImageFormat.allCases.filter {
+            ImageFormat.acceptedOnRequest.subtracting(accepted).contains($0) && VipsLibrary.knows(loader($0))
+        }
         return CodecReport(
-            libvips: VipsLibrary.version, readable: readable, writable: writable, strips: strips,
+            libvips: VipsLibrary.version, readable: readable, optional: optional, writable: writable, strips: strips,
             refusesTruncated: refusesTruncated)
     }
 
@@ -37,9 +42,8 @@ extension CodecReport {
         return !file.bytes.isEmpty
     }
 
-    private static func reads(_ format: ImageFormat) -> Bool {
-        let loader = format == .heif || format == .avif || format == .heic ? "heif" : format.name
-        return VipsLibrary.has("\(loader)load_buffer")
+    private static func loader(_ format: ImageFormat) -> String {
+        "\([.heif, .avif, .heic].contains(format) ? "heif" : format.name)load_buffer"
     }
 
     /// A small picture of noise with metadata that must not come out again.

@@ -33,6 +33,10 @@ struct PictureJob {
         guard limits.formats.contains(format) else {
             throw TranscodeError(.undecodable, "pictures of format \(format.name) are not accepted")
         }
+        // By the bytes first: libvips takes memory for all of a WebP's canvas before it tells the size.
+        if case .pixels(let width, let height) = DeclaredSize(file.bytes, format: format) {
+            try limits.check(SourceHeader(format: format, width: width, height: height))
+        }
         let header: SourceHeader
         do throws(VipsFailure) {
             header = try VipsPicture(format, file.bytes).header(format, file.bytes)

@@ -43,10 +43,12 @@ public enum TranscoderProcess {
         admitted: (Int) -> Bool
     ) -> ChildReply {
         var reply = ChildReply(number: request.number)
+        VipsLibrary.admit(request.limits.formats)
+        if !request.limits.formats.isDisjoint(with: [.svg, .pdf]) { Walls.silence() }
         do throws(TranscodeError) {
             switch request.errand {
             case .selfTest:
-                reply.codecs = CodecReport.measured()
+                reply.codecs = CodecReport.measured(accepted: request.limits.formats)
                 reply.codecs?.walls = WallTest.measured(memoryIsLimited: walls.limitsMemory(request.limits))
             case .probe, .plan, .transcode:
                 try picture(request, descriptors, &walls, &writable, into: &reply, admitted: admitted)

@@ -31,6 +31,11 @@ struct Walls: ~Copyable {
         unsetenv("VIPS_PROFILE")
     }
 
+    /// Lets nothing more out by standard error: fontconfig and poppler complain there, the latter in the words of the file.
+    ///
+    /// Standard output is `/dev/null` in a child.
+    static func silence() { dup2(STDOUT_FILENO, STDERR_FILENO) }
+
     /// Nil when the process cannot see its own status.
     init?() {
         let descriptor = Glibc.open("/proc/self/status", O_RDONLY | O_CLOEXEC)

@@ -20,13 +20,17 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
     case svg
     /// JPEG XL; opt-in.
     case jxl
-    /// PDF; recognised, so that the refusal can name it.
+    /// PDF, its first page; opt-in.
     case pdf
     /// BMP; recognised, so that the refusal can name it.
     case bmp
 
     /// The formats accepted unless configured otherwise.
     public static let acceptedByDefault: Set<ImageFormat> = [.jpeg, .png, .gif, .webp, .heic, .heif, .avif]
+
+    /// The formats that are read only where they are allowed: their parsers see little fuzzing, or do much more than
+    /// pictures need.
+    public static let acceptedOnRequest: Set<ImageFormat> = [.tiff, .svg, .jxl, .pdf]
 
     /// How many bytes of a file's beginning `recognise` wants to see.
     public static let recognisedBytes = 512

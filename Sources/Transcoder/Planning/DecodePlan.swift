@@ -53,7 +53,9 @@ package struct DecodePlan: Sendable, Hashable {
         let full = header.uprightSize
         var need = PixelSize(width: 1, height: 1)
         for drawing in drawings {
-            let first = drawing.firstScale ?? full
+            // Where one side grows and the other shrinks, both are resampled in one step, from every pixel.
+            let grows = drawing.firstScale.map { $0.width > full.width || $0.height > full.height } ?? true
+            let first = grows ? full : drawing.firstScale ?? full
             need.width = min(full.width, max(need.width, first.width))
             need.height = min(full.height, max(need.height, first.height))
         }

@@ -1,6 +1,6 @@
 /// What one picture may cost; exceeding a limit is an error that names the limit and the value.
 public struct TranscodeLimits: Sendable, Hashable, Codable {
-    /// The formats let in; default `ImageFormat.acceptedByDefault`.
+    /// The formats let in, by default `ImageFormat.acceptedByDefault`; of the others `ImageFormat.acceptedOnRequest` can be.
     public var formats: Set<ImageFormat> = ImageFormat.acceptedByDefault
     /// Pixels of one frame; default 50,000,000.
     public var framePixels = 50_000_000

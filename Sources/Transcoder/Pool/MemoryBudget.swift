@@ -1,5 +1,4 @@
 internal import Executors
-private import Foundation
 
 /// The pure part of `MemoryBudget`: who may begin, in the order of asking.
 package struct MemoryLedger: Sendable {
@@ -61,24 +60,6 @@ final class MemoryBudget: Sendable {
     /// Makes every waiter look again.
     func wake() { ledger.change(wakingAll: true) { _ in } }
 
-    /// Three quarters of what this machine, or the container it is in, has.
-    static let ofMachine: Int = {
-        let machine = line("/proc/meminfo", "MemTotal:").map { $0 * 1024 }
-        // The control group's own path, else what a container sees of it.
-        let group =
-            (try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8))
-            .flatMap { $0.split(separator: "\n").first { $0.hasPrefix("0::") }?.dropFirst(3) } ?? ""
-        let limits = [
-            "/sys/fs/cgroup\(group)/memory.max", "/sys/fs/cgroup/memory.max",
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-        ].compactMap { line($0, "") }
-        return ((limits + (machine.map { [$0] } ?? [])).min() ?? 4 << 30) / 4 * 3
-    }()
-
-    /// The number after `name` in a file of the kernel.
-    private static func line(_ path: String, _ name: String) -> Int? {
-        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-        let line = text.split(separator: "\n").first { $0.hasPrefix(name) }
-        return line?.dropFirst(name.count).split(separator: " ").first.flatMap { Int($0) }
-    }
+    /// Three quarters of what this machine, or the control group it is in, has.
+    static let ofMachine = MachineMemory.bytes() / 4 * 3
 }

@@ -46,5 +46,33 @@ package struct PixelSample: Sendable {
         return bytes[start..<start + 4].map(Int.init)
     }
 
+    /// The largest difference of a channel to a picture of the same size, of a colour under alpha as much as is seen of it.
+    package func farthest(from other: PixelSample) -> Int {
+        var worst = 0
+        for start in stride(from: 0, to: min(bytes.count, other.bytes.count), by: 4) {
+            let (alpha, otherAlpha) = (Int(bytes[start + 3]), Int(other.bytes[start + 3]))
+            worst = max(worst, abs(alpha - otherAlpha))
+            for place in start..<start + 3 {
+                let (one, two) = (Int(bytes[place]), Int(other.bytes[place]))
+                // Next to nothing of a colour is left under an alpha of next to nothing.
+                let seen = (abs(one * alpha - two * otherAlpha) + 127) / 255
+                worst = max(worst, min(abs(one - two), seen))
+            }
+        }
+        return worst
+    }
+
+    /// The mean of the squared differences of red, green and blue to a picture of the same size, in levels.
+    package func squaredError(to other: PixelSample) -> Double {
+        var sum = 0
+        for start in stride(from: 0, to: min(bytes.count, other.bytes.count), by: 4) {
+            for place in start..<start + 3 {
+                let difference = Int(bytes[place]) - Int(other.bytes[place])
+                sum += difference * difference
+            }
+        }
+        return Double(sum) / Double(max(1, width * height * 3))
+    }
+
     private static let isStarted = VipsLibrary.start(memoryExit: 1)
 }

@@ -29,8 +29,22 @@ enum VipsLibrary {
         return true
     }
 
+    /// The parsers of formats that are read on request.
+    private static let optional: [ImageFormat: String] = [
+        .tiff: "VipsForeignLoadTiff", .svg: "VipsForeignLoadSvg", .jxl: "VipsForeignLoadJxl",
+        .pdf: "VipsForeignLoadPdf",
+    ]
+
+    /// Opens the parsers of those formats that are read on request, and shuts those of the others.
+    static func admit(_ formats: Set<ImageFormat>) {
+        for (format, parser) in optional { vips_operation_block_set(parser, formats.contains(format) ? 0 : 1) }
+    }
+
     /// Its version, `8.14.1`.
     static var version: String { String(cString: vips_version_string()) }
+
+    /// Whether it knows an operation of that name, blocked or not.
+    static func knows(_ operation: String) -> Bool { vips_type_find("VipsOperation", operation) != 0 }
 
     /// Whether it has an operation of that name that is not blocked, `webpsave_buffer`.
     static func has(_ operation: String) -> Bool {

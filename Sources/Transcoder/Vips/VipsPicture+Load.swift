@@ -16,7 +16,12 @@ extension VipsPicture {
             case .gif: larder_gif_load(start, length, Int32(frames), out)
             case .webp: larder_webp_load(start, length, Int32(frames), out)
             case .heic, .heif, .avif: larder_heif_load(start, length, out)
-            case .tiff, .svg, .jxl, .pdf, .bmp: -1
+            // Blocked unless `VipsLibrary.admit` has let them in.
+            case .tiff: larder_tiff_load(start, length, out)
+            case .svg: larder_svg_load(start, length, out)
+            case .jxl: larder_jxl_load(start, length, out)
+            case .pdf: larder_pdf_load(start, length, out)
+            case .bmp: -1
             }
         }
     }

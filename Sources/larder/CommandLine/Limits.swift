@@ -19,7 +19,11 @@ enum Limits {
         Option("proxy-trusted", .flag, "the proxy keeps downloads from private addresses, as Larder then cannot"),
     ]
 
+    static let formatOption = Option(
+        "allow-format", .values("NAME"), "let in tiff, svg, jxl or pdf, which are refused by default; docs/formats.md")
+
     static let transcodeOptions = [
+        formatOption,
         Option("transcoders", .value("N"), "child processes that decode and encode, default: cores"),
         Option("max-pixels", .value("N"), "pixels of one frame, default 50000000"),
         Option("max-edge", .value("N"), "longest edge of a source, default 16383"),
@@ -30,6 +34,7 @@ enum Limits {
 
     static func transcoders(_ arguments: Arguments) throws(CommandError) -> TranscoderPool.Configuration {
         var configuration = TranscoderPool.Configuration()
+        configuration.limits.formats = try formats(arguments)
         configuration.count = try arguments.number("transcoders", in: 1...256) ?? Machine.cores
         if let pixels = try arguments.number("max-pixels", in: 1...2_000_000_000) {
             configuration.limits.framePixels = pixels
@@ -42,6 +47,19 @@ enum Limits {
             configuration.limits.softTime = min(configuration.limits.softTime, time)
         }
         return configuration
+    }
+
+    /// The formats let in: those of the default, and those that `--allow-format` names.
+    static func formats(_ arguments: Arguments) throws(CommandError) -> Set<ImageFormat> {
+        var formats = ImageFormat.acceptedByDefault
+        for name in try arguments.list("allow-format") {
+            guard let format = ImageFormat.acceptedOnRequest.first(where: { $0.name == name }) else {
+                let names = ImageFormat.acceptedOnRequest.map(\.name).sorted().joined(separator: ", ")
+                throw .usage("--allow-format: '\(name)' is none of \(names)")
+            }
+            formats.insert(format)
+        }
+        return formats
     }
 }
 

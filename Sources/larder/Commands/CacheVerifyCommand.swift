@@ -22,7 +22,7 @@ extension Command {
         let place = try CachePlace(ofExisting: arguments)
         let pool = arguments.flag("no-decode") ? nil : TranscoderPool(configuration: try Limits.transcoders(arguments))
         var verification = CacheVerification(
-            place: place, isJSON: arguments.flag("json"), pool: pool,
+            place: place, isJSON: arguments.flag("json"), pool: pool, formats: try Limits.formats(arguments),
             removes: arguments.flag("remove") && !arguments.flag("dry-run"))
         let manifest = try arguments.value("manifest") ?? place.layout.ownManifest
         if let manifest { try await verification.compare(with: manifest) }
@@ -52,6 +52,7 @@ private struct CacheVerification {
     let place: CachePlace
     let isJSON: Bool
     let pool: TranscoderPool?
+    let formats: Set<ImageFormat>
     let removes: Bool
     private(set) var faults = 0
     private var listed = 0
@@ -62,10 +63,11 @@ private struct CacheVerification {
     /// Files of which a fault was told already.
     private var told: Set<String> = []
 
-    init(place: CachePlace, isJSON: Bool, pool: TranscoderPool?, removes: Bool) {
+    init(place: CachePlace, isJSON: Bool, pool: TranscoderPool?, formats: Set<ImageFormat>, removes: Bool) {
         self.place = place
         self.isJSON = isJSON
         self.pool = pool
+        self.formats = formats
         self.removes = removes
     }
 
@@ -124,7 +126,7 @@ private struct CacheVerification {
                     progress.count()
                 }
                 running += 1
-                group.addTask { [place] in (entry, await Self.decode(entry, place, pool)) }
+                group.addTask { [place, formats] in (entry, await Self.decode(entry, place, pool, formats)) }
             }
             for try await (entry, finding) in group {
                 try await take(entry, finding)
@@ -163,7 +165,9 @@ private struct CacheVerification {
         return true
     }
 
-    private static func decode(_ entry: CacheEntry, _ place: CachePlace, _ pool: TranscoderPool) async -> Finding {
+    private static func decode(
+        _ entry: CacheEntry, _ place: CachePlace, _ pool: TranscoderPool, _ formats: Set<ImageFormat>
+    ) async -> Finding {
         do {
             let found = try await place.disk.run { [layout = place.layout] in
                 try layout.peek(entry.path).map {
@@ -173,7 +177,7 @@ private struct CacheVerification {
             // Gone meanwhile: expired, or replaced by a store that looks after itself.
             guard let (file, format) = found else { return .skipped }
             guard let format else { return .fault(.undecodable, "the file is no known image") }
-            guard ImageFormat.acceptedByDefault.contains(format) else { return .skipped }
+            guard formats.contains(format) else { return .skipped }
             _ = try await pool.transcode(TranscodeRequest(source: file.descriptor, variants: [], outputs: []))
             return .decoded
         } catch let error as TranscodeError {

@@ -46,11 +46,16 @@ private struct Checkup {
             let report = try await pool.selfTest()
             passed("libvips", report.libvips)
             let readable = report.readable.map(\.name).sorted()
-            let missing = ImageFormat.acceptedByDefault.map(\.name).filter { !readable.contains($0) }.sorted()
+            let missing = configuration.limits.formats.map(\.name).filter { !readable.contains($0) }.sorted()
             tell(
                 "read", ok: missing.isEmpty,
                 readable.joined(separator: " ")
                     + (missing.isEmpty ? "" : "; missing: " + missing.joined(separator: " ")))
+            passed(
+                "read on request",
+                report.optional.isEmpty
+                    ? "nothing more"
+                    : report.optional.map(\.name).sorted().joined(separator: " ") + ", with --allow-format")
             passed("write", report.writable.map(\.name).sorted().joined(separator: " "))
             for (format, strips) in report.strips.sorted(by: { $0.key < $1.key }) {
                 tell(

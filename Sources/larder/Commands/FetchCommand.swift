@@ -14,6 +14,7 @@ extension Command {
                 "retry-base", .value("DURATION"),
                 "the first retry waits up to so long, each later one up to 4 times as long; default 1s"),
             Option("max-runtime", .value("DURATION"), "end after so long in all, default 45s"),
+            Limits.formatOption,
         ] + Limits.fetchOptions
     ) { arguments in
         struct Line: Encodable {
@@ -32,6 +33,9 @@ extension Command {
         if let retries = try arguments.number("retries", in: 0...99) { policy.retries = retries }
         if let base = try arguments.duration("retry-base") { policy.base = base }
         let limit = try arguments.duration("max-runtime") ?? .seconds(45)
+        var accepted = TranscodeLimits()
+        accepted.formats = try Limits.formats(arguments)
+        let gate = FormatGate(accepted)
         let output = try arguments.value("output")
         let file = try output.map { (path) throws(CommandError) in try OutputFile(path) } ?? OutputFile.scratch()
         let descriptor = file.descriptor
@@ -42,7 +46,7 @@ extension Command {
             lseek(descriptor, 0, SEEK_SET)
             return try await downloader.fetch(
                 FetchRequest(
-                    url: url, descriptor: descriptor, accepts: FormatGate().judge))
+                    url: url, descriptor: descriptor, accepts: gate.judge))
         }
         let format = ImageFormat.recognise(file.prefix(ImageFormat.recognisedBytes))
         if output != nil { try file.keep() }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the pictures of this directory again. Needs Debian's imagemagick, libheif1, exiftool and python3.
+# Makes the pictures of this directory again. Needs Debian's imagemagick, libheif1, libvips-tools, exiftool and python3.
 set -eu
 cd "$(dirname "$0")"
 
@@ -94,4 +94,32 @@ with open('wide.png', 'wb') as file:
                + chunk(b'iCCP', b'wide\0\0' + zlib.compress(profile)) + chunk(b'IDAT', zlib.compress((b'\0' + bytes([100, 200, 100]) * 8) * 8))
                + chunk(b'IEND', b''))
 with open('wide.icc', 'wb') as file: file.write(profile)
+P
+# Those that are read on request.
+vips tiffsave rgb.png tmp.tif --compression deflate && mv tmp.tif still.tiff
+vips rot rgb.png tmp.v d270 && vips tiffsave tmp.v tmp.tif --compression deflate && rm tmp.v && mv tmp.tif orientation-6.tiff
+exiftool -q -overwrite_original -n -Orientation=6 orientation-6.tiff
+vips jxlsave rgb.png still.jxl --lossless
+cat > still.svg <<'P'
+<svg xmlns="http://www.w3.org/2000/svg" width="80" height="60">
+  <linearGradient id="g" x2="0" y2="1"><stop stop-color="white"/><stop offset="1" stop-color="navy"/></linearGradient>
+  <rect width="80" height="60" fill="url(#g)"/>
+  <rect width="20" height="15" fill="red"/>
+</svg>
+P
+# Two pages, the second of another size.
+python3 - <<'P'
+bands = b''.join(b'%.3f %.3f %.3f rg 0 %d 80 1 re f\n' % (y / 59, y / 59, .5 + y / 118, y) for y in range(60))
+content = bands + b'1 0 0 rg 0 45 20 15 re f'
+objects = [b'<</Type/Catalog/Pages 2 0 R>>', b'<</Type/Pages/Kids[3 0 R 5 0 R]/Count 2>>',
+           b'<</Type/Page/Parent 2 0 R/MediaBox[0 0 80 60]/Contents 4 0 R>>',
+           b'<</Length %d>>stream\n%s\nendstream' % (len(content), content),
+           b'<</Type/Page/Parent 2 0 R/MediaBox[0 0 10 10]>>']
+file, places = b'%PDF-1.4\n', []
+for number, text in enumerate(objects, 1):
+    places.append(len(file))
+    file += b'%d 0 obj\n%s\nendobj\n' % (number, text)
+table = b'xref\n0 %d\n0000000000 65535 f \n' % (len(objects) + 1) + b''.join(b'%010d 00000 n \n' % place for place in places)
+end = b'trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n' % (len(objects) + 1, len(file))
+with open('still.pdf', 'wb') as out: out.write(file + table + end)
 P

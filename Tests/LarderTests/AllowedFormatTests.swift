@@ -1,0 +1,46 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `--allow-format`: formats that are refused unless a command, or the environment, lets them in.
+@Suite(.timeLimit(.minutes(5)))
+struct AllowedFormatTests {
+    @Test func `a worker downloads and draws a format that it was told to let in, and refuses it else`() async throws {
+        let scene = try await Scene()
+        let svg = try scene.serve("still.svg", at: "/a.svg"), tiff = try scene.serve("still.tiff", at: "/a.tiff")
+        let refused = try RunLines(try await scene.larder("run", "--json", svg))
+        #expect(try refused.failure(svg).kind == "SDWebImageErrorDomain 1001")
+        var command = scene.larder([
+            "run", "--json", "--options", "RetryFailed", "--variant", Variants.small, svg, tiff,
+        ])
+        command.environment["LARDER_ALLOW_FORMAT"] = "svg,tiff"
+        let outcome = try await command.run()
+        #expect(outcome.code == 0, "\(outcome.text)\(outcome.errorText)")
+        // The originals, and a variant of each.
+        #expect(scene.stored.count == 4)
+    }
+
+    @Test func `every tool takes the option, and refuses what is none of the four`() async throws {
+        let directory = try TemporaryDirectory()
+        func larder(_ arguments: String...) async throws -> CommandOutcome {
+            var command = LarderCommand(environment: ["LARDER_HOME": directory.file("home")])
+            command.arguments = arguments
+            return try await command.run()
+        }
+        let pdf = PackageRoot.path + "/Tests/TranscoderTests/Pictures/still.pdf", output = directory.file("out.png")
+        let variant = #"{"name":"v","thumbnail":{"width":40,"height":40}}"#
+        let closed = try await larder("transform", pdf, "-o", output, "--json", "--variant", variant)
+        #expect(closed.code == 1 && closed.text.contains("1001"), "\(closed.text)")
+        let open = try await larder(
+            "transform", pdf, "-o", output, "--json", "--variant", variant, "--allow-format", "pdf")
+        #expect(open.code == 0 && open.text.contains("\"width\":40"), "\(open.text)\(open.errorText)")
+        let other = try await larder(
+            "transform", pdf, "-o", output, "--json", "--variant", variant, "--allow-format", "svg", "--allow-format",
+            "tiff")
+        #expect(other.code == 1)
+        let wrong = try await larder("transform", pdf, "-o", output, "--variant", variant, "--allow-format", "bmp")
+        #expect(wrong.code == 2 && wrong.errorText.contains("bmp"))
+        let plan = try await larder("plan", pdf, "--variant", variant, "--allow-format", "pdf")
+        #expect(plan.code == 0 && plan.text.contains("80×60"), "\(plan.text)")
+    }
+}

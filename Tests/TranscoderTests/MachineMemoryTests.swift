@@ -1,0 +1,62 @@
+import Foundation
+import TestSupport
+import Testing
+import Transcoder
+
+/// What counts as this machine's memory, from the kernel's files made anew.
+struct MachineMemoryTests {
+    private let root: TemporaryDirectory
+
+    init() throws { root = try TemporaryDirectory() }
+
+    private func write(_ text: String, to path: String) throws {
+        let file = URL(filePath: root.file(path))
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: file)
+    }
+
+    private func machine(_ kibibytes: Int) throws {
+        try write("MemFree:  1 kB\nMemTotal:  \(kibibytes) kB\n", to: "proc/meminfo")
+    }
+
+    @Test func `the machine's own, where no group has a limit`() throws {
+        try machine(8 << 20)
+        try write("0::/\n", to: "proc/self/cgroup")
+        try write("max\n", to: "sys/fs/cgroup/memory.max")
+        #expect(MachineMemory.bytes(root: root.path) == 8 << 30)
+    }
+
+    @Test func `the group's limit, at its path or at the top that a container sees`() throws {
+        try machine(8 << 20)
+        try write("0::/pods/one\n", to: "proc/self/cgroup")
+        try write("1073741824\n", to: "sys/fs/cgroup/pods/one/memory.max")
+        #expect(MachineMemory.bytes(root: root.path) == 1 << 30)
+        try write("536870912\n", to: "sys/fs/cgroup/memory.max")
+        #expect(MachineMemory.bytes(root: root.path) == 512 << 20)
+    }
+
+    @Test func `the limit of a group above, where it is less`() throws {
+        try machine(8 << 20)
+        try write("0::/pods/one/inner\n", to: "proc/self/cgroup")
+        try write("max\n", to: "sys/fs/cgroup/pods/one/inner/memory.max")
+        try write("2147483648\n", to: "sys/fs/cgroup/pods/one/memory.max")
+        try write("1073741824\n", to: "sys/fs/cgroup/pods/memory.max")
+        #expect(MachineMemory.bytes(root: root.path) == 1 << 30)
+    }
+
+    @Test func `the older hierarchy, whose missing limit is a number beyond all memory`() throws {
+        try machine(8 << 20)
+        try write("5:cpu,cpuacct:/elsewhere\n4:memory:/docker/one\n", to: "proc/self/cgroup")
+        try write("9223372036854771712\n", to: "sys/fs/cgroup/memory/memory.limit_in_bytes")
+        #expect(MachineMemory.bytes(root: root.path) == 8 << 30)
+        try write("1073741824\n", to: "sys/fs/cgroup/memory/docker/one/memory.limit_in_bytes")
+        #expect(MachineMemory.bytes(root: root.path) == 1 << 30)
+    }
+
+    @Test func `this machine's is known, and 4 GiB where nothing tells`() {
+        #expect(MachineMemory.bytes(root: root.file("nowhere")) == 4 << 30)
+        let here = MachineMemory.bytes()
+        #expect(here > 64 << 20 && UInt64(here) <= ProcessInfo.processInfo.physicalMemory)
+    }
+}
