@@ -3,7 +3,7 @@ import Testing
 @testable import Prefetcher
 
 /// The prefetcher over a loader that the test holds in its hand.
-@Suite("ImagePrefetcher", .timeLimit(.minutes(1)))
+@Suite("ImagePrefetcher", .timeLimit(.minutes(5)))
 struct ImagePrefetcherTests {
     private let loader = StubLoader()
     private let log = PrefetchLog()
