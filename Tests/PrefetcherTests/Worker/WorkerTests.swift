@@ -187,6 +187,44 @@ struct WorkerTests {
         #expect(reads.withLock { $0 } == 1)
     }
 
+    @Test func `a batch that is cancelled in flight ends its loads, and its worker goes on with the others`()
+        async throws
+    {
+        try await enqueue(6, "unwanted")
+        try await enqueue(2, "wanted")
+        let begun = Doorbell()
+        let running = Locked(0)
+        let cutOff = Locked(0)
+        let stop = StopSignal()
+        let observe: @Sendable (WorkerEvent) -> Void = { event in
+            guard case .settled(let report) = event, report.job.url.contains("/wanted/1.") else { return }
+            stop.ask(.finish)
+        }
+        let worker = worker(slots: 8, .stopped, observe: observe) { url throws(LoadError) in
+            let isLast = running.withLock { running in
+                running += 1
+                return running == 8
+            }
+            if isLast { begun.ring() }
+            if url.contains("/wanted/0.") { return LoadReport() }
+            // Until the task is cancelled, or the others were.
+            if url.contains("/wanted/1.") {
+                _ = await reached { cutOff.withLock { $0 } == 6 }
+                return LoadReport()
+            }
+            await Doorbell().wait()
+            cutOff.withLock { $0 += 1 }
+            throw .cancelled
+        }
+        async let summary = worker.run(until: stop)
+        await begun.wait()
+        try await queue.cancel(.name("unwanted"))
+        #expect(try await summary.succeeded == 2)
+        #expect(cutOff.withLock { $0 } == 6)
+        #expect(try await queue.progress(of: .name("unwanted")).cancelled == 6)
+        #expect(try await queue.check().isEmpty)
+    }
+
     @Test func `who is stopped at once commits what ended, and gives the rest back`() async throws {
         try await enqueue(5, "stuck")
         try await enqueue(20, "quick")
