@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -228,6 +229,8 @@ int larder_open_unseen(const char *path) {
     int descriptor = open(path, flags | O_NOATIME);
     return descriptor < 0 && errno == EPERM ? open(path, flags) : descriptor;
 }
+
+int larder_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 
 _Static_assert(sizeof(struct larder_processors) == sizeof(cpu_set_t), "as many processors as the C library knows");
 

@@ -14,6 +14,8 @@ package final class OriginServer: Sendable {
         var maximumConnections = 0
         var gates: [OriginGate] = []
         var waiters: [(count: Int, target: String, continuation: CheckedContinuation<Void, Never>)] = []
+        var leaveWaiters: [CheckedContinuation<Void, Never>] = []
+        var poured = 0
         var stopped = false
         var isListening = true
     }
@@ -88,6 +90,21 @@ package final class OriginServer: Sendable {
         }
     }
 
+    /// Returns once no connection is open.
+    package func waitForLeave() async {
+        await withCheckedContinuation { continuation in
+            let isEmpty = core.state.withLock { state in
+                if state.connections.isEmpty { return true }
+                state.leaveWaiters.append(continuation)
+                return false
+            }
+            if isEmpty { continuation.resume() }
+        }
+    }
+
+    /// How many bytes the step `pour` has sent.
+    package var poured: Int { core.state.withLock { $0.poured } }
+
     // MARK: - Threads
 
     private static func startThread(_ body: @escaping @Sendable () -> Void) {
@@ -125,8 +142,13 @@ package final class OriginServer: Sendable {
             startThread {
                 serve(core, connection, number)
                 // Out of the set first: a number that is closed may be another connection's the next moment.
-                core.state.withLock { _ = $0.connections.remove(connection) }
+                let woken = core.state.withLock { state in
+                    state.connections.remove(connection)
+                    defer { if state.connections.isEmpty { state.leaveWaiters = [] } }
+                    return state.connections.isEmpty ? state.leaveWaiters : []
+                }
                 close(connection)
+                for continuation in woken { continuation.resume() }
             }
         }
     }
@@ -145,7 +167,7 @@ package final class OriginServer: Sendable {
                 return (reply, woken.map(\.continuation))
             }
             for continuation in woken { continuation.resume() }
-            for step in reply.steps where !perform(step, connection) { return }
+            for step in reply.steps where !perform(step, connection, core) { return }
             if !reply.keepsConnection { return }
         }
     }
@@ -183,7 +205,7 @@ package final class OriginServer: Sendable {
     }
 
     /// False when the connection is over.
-    private static func perform(_ step: OriginReply.Step, _ connection: Int32) -> Bool {
+    private static func perform(_ step: OriginReply.Step, _ connection: Int32, _ core: Core) -> Bool {
         switch step {
         case .bytes(let bytes):
             return sendAll(connection, bytes)
@@ -199,6 +221,13 @@ package final class OriginServer: Sendable {
                 if Glibc.poll(&poll, 1, Int32(interval.components.seconds * 1000 + milliseconds)) > 0 { return false }
             }
             return true
+        case .pour:
+            let bytes = [UInt8](repeating: 7, count: 16 << 10)
+            while sendAll(connection, bytes) { core.state.withLock { $0.poured += bytes.count } }
+            return false
+        case .tunnel(let port):
+            tunnel(connection, port)
+            return false
         case .hang:
             var byte: UInt8 = 0
             while read(connection, &byte, 1) > 0 {}
@@ -207,6 +236,26 @@ package final class OriginServer: Sendable {
             var linger = linger(l_onoff: 1, l_linger: 0)
             setsockopt(connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
             return false
+        }
+    }
+
+    private static func tunnel(_ connection: Int32, _ port: UInt16) {
+        let onward = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(onward) }
+        var name = loopbackName("127.0.0.1", port)
+        let isConnected = withUnsafePointer(to: &name) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(onward, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else { return }
+        var polls = [connection, onward].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        var chunk = [UInt8](repeating: 0, count: 16 << 10)
+        while poll(&polls, 2, -1) > 0 || errno == EINTR {
+            for (end, other) in [(0, onward), (1, connection)] where polls[end].revents != 0 {
+                let count = read(polls[end].fd, &chunk, chunk.count)
+                guard count > 0, sendAll(other, Array(chunk[..<count])) else { return }
+            }
         }
     }
 
@@ -233,9 +282,7 @@ package struct OriginServerError: Error {
 func listeningSocket(_ address: String) throws -> (descriptor: Int32, port: UInt16) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw OriginServerError(message: "socket: errno \(errno)") }
-    var name = sockaddr_in()
-    name.sin_family = sa_family_t(AF_INET)
-    inet_pton(AF_INET, address, &name.sin_addr)
+    var name = loopbackName(address, 0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let code = withUnsafeMutablePointer(to: &name) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
@@ -248,4 +295,12 @@ func listeningSocket(_ address: String) throws -> (descriptor: Int32, port: UInt
         throw OriginServerError(message: "cannot listen on \(address): errno \(code)")
     }
     return (descriptor, UInt16(bigEndian: name.sin_port))
+}
+
+private func loopbackName(_ address: String, _ port: UInt16) -> sockaddr_in {
+    var name = sockaddr_in()
+    name.sin_family = sa_family_t(AF_INET)
+    name.sin_port = port.bigEndian
+    inet_pton(AF_INET, address, &name.sin_addr)
+    return name
 }

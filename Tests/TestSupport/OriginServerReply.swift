@@ -10,6 +10,10 @@ package struct OriginReply: Sendable {
         case wait(OriginGate)
         /// Sends the bytes one by one, one each interval, until the peer leaves.
         case drip([UInt8], interval: Duration)
+        /// Sends bytes for ever, until the peer leaves.
+        case pour
+        /// Passes bytes on to a port of this machine, and back, until one side ends: what a proxy does.
+        case tunnel(to: UInt16)
         /// Keeps the connection and sends nothing until the peer leaves.
         case hang
         /// Ends the connection with an RST.
@@ -94,7 +98,8 @@ package final class OriginGate: Sendable {
         condition.unlock()
     }
 
-    func wait() {
+    /// Blocks the calling thread until the gate is open.
+    package func wait() {
         condition.lock()
         while !open.withLock({ $0 }) { condition.wait() }
         condition.unlock()

@@ -87,6 +87,10 @@ int larder_read_entry(int directory, const char *name, struct larder_entry *entr
 /// root may), else like any file. Never waits for a named pipe. The descriptor, close-on-exec, or -1 with errno.
 int larder_open_unseen(const char *path);
 
+/// Opens a file without a disk, empty, `name` for people alone. The descriptor, close-on-exec, or -1 with errno.
+/// The corresponding C function is `memfd_create`.
+int larder_memory_file(const char *name);
+
 /// The processors a thread may run on.
 struct larder_processors {
     unsigned long bits[16];

@@ -30,3 +30,19 @@ extension FetchError.Code {
             }
     }
 }
+
+extension HTTP2Distrust {
+    /// Whether a result speaks of HTTP/2 itself: its framing, a stream that was reset, a request that could not be sent
+    /// (what libcurl 7.88.1 says of bytes that are no frame), a connection that was ended before its stream.
+    ///
+    /// - Parameters:
+    ///   - isMultiplexed: the head came over HTTP/2.
+    ///   - hasHead: it came at all.
+    static func isFault(_ result: CURLcode, isMultiplexed: Bool, hasHead: Bool) -> Bool {
+        switch result {
+        case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_SEND_ERROR: true
+        case CURLE_PARTIAL_FILE, CURLE_RECV_ERROR: isMultiplexed || !hasHead
+        default: false
+        }
+    }
+}

@@ -79,6 +79,21 @@ package final class Downloader: Sendable {
         }
     }
 
+    /// The limits of a download whose request brings none.
+    package var limits: FetchLimits { configuration.limits }
+
+    /// Transfers that wait or run; equal ones that share count once (SDWebImage 5.21.5, currentDownloadCount).
+    package var currentDownloadCount: Int { get async { await transfers.count } }
+
+    /// Downloads that wait for one of them; those that share are counted each.
+    var waiterCount: Int { get async { await transfers.waiterCount } }
+
+    /// Ends every transfer that waits or runs with `cancelled` (SDWebImage 5.21.5, cancelAllDownloads).
+    package func cancelAllDownloads() async { await transfers.cancelAll() }
+
+    /// While suspended no transfer starts; those that run go on (SDWebImage 5.21.5, suspended).
+    package func suspend(_ suspends: Bool) async { await transfers.suspend(suspends) }
+
     private func profile(_ request: FetchRequest) throws(FetchError) -> CredentialProfile? {
         guard let name = request.credentials else { return nil }
         guard let profile = configuration.credentials[name] else {

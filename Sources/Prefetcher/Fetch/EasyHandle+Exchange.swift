@@ -14,7 +14,6 @@ extension EasyHandle {
         set(CURLOPT_HTTP09_ALLOWED, 0)
         set(CURLOPT_UNRESTRICTED_AUTH, 0)
         set(CURLOPT_PATH_AS_IS, 1)
-        set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         set(CURLOPT_BUFFERSIZE, 64 << 10)
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_MAXAGE_CONN, 118)
@@ -34,11 +33,12 @@ extension EasyHandle {
 
     /// What is this exchange's. What leaves a trace in the handle is set only where it is wanted; such a handle is
     /// not used again (`Exchange.leavesNoTrace`).
-    func set(_ exchange: Exchange) {
+    func set(_ exchange: Exchange, _ version: HTTPVersion) {
         set(CURLOPT_URL, exchange.url.requestText)
+        set(CURLOPT_HTTP_VERSION, Int(version == .two ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
         // Waits for the first connection to say whether it can be shared, which TLS does in its handshake. Without
         // TLS 7.88.1 would wait for the first answer, and so for a server that never gives one.
-        set(CURLOPT_PIPEWAIT, exchange.url.origin.scheme == .https ? 1 : 0)
+        set(CURLOPT_PIPEWAIT, exchange.url.origin.scheme == .https && version == .two ? 1 : 0)
         set(CURLOPT_CONNECTTIMEOUT_MS, exchange.limits.connect.curlMilliseconds)
         if exchange.leavesNoTrace { return }
         if exchange.allowsInvalidCertificates {

@@ -46,6 +46,11 @@ struct Exchange: Sendable {
     var mayResume: Bool { method == "GET" && body == nil && headers["Range"] == nil }
 }
 
+/// The version of HTTP that is asked for over TLS; without TLS it is always the first.
+enum HTTPVersion: Sendable, Equatable {
+    case one, two
+}
+
 /// The answer to an exchange that did not fail.
 struct Reply: Sendable {
     enum Outcome: Sendable {

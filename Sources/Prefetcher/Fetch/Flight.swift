@@ -20,6 +20,9 @@ final class Flight {
     private var waiters: [Waiter] = []
     private var wasShared = false
     private var started: ContinuousClock.Instant?
+    /// When the try under way began, and what it asks for.
+    private(set) var began: ContinuousClock.Instant?
+    private(set) var version = HTTPVersion.two
     private var resumptions = 0
     /// How much there was at the last resumption.
     private var resumedAt: Int64 = -1
@@ -70,12 +73,14 @@ final class Flight {
     // MARK: - The transfer
 
     /// Begins, or goes on with a body that broke off, on this slot.
-    func begin(on slot: TransferSlot, at now: ContinuousClock.Instant) {
+    func begin(on slot: TransferSlot, _ version: HTTPVersion, at now: ContinuousClock.Instant) {
         self.slot = slot
+        self.version = version
+        began = now
         let start = started ?? now
         started = start
         reception.begins(at: now)
-        slot.begin(exchange, reception, timeLeft: exchange.timeLeft - (now - start))
+        slot.begin(exchange, reception, version, timeLeft: exchange.timeLeft - (now - start))
     }
 
     /// Makes ready for another try at the rest of a body that broke off; false when this is the end.
@@ -95,6 +100,12 @@ final class Flight {
         resumedAt = reached
         resumptions += 1
         return true
+    }
+
+    /// Makes ready to be asked for once more, from the beginning; false when that cannot be, or time is up.
+    func restart(at now: ContinuousClock.Instant) -> Bool {
+        guard let started, now - started < exchange.timeLeft else { return false }
+        return reception.restart()
     }
 
     /// Whether no word has come for as long as the limit allows.

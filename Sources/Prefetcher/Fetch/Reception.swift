@@ -197,6 +197,18 @@ final class Reception {
         }
     }
 
+    /// Makes ready to begin the body again, whatever of it is here; false for an answer that is none.
+    func restart() -> Bool {
+        guard exchange.mayResume, failure == nil else { return false }
+        switch verdict {
+        case nil: return true
+        case .body?, .unusable?:
+            startsAnew()
+            return true
+        case .redirect?, .notModified?, .refused?: return false
+        }
+    }
+
     /// What goes out beside the exchange's own headers.
     var resumptionHeaders: [HeaderField] { resumption?.headers ?? [] }
 

@@ -74,6 +74,9 @@ struct TransferQueue {
         forget(origin)
     }
 
+    /// HTTP/2 is no longer spoken with this origin: a connection serves one transfer at a time.
+    mutating func forgetStreams(_ origin: Origin) { lanes[origin]?.multiplexed = false }
+
     /// Takes a waiting ticket out; false when it no longer waits.
     mutating func leave(_ ticket: UInt64) -> Bool {
         guard let origin = origins.removeValue(forKey: ticket) else { return false }

@@ -27,12 +27,12 @@ final class TransferSlot {
     }
 
     /// Prepares the handle for an exchange, or for what is left of it; it must not be in a multi handle.
-    func begin(_ exchange: Exchange, _ reception: Reception, timeLeft: Duration) {
+    func begin(_ exchange: Exchange, _ reception: Reception, _ version: HTTPVersion, timeLeft: Duration) {
         self.exchange = exchange
         self.reception = reception
         self.timeLeft = timeLeft
         easy.forgetFailure()
-        easy.set(exchange)
+        easy.set(exchange, version)
         easy.set(CURLOPT_TIMEOUT_MS, timeLeft.curlMilliseconds)
         headers = easy.setHeaders(exchange.sentHeaders + reception.resumptionHeaders)
         pins = easy.setAddresses(exchange)

@@ -20,6 +20,8 @@ actor Transfers {
     private var running: [UnsafeMutableRawPointer: UInt64] = [:]
     private var idle: [TransferSlot] = []
     private var timetable = Timetable()
+    private var distrust = HTTP2Distrust()
+    private var isSuspended = false
     private var nextTicket: UInt64 = 0
     private var blocksBrokenPipes = false
 
@@ -57,6 +59,27 @@ actor Transfers {
             loop.cancel(ticket)
         }
         return try result.get()
+    }
+
+    /// Transfers that wait or run; equal ones that share count once.
+    var count: Int { flights.count }
+
+    /// Who waits for one of them.
+    var waiterCount: Int { boarded.count }
+
+    /// Ends all transfers, waiting and running, as cancelled.
+    func cancelAll() {
+        for ticket in Array(boarded.keys) {
+            if let flight = boarded[ticket].flatMap({ flights[$0] }) {
+                leave(ticket, Self.cancelled(flight.exchange.url))
+            }
+        }
+    }
+
+    /// While suspended no transfer starts; those that run go on.
+    func suspend(_ suspends: Bool) {
+        isSuspended = suspends
+        startWaiting()
     }
 
     /// How long the loop may sleep, in milliseconds.
@@ -113,7 +136,7 @@ actor Transfers {
     // MARK: - Running
 
     private func startWaiting() {
-        while let ticket = queue.next() {
+        while !isSuspended, let ticket = queue.next() {
             guard let flight = flights[ticket] else { continue }
             let now = ContinuousClock.now
             guard let slot = idle.popLast() ?? TransferSlot(configuration) else {
@@ -126,23 +149,42 @@ actor Transfers {
     }
 
     private func begin(_ ticket: UInt64, _ flight: Flight, on slot: TransferSlot, at now: ContinuousClock.Instant) {
-        flight.begin(on: slot, at: now)
+        let origin = flight.exchange.url.origin
+        let version: HTTPVersion = distrust.avoids(origin, at: now) ? .one : .two
+        flight.begin(on: slot, version, at: now)
         timetable.note(flight.due)
         running[slot.easy.pointer] = ticket
         if !loop.multi.add(slot.easy) { remove(ticket, flight) { $0.end(CURLE_FAILED_INIT, at: now) } }
     }
 
-    /// libcurl is done with it: the end, or a broken body that can go on.
+    /// libcurl is done with it: the end, a broken body that can go on, or another try over HTTP/1.1.
     private func transferEnded(_ ticket: UInt64, _ code: CURLcode) {
         guard let flight = flights[ticket], let slot = flight.slot else { return }
         let now = ContinuousClock.now
-        if code != CURLE_OK && flight.resume(after: code, at: now) {
+        let goesBack = goesBack(flight, code, isMultiplexed: slot.isMultiplexed, at: now)
+        if code != CURLE_OK && (flight.resume(after: code, at: now) || goesBack && flight.restart(at: now)) {
             loop.multi.remove(slot.easy)
             running[slot.easy.pointer] = nil
             begin(ticket, flight, on: slot, at: now)
         } else {
             remove(ticket, flight) { $0.end(code, at: now) }
         }
+    }
+
+    /// Keeps account of how HTTP/2 does with an origin; whether it is given up there, so that what it broke may begin
+    /// again over HTTP/1.1.
+    private func goesBack(
+        _ flight: Flight, _ code: CURLcode, isMultiplexed: Bool, at now: ContinuousClock.Instant
+    ) -> Bool {
+        let origin = flight.exchange.url.origin
+        guard let began = flight.began, flight.version == .two, origin.scheme == .https else { return false }
+        if code == CURLE_OK && isMultiplexed { distrust.worked(origin, began: began) }
+        let hasHead = flight.reception.verdict != nil
+        guard HTTP2Distrust.isFault(code, isMultiplexed: isMultiplexed, hasHead: hasHead) else { return false }
+        distrust.broke(origin, began: began, at: now)
+        guard distrust.avoids(origin, at: now) else { return false }
+        queue.forgetStreams(origin)
+        return true
     }
 
     /// Ends what has been silent, or has waited, for too long.

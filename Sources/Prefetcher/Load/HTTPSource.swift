@@ -1,4 +1,4 @@
-internal import JobQueue
+public import JobQueue
 
 /// Originals from the web, by the downloader's rules and limits (SDWebImage 5.21.5, `SDWebImageDownloader`).
 public struct HTTPSource: ImageSource {
@@ -38,6 +38,12 @@ public struct HTTPSource: ImageSource {
     /// Any text: a URL that is none, or has another scheme, fails as one.
     public func canLoad(_ url: String) -> Bool { true }
 
+    /// SDWebImage's rule, but for what is no URL at all: that fails as quickly without a list.
+    public func shouldBlock(_ url: String, after failure: FailureReason) -> Bool {
+        if failure.domain == "SDWebImageErrorDomain" && failure.code == 1000 { return false }
+        return BlockRule.standard(failure)
+    }
+
     /// Downloads into `file`; a copy that is still good is told as not modified.
     public func load(_ request: SourceRequest, into file: Int32) async throws(LoadError) -> SourceAnswer {
         do throws(FetchError) {
@@ -45,8 +51,8 @@ public struct HTTPSource: ImageSource {
             var wanted = try fetchRequest(request, file)
             wanted.admits = verdict.admits
             let body = try await downloader.fetch(wanted)
-            if body.isNotModified { return .notModified }
             let said = try verdict.said(of: body)
+            if body.isNotModified { return .notModified }
             var answer = SourceBody(bytes: Int(body.bytes), sha256: body.sha256, status: body.status)
             answer.etag = body.etag
             answer.lastModified = body.lastModified
@@ -58,6 +64,15 @@ public struct HTTPSource: ImageSource {
             throw LoadError(error)
         }
     }
+
+    /// Transfers that wait or run; loads that share one count once (SDWebImage 5.21.5, currentDownloadCount).
+    public var currentDownloadCount: Int { get async { await downloader.currentDownloadCount } }
+
+    /// Ends every transfer that waits or runs with error 2002 (SDWebImage 5.21.5, cancelAllDownloads).
+    public func cancelAllDownloads() async { await downloader.cancelAllDownloads() }
+
+    /// While suspended no transfer starts; those that run go on (SDWebImage 5.21.5, suspended).
+    public func suspend(_ suspends: Bool) async { await downloader.suspend(suspends) }
 
     private func fetchRequest(_ request: SourceRequest, _ file: Int32) throws(FetchError) -> FetchRequest {
         var fetch = FetchRequest(url: try SourceURL(request.url), descriptor: file, accepts: request.accepts)

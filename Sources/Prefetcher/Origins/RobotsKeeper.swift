@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// Knows what origins want of robots, and what this program does about it.
 ///
 /// A `robots.txt` is fetched by the same downloader, rules and limits as images, once a day and origin (RFC 9309): what
@@ -26,6 +24,8 @@ package actor RobotsKeeper {
 
     private static let lifetime = Duration.seconds(86_400)
     private static let failureLifetime = Duration.seconds(60)
+    /// What libcurl hands over at once, at most.
+    private static let longestPiece = 64 << 10
     /// Bytes of all files remembered; and their number.
     private static let mostBytes = 16 << 20
     private static let mostOrigins = 4096
@@ -34,13 +34,17 @@ package actor RobotsKeeper {
     private let downloader: Downloader
     private var known: [Origin: Entry] = [:]
     private var bytes = 0
-    private var waiting: [Origin: [CheckedContinuation<Void, Never>]] = [:]
+    /// Origins whose file is under way, and who waits for it.
+    private var waiting: [Origin: [Doorbell]] = [:]
 
     /// A keeper that fetches by `downloader`.
     package init(_ settings: Settings, downloader: Downloader) {
         self.settings = settings
         self.downloader = downloader
     }
+
+    /// Who waits for a file that another one asked for.
+    var waiterCount: Int { waiting.values.reduce(0) { $0 + $1.count } }
 
     /// Whether the rules of the URL's origin allow it.
     ///
@@ -57,8 +61,11 @@ package actor RobotsKeeper {
             if let entry = known[origin], .now < entry.expiry { return try entry.answer.get() }
             if Task.isCancelled { throw FetchError(.cancelled, "\(url): cancelled") }
             if waiting[origin] == nil { return try await fetch(url).get() }
-            // Somebody asks already; the fetch has its limits, so this ends.
-            await withCheckedContinuation { waiting[origin]?.append($0) }
+            // Somebody asks already; whoever is cancelled meanwhile leaves.
+            let bell = Doorbell()
+            waiting[origin]?.append(bell)
+            await bell.wait()
+            waiting[origin]?.removeAll { $0 === bell }
         }
     }
 
@@ -74,23 +81,27 @@ package actor RobotsKeeper {
             known[origin] = Entry(answer: answer, bytes: size, expiry: .now + lifetime)
             bytes += size
         }
-        for waiter in waiting.removeValue(forKey: origin) ?? [] { waiter.resume() }
+        for bell in waiting.removeValue(forKey: origin) ?? [] { bell.ring() }
         return answer
     }
 
     private func load(_ origin: Origin) async -> (Answer, Int) {
-        guard let scratch = tmpfile() else {
-            return (.failure(FetchError(.writeFailed, "no temporary file for a robots.txt (errno \(errno))")), 0)
-        }
-        defer { fclose(scratch) }
-        let file = fileno(scratch)
         do throws(FetchError) {
-            let url = try SourceURL("\(origin)/robots.txt")
+            let file = try MemoryFile(name: "robots.txt")
+            var request = FetchRequest(url: try SourceURL("\(origin)/robots.txt"), descriptor: file.descriptor)
+            // Longer than an image may be is no fault here: what stands behind that counts for nothing and is not
+            // waited for. The piece that is refused is not written.
+            var limits = downloader.limits
+            limits.body = .max
+            request.limits = limits
+            let enough = RobotsRules.longest + Self.longestPiece
+            request.inspectedBytes = enough
+            request.inspects = { $0.count < enough ? .undecided : .refused(.bodyTooLarge, "long enough") }
             do throws(FetchError) {
-                _ = try await downloader.fetch(FetchRequest(url: url, descriptor: file))
+                _ = try await downloader.fetch(request)
             } catch {
                 switch error.code {
-                // Longer than a body may be: the beginning counts, if there is one.
+                // Longer than counts: the beginning.
                 case .bodyTooLarge: break
                 case .badImageData, .tooManyRedirects, .loginDenied: return (.success(.none), 0)
                 case .badStatus where (300..<500).contains(error.httpStatus ?? 0) && error.httpStatus != 429:
@@ -101,12 +112,11 @@ package actor RobotsKeeper {
                         retryAfter: error.retryAfter, curlCode: error.curlCode)
                 }
             }
+            let bytes = file.prefix(RobotsRules.longest)
+            return (.success(RobotsRules(bytes)), bytes.count)
         } catch {
             return (.failure(error), 0)
         }
-        var bytes = [UInt8](repeating: 0, count: RobotsRules.longest)
-        let count = max(0, pread(file, &bytes, bytes.count, 0))
-        return (.success(RobotsRules(bytes.prefix(count))), count)
     }
 
     private func forget(_ origin: Origin) { bytes -= known.removeValue(forKey: origin)?.bytes ?? 0 }

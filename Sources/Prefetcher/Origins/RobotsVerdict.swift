@@ -1,15 +1,16 @@
 internal import Executors
 
 /// What one download meets of the origins' wishes for robots, on all its hops.
-struct RobotsVerdict: Sendable {
+package struct RobotsVerdict: Sendable {
     private let keeper: RobotsKeeper?
     /// Whether the rules of some hop's origin forbade it, which was not obeyed.
     private let isDisallowed = Locked(false)
 
-    init(_ keeper: RobotsKeeper?) { self.keeper = keeper }
+    /// Nil records what the answer's header says, and reads and refuses nothing.
+    package init(_ keeper: RobotsKeeper?) { self.keeper = keeper }
 
     /// Asked before each hop.
-    var admits: @Sendable (SourceURL) async throws(FetchError) -> Void {
+    package var admits: @Sendable (SourceURL) async throws(FetchError) -> Void {
         guard let keeper, keeper.settings.readsFile else { return { _ in } }
         return { [isDisallowed] url throws(FetchError) in
             if try await keeper.admit(url) == false { isDisallowed.withLock { $0 = true } }
@@ -19,7 +20,7 @@ struct RobotsVerdict: Sendable {
     /// What is recorded: the directives of the answer, and `robots.txt` where it forbids; nil when nothing was said.
     ///
     /// - Throws: `robotsRefused` where a directive forbids the image and that is to be obeyed.
-    func said(of body: FetchedBody) throws(FetchError) -> String? {
+    package func said(of body: FetchedBody) throws(FetchError) -> String? {
         let directives = RobotsDirectives(body.robotsTag)
         if let keeper, keeper.settings.refuses, let forbids = directives.forbids {
             throw FetchError(

@@ -13,8 +13,8 @@ struct WorkerShift: Sendable {
         case failed(QueueError)
     }
 
-    /// Between two heartbeats, a third of the shortest sensible lease.
-    static let beat = Duration.seconds(5)
+    /// Between two heartbeats, which also tell what was cancelled: whoever cancels a batch is heard so soon.
+    static let beat = Duration.seconds(1)
     /// Between two rounds of upkeep.
     static let upkeep = Duration.seconds(1)
     /// Between two rounds of housekeeping.

@@ -88,8 +88,9 @@ struct EnqueueOptions {
     /// SDWebImage's options from an `--options` value: names or numbers, separated by commas.
     static func loadOptions(_ list: String?) throws(CommandError) -> LoadOptions {
         var options: LoadOptions = []
-        for word in (list ?? "").split(separator: ",").map({ $0.trimmingCharacters(in: .whitespaces) })
-        where !word.isEmpty {
+        guard let list else { return options }
+        let words = list.split(separator: ",", omittingEmptySubsequences: false)
+        for word in words.map({ $0.trimmingCharacters(in: .whitespaces) }) {
             guard let option = UInt64(word).map(LoadOptions.init(rawValue:)) ?? LoadOptions(named: word) else {
                 throw .usage("--options: '\(word)' is no option of SDWebImage's, such as RetryFailed, nor a number")
             }

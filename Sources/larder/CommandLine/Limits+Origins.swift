@@ -2,11 +2,17 @@ import Prefetcher
 
 /// The options that say how considerate a worker is of the origins it asks.
 extension Limits {
-    static let originOptions = [
-        Option("origin-rate", .value("N"), "requests per second to one origin by this worker, default: no limit"),
-        Option("breaker-failures", .value("N"), "failures in a row after which an origin is left alone, default 10"),
-        Option("breaker-open", .value("DURATION"), "how long it is left alone before a probe, default 60s"),
-        Option("breaker-probes", .value("N"), "probes that fail before its jobs fail without a request, default 3"),
+    static let originOptions =
+        [
+            Option("origin-rate", .value("N"), "requests per second to one origin by this worker, default: no limit"),
+            Option(
+                "breaker-failures", .value("N"), "failures in a row after which an origin is left alone, default 10"),
+            Option("breaker-open", .value("DURATION"), "how long it is left alone before a probe, default 60s"),
+            Option("breaker-probes", .value("N"), "probes that fail before its jobs fail without a request, default 3"),
+        ] + guestOptions
+
+    /// Those that mean something for one download.
+    static let guestOptions = [
         Option("robots", .value("WHAT"), "record (default) or refuse what origins forbid to robots"),
         Option("robots-txt", "read robots.txt, too"),
         Option("max-retry-after", .value("DURATION"), "longest Retry-After that is honoured, default 1h"),

@@ -76,6 +76,7 @@ extension Command {
                 Console.note(
                     "larder: \(items) left, held: 'larder resume' lets a paused batch or queue go on, 'larder retry --job N' a "
                         + "job that lost its workers")
+                for line in try await HeldOriginLine.all(in: queue) { Console.note("larder: \(line)") }
             }
             if json {
                 try Console.json(ReportJSON(report.progress, failures: report.failures))

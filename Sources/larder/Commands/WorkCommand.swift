@@ -43,6 +43,9 @@ extension Command {
         if configuration.end == .drained, stop.urgency == .none {
             let held = try await HeldWork(of: configuration.queue, in: queue)
             for line in held.lines { Console.note("larder: \(line)") }
+            if summary.left != .nothing {
+                for line in try await HeldOriginLine.all(in: queue) { Console.note("larder: \(line)") }
+            }
             if !held.isEmpty, summary.left == .nothing { left = "held" }
         }
         if arguments.flag("json") {

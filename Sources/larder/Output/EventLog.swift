@@ -60,6 +60,7 @@ struct EventLog: Sendable {
             ("transcode_ms", "\(timing.transcode.milliseconds)"), ("store_ms", "\(timing.store.milliseconds)"),
             ("bytes_in", "\(report.load.bytesIn)"),
         ]
+        if report.load.isUnchanged { fields.append(("unchanged", "true")) }
         if let failure = report.failure {
             fields.append(("error", "\(failure.domain) \(failure.code)"))
             // Refused, not failed: which address, port or rule it was is for whoever set the policy.

@@ -61,6 +61,21 @@ func limits(_ change: (inout FetchLimits) -> Void) -> FetchLimits {
     return limits
 }
 
+/// Limits that no busy machine reaches, for downloads that a test holds up.
+let patient = limits {
+    $0.connect = .seconds(300)
+    $0.idle = .seconds(300)
+    $0.total = .seconds(300)
+}
+
+/// Looks every few milliseconds until a condition holds; false when the test's time is over before.
+func reached(_ condition: () async -> Bool) async -> Bool {
+    while await !condition() {
+        do { try await Task.sleep(for: .milliseconds(5)) } catch { return false }
+    }
+    return true
+}
+
 extension Downloader {
     /// A downloader for tests of one server.
     convenience init(

@@ -20,6 +20,16 @@ struct ProgressTests {
         #expect(throttle.end(received: 1000, expected: 1000) == nil)
     }
 
+    @Test("with a fraction outside 0 to 1 is told as with the nearer end of it (spec 3.1)")
+    func clamped() {
+        for (fraction, words) in [(-3.0, 3), (0, 3), (1, 1), (7, 1)] {
+            var throttle = ProgressThrottle(fraction: fraction, interval: .zero)
+            _ = throttle.answer(expected: 90, at: start)
+            let told = [30, 60, 90].compactMap { throttle.piece(received: $0, expected: 90, at: start) }
+            #expect(told.count == words && told.last?.received == 90)
+        }
+    }
+
     @Test("of an unknown length is told by time alone, and once more at the end")
     func unknown() {
         var throttle = ProgressThrottle(fraction: 0.5, interval: .milliseconds(100))

@@ -212,6 +212,33 @@ struct RequestTests {
         #expect(server.count("/waiting") == 0)
     }
 
+    @Test(
+        "with a progress interval of 0.51 hears at most four words: the start, the head, one on the way, the end (test17)"
+    )
+    func progressInterval() async throws {
+        let gate = OriginGate()
+        let body = noise(1000)
+        let head = OriginReply.head(200, [("Content-Length", "1000")])
+        let server = try OriginServer([
+            "/x": OriginReply(
+                [.bytes(head)] + stride(from: 0, to: 600, by: 60).map { .bytes(Array(body[$0..<($0 + 60)])) }
+                    + [.wait(gate)] + [.bytes(Array(body[600...]))])
+        ])
+        let words = Locked<[FetchProgress]>([])
+        _ = try await fetch(server, "/x") {
+            $0.progressFraction = 0.51
+            $0.progressInterval = .zero
+            $0.progress = { word in
+                words.withLock { $0.append(word) }
+                if word.received >= 510 { gate.openUp() }
+            }
+        }
+        let told = words.withLock { $0 }
+        #expect(told.map(\.webImageExpected) == [-1, 1000, 1000, 1000])
+        #expect(told.map(\.received).prefix(2) == [0, 0] && told.last?.received == 1000)
+        #expect((510..<1000).contains(told[2].received))
+    }
+
     @Test("hears of its progress: before the request, with the head, and at the end at the latest")
     func progress() async throws {
         let server = try OriginServer(["/x": .body(noise(100_000)), "/c": .chunked([noise(30_000), noise(500)])])

@@ -45,6 +45,7 @@ struct ResumptionTests {
         let misfits = [
             rest(from: 20_000, "bytes 20001-49999/50000"), rest(from: 20_000, "bytes 20000-49999/60000"),
             rest(from: 20_000, nil, [("ETag", "\"v2\"")]), rest(from: 20_000, "junk"), .status(416),
+            rest(from: 20_000, "bytes 20000-49999/*"),
         ]
         for (number, misfit) in misfits.enumerated() {
             let server = try OriginServer()

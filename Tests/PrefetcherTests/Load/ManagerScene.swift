@@ -29,7 +29,7 @@ struct ManagerScene {
 
     /// The web, with this machine's addresses open.
     var web: HTTPSource {
-        get throws { HTTPSource(Downloader(FetchConfiguration(policy: loopback(origin.port)))) }
+        get throws { HTTPSource(Downloader(FetchConfiguration(policy: loopback(origin.port), limits: patient))) }
     }
 
     /// A manager whose parts the test changes.

@@ -9,11 +9,17 @@ struct ManagerVectors: Decodable {
 
     struct Enums: Decodable {
         let options: [String: Option]
+        let downloaderOptions: [String: Option]
+        let cacheOptions: [String: Option]
+        let cacheTypes: [String: Int]
         let contextKeys: [String]
         let errorCodes: [String: String]
 
         private enum CodingKeys: String, CodingKey {
             case options = "SDWebImageOptions"
+            case downloaderOptions = "SDWebImageDownloaderOptions"
+            case cacheOptions = "SDImageCacheOptions"
+            case cacheTypes = "SDImageCacheType"
             case contextKeys = "context_keys"
             case errorCodes = "error_codes"
         }

@@ -115,6 +115,73 @@ struct OriginMannersTests {
         #expect(error.code == .originHeld)
     }
 
+    @Test("when an open breaker's time is over one of fifty passes, as the probe; its success lets all pass")
+    func oneProbe() async throws {
+        let url = try SourceURL("http://a.example/a")
+        let clock = ManualClock()
+        var settings = OriginSettings()
+        settings.failures = 1
+        let gate = Gate(settings) { clock.now }
+        gate.leave(try await gate.enter(url), .failed(.timedOut))
+        clock.advance(settings.open)
+        let entries = await withTaskGroup(of: Result<Gate.Passage, FetchError>.self) { group in
+            for _ in 0..<50 { group.addTask { await self.entry(gate, url) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        let passed = entries.compactMap { try? $0.get() }
+        let errors = entries.compactMap { entry in if case .failure(let error) = entry { error } else { nil } }
+        #expect(passed.map(\.pass.isProbe) == [true] && errors.count == 49)
+        #expect(errors.allSatisfy { $0.code == .originHeld && $0.retryAfter == OriginState.probePause })
+        gate.leave(try #require(passed.first), .answered(status: 404))
+        for _ in 0..<50 { gate.leave(try await gate.enter(url), .unknown) }
+    }
+
+    @Test("a probe that fails keeps all away anew; one that is called off gives its place to the next")
+    func failedProbe() async throws {
+        let url = try SourceURL("http://a.example/a")
+        let clock = ManualClock()
+        var settings = OriginSettings()
+        settings.failures = 1
+        let gate = Gate(settings) { clock.now }
+        gate.leave(try await gate.enter(url), .answered(status: 500))
+        clock.advance(settings.open)
+        let calledOff = try await gate.enter(url)
+        gate.leave(calledOff, .unknown)
+        let probe = try await gate.enter(url)
+        #expect(calledOff.pass.isProbe && probe.pass.isProbe)
+        gate.leave(probe, .answered(status: 500))
+        guard case .failure(let error) = await entry(gate, url) else { return #expect(Bool(false)) }
+        #expect(error.code == .originHeld && error.retryAfter == settings.open)
+    }
+
+    @Test("what several shared failed once for the breaker")
+    func sharedFailure() async throws {
+        let answer = OriginGate()
+        let server = try OriginServer()
+        server.on("/a", OriginReply([.wait(answer)] + OriginReply.status(500).steps), .status(500))
+        let downloader = Downloader(
+            FetchConfiguration(policy: loopback(server.port), limits: patient), origins: gate { $0.failures = 2 })
+        let request = FetchRequest(url: try SourceURL(server.url("/a")), descriptor: BodyFile.sink.descriptor)
+        await withTaskGroup(of: FetchError?.self) { group in
+            for _ in 0..<5 {
+                group.addTask { await #expect(throws: FetchError.self) { try await downloader.fetch(request) } }
+            }
+            #expect(await reached { await downloader.waiterCount >= 5 })
+            answer.openUp()
+            var shared = 0
+            for await error in group {
+                #expect(error?.httpStatus == 500)
+                if error?.isShared == true { shared += 1 }
+            }
+            #expect(shared == 4)
+        }
+        #expect(server.count("/a") == 1)
+        // One failure so far: the second opens, the third is not asked.
+        #expect(await downloader.failure(server.url("/a"))?.httpStatus == 500)
+        #expect(await downloader.failure(server.url("/a"))?.code == .originHeld)
+        #expect(server.count("/a") == 2)
+    }
+
     @Test("what cannot be told is kept, and newer changes stand before older ones")
     func changes() async throws {
         let url = try SourceURL("http://a.example/a")

@@ -1,3 +1,4 @@
+import JobQueue
 import TestSupport
 import Testing
 
@@ -87,7 +88,7 @@ struct RobotsTests {
         var settings = RobotsKeeper.Settings()
         settings.refuses = refuses
         settings.readsFile = file
-        let downloader = Downloader(for: server)
+        let downloader = Downloader(for: server, limits: patient)
         return (downloader, RobotsKeeper(settings, downloader: downloader))
     }
 
@@ -140,6 +141,84 @@ struct RobotsTests {
         request.admits = verdict.admits
         let body = try await downloader.fetch(request)
         #expect(try verdict.said(of: body) == "robots.txt")
+    }
+
+    @Test("who waits for a file that another one asked for leaves when cancelled; the others get the answer")
+    func cancelledWaiter() async throws {
+        let gate = OriginGate()
+        let server = try OriginServer([
+            "/robots.txt": OriginReply([.wait(gate)] + OriginReply.body(Array("User-agent: *".utf8)).steps)
+        ])
+        let keeper = keeper(server).keeper
+        let url = try SourceURL(server.url("/a"))
+        @Sendable func admission() async -> FetchError? {
+            do throws(FetchError) {
+                _ = try await keeper.admit(url)
+                return nil
+            } catch { return error }
+        }
+        await withTaskGroup(of: FetchError?.self) { group in
+            group.addTask { await admission() }
+            await server.waitForRequests("/robots.txt")
+            await withTaskGroup(of: FetchError?.self) { waiters in
+                for _ in 0..<20 { waiters.addTask { await admission() } }
+                #expect(await reached { await keeper.waiterCount >= 20 })
+                waiters.cancelAll()
+                for await error in waiters { #expect(error?.code == .cancelled) }
+            }
+            #expect(await keeper.waiterCount == 0)
+            gate.openUp()
+            for await error in group { #expect(error == nil) }
+        }
+        #expect(server.count("/robots.txt") == 1)
+    }
+
+    @Test("when the one who asks is cancelled, one of those who wait asks instead")
+    func cancelledAsker() async throws {
+        let gate = OriginGate()
+        let server = try OriginServer()
+        server.on("/robots.txt", .silent, OriginReply([.wait(gate)] + OriginReply.status(404).steps))
+        let keeper = keeper(server).keeper
+        let url = try SourceURL(server.url("/a"))
+        let asker = Task { try await keeper.admit(url) }
+        await server.waitForRequests("/robots.txt")
+        async let waiting = keeper.admit(url)
+        #expect(await reached { await keeper.waiterCount >= 1 })
+        asker.cancel()
+        await #expect(throws: FetchError.self) { try await asker.value }
+        gate.openUp()
+        #expect(try await waiting)
+        #expect(server.count("/robots.txt") == 2)
+    }
+
+    @Test("of a file without end what counts is read, and the rest is not waited for", arguments: [false, true])
+    func endless(declared: Bool) async throws {
+        let head = OriginReply.head(200, declared ? [("Content-Length", "9000000000")] : [])
+        let rules = Array("User-agent: *\nDisallow: /a\n".utf8)
+        let server = try OriginServer(["/robots.txt": OriginReply([.bytes(head + rules), .pour])])
+        let keeper = keeper(server, refuses: false).keeper
+        #expect(try await keeper.admit(SourceURL(server.url("/a"))) == false)
+        await server.waitForLeave()
+        // Half a MiB, and what lay in sockets; not the 32 MiB that an image may have.
+        #expect(server.poured < 16 << 20)
+    }
+
+    @Test("X-Robots-Tag counts with 304, too: refused with 104 where that is asked for")
+    func unchangedAndRefused() async throws {
+        let server = try OriginServer(["/a": .status(304, [("X-Robots-Tag", "noai")])])
+        for refuses in [true, false] {
+            let (downloader, keeper) = keeper(server, refuses: refuses, file: false)
+            let source = HTTPSource(downloader, robots: keeper)
+            var request = SourceRequest(url: server.url("/a"))
+            request.validators = Validators(etag: "\"1\"")
+            do throws(LoadError) {
+                let answer = try await source.load(request, into: BodyFile.sink.descriptor)
+                guard case .notModified = answer else { return #expect(Bool(false)) }
+                #expect(!refuses)
+            } catch {
+                #expect(refuses && error.failure.code == 104)
+            }
+        }
     }
 
     @Test("X-Robots-Tag of all lines is recorded, and refused with 104 where that is asked for")

@@ -3,7 +3,7 @@ import Testing
 @testable import Prefetcher
 
 /// The prefetcher over a loader that the test holds in its hand.
-@Suite("ImagePrefetcher", .timeLimit(.minutes(1)))
+@Suite("ImagePrefetcher", .timeLimit(.minutes(5)))
 struct ImagePrefetcherTests {
     private let loader = StubLoader()
     private let log = PrefetchLog()
@@ -34,7 +34,7 @@ struct ImagePrefetcherTests {
             await loader.waitForBegin(of: 5)
             for (number, url) in ["a1", "b1", "a2", "b2", "b3"].enumerated() {
                 loader.end(url)
-                while log.all.count(where: { $0.hasPrefix("did") }) <= number { await Task.yield() }
+                #expect(await reached { log.all.count(where: { $0.hasPrefix("did") }) > number })
             }
         }
         #expect(
@@ -111,7 +111,7 @@ struct ImagePrefetcherTests {
             prefetcher.prefetch(["b"], completed: completed("B"))
             await loader.waitForBegin(of: 2)
             token?.cancel()
-            while log.all.isEmpty { await Task.yield() }
+            #expect(await reached { !log.all.isEmpty })
             loader.end("b")
         }
         #expect(log.all == ["did a 0/1", "did b 1/1", "finish 1 0", "B done 1 0"])

@@ -2,6 +2,7 @@ import Executors
 import JobQueue
 import TestSupport
 import Testing
+import Transcoder
 
 @testable import Prefetcher
 
@@ -94,6 +95,133 @@ struct WorkerTests {
         #expect(try await queue.progress(of: .name("elsewhere")).succeeded == 1)
         let foreign = try await queue.progress(of: .name("foreign"))
         #expect(foreign.open == 5 && foreign.retries == 0)
+        #expect(try await queue.check().isEmpty)
+    }
+
+    @Test func `a load that is cut off while its worker goes on comes back at once, no attempt used`() async throws {
+        try await enqueue(20, "cut")
+        let seen = Locked<[String: Int]>([:])
+        let told = Locked(0)
+        let observe: @Sendable (WorkerEvent) -> Void = { event in
+            if case .settled = event { told.withLock { $0 += 1 } }
+        }
+        let summary = try await worker(slots: 5, .drained, observe: observe) { url throws(LoadError) in
+            let count = seen.withLock { seen in
+                seen[url, default: 0] += 1
+                return seen[url] ?? 0
+            }
+            // As when somebody cancels the manager's loads, or a lease was gone for a moment.
+            if count < 3 { throw .cancelled }
+            return LoadReport()
+        }.run(until: StopSignal())
+        #expect(summary.succeeded == 20 && summary.failed == 0 && summary.retried == 0)
+        #expect(seen.withLock { $0.values.allSatisfy { $0 == 3 } })
+        // Of what was given back nothing is told.
+        #expect(told.withLock { $0 } == 20)
+        let progress = try await queue.progress(of: .name("cut"))
+        #expect(progress.succeeded == 20 && progress.retries == 0)
+        #expect(try await queue.check().isEmpty)
+    }
+
+    @Test func `a worker whose task is cancelled ends at once and gives back what it held, no attempt used`()
+        async throws
+    {
+        try await enqueue(8, "held")
+        let begun = Doorbell()
+        let started = Locked(0)
+        let worker = worker(slots: 4, .stopped) { _ throws(LoadError) in
+            let count = started.withLock { started in
+                started += 1
+                return started
+            }
+            if count == 4 { begun.ring() }
+            // Until the task is cancelled.
+            await Doorbell().wait()
+            throw .cancelled
+        }
+        let task = Task { try await worker.run(until: StopSignal()) }
+        await begun.wait()
+        task.cancel()
+        let summary = try await task.value
+        #expect(summary.succeeded == 0 && summary.failed == 0 && summary.retried == 0)
+        #expect(started.withLock { $0 } == 4)
+        let left = try await queue.remaining()
+        #expect(left.hasReady && !left.hasRunning)
+        let again = try await self.worker(slots: 8, .drained) { _ throws(LoadError) in LoadReport() }
+            .run(until: StopSignal())
+        #expect(again.succeeded == 8)
+        #expect(try await queue.progress(of: .name("held")).retries == 0)
+        #expect(try await queue.check().isEmpty)
+    }
+
+    @Test func `a worker whose task was cancelled before it began claims nothing`() async throws {
+        try await enqueue(3, "never")
+        let ran = Locked(0)
+        let worker = worker(slots: 4, .drained) { _ throws(LoadError) in
+            ran.withLock { $0 += 1 }
+            return LoadReport()
+        }
+        let gate = Doorbell()
+        let task = Task {
+            await gate.wait()
+            return try await worker.run(until: StopSignal())
+        }
+        task.cancel()
+        // A registration that is refused for the cancellation, or a run that ends at once: nothing is claimed by either.
+        _ = await task.result
+        #expect(ran.withLock { $0 } == 0)
+        #expect(try await queue.progress(of: .name("never")).open == 3)
+    }
+
+    @Test func `a pipeline is read once, however many jobs ask for it at once`() async throws {
+        let version = try await queue.setPipeline(name: "p", spec: #"{"name":"p","variants":[]}"#)
+        let reads = Locked(0)
+        let catalogue = PipelineCatalogue { [queue] id throws(QueueError) in
+            reads.withLock { $0 += 1 }
+            return try await queue.pipeline(id: id)
+        }
+        try await withThrowingTaskGroup(of: String?.self) { group in
+            for _ in 0..<100 { group.addTask { try? await catalogue.pipeline(version.id).get().name } }
+            for try await name in group { #expect(name == "p") }
+        }
+        #expect(reads.withLock { $0 } == 1)
+    }
+
+    @Test func `a batch that is cancelled in flight ends its loads, and its worker goes on with the others`()
+        async throws
+    {
+        try await enqueue(6, "unwanted")
+        try await enqueue(2, "wanted")
+        let begun = Doorbell()
+        let running = Locked(0)
+        let cutOff = Locked(0)
+        let stop = StopSignal()
+        let observe: @Sendable (WorkerEvent) -> Void = { event in
+            guard case .settled(let report) = event, report.job.url.contains("/wanted/1.") else { return }
+            stop.ask(.finish)
+        }
+        let worker = worker(slots: 8, .stopped, observe: observe) { url throws(LoadError) in
+            let isLast = running.withLock { running in
+                running += 1
+                return running == 8
+            }
+            if isLast { begun.ring() }
+            if url.contains("/wanted/0.") { return LoadReport() }
+            // Until the task is cancelled, or the others were.
+            if url.contains("/wanted/1.") {
+                _ = await reached { cutOff.withLock { $0 } == 6 }
+                return LoadReport()
+            }
+            await Doorbell().wait()
+            cutOff.withLock { $0 += 1 }
+            throw .cancelled
+        }
+        async let summary = worker.run(until: stop)
+        await begun.wait()
+        try await queue.cancel(.name("unwanted"))
+        #expect(try await summary.succeeded == 2)
+        #expect(cutOff.withLock { $0 } == 6)
+        #expect(try await queue.progress(of: .name("unwanted")).cancelled == 6)
         #expect(try await queue.check().isEmpty)
     }
 

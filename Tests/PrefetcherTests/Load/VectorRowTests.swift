@@ -1,0 +1,36 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Every row of the vectors stands in docs/sdwebimage.md, beside the test that shows it; that those tests are there is
+/// checked with all other links.
+@Suite("The rows of SDWebImage's checked cases")
+struct VectorRowTests {
+    private struct Row: Decodable {
+        let test: String?
+        let name: String?
+    }
+
+    private struct Rows: Decodable {
+        let asserted: [Row]?
+        let derived: [Row]?
+        let failed_url_flows: [Row]?
+        let store_flows: [Row]?
+    }
+
+    @Test("are all named in the documentation", arguments: [("prefetcher", 18), ("manager", 30), ("downloader", 13)])
+    func named(part: String, count: Int) throws {
+        let file = Bundle.module.bundleURL.appending(path: "Vectors/\(part)_vectors.json")
+        let rows = try JSONDecoder().decode(Rows.self, from: Data(contentsOf: file))
+        let names = [rows.asserted, rows.derived, rows.failed_url_flows, rows.store_flows].flatMap { $0 ?? [] }
+            .compactMap { $0.test.map { "`\($0.split(separator: ".").last ?? "")`" } ?? $0.name }
+        #expect(names.count == count)
+        let page = try String(contentsOfFile: PackageRoot.path + "/docs/sdwebimage.md", encoding: .utf8)
+        let chapter = try #require(page.range(of: "\n### \(part.capitalized)\n"))
+        let cells = page[chapter.upperBound...].prefix { $0 != "#" }.split(separator: "\n").filter {
+            $0.hasPrefix("| ")
+        }
+        .compactMap { $0.split(separator: "|").first }
+        for name in names { #expect(cells.contains { $0.contains(name) }, "\(name)") }
+    }
+}
