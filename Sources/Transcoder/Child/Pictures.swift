@@ -66,8 +66,23 @@ final class Pictures {
         return frames
     }
 
+    /// The bytes of frames that `draw` has made.
+    func encode(
+        _ frames: [SharedPicture], _ encoding: Encoding, quality: Int?, _ header: SourceHeader
+    ) throws(VipsFailure) -> EncodedPicture {
+        guard let first = frames.first else { throw VipsFailure() }
+        let kept = metadata(for: encoding)
+        guard encoding.isAnimated else {
+            return try first.picture.encoded(
+                encoding.format, quality: quality, background: encoding.background, keeping: kept)
+        }
+        let strip = try VipsPicture.animation(
+            frames, milliseconds: header.frameMilliseconds, loopCount: header.loopCount, for: encoding.format)
+        return try strip.encoded(encoding.format, quality: quality, keeping: kept)
+    }
+
     /// What an output keeps of the original's metadata.
-    func metadata(for encoding: Encoding) -> KeptMetadata {
+    private func metadata(for encoding: Encoding) -> KeptMetadata {
         let source = kept[encoding.keepICC]
         return KeptMetadata(
             exif: encoding.keepCopyright ? source?.exif ?? [:] : [:], profile: encoding.keepICC ? source?.profile : nil)
