@@ -50,7 +50,7 @@ static void source_skip(j_decompress_ptr codec, long count) {
     codec->src->bytes_in_buffer -= (size_t)count;
 }
 
-/// Whether the planes are luma and chroma as every writer here has them.
+/// Whether the planes are luma and chroma as nearly every file has them; libjpeg's own upsampling wants no more.
 static int has_plain_planes(j_decompress_ptr codec) {
     const jpeg_component_info *parts = codec->comp_info;
     if (codec->data_precision != 8) { return 0; }
@@ -58,7 +58,8 @@ static int has_plain_planes(j_decompress_ptr codec) {
     if (isGrey) { return 1; }
     return codec->jpeg_color_space == JCS_YCbCr && codec->num_components == 3 &&
            parts[0].h_samp_factor == codec->max_h_samp_factor && parts[0].v_samp_factor == codec->max_v_samp_factor &&
-           parts[1].h_samp_factor == parts[2].h_samp_factor && parts[1].v_samp_factor == parts[2].v_samp_factor;
+           parts[1].h_samp_factor == parts[2].h_samp_factor && parts[1].v_samp_factor == parts[2].v_samp_factor &&
+           parts[0].h_samp_factor % parts[1].h_samp_factor == 0 && parts[0].v_samp_factor % parts[1].v_samp_factor == 0;
 }
 
 larder_jpeg_reader *larder_jpeg_open(const void *bytes, size_t length, int shrink) {
