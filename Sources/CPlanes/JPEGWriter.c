@@ -54,6 +54,7 @@ static void set_up(j_compress_ptr codec, const struct larder_jpeg_picture *pictu
     jpeg_set_defaults(codec);
     jpeg_set_quality(codec, quality, TRUE);
     codec->optimize_coding = TRUE;
+    codec->write_JFIF_header = FALSE;
     codec->raw_data_in = TRUE;
     for (int index = 0; index < 3; index++) {
         int factor = index == 0 && picture->isHalved ? 2 : 1;

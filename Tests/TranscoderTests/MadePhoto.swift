@@ -62,7 +62,7 @@ struct MadePhoto {
     private func encoded(_ command: (String) -> [String]) throws -> [UInt8] {
         let path = FileManager.default.temporaryDirectory.appending(path: "larder-\(UUID().uuidString).ppm")
         defer { try? FileManager.default.removeItem(at: path) }
-        try Data(Array("P6 \(width) \(height) 255\n".utf8) + pixels).write(to: path)
+        try Data(Array("P6\n\(width) \(height)\n255\n".utf8) + pixels).write(to: path)
         let process = Process(), pipe = Pipe()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = command(path.path)
