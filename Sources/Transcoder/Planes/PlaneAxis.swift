@@ -56,7 +56,8 @@ package struct PlaneAxis: Sendable {
             let distance = abs(Double(lowest + tap) - place) * factor
             let index = min(Int(distance), Self.kernel.count - 2)
             let share = Float(distance - Double(index))
-            let weight = distance < Self.radius * Self.steps
+            let weight =
+                distance < Self.radius * Self.steps
                 ? Self.kernel[index] + (Self.kernel[index + 1] - Self.kernel[index]) * share : 0
             weights.append(weight)
             sum += weight

@@ -8,7 +8,8 @@ struct EncodedPlanes: ~Copyable {
     private let release: @convention(c) (UnsafeMutableRawPointer?) -> Void
 
     fileprivate init(
-        _ start: UnsafeMutablePointer<UInt8>?, count: Int, _ release: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Void
+        _ start: UnsafeMutablePointer<UInt8>?, count: Int,
+        _ release: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Void
     ) {
         bytes = UnsafeRawBufferPointer(start: start, count: count)
         self.release = release

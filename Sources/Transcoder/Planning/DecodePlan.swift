@@ -46,7 +46,8 @@ package struct DecodePlan: Sendable, Hashable {
         outputs = planned.outputs
         order = planned.order
         let made = outputs.compactMap { try? $0.get() }
-        path = limits.allowsPlanes && frames == 1 && header.hasPlanes && made.allSatisfy(\.fitsPlanes)
+        path =
+            limits.allowsPlanes && frames == 1 && header.hasPlanes && made.allSatisfy(\.fitsPlanes)
             ? .planes : .libvips
         chroma = made.contains { $0.encoding.chroma == .full } ? .full : .halved
         let spare = path == .libvips ? 2 : chroma == .full ? 1.3 : 1
