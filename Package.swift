@@ -28,6 +28,8 @@ let package = Package(
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         // Transcoder
         .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
+        .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
+        .target(name: "CPlanes", linkerSettings: [.linkedLibrary("jpeg")]),
         // JobQueue
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // DiskCache (bundles)
@@ -42,7 +44,9 @@ let package = Package(
         .target(
             name: "JobQueue", dependencies: ["Executors", "CPostgres"],
             resources: [.embedInCode("Migrations")], swiftSettings: strict),
-        .target(name: "Transcoder", dependencies: ["Executors", "CVips", "CLinux"], swiftSettings: strict),
+        .target(
+            name: "Transcoder", dependencies: ["Executors", "CVips", "CWebP", "CPlanes", "CLinux"],
+            swiftSettings: strict),
         .target(
             name: "Prefetcher",
             dependencies: ["JobQueue", "Transcoder", "DiskCache", "Executors", "CCurl", "CCares", "CCrypto", "CLinux"],

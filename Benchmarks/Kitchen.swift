@@ -12,15 +12,31 @@ struct Kitchen: Sendable {
         var parentSeconds = 0.0
         var wallSeconds = 0.0
         var peakBytes = 0
+        /// For each picture, the most its child had held until then.
+        var peaks: [Int] = []
     }
+
+    /// Three variants a picture: fits 1024 as JPEG, fits 400 as WebP, 160×160 from the centre as JPEG.
+    static let three = [
+        #"{"name":"card","thumbnail":{"width":1024,"height":1024},"format":"jpeg","quality":80}"#,
+        #"{"name":"list","thumbnail":{"width":400,"height":400},"format":"webp","quality":75}"#,
+        #"""
+        {"name":"thumb","transform":[{"type":"resize","width":160,"height":160,"scaleMode":"aspectFill"}],
+         "format":"jpeg","quality":80}
+        """#,
+    ]
+    /// One variant a picture, which fits 256.
+    static let one = [#"{"name":"small","thumbnail":{"width":256,"height":256},"format":"jpeg","quality":95}"#]
 
     let pool: TranscoderPool
     let children = max(1, ProcessInfo.processInfo.activeProcessorCount)
     private let scratch: String
     private let variants: [Variant]
 
-    /// - Parameter scratch: a directory for the outputs.
-    init(scratch: String) throws {
+    /// - Parameters:
+    ///   - scratch: a directory for the outputs.
+    ///   - variants: as JSON.
+    init(scratch: String, variants: [String] = three, allowsPlanes: Bool = true) throws {
         var program = [CChar](repeating: 0, count: Int(PATH_MAX))
         let length = readlink("/proc/self/exe", &program, program.count)
         let path = String(decoding: program.prefix(max(0, length)).map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -31,16 +47,10 @@ struct Kitchen: Sendable {
         var configuration = TranscoderPool.Configuration()
         configuration.count = children
         configuration.executable = larder
+        configuration.limits.allowsPlanes = allowsPlanes
         pool = TranscoderPool(configuration: configuration)
         self.scratch = scratch
-        variants = try [
-            #"{"name":"card","thumbnail":{"width":1024,"height":1024},"format":"jpeg","quality":80}"#,
-            #"{"name":"list","thumbnail":{"width":400,"height":400},"format":"webp","quality":75}"#,
-            #"""
-            {"name":"thumb","transform":[{"type":"resize","width":160,"height":160,"scaleMode":"aspectFill"}],
-             "format":"jpeg","quality":80}
-            """#,
-        ].map { try Variant(json: $0.utf8) }
+        self.variants = try variants.map { try Variant(json: $0.utf8) }
     }
 
     /// Whether every variant of this file can be made; says why not.
@@ -53,6 +63,14 @@ struct Kitchen: Sendable {
             note("  without \(URL(filePath: file).lastPathComponent): \(error)")
             return false
         }
+    }
+
+    /// Whether the colours of a file are of another profile than sRGB, so that they are converted here.
+    func hasOwnProfile(_ file: String) async throws -> Bool {
+        let source = open(file, O_RDONLY | O_CLOEXEC)
+        guard source >= 0 else { throw MeasuringError("\(file) cannot be opened (errno \(errno))") }
+        defer { close(source) }
+        return try await pool.probe(source).hasOwnProfile
     }
 
     /// Makes all variants of all pictures, with every child at work.
@@ -75,6 +93,7 @@ struct Kitchen: Sendable {
             return try await group.reduce(into: Cost()) { total, cost in
                 total.childSeconds += cost.childSeconds
                 total.peakBytes = max(total.peakBytes, cost.peakBytes)
+                total.peaks += cost.peaks
             }
         }
         total.wallSeconds = (ContinuousClock.now - start).seconds
@@ -96,6 +115,7 @@ struct Kitchen: Sendable {
             for variant in report.variants { _ = try variant.get() }
             cost.childSeconds += report.processorTime.seconds
             cost.peakBytes = max(cost.peakBytes, report.peakResidentBytes)
+            cost.peaks.append(report.peakResidentBytes)
         }
     }
 

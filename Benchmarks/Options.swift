@@ -8,9 +8,9 @@ struct Options: Sendable {
           --rounds N        rounds that count, after one warm-up; default 5
           --save DIR        writes DIR/<date>-<name>.json and the table of all results, DIR/README.md
           --directory DIR   store: where to write; default: the system's temporary directory
-          --pictures DIR    transcode: the pictures; default: those of the tests, repeated
-          --loop PROGRAM    transcode: a plain loop over libvips to compare with, one thread; it reads a list of files
-                            and prints a line of JSON with cpu_ms_img
+          --pictures DIR    transcode, planes, resident: the pictures; default: those of the tests, repeated
+          --loop PROGRAM    transcode, planes: a plain loop over libvips to compare with; it reads a list of files and
+                            prints a line of JSON with cpu_ms_img. planes adds -m chain or -m 256, and -o DIR
         The queue's benchmark is a command of the program itself: larder bench queue
         """
 

@@ -73,7 +73,7 @@ private func measureTranscoding(
 }
 
 /// The regular files of a directory, by default of the tests' pictures.
-private func pictureFiles(_ directory: String?) throws -> [String] {
+func pictureFiles(_ directory: String?) throws -> [String] {
     let directory = directory ?? "Tests/TranscoderTests/Pictures"
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
         throw MeasuringError("there is no directory \(directory); start in the package's root, or use --pictures DIR")
@@ -82,7 +82,7 @@ private func pictureFiles(_ directory: String?) throws -> [String] {
 }
 
 /// CPU ms per picture of another program over the same files.
-private func loopCost(_ command: String, _ pictures: [String]) throws -> Double {
+func loopCost(_ command: String, _ pictures: [String]) throws -> Double {
     struct Line: Decodable {
         let cpu_ms_img: Double
     }

@@ -9,7 +9,10 @@ struct PictureJob {
     private var start = ContinuousClock.now
 
     init(_ request: ChildRequest) {
-        limits = request.limits
+        var limits = request.limits
+        // Only libvips' path has pixels in red, green and blue.
+        limits.allowsPlanes = limits.allowsPlanes && !request.givesPixels
+        self.limits = limits
         scale = request.scale
         transformsAnimated = request.transformsAnimated
         wantsDigest = request.wantsDigest
@@ -69,13 +72,7 @@ struct PictureJob {
         outputs: [OutputDescriptor]
     ) throws(TranscodeError) -> Product {
         // Decoded even when nothing is drawn: what does not decode is no picture, and must not be stored as one.
-        let pictures = Pictures(plan: plan)
-        do throws(VipsFailure) {
-            try pictures.decode(file, header, keepsProfile: false)
-            if plan.needsOwnProfile { try pictures.decode(file, header, keepsProfile: true) }
-        } catch {
-            throw error.as(.undecodable, "the \(header.format.name) cannot be decoded")
-        }
+        let pictures = try DecodedPicture(file, header, plan)
         let drawn = variants.indices.filter { !variants[$0].isCopy(of: header, transformsAnimated: transformsAnimated) }
         var made: [Int: Result<TranscodedVariant, TranscodeError>] = [:]
         var writer = VariantWriter(header: header, plan: plan, pictures: pictures, deadline: start + limits.softTime)
@@ -92,7 +89,7 @@ struct PictureJob {
             }
             return plan.outputs[number].flatMap { _ in .failure(TranscodeError(.died, "the variant was not made")) }
         }
-        return Product(outcomes: outcomes, digest: wantsDigest ? digest(pictures, header) : nil)
+        return Product(outcomes: outcomes, digest: wantsDigest ? pictures.digest(header) : nil)
     }
 
     /// An animated picture is not transformed unless asked: SDWebImage then stores the original under the variant's
@@ -106,10 +103,5 @@ struct PictureJob {
             return TranscodedVariant(
                 format: header.format, width: size.width, height: size.height, bytes: file.bytes.count, copied: true)
         }
-    }
-
-    /// From the smallest picture there is that is still large enough; no reason to fail.
-    private func digest(_ pictures: Pictures, _ header: SourceHeader) -> PictureDigest? {
-        try? pictures.smallestWhole.digest(header)
     }
 }

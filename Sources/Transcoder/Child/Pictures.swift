@@ -5,6 +5,8 @@ final class Pictures {
     private var base: [SharedPicture] = []
     private var ownProfile: [SharedPicture] = []
     private var drawn: [Int: [SharedPicture]] = [:]
+    /// The smallest output that shows all of the original and is large enough for a digest; nil where none is.
+    private let digestSource: Int?
     /// What the original had of metadata that a variant may keep.
     private var kept: [Bool: KeptSource] = [:]
 
@@ -13,7 +15,17 @@ final class Pictures {
         let profile: [UInt8]?
     }
 
-    init(plan: DecodePlan) { self.plan = plan }
+    init(plan: DecodePlan) {
+        self.plan = plan
+        let whole = plan.order.filter { number in
+            guard case .success(let output) = plan.outputs[number] else { return false }
+            let size = output.drawing.size
+            return output.drawing.isPlainScale && output.sameBytesAs == nil && !output.encoding.keepICC
+                && min(size.width, size.height) >= VipsDigester.side
+        }
+        // The order is by size, the largest first.
+        digestSource = whole.last
+    }
 
     /// Decodes the picture all variants are drawn from: once, shrunk to the largest need, 8-bit, upright, in memory.
     ///
@@ -52,7 +64,9 @@ final class Pictures {
         var (sources, steps) = (output.encoding.keepICC ? ownProfile : base, output.drawing.steps)
         // Where that one failed, it is drawn in full.
         if case .output(let other) = output.start, let made = drawn[other] { (sources, steps) = (made, output.steps) }
-        let isReused = plan.outputs.contains { (try? $0.get())?.start == .output(number) }
+        // Kept for the digest, too: from the decoded picture that would cost more than the smallest variant does.
+        let isReused =
+            number == digestSource || plan.outputs.contains { (try? $0.get())?.start == .output(number) }
         var frames: [SharedPicture] = []
         for source in output.encoding.isAnimated ? sources[...] : sources.prefix(1) {
             var picture = try source.picture.copy()
@@ -66,8 +80,23 @@ final class Pictures {
         return frames
     }
 
+    /// The bytes of frames that `draw` has made.
+    func encode(
+        _ frames: [SharedPicture], _ encoding: Encoding, quality: Int?, _ header: SourceHeader
+    ) throws(VipsFailure) -> EncodedPicture {
+        guard let first = frames.first else { throw VipsFailure() }
+        let kept = metadata(for: encoding)
+        guard encoding.isAnimated else {
+            return try first.picture.encoded(
+                encoding.format, quality: quality, background: encoding.background, keeping: kept)
+        }
+        let strip = try VipsPicture.animation(
+            frames, milliseconds: header.frameMilliseconds, loopCount: header.loopCount, for: encoding.format)
+        return try strip.encoded(encoding.format, quality: quality, keeping: kept)
+    }
+
     /// What an output keeps of the original's metadata.
-    func metadata(for encoding: Encoding) -> KeptMetadata {
+    private func metadata(for encoding: Encoding) -> KeptMetadata {
         let source = kept[encoding.keepICC]
         return KeptMetadata(
             exif: encoding.keepCopyright ? source?.exif ?? [:] : [:], profile: encoding.keepICC ? source?.profile : nil)
@@ -75,14 +104,7 @@ final class Pictures {
 
     /// The smallest picture at hand that shows all of the original and is large enough for a digest.
     var smallestWhole: VipsDigester {
-        let candidates = drawn.compactMap { number, frames -> SharedPicture? in
-            guard case .success(let output) = plan.outputs[number], output.drawing.isPlainScale,
-                !output.encoding.keepICC,
-                min(output.drawing.size.width, output.drawing.size.height) >= VipsDigester.side
-            else { return nil }
-            return frames.first
-        }
-        return VipsDigester(source: candidates.min { $0.picture.size.area < $1.picture.size.area } ?? base.first)
+        VipsDigester(source: digestSource.flatMap { drawn[$0]?.first } ?? base.first)
     }
 }
 

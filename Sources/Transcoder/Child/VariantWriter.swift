@@ -2,7 +2,7 @@
 struct VariantWriter {
     let header: SourceHeader
     let plan: DecodePlan
-    let pictures: Pictures
+    let pictures: DecodedPicture
     let deadline: ContinuousClock.Instant
     /// Whether outputs get plain pixels in place of a file.
     var givesPixels = false
@@ -13,7 +13,7 @@ struct VariantWriter {
         let file: EncodedFile
     }
 
-    init(header: SourceHeader, plan: DecodePlan, pictures: Pictures, deadline: ContinuousClock.Instant) {
+    init(header: SourceHeader, plan: DecodePlan, pictures: DecodedPicture, deadline: ContinuousClock.Instant) {
         self.header = header
         self.plan = plan
         self.pictures = pictures
@@ -32,13 +32,8 @@ struct VariantWriter {
             return twin.variant
         }
         try checkTime(limits)
-        let frames: [SharedPicture]
-        do throws(VipsFailure) {
-            frames = try pictures.draw(number, output)
-        } catch {
-            throw error.as(.transform, "the variant cannot be drawn")
-        }
-        let (file, quality) = try encode(frames, output.encoding, limits)
+        let drawn = try pictures.draw(number, output)
+        let (file, quality) = try encode(drawn, output.encoding, limits)
         guard !file.bytes.isEmpty else {
             throw TranscodeError(.encode, "the \(output.encoding.format.name) came out empty")
         }
@@ -46,7 +41,7 @@ struct VariantWriter {
         let variant = TranscodedVariant(
             format: output.encoding.format, width: output.drawing.size.width, height: output.drawing.size.height,
             bytes: file.bytes.count, copied: false, quality: quality, replaced: output.encoding.replaced,
-            exceedsMaxBytes: output.encoding.maxBytes.map { file.bytes.count > $0 } ?? false, frames: frames.count)
+            exceedsMaxBytes: output.encoding.maxBytes.map { file.bytes.count > $0 } ?? false, frames: drawn.frames)
         let isReused = plan.outputs.contains { (try? $0.get())?.sameBytesAs == number }
         if isReused { written[number] = Written(variant: variant, file: file) }
         return variant
@@ -60,16 +55,17 @@ struct VariantWriter {
 
     /// At the quality asked for, or at the highest that keeps to the limit on bytes; the lowest where none does.
     private func encode(
-        _ frames: [SharedPicture], _ encoding: Encoding, _ limits: TranscodeLimits
+        _ drawn: DrawnVariant, _ encoding: Encoding, _ limits: TranscodeLimits
     ) throws(TranscodeError) -> (EncodedFile, Int?) {
+        if givesPixels { return (try pictures.pixels(drawn), nil) }
         guard let maxBytes = encoding.maxBytes, let highest = encoding.quality else {
-            return (try encodeOnce(frames, encoding, quality: encoding.quality), encoding.quality)
+            return (try pictures.encode(drawn, encoding, quality: encoding.quality, header), encoding.quality)
         }
         var search = QualitySearch(highest: highest)
         var best: (EncodedFile, Int?)?
         while let quality = search.next {
             try checkTime(limits)
-            let file = try encodeOnce(frames, encoding, quality: quality)
+            let file = try pictures.encode(drawn, encoding, quality: quality, header)
             let fits = file.bytes.count <= maxBytes
             if fits || search.best == nil { best = (file, quality) }
             search.tell(fits: fits)
@@ -77,33 +73,4 @@ struct VariantWriter {
         guard let best else { throw TranscodeError(.encode, "the \(encoding.format.name) cannot be written") }
         return best
     }
-
-    private func encodeOnce(_ frames: [SharedPicture], _ encoding: Encoding, quality: Int?) throws(TranscodeError)
-        -> EncodedFile
-    {
-        do throws(VipsFailure) {
-            guard let first = frames.first else { throw VipsFailure() }
-            if givesPixels { return EncodedFile(try first.picture.plainPixels()) }
-            let kept = pictures.metadata(for: encoding)
-            guard encoding.isAnimated else {
-                return EncodedFile(
-                    try first.picture.encoded(
-                        encoding.format, quality: quality, background: encoding.background, keeping: kept))
-            }
-            let strip = try VipsPicture.animation(
-                frames, milliseconds: header.frameMilliseconds, loopCount: header.loopCount, for: encoding.format)
-            return EncodedFile(try strip.encoded(encoding.format, quality: quality, keeping: kept))
-        } catch {
-            throw error.as(.encode, "the \(encoding.format.name) cannot be written")
-        }
-    }
-}
-
-/// Encoded bytes that can be kept beside others.
-final class EncodedFile {
-    private let picture: EncodedPicture
-
-    init(_ picture: consuming EncodedPicture) { self.picture = picture }
-
-    var bytes: UnsafeRawBufferPointer { picture.bytes }
 }

@@ -6,11 +6,15 @@ package struct DecodePlan: Sendable, Hashable {
     package enum Path: String, Sendable, Hashable, Codable {
         /// libvips decodes, resamples and encodes: for every picture and every variant.
         case libvips
+        /// Planes of luma and chroma as the file has them are resampled and encoded, for all variants or for none.
+        case planes
     }
 
-    package let path = Path.libvips
+    package let path: Path
     /// libjpeg's shrinking while it decodes: 1, 2, 4 or 8; 1 for every other format.
     package let shrink: Int
+    /// Of the planes held in memory, where there are some.
+    package let chroma: PlanarPicture.Chroma
     /// The size held in memory, in stored orientation.
     package let base: PixelSize
     /// Frames decoded: 1 but where a variant has all of an animation's.
@@ -36,14 +40,22 @@ package struct DecodePlan: Sendable, Hashable {
         }
         let wanted = drawings.compactMap { try? $0.get() }
         base = Self.base(of: header, for: wanted)
-        shrink = header.format == .jpeg ? Self.shrink(from: header.storedSize, to: base) : 1
         let hasFrames = header.isAnimated && header.format != .png && variants.contains(where: \.everyFrame)
         frames = hasFrames ? header.frames : 1
         let planned = PlannedOutput.all(variants, drawings, of: header, writable: writable)
         outputs = planned.outputs
         order = planned.order
         let made = outputs.compactMap { try? $0.get() }
-        let cost = PlanCost(header, shrink: shrink, base: base, frames: frames, outputs: made)
+        path =
+            limits.allowsPlanes && frames == 1 && header.hasPlanes && made.allSatisfy(\.fitsPlanes)
+            ? .planes : .libvips
+        chroma = made.contains { $0.encoding.chroma == .full } ? .full : .halved
+        let spare = path == .libvips ? 2 : chroma == .full ? 1.3 : 1
+        shrink = header.format == .jpeg ? Self.shrink(from: header.storedSize, to: base, spare: spare) : 1
+        let cost =
+            path == .planes
+            ? PlanCost(planes: header, shrink: shrink, base: base, outputs: made)
+            : PlanCost(header, shrink: shrink, base: base, frames: frames, outputs: made)
         memoryBytes = cost.memoryBytes
         processorTime = cost.processorTime
     }
@@ -69,11 +81,12 @@ package struct DecodePlan: Sendable, Hashable {
     /// The box of what is decoded where no variant is: enough for the digest.
     private static let leastSide = 64
 
-    /// As far as at least twice the needed size is left, as `vips_thumbnail` has it: the resampling that follows then
-    /// hides what libjpeg's coarse one did.
-    private static func shrink(from stored: PixelSize, to base: PixelSize) -> Int {
+    /// As far as `spare` times the needed size is left. libvips' path wants twice of it, as `vips_thumbnail` does: the
+    /// resampling that follows then hides what libjpeg's coarse one did. That of planes is measured, see
+    /// docs/faster-path.md.
+    private static func shrink(from stored: PixelSize, to base: PixelSize, spare: Double) -> Int {
         let ratio = min(
             Double(stored.width) / Double(base.width), Double(stored.height) / Double(base.height))
-        return [8, 4, 2].first { ratio >= Double(2 * $0) } ?? 1
+        return [8, 4, 2].first { ratio >= spare * Double($0) } ?? 1
     }
 }

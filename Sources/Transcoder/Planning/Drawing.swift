@@ -1,6 +1,8 @@
 /// What to do for one variant, from the upright full picture to the one that is encoded.
 package struct Drawing: Sendable, Hashable {
     package private(set) var steps: [DrawStep] = []
+    /// The size before them: of all of the picture, upright.
+    let original: PixelSize
     /// The size after the steps.
     package private(set) var size: PixelSize
     /// Whether there is transparency after the steps.
@@ -16,7 +18,8 @@ package struct Drawing: Sendable, Hashable {
     package init(_ variant: Variant, of header: SourceHeader, scale: Double, limits: TranscodeLimits)
         throws(TranscodeError)
     {
-        size = header.uprightSize
+        original = header.uprightSize
+        size = original
         hasAlpha = header.hasAlpha
         self.scale = scale
         if let stored = Geometry.decoded(header, box: variant.thumbnail, limitBytes: limits.scaleDownBytes) {

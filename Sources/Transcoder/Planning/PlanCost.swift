@@ -29,6 +29,25 @@ struct PlanCost {
         processorTime = .nanoseconds(Int64(nanoseconds) + 1_000_000)
     }
 
+    /// What the path by planes costs: three planes at most of luma's size, whatever the sampling.
+    init(planes header: SourceHeader, shrink: Int, base: PixelSize, outputs: [PlannedOutput]) {
+        let stored = header.storedSize.area, decoded = stored / (shrink * shrink)
+        var memory = Int(Self.decoderBytes(header) * Double(stored)) + decoded * 3
+        memory += base.area * 3 * (header.orientation >= 5 ? 2 : 1)
+        // An encoder holds the picture's coefficients.
+        memory += outputs.map { $0.drawing.size.area * 8 }.max() ?? 0
+        memory += outputs.reduce(0) { $0 + $1.drawing.size.area * 3 }
+        memoryBytes = memory
+
+        var nanoseconds = Self.decoderTime(header, shrink: shrink) * Double(stored) + Double(decoded) * 3
+        for output in outputs where output.sameBytesAs == nil {
+            let attempts = output.encoding.maxBytes == nil ? 1.0 : 4.0
+            let encoding = Self.encoderTime(output.encoding.format) * attempts
+            nanoseconds += (encoding + 3) * Double(output.drawing.size.area)
+        }
+        processorTime = .nanoseconds(Int64(nanoseconds) + 1_000_000)
+    }
+
     /// Bytes a pixel of the original that its decoder holds.
     private static func decoderBytes(_ header: SourceHeader) -> Double {
         switch header.format {

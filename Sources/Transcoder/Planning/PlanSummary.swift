@@ -23,7 +23,7 @@ public struct PlanSummary: Sendable, Hashable, Encodable {
         public let error: String?
     }
 
-    /// What makes the pixels; `libvips`.
+    /// What makes the pixels: `libvips`, or `planes`, the faster one.
     public let path: String
     /// The original as its header has it.
     public let source: SourceHeader

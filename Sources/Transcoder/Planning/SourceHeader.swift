@@ -20,6 +20,9 @@ public struct SourceHeader: Sendable, Hashable, Codable {
     /// Whether its colours are RGB of an embedded profile that is not sRGB.
     public var hasOwnProfile = false
 
+    /// Whether the file holds planes of luma and chroma in sRGB that can be taken as they are, see `PlanarPicture`.
+    package var hasPlanes = false
+
     package init(
         format: ImageFormat, width: Int, height: Int, frames: Int = 1, orientation: Int = 1, hasAlpha: Bool = false,
         isInterlaced: Bool = false

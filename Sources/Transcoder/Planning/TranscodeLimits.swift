@@ -22,6 +22,9 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
     /// After this time the child is killed; default 30 s.
     public var hardTime: Duration = .seconds(30)
 
+    /// Whether pictures are made from their planes, without libvips in between, where that can be; default true.
+    public var allowsPlanes = true
+
     /// The default limits.
     public init() {}
 

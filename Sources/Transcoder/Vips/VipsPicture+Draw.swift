@@ -22,16 +22,21 @@ extension VipsPicture {
     /// CMYK without a profile is taken for the one built into libvips.
     func inSRGB() throws(VipsFailure) -> VipsPicture {
         if isCMYK { return try VipsPicture { larder_icc_to_srgb(image, $0, "cmyk") } }
-        let colours = hasAlpha ? bands - 1 : bands
-        if let profile = bytes("icc-profile-data"), !ICCProfile.isSRGB(profile) {
-            let fits = ICCProfile.space(profile) == (colours >= 3 ? "RGB " : "GRAY")
-            // A profile that is broken otherwise is no reason to lose the picture: its numbers are taken for sRGB.
-            if fits, let converted = try? VipsPicture({ larder_icc_to_srgb(image, $0, "srgb") }) {
+        if hasProfileToApply {
+            // A profile that is broken is no reason to lose the picture: its numbers are taken for sRGB.
+            if let converted = try? VipsPicture({ larder_icc_to_srgb(image, $0, "srgb") }) {
                 return try converted.asByteRGB()
             }
             vips_error_clear()
         }
         return try asByteRGB()
+    }
+
+    /// Whether a profile is embedded that fits the kind of picture and is not sRGB.
+    var hasProfileToApply: Bool {
+        guard let profile = bytes("icc-profile-data"), !ICCProfile.isSRGB(profile) else { return false }
+        let colours = hasAlpha ? bands - 1 : bands
+        return ICCProfile.space(profile) == (colours >= 3 ? "RGB " : "GRAY")
     }
 
     /// 8 bits, three bands or four, whatever the profile says.

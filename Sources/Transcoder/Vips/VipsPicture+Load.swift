@@ -42,6 +42,7 @@ extension VipsPicture {
             header.frameMilliseconds = FrameTiming.milliseconds(integers("delay"), frames: header.frames)
         }
         header.hasOwnProfile = hasOwnProfile
+        header.hasPlanes = !hasProfileToApply && PlanarPicture.isStored(in: bytes, format)
         return header
     }
 

@@ -30,6 +30,7 @@ enum Limits {
         Option("max-frames", .value("N"), "frames of an animated source, default 100"),
         Option("max-memory", .value("SIZE"), "memory of one transcoder, default 1GiB"),
         Option("hard-time", .value("DURATION"), "a transcoder is killed after so long with one picture, default 30s"),
+        Option("path", .value("NAME"), "planes where they can be used (default), or libvips for every picture"),
     ]
 
     static func transcoders(_ arguments: Arguments) throws(CommandError) -> TranscoderPool.Configuration {
@@ -45,6 +46,11 @@ enum Limits {
         if let time = try arguments.duration("hard-time") {
             configuration.limits.hardTime = time
             configuration.limits.softTime = min(configuration.limits.softTime, time)
+        }
+        switch try arguments.value("path") {
+        case nil, "planes": break
+        case "libvips": configuration.limits.allowsPlanes = false
+        case let other?: throw .usage("--path: '\(other)' is neither planes nor libvips")
         }
         return configuration
     }

@@ -1,0 +1,72 @@
+private import Glibc
+
+/// One axis of a resampling: which samples of a plane each sample of the result is summed from, and how much each weighs.
+///
+/// Lanczos 3 by exact fractions of the plane. Samples beyond the edge weigh nothing, and the others the more.
+package struct PlaneAxis: Sendable {
+    /// Samples of the result.
+    package let count: Int
+    /// Samples each is summed from.
+    package let taps: Int
+    /// The first of them; `first + taps` never passes the plane's end. Padded to whole groups.
+    package private(set) var first: [Int32] = []
+    /// `taps` for each sample of the result, 1 in all. Padded to whole groups.
+    package private(set) var weights: [Float] = []
+
+    /// - Parameters:
+    ///   - count: samples of the result, at least 1.
+    ///   - length: samples of the plane, at least 1.
+    ///   - start: where the centre of the result's first sample lies, counted from the centre of the plane's first.
+    ///   - step: from one sample of the result to the next; negative where it is mirrored.
+    package init(count: Int, length: Int, start: Double, step: Double) {
+        let scale = max(1, abs(step))
+        let radius = Self.radius * scale
+        self.count = count
+        let isCopy = abs(step) == 1 && start == start.rounded()
+        taps = isCopy ? 1 : min(length, Int((2 * radius).rounded(.up)))
+        first.reserveCapacity(count + Self.group)
+        weights.reserveCapacity((count + Self.group) * taps)
+        for index in 0..<(count + Self.group - 1) / Self.group * Self.group {
+            let place = min(max(start + Double(min(index, count - 1)) * step, -0.5), Double(length) - 0.5)
+            let lowest = isCopy ? Int(place) : Int((place - radius).rounded(.down)) + 1
+            append(from: min(max(0, lowest), length - taps), around: place, scale: scale)
+        }
+    }
+
+    /// The kernel reaches so far to either side, in samples of the coarser side.
+    private static let radius = 3.0
+    /// Results are computed in groups of so many.
+    private static let group = 8
+    /// Values of the kernel between two whole samples.
+    private static let steps = 1024.0
+
+    /// The kernel from its middle on, with a zero after its end.
+    private static let kernel: [Float] = (0...Int(radius * steps) + 1).map { index in
+        let x = Double(index) / steps * .pi
+        guard x > 0 else { return 1 }
+        return index < Int(radius * steps) ? Float(sin(x) / x * sin(x / radius) / (x / radius)) : 0
+    }
+
+    private mutating func append(from lowest: Int, around place: Double, scale: Double) {
+        first.append(Int32(lowest))
+        let start = weights.count
+        var sum: Float = 0
+        let factor = Self.steps / scale
+        for tap in 0..<taps {
+            let distance = abs(Double(lowest + tap) - place) * factor
+            let index = min(Int(distance), Self.kernel.count - 2)
+            let share = Float(distance - Double(index))
+            let weight =
+                distance < Self.radius * Self.steps
+                ? Self.kernel[index] + (Self.kernel[index + 1] - Self.kernel[index]) * share : 0
+            weights.append(weight)
+            sum += weight
+        }
+        // Of a plane of one sample the only one may lie at the kernel's zero.
+        guard sum > 0.01 else {
+            weights[start] = 1
+            return
+        }
+        for index in start..<weights.count { weights[index] /= sum }
+    }
+}

@@ -1,0 +1,68 @@
+private import CPlanes
+private import Glibc
+
+extension PlanarPicture {
+    /// The picture as a view shows it, resampled once; planes that would not change are shared.
+    ///
+    /// - Throws: `PlaneFailure` when there is no memory.
+    func drawn(_ view: PlaneView, chroma: Chroma) throws(PlaneFailure) -> PlanarPicture {
+        let size = view.window.size
+        let (luma, blue) = (PlaneAxes(view, of: luma, span: 1), PlaneAxes(view, of: blue, span: chroma.span))
+        return PlanarPicture(
+            size: size, luma: try luma.resample(self.luma, size, span: 1),
+            blue: try blue.resample(self.blue, size, span: chroma.span),
+            red: try blue.resample(red, size, span: chroma.span))
+    }
+}
+
+/// Both axes of the resampling of a plane.
+private struct PlaneAxes {
+    private let across, down: PlaneAxis
+
+    init(_ view: PlaneView, of plane: SamplePlane, span: Int) {
+        let window = view.window
+        across = PlaneAxis(
+            extent: plane.across, length: plane.width, scaled: view.scaled.width, offset: window.x,
+            pixels: window.width, span: span, isMirrored: view.mirrorsColumns)
+        down = PlaneAxis(
+            extent: plane.down, length: plane.height, scaled: view.scaled.height, offset: window.y,
+            pixels: window.height, span: span, isMirrored: view.mirrorsRows)
+    }
+
+    /// The plane of a picture of `size`, each of whose samples spans `span` pixels.
+    func resample(_ plane: SamplePlane, _ size: PixelSize, span: Int) throws(PlaneFailure) -> SamplePlane {
+        if across.isIdentity(of: plane.width) && down.isIdentity(of: plane.height) { return plane }
+        let result = try SamplePlane(
+            width: across.count, height: down.count, across: Double(size.width) / Double(span),
+            down: Double(size.height) / Double(span))
+        let floats = larder_resample_scratch(plane.stride)
+        guard let scratch = aligned_alloc(64, floats * MemoryLayout<Float>.size) else { throw PlaneFailure.memory }
+        defer { free(scratch) }
+        across.withTable { across in
+            down.withTable { down in
+                larder_resample(
+                    plane.start, plane.stride, across, down, result.start, result.stride,
+                    scratch.assumingMemoryBound(to: Float.self))
+            }
+        }
+        result.continueRows()
+        return result
+    }
+}
+
+extension PlaneAxis {
+    /// Whether the result is all of a plane of that many samples, unchanged.
+    fileprivate func isIdentity(of length: Int) -> Bool {
+        taps == 1 && count == length && first[0] == 0 && (count == 1 || first[1] == 1)
+    }
+
+    fileprivate func withTable(_ body: (larder_axis) -> Void) {
+        first.withUnsafeBufferPointer { first in
+            weights.withUnsafeBufferPointer { weights in
+                body(
+                    larder_axis(
+                        count: Int32(count), taps: Int32(taps), first: first.baseAddress, weights: weights.baseAddress))
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import Testing
+import Transcoder
+
+/// The path by planes beside libvips' path, both against the exact result: every pixel decoded, Lanczos 3 in floating
+/// point, nothing encoded.
+///
+/// The bounds come from 400 such pictures, see docs/faster-path.md; LARDER_PATH_PICTURES=400 prints each of them.
+@Suite(.timeLimit(.minutes(20)))
+struct PathDistanceTests {
+    private let planes = Kitchen { $0.count = 2 }
+    private let libvips = Kitchen {
+        $0.count = 2
+        $0.limits.allowsPlanes = false
+    }
+
+    /// One random picture and what is wanted of it.
+    private struct Case {
+        let file: [UInt8]
+        let orientation: Int
+        let variant: String
+        let text: String
+
+        init(_ seed: UInt64) throws {
+            var random = SeededRandom(seed)
+            let width = Int.random(in: 8...130, using: &random), height = Int.random(in: 8...100, using: &random)
+            let photo = MadePhoto(width, height, &random)
+            let quality = Int.random(in: 50...97, using: &random)
+            if Int.random(in: 0..<6, using: &random) == 0 {
+                let isExtended = Bool.random(using: &random)
+                file = try photo.webp(quality: quality, isExtended: isExtended)
+                orientation = 1
+                text = "webp \(quality) \(isExtended)"
+            } else {
+                let sampling = ["1x1", "2x1", "2x2", "2x2", "2x2", "1x2", "4x1"].randomElement(using: &random) ?? "2x2"
+                var options = ["-quality", "\(quality)", "-sample", sampling]
+                switch Int.random(in: 0..<8, using: &random) {
+                case 0: options.append("-progressive")
+                case 1: options.append("-arithmetic")
+                case 2: options.append("-grayscale")
+                default: break
+                }
+                orientation = Int.random(in: 1...8, using: &random)
+                file = try photo.jpeg(options, orientation: orientation)
+                text = options.joined(separator: " ") + " orientation \(orientation)"
+            }
+            let side = (1...max(width, height)).randomElement(using: &random) ?? 1
+            let format = Bool.random(using: &random) ? "jpeg" : "webp"
+            let wanted = Int.random(in: 60...97, using: &random)
+            let shape = min(width, height)
+            let box = Int.random(in: 1...shape, using: &random), other = Int.random(in: 1...shape, using: &random)
+            let drawing =
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0:
+                    #""transform":[{"type":"resize","width":\#(box),"height":\#(other),"scaleMode":"aspectFill"}]"#
+                case 1: #""transform":[{"type":"resize","width":\#(box),"height":\#(other)}]"#
+                case 2: #""keySuffix":"x","maxPixelSize":{"width":\#(side),"height":\#(side)}"#
+                default: #""thumbnail":{"width":\#(side),"height":\#(side)},"keySuffix":"x""#
+                }
+            variant = #"\#(drawing),"format":"\#(format)","quality":\#(wanted)"#
+        }
+    }
+
+    private struct Distance {
+        let psnr, ssim: Double
+    }
+
+    private struct Distances {
+        let planes, libvips: Distance
+        let isLarge: Bool
+        let text: String
+    }
+
+    private static let count =
+        ProcessInfo.processInfo.environment["LARDER_PATH_PICTURES"].flatMap(Int.init) ?? 200
+
+    /// How far both paths are from the exact result; nil where the plan keeps to libvips.
+    private func distances(_ seed: UInt64) async throws -> Distances? {
+        let wanted = try Case(seed)
+        let dish = try await planes.make(wanted.file, wanted.variant)
+        let variant = try Variant(json: #"{"name":"v",\#(wanted.variant)}"#.utf8)
+        let plan = DecodePlan(
+            dish.report.source, variants: [variant], scale: 1, limits: TranscodeLimits(), writable: [.jpeg, .webp])
+        guard plan.path == .planes else { return nil }
+        let reference = try await libvips.make(wanted.file, wanted.variant)
+        var exact = ExactPicture(try #require(PixelSample(wanted.file))).upright(wanted.orientation)
+        for step in try plan.outputs[0].get().drawing.steps {
+            switch step {
+            case .scale(let size): exact = exact.resampled(size.width, size.height)
+            case .crop(let part): exact = exact.cropped(x: part.x, y: part.y, part.width, part.height)
+            default: Issue.record("\(step) is no step for planes")
+            }
+        }
+        let one = ExactPicture(try dish.sample()), other = ExactPicture(try reference.sample())
+        #expect(one.width == other.width && one.height == other.height && one.width == exact.width, "\(seed)")
+        return Distances(
+            planes: Distance(psnr: exact.psnr(one), ssim: exact.ssim(one)),
+            libvips: Distance(psnr: exact.psnr(other), ssim: exact.ssim(other)),
+            isLarge: min(exact.width, exact.height) >= 8,
+            text: "\(wanted.text), \(wanted.variant), to \(exact.width)x\(exact.height)")
+    }
+
+    @Test(arguments: 0..<8)
+    func `planes come as close to the exact result as libvips does`(lane: Int) async throws {
+        var psnr: [Double] = [], ssim: [Double] = [], made = 0
+        for seed in stride(from: lane, to: Self.count, by: 8) {
+            guard let found = try await distances(UInt64(seed)) else { continue }
+            made += 1
+            if Self.count > 200 {
+                print(
+                    "path-distance", seed, found.planes.psnr, found.libvips.psnr, found.planes.ssim,
+                    found.libvips.ssim, found.text)
+            }
+            // A block of a codec is eight pixels: in a picture that ends within one, what it rounds is all there is.
+            guard found.isLarge else {
+                #expect(found.planes.psnr > min(found.libvips.psnr - 3, 30), "\(seed): \(found)")
+                continue
+            }
+            psnr.append(found.planes.psnr - found.libvips.psnr)
+            ssim.append(found.planes.ssim - found.libvips.ssim)
+            #expect(found.planes.psnr > found.libvips.psnr - 3.5, "\(seed): \(found)")
+            #expect(found.planes.ssim > found.libvips.ssim - 0.01, "\(seed): \(found)")
+        }
+        #expect(made > Self.count / 16, "most plans are for planes")
+        let count = Double(max(1, psnr.count))
+        #expect(psnr.reduce(0, +) / count > -0.2 && ssim.reduce(0, +) / count > -0.001)
+    }
+}
