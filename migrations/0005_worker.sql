@@ -120,7 +120,6 @@ DECLARE
     portion int;
     picked tid[];
     some_aside boolean;
-    many_aside boolean := false;
     some_away boolean;
     some_held_back boolean;
 BEGIN
@@ -165,8 +164,8 @@ BEGIN
     -- The guaranteed share: low priorities go first in one claim of so many.
     lowest_first := q.low_every > 0 AND claim_no % q.low_every = 0;
     FOR round IN 1 .. 20 LOOP
-        -- Many at a time once some had to be set aside: behind a paused batch of a million others wait.
-        portion := CASE WHEN many_aside THEN 1000 ELSE wanted - got END;
+        -- Many at a time where some may have to be set aside: behind a paused batch of a million others wait.
+        portion := CASE WHEN q.some_held OR some_held_back THEN 1000 ELSE wanted - got END;
         IF only_batch IS NOT NULL THEN
             picked := larder_data.pick_of_batch(only_batch, coalesce(floors[1], 0), portion);
         ELSIF q.lifo THEN
@@ -218,7 +217,6 @@ BEGIN
             got := got + cardinality(picked);
         END IF;
         EXIT WHEN got >= wanted OR floors IS NULL AND some_aside IS NOT TRUE;
-        many_aside := many_aside OR some_aside IS TRUE;
         some_aside := false;
         -- Short: then also what came in below the worker's own floors.
         floors := NULL;

@@ -192,17 +192,22 @@ struct RoleTests {
     }
 
     @Test func `databases of one server may make the roles at the same moment`() async throws {
-        let fixture = try await QueueFixture.make()
+        // A server of its own: on the one of the other tests the roles are there.
+        let home = try ClusterHome()
+        let cluster = EmbeddedCluster(home.configuration("roles", disposable: true))
+        let url = try await cluster.start()
+        let session = try MaintenanceSession(url)
+        for number in 0..<4 { try session.ask("CREATE DATABASE race_\(number)") }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<4 {
-                let connection = Connection(fixture.configuration, name: "test-\(number)")
-                group.addTask { for _ in 0..<5 { _ = try await connection.rows("SELECT larder_data.create_roles()") } }
+                let own = url.replacing("/larder?", with: "/race_\(number)?")
+                group.addTask { try await Migrator(.init(databaseURL: own)).migrate() }
             }
             try await group.waitForAll()
         }
-        let members = try await fixture.value(
-            "SELECT count(*) FROM pg_auth_members WHERE member = 'larder_admin'::regrole")
+        let members = try session.ask("SELECT count(*) FROM pg_auth_members WHERE member = 'larder_admin'::regrole")
         #expect(members == "3")
+        try await cluster.stop()
     }
 }
 

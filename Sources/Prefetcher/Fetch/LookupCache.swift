@@ -1,6 +1,6 @@
 /// What names were found to mean, for a while: 60 s, failures 5 s, at most 4,096 names.
 ///
-/// `getaddrinfo` does not tell how long an answer holds, so the time is fixed and short.
+/// Not every way of asking tells how long an answer holds, so the time is fixed and short.
 struct LookupCache: Sendable {
     typealias Answer = Result<[IPAddress], LookupFailure>
 

@@ -120,6 +120,8 @@ final class Reception {
             return false
         case .rest?:
             verdict = .body(head)
+            // A part without a length of its own tells the whole's.
+            if expected == nil { expected = headers["Content-Range"].flatMap(ContentRange.init)?.total }
             return true
         case .anew?: startsAnew()
         case .other?, nil: break
@@ -167,6 +169,9 @@ final class Reception {
     /// The transfer has ended well: the digest of a body worth having.
     func finish() throws(FetchError) -> [UInt8] {
         if bytes == 0 { throw error(.badImageData, "the body is empty") }
+        if resumption != nil, let expected, bytes != expected {
+            throw error(.connectionLost, "the body went on to \(bytes) bytes instead of \(expected)")
+        }
         for index in recipients.indices { recipients[index].recipient.ends(expected: expected) }
         guard let digest = digest.take() else { throw error(.transportFailed, "no memory for a digest") }
         return digest.finish()

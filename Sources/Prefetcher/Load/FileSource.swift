@@ -87,7 +87,7 @@ public struct FileSource: ImageSource {
         guard let path = resolved(parsed.path(percentEncoded: false)) else {
             throw failure(-1100, "\(url): there is no such file")
         }
-        guard roots.contains(where: { path.utf8.starts(with: ($0 + "/").utf8) }) else {
+        guard roots.contains(where: { path.utf8.starts(with: ($0.hasSuffix("/") ? $0 : $0 + "/").utf8) }) else {
             throw failure(-1102, "\(url): lies below no directory that is open to loads")
         }
         return path

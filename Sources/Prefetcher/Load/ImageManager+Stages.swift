@@ -49,7 +49,9 @@ extension ImageManager {
         report.robotsTag = body.robotsTag
         let validators = Validators(
             etag: body.etag, lastModified: body.lastModified, sha256: SHA256Digest.hex(body.sha256))
-        if let known, known.sha256 == validators.sha256 {
+        if let cached, let known, known.sha256 == validators.sha256 {
+            // By what its server calls it now, the next question need not be answered with the whole body.
+            if known != validators { await disk.run { validators.note(at: cached) } }
             report.isUnchanged = true
             return nil
         }

@@ -38,6 +38,11 @@ public struct Validators: Sendable, Equatable, Codable {
         if let bytes = try? JSONEncoder().encode(self) { try file.setAttribute(Self.attribute, Array(bytes)) }
     }
 
+    /// Notes them at an original that is cached already, as far as its file system lets it. Blocks.
+    func note(at file: OpenFile) {
+        if let bytes = try? JSONEncoder().encode(self) { file.setAttribute(Self.attribute, Array(bytes)) }
+    }
+
     /// SHA-256 of a file's bytes, 64 digits; nil when they cannot be read.
     private static func digest(of file: Int32) -> String? {
         guard let digest = SHA256Digest() else { return nil }

@@ -44,7 +44,10 @@ package final class OriginManners: Sendable {
         let origin = url.origin
         let start = now()
         while true {
-            if Task.isCancelled { throw FetchError(.cancelled, "\(url): cancelled") }
+            if Task.isCancelled {
+                passOn(origin)
+                throw FetchError(.cancelled, "\(url): cancelled")
+            }
             switch state.withLock({ $0.table.ask(origin, at: now()) }) {
             case .go(let pass, let turn):
                 let passage = Passage(origin: origin, pass: pass)
@@ -56,14 +59,24 @@ package final class OriginManners: Sendable {
             case .full:
                 await waitForRoom(origin)
             case .held(let until):
-                guard until - start <= settings.patience else { throw Self.held(url, for: until - now()) }
+                guard until - start <= settings.patience else {
+                    passOn(origin)
+                    throw Self.held(url, for: until - now())
+                }
                 try? await Task.sleep(until: until)
             case .down(let trouble):
+                passOn(origin)
                 throw FetchError(
                     trouble.code, "\(url): not asked, as \(origin) is down: \(settings.probes) probes failed in a row",
                     httpStatus: trouble.httpStatus)
             }
         }
+    }
+
+    /// Lets others have the room that one who gives up may have been woken for.
+    private func passOn(_ origin: Origin) {
+        let woken = state.withLock { $0.wake(origin, $0.table.free(origin)) }
+        for continuation in woken { continuation.resume() }
     }
 
     private static func held(_ url: SourceURL, for wait: Duration) -> FetchError {

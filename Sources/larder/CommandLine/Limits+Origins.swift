@@ -15,7 +15,9 @@ extension Limits {
     static let guestOptions = [
         Option("robots", .value("WHAT"), "record (default) or refuse what origins forbid to robots"),
         Option("robots-txt", "read robots.txt, too"),
-        Option("max-retry-after", .value("DURATION"), "longest Retry-After that is honoured, default 1h"),
+        Option(
+            "max-retry-after", .value("DURATION"),
+            "longest time that a Retry-After holds an origin, default and at most 1h"),
     ]
 
     static func resolver(_ arguments: Arguments) throws(CommandError) -> any NameResolving {

@@ -60,7 +60,7 @@ struct WorkerSetup {
     /// Ends what the setup started.
     func shutdown() async { await transcoders.shutdown() }
 
-    /// The web, and files where they were opened.
+    /// The web.
     private static func parts(
         _ arguments: Arguments, _ fetching: FetchConfiguration, _ origins: OriginManners
     ) throws(CommandError) -> ManagerParts {
