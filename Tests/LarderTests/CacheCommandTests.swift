@@ -19,6 +19,17 @@ struct CacheCommandTests {
         return try await command.run()
     }
 
+    @Test func `where no cache is set any more, the default one is used again`() async throws {
+        var command = LarderCommand("cache", "path", "http://a.example/a.jpg")
+        for (cache, root) in [("own", "own"), (nil, "home/cache"), ("other", "other"), ("", "home/cache")] {
+            command.environment = ["LARDER_HOME": directory.file("home")]
+            if let cache { command.environment["LARDER_CACHE"] = cache.isEmpty ? "" : directory.file(cache) }
+            let outcome = try await command.run()
+            #expect(outcome.code == 0, "\(outcome.errorText)")
+            #expect(outcome.lines.first?.hasPrefix(directory.file(root) + "/default/") == true, "\(outcome.lines)")
+        }
+    }
+
     /// Lays a file out as an app would have left it, read `age` seconds ago.
     private func lay(_ name: String, _ bytes: some Sequence<UInt8>, age: Int = 0) throws {
         let place = directory.file("cache/default")

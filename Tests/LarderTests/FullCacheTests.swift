@@ -21,14 +21,7 @@ struct FullCacheTests {
         while write(descriptor, page, page.count) == page.count {}
         close(descriptor)
 
-        let url = try scene.serve("plain.jpg", at: "/a.jpg")
-        let enqueued = try await scene.larder("enqueue", "--batch", "b", "--retries", "99", "--retry-base", "1ms", url)
-        #expect(enqueued.code == 0, "\(enqueued.errorText)")
-        #expect(
-            await work.reaches { _ in
-                scene.holds(
-                    "EXISTS (SELECT FROM larder_data.job_attempt WHERE domain = 'LarderErrorDomain' AND code = 403)")
-            }, "\(String(decoding: work.errorsSoFar, as: UTF8.self))")
+        try await expectRefusal(scene, work)
         #expect(scene.stored.isEmpty)
         // It goes on trying, with a temporary file each time.
         #expect(await work.reaches { _ in scene.temporary.isEmpty })
@@ -36,9 +29,7 @@ struct FullCacheTests {
         unlink(ballast)
         #expect(await work.reaches { _ in scene.holds("EXISTS (SELECT FROM larder.progress WHERE succeeded = 1)") })
         #expect(scene.stored.count == 1)
-        work.signal(SIGTERM)
-        #expect(await work.outcome().code == 0)
-        #expect(try await scene.faults().isEmpty)
+        try await expectGoodEnd(scene, work)
     }
 
     @Test(.enabled(if: ImageDisk.isPossible(.btrfs), "needs to be root, loop devices, and btrfs"))
@@ -51,6 +42,18 @@ struct FullCacheTests {
         // What is there already is more than this.
         try await disk.setQuota(of: place, limit: 16 << 10)
 
+        try await expectRefusal(scene, work)
+        func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: place + "/default") }
+        #expect(try names().allSatisfy { $0.hasPrefix(".") })
+
+        try await disk.setQuota(of: place, limit: nil)
+        #expect(await work.reaches { _ in scene.holds("EXISTS (SELECT FROM larder.progress WHERE succeeded = 1)") })
+        #expect(try names().filter { !$0.hasPrefix(".") }.count == 1)
+        try await expectGoodEnd(scene, work)
+    }
+
+    /// A job fails for want of room and is to be tried again.
+    private func expectRefusal(_ scene: Scene, _ work: RunningCommand) async throws {
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         let enqueued = try await scene.larder("enqueue", "--batch", "b", "--retries", "99", "--retry-base", "1ms", url)
         #expect(enqueued.code == 0, "\(enqueued.errorText)")
@@ -59,12 +62,9 @@ struct FullCacheTests {
                 scene.holds(
                     "EXISTS (SELECT FROM larder_data.job_attempt WHERE domain = 'LarderErrorDomain' AND code = 403)")
             }, "\(String(decoding: work.errorsSoFar, as: UTF8.self))")
-        func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: place + "/default") }
-        #expect(try names().allSatisfy { $0.hasPrefix(".") })
+    }
 
-        try await disk.setQuota(of: place, limit: nil)
-        #expect(await work.reaches { _ in scene.holds("EXISTS (SELECT FROM larder.progress WHERE succeeded = 1)") })
-        #expect(try names().filter { !$0.hasPrefix(".") }.count == 1)
+    private func expectGoodEnd(_ scene: Scene, _ work: RunningCommand) async throws {
         work.signal(SIGTERM)
         #expect(await work.outcome().code == 0)
         #expect(try await scene.faults().isEmpty)

@@ -140,4 +140,16 @@ struct MemoryTierTests {
             #expect(stored.origin == .copied && scene.storedHalf(scene.origin.url("/\(picture)")) == bytes)
         }
     }
+
+    @Test("what has no format known to SDWebImage, and alpha, becomes a PNG")
+    func undefinedWithAlpha() async throws {
+        scene.origin.on("/alpha.png", .body(try Picture.bytes("alpha.png")))
+        let avif = #"[{"name":"avif","keySuffix":"avif","format":"avif"}]"#
+        let made = try await manager.load(try scene.request("/alpha.png", variants: avif))
+        let stored = try #require(made.stored.last)
+        try #require(stored.format == "avif")
+        scene.origin.on("/alpha.avif", .body(try #require(scene.stored(stored.key))))
+        let report = try await manager.load(try scene.request("/alpha.avif"))
+        #expect(report.stored.last?.format == "png")
+    }
 }
