@@ -34,8 +34,6 @@ struct WallTests {
     @Test func `an AVIF's encoder keeps to one processor, however many threads it starts`() async throws {
         let kitchen = Kitchen()
         let picture = MadePicture.map(256, 256)
-        _ = try await kitchen.make(picture, #""keySuffix":"x","format":"avif""#)
-        let child = try #require(kitchen.pool.children.first)
         var found: [String: Set<String>] = [:]
         // The threads live for as long as the encoder is at work: looked for until they are met.
         while found.isEmpty && !Task.isCancelled {
@@ -47,7 +45,8 @@ struct WallTests {
                         picture, #""transform":[{"type":"resize","width":2400,"height":2000}],"format":"avif""#)
                 }
                 while !ended.isSet && !Task.isCancelled {
-                    for (name, processors) in Self.threads(of: child) where name.contains("aom") {
+                    // Asked each time: a child that held much memory after a picture is replaced.
+                    for (name, processors) in kitchen.pool.children.flatMap(Self.threads) where name.contains("aom") {
                         found[name, default: []].insert(processors)
                     }
                     await Task.yield()
@@ -58,7 +57,6 @@ struct WallTests {
         for (name, processors) in found {
             #expect(processors.allSatisfy { !$0.contains(",") && !$0.contains("-") }, "\(name): \(processors)")
         }
-        #expect(kitchen.pool.children == [child])
     }
 
     /// The name of each thread, and the processors it may run on, `0-1`.
@@ -79,12 +77,13 @@ struct WallTests {
         let kitchen = Kitchen { $0.count = 2 }
         let picture = try Fixtures.picture("plain.jpg")
         let variant = #""thumbnail":{"width":8,"height":8}"#
-        // Two children, both started.
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<40 { group.addTask { _ = try await kitchen.make(picture, variant) } }
-            try await group.waitForAll()
+        // The second starts when a picture comes while the first is at work.
+        while kitchen.pool.children.count < 2 && !Task.isCancelled {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<8 { group.addTask { _ = try await kitchen.make(picture, variant) } }
+                try await group.waitForAll()
+            }
         }
-        try #require(kitchen.pool.children.count == 2)
         let children = kitchen.pool.children
         for child in children { kill(child, SIGSTOP) }
         let codes = try await withThrowingTaskGroup(of: TranscodeError.Code?.self) { group in
