@@ -121,6 +121,23 @@ struct `Expiring a cache` {
         #expect(try names().isEmpty)
     }
 
+    @Test func `spares what is read by somebody who came to work meanwhile`() throws {
+        let keys = (0..<20).map { CacheKey("picture \($0)") }
+        for (number, key) in keys.enumerated() { try file(key.fileName, accessed: old + number, size: 4096) }
+        // Passed by the last file only: by then the oldest has been met, or is the last itself.
+        let policy = ExpiryPolicy(maxAge: nil, maxSize: 20 * 4096 - 1)
+        let report = try Expiry(layout, policy: policy).run(progress: { report in
+            guard report.seen.files == 19 else { return true }
+            let read = try? DiskCache(opening: directory.path).read(keys[0])
+            #expect(read != nil)
+            return true
+        })
+        try #require(report.seen.bytes == 20 * 4096, "a file system with blocks of 4096 bytes")
+        #expect(try names().contains(keys[0].fileName))
+        #expect(try !names().contains(keys[1].fileName))
+        #expect(report.crowded.files == 11)
+    }
+
     @Test func `is done by one process at a time`() throws {
         let lock = try ExpiryLock(in: directory.path)
         #expect(code { _ = try Expiry(layout).run() } == .busy)

@@ -55,8 +55,11 @@ public struct Expiry: Sendable {
         _ now: Timestamp, _ deleted: (ExpiredFile) -> Void, _ progress: Progress
     ) throws(StoreError) -> ExpiryReport {
         let isAtWork = spared > .zero ? try Presence.anyLives(in: layout.root) : false
+        let sparedSince = isAtWork ? now - spared : nil
         var round = ExpiryRound(
-            layout.directory, policy, now: now, sparedSince: isAtWork ? now - spared : nil, isDryRun: isDryRun)
+            layout.directory, policy, now: now, sparedSince: sparedSince,
+            // Somebody may come to work while this walks.
+            keptSince: sparedSince ?? (spared > .zero ? .now : nil), isDryRun: isDryRun)
         try DirectoryWalk(directory: layout.directory, meetsHidden: false).visit { (entry) throws(StoreError) in
             guard !entry.isDirectory else { return true }
             round.meet(entry, deleted)
@@ -72,14 +75,21 @@ public struct Expiry: Sendable {
 private struct ExpiryRound {
     let directory: String
     let dateKind: ExpiryPolicy.DateKind
+    /// What was used since then is spared when it is met.
     let sparedSince: Timestamp?
+    /// What was used since then is spared when its turn comes, which may be long after it was met.
+    let keptSince: Timestamp?
     let isDryRun: Bool
     private(set) var report = ExpiryReport()
     private var decision: ExpiryDecision
 
-    init(_ directory: String, _ policy: ExpiryPolicy, now: Timestamp, sparedSince: Timestamp?, isDryRun: Bool) {
+    init(
+        _ directory: String, _ policy: ExpiryPolicy, now: Timestamp, sparedSince: Timestamp?, keptSince: Timestamp?,
+        isDryRun: Bool
+    ) {
         self.directory = directory
         self.sparedSince = sparedSince
+        self.keptSince = keptSince
         self.isDryRun = isDryRun
         dateKind = policy.date
         decision = ExpiryDecision(policy, now: now)
@@ -111,12 +121,14 @@ private struct ExpiryRound {
 
     mutating func stop() { report.isPartial = true }
 
-    /// Time has passed since the file was met: somebody at work may have read or replaced it. Only then a second look.
+    /// Time has passed since the file was met: somebody at work may have read or replaced it.
     private func isInUseByNow(_ file: ExpiredFile) -> Bool {
-        guard let sparedSince else { return false }
+        guard let keptSince else { return false }
         var status = larder_entry()
         guard larder_read_entry(AT_FDCWD, directory + "/" + file.path, &status) == 0 else { return false }
-        return max(status.accessed, status.modified, status.changed) >= sparedSince.nanoseconds
+        // A date to come tells of no use.
+        return (keptSince.nanoseconds...max(keptSince, .now).nanoseconds)
+            .contains(max(status.accessed, status.modified, status.changed))
     }
 
     /// Whether the file is gone, or in a dry run would be.

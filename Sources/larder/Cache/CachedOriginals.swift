@@ -28,6 +28,11 @@ struct CachedOriginals {
         }
     }
 
+    private struct Original {
+        let url: String
+        let key: CacheKey
+    }
+
     let queue: PostgresJobQueue
     let place: CachePlace
     let variants: [Variant]
@@ -48,11 +53,13 @@ struct CachedOriginals {
                 let records = try await queue.records(of: batch, after: cursor)
                 guard let last = records.last else { break }
                 cursor = last.cursor
-                let urls = records.filter { record in
-                    record.stored.contains { $0.name == nil && $0.path != nil }
-                        && seen.insert(CacheKey(record.url).fileName).inserted
-                }.map(\.url)
-                try list.write(try await wanted(urls, &counts))
+                let originals = records.compactMap { record in
+                    // Under the key that a filter may have made of its URL.
+                    record.stored.first { $0.name == nil && $0.path != nil }
+                        .map { Original(url: record.url, key: CacheKey($0.key)) }
+                }
+                let new = originals.filter { seen.insert($0.key.fileName).inserted }
+                try list.write(try await wanted(new, &counts))
             }
         }
         return counts
@@ -64,17 +71,16 @@ struct CachedOriginals {
     }
 
     /// The lines of those that there is something to do for.
-    private func wanted(_ urls: [String], _ counts: inout Counts) async throws -> [UInt8] {
+    private func wanted(_ originals: [Original], _ counts: inout Counts) async throws -> [UInt8] {
         let found = try await place.disk.run { [layout = place.layout, variants] in
-            try urls.map { url in
-                let original = CacheKey(url)
-                guard try layout.peek(original.fileName) != nil else { return (url, Optional<Bool>.none) }
+            try originals.map { original in
+                guard try layout.peek(original.key.fileName) != nil else { return (original.url, Optional<Bool>.none) }
                 let isComplete = try variants.allSatisfy { variant in
                     // A variant without a key is never stored.
-                    guard let key = original.appending(variant.keySuffixes) else { return true }
+                    guard let key = original.key.appending(variant.keySuffixes) else { return true }
                     return try layout.peek(key.fileName) != nil
                 }
-                return (url, isComplete)
+                return (original.url, isComplete)
             }
         }
         var lines: [UInt8] = []

@@ -1,6 +1,8 @@
+import Executors
 import Glibc
 
-/// Reads lines of a file or of standard input, a block at a time: a list of ten million URLs takes constant memory.
+/// Reads lines of a file or of standard input, a block at a time: a list of ten million URLs takes constant memory, and a
+/// producer that takes its time keeps only this reader waiting.
 ///
 /// Lines are bytes: what is not UTF-8 is the reader's caller's business. Blanks, tabs and `\r` around a line are dropped,
 /// as are empty lines. A line longer than 64 KiB comes cut off: no URL is that long, so it is refused like any bad one.
@@ -12,6 +14,7 @@ struct LineReader: ~Copyable {
     private var ended = false
     /// Within a line whose beginning was returned.
     private var isSkipping = false
+    private let thread = BlockingPool(name: "lines", threads: 1)
 
     private static let block = 1 << 18
     private static let longest = 1 << 16
@@ -33,11 +36,11 @@ struct LineReader: ~Copyable {
     private(set) var number = 0
 
     /// The next line that is not empty; nil at the end.
-    mutating func next() throws(CommandError) -> [UInt8]? {
+    mutating func next() async throws(CommandError) -> [UInt8]? {
         while true {
             let newline = buffer[start...].firstIndex(of: UInt8(ascii: "\n"))
             if newline == nil && !ended && buffer.count - start <= Self.longest {
-                try fill()
+                try await fill()
                 continue
             }
             if newline == nil && start == buffer.count { return nil }
@@ -59,19 +62,25 @@ struct LineReader: ~Copyable {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 
-    private mutating func fill() throws(CommandError) {
+    private mutating func fill() async throws(CommandError) {
+        let (descriptor, path) = (descriptor, path)
+        let more = try await thread.run { () throws(CommandError) in try Self.block(of: descriptor, path) }
         buffer.removeFirst(start)
         start = 0
-        let kept = buffer.count
-        buffer.append(contentsOf: repeatElement(0, count: Self.block))
-        var count: Int
-        repeat {
-            count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress.map { $0 + kept }, Self.block) }
-        } while count < 0 && errno == EINTR
-        buffer.removeLast(Self.block - max(0, count))
-        guard count >= 0 else {
-            throw .larder(2, "cannot read \(path): \(String(cString: strerror(errno)))")
+        buffer += more
+        ended = more.isEmpty
+    }
+
+    /// Blocks until there is something; empty at the end.
+    private static func block(of descriptor: Int32, _ path: String) throws(CommandError) -> [UInt8] {
+        var failure: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: block) { buffer, count in
+            var got: Int
+            repeat { got = read(descriptor, buffer.baseAddress, block) } while got < 0 && errno == EINTR
+            if got < 0 { failure = errno }
+            count = max(0, got)
         }
-        if count == 0 { ended = true }
+        guard failure == 0 else { throw .larder(2, "cannot read \(path): \(String(cString: strerror(failure)))") }
+        return bytes
     }
 }

@@ -12,7 +12,7 @@ struct URLSource: ~Copyable {
     /// Reads the first chunk: a list that cannot be read is told before anything is made for it.
     ///
     /// - Throws: wrong usage when there is neither, a `CommandError` when the file cannot be read.
-    init(_ arguments: Arguments, command: String) throws(CommandError) {
+    init(_ arguments: Arguments, command: String) async throws(CommandError) {
         let path = try arguments.value("from")
         guard path != nil || !arguments.operandBytes.isEmpty else {
             throw .usage("\(command): which URLs? Name some, or a file of them with --from")
@@ -20,7 +20,7 @@ struct URLSource: ~Copyable {
         var operands = arguments.operandBytes[...]
         var lines: LineReader? = nil
         if let path { lines = try LineReader(path) }
-        ahead = try Self.read(EnqueueRequest.mostURLs, from: &operands, &lines)[...]
+        ahead = try await Self.read(EnqueueRequest.mostURLs, from: &operands, &lines)[...]
         list = path
         self.operands = operands
         self.lines = lines
@@ -44,20 +44,20 @@ struct URLSource: ~Copyable {
     }
 
     /// Up to `count` URLs; empty at the end. What is not UTF-8 comes repaired, and will be answered as invalid.
-    mutating func next(_ count: Int) throws(CommandError) -> [String] {
+    mutating func next(_ count: Int) async throws(CommandError) -> [String] {
         let chunk = ahead.prefix(count)
         ahead = ahead.dropFirst(count)
-        return Array(chunk) + (try Self.read(count - chunk.count, from: &operands, &lines))
+        return Array(chunk) + (try await Self.read(count - chunk.count, from: &operands, &lines))
     }
 
     private static func read(
         _ count: Int, from operands: inout ArraySlice<[UInt8]>, _ lines: inout LineReader?
-    ) throws(CommandError) -> [String] {
+    ) async throws(CommandError) -> [String] {
         var chunk: [String] = []
         while chunk.count < count {
             if let operand = operands.popFirst() {
                 chunk.append(String(decoding: operand, as: UTF8.self))
-            } else if let line = try lines?.next() {
+            } else if let line = try await lines?.next() {
                 chunk.append(String(decoding: line, as: UTF8.self))
             } else {
                 break

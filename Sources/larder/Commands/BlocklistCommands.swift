@@ -105,7 +105,7 @@ extension Command {
         var refused = 0
         var chunk: [String] = []
         while true {
-            let line = try lines.next()
+            let line = try await lines.next()
             if let line, let url = String(validating: line, as: UTF8.self), BlockableURL.isURL(url) {
                 chunk.append(url)
             } else if let line {

@@ -31,7 +31,7 @@ extension Command {
             try await add(entries, of: place, to: &map)
         } else if let path = try arguments.value("manifest") ?? place.layout.ownManifest {
             var reader = try LineReader(path)
-            while let line = try reader.next() {
+            while let line = try await reader.next() {
                 try await add([try ManifestEntry(line: line, of: path)], of: place, to: &map)
             }
         } else {

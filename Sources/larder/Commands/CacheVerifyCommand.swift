@@ -75,8 +75,8 @@ private struct CacheVerification {
 
     mutating func compare(with manifest: String) async throws {
         var reader = try LineReader(manifest)
-        var progress = WalkProgress("files compared", of: try await place.disk.run { try Self.lines(of: manifest) })
-        while let line = try reader.next() {
+        var progress = WalkProgress("files compared", of: try await Self.lines(of: manifest))
+        while let line = try await reader.next() {
             let entry = try ManifestEntry(line: line, of: manifest)
             listed += 1
             let found: FileFault?
@@ -93,11 +93,11 @@ private struct CacheVerification {
     }
 
     /// How many files stand in a manifest; nil when it can be read only once.
-    private static func lines(of manifest: String) throws -> Int? {
+    private static func lines(of manifest: String) async throws -> Int? {
         guard manifest != "-" else { return nil }
         var reader = try LineReader(manifest)
         var count = 0
-        while try reader.next() != nil { count += 1 }
+        while try await reader.next() != nil { count += 1 }
         return count
     }
 

@@ -41,7 +41,7 @@ extension Command {
             }
         }
         let cached = try arguments.value(CachedOriginals.option.name)
-        var source = cached == nil ? try URLSource(arguments, command: "enqueue") : URLSource()
+        var source = cached == nil ? try await URLSource(arguments, command: "enqueue") : URLSource()
         let queue = try await Settings(arguments).openQueue()
         if let cached {
             // A batch without items would only be in the way.

@@ -46,7 +46,7 @@ struct Enqueuing {
         _ source: inout URLSource, as request: inout EnqueueRequest, answered: (String, EnqueueAnswer) throws -> Void
     ) async throws {
         var done: (urls: [String], answers: [EnqueueAnswer])?
-        request.urls = try source.next(EnqueueRequest.mostURLs)
+        request.urls = try await source.next(EnqueueRequest.mostURLs)
         if request.urls.isEmpty && (request.source?.from ?? 0) == 0 {
             Console.note("larder: no URLs in \(options.origin)")
         }
@@ -54,7 +54,10 @@ struct Enqueuing {
             async let answers = queue.enqueue(request)
             // What goes wrong meanwhile must not keep the answers of this call from being told.
             let told = Result { if let done { try zip(done.urls, done.answers).forEach(answered) } }
-            let next = Result { try source.next(EnqueueRequest.mostURLs) }
+            let next: Result<[String], CommandError>
+            do throws(CommandError) {
+                next = .success(try await source.next(EnqueueRequest.mostURLs))
+            } catch { next = .failure(error) }
             done = (request.urls, try await answers)
             try told.get()
             request.source?.from += request.urls.count
@@ -76,7 +79,7 @@ struct Enqueuing {
         var left = progress.urls
         var last: String?
         while left > 0 {
-            let urls = try source.next(min(left, EnqueueRequest.mostURLs))
+            let urls = try await source.next(min(left, EnqueueRequest.mostURLs))
             if urls.isEmpty { break }
             left -= urls.count
             last = urls.last

@@ -26,7 +26,7 @@ extension Command {
         let json = arguments.flag("json")
         let log = try EventLog(arguments)
         let options = try EnqueueOptions(arguments)
-        var source = try URLSource(arguments, command: "run")
+        var source = try await URLSource(arguments, command: "run")
         let stop = StopSignal()
         await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
