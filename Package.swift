@@ -58,7 +58,7 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "Benchmarks", dependencies: ["Transcoder", "DiskCache", "Executors", "Measuring", "CGLib"],
-            path: "Benchmarks", exclude: ["Results", "peers"], swiftSettings: strict),
+            path: "Benchmarks", exclude: ["Results", "peers", "dead-origins"], swiftSettings: strict),
 
         .target(
             name: "TestSupport", dependencies: ["JobQueue", "Executors", "CLinux"], path: "Tests/TestSupport",
