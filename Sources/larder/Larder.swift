@@ -15,6 +15,8 @@ struct Larder {
             exit(TranscoderProcess.run(socket: 3))
         }
         signal(SIGPIPE, SIG_IGN)
+        // A file that grows over the process' limit is an error of that store, not the end of the worker.
+        signal(SIGXFSZ, SIG_IGN)
         Machine.allowOpenFiles()
         let code = await run(words, environment: ProcessInfo.processInfo.environment)
         if let failure = Console.failure {

@@ -81,6 +81,23 @@ struct BundleCommandTests {
         #expect(try await scene.larder("cache", "export", "--batch", "none", "-o", "/tmp/x.tzst").code == 1)
     }
 
+    @Test func `a file that is no longer what the batch stored is told and not shipped`() async throws {
+        let (scene, urls) = try await filled()
+        let variant = try fields(try #require(try await scene.larder("key", urls[0], "--variant", variant).lines.last))
+        let path = scene.cache + "/default/" + (try #require(variant["file"] as? String))
+        var bytes = try Data(contentsOf: URL(filePath: path))
+        bytes[bytes.count - 1] ^= 1
+        try bytes.write(to: URL(filePath: path))
+        let outcome = try await scene.larder(
+            "cache", "export", "--batch", "b", "-o", scene.directory.file("a.tzst"), "--json")
+        let line = try last(outcome)
+        #expect(outcome.code == 1 && line["files"] as? Int == 5 && line["changed"] as? Int == 1)
+        #expect(outcome.errorText.contains("no longer what the batch stored: "))
+        let stored = try await scene.sql(
+            "SELECT count(*) FROM larder_data.job_history h, json_array_elements(h.stored) f WHERE length(f->>'sha256') = 64")
+        #expect(stored == "6")
+    }
+
     @Test func `a batch's variants become an image table`() async throws {
         let (scene, urls) = try await filled()
         let place = scene.directory.file("tables")

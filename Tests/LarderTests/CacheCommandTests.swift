@@ -191,6 +191,13 @@ struct CacheCommandTests {
         #expect(removed.code == 1)
         #expect(try last(removed)["removed"] as? Int == 1)
         #expect(try await larder("verify", "--json").code == 0)
+
+        // A stray file is told, and nobody's to delete.
+        try lay("README.txt", Array("no picture".utf8))
+        let stray = try await larder("verify", "--json", "--remove")
+        #expect(try fields(stray.lines[0])["fault"] as? String == "name")
+        #expect(try last(stray)["faults"] as? Int == 1 && last(stray)["removed"] as? Int == 0)
+        #expect(try names().contains("README.txt"))
     }
 
     @Test func `clear deletes every picture`() async throws {

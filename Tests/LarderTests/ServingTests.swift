@@ -17,6 +17,8 @@ struct ServingTests {
         ("http://a.example/PLAIN", "still.webp"), ("http://a.example/plain", "still.gif"),
         ("https://a.example/money.p$ng", "rgb.png"), ("https://a.example/q\".\\;x", "grey.jpg"),
         ("https://a.example/é 図.图", "still.avif"), ("no address", "rgb.png"),
+        ("http://a.example/x/plain.jpg?w=1&q={2}", "rgb.png"),
+        ("https://a.example/" + String(repeating: "long", count: 1500), "rgb.png"),
     ]
 
     init() async throws {
@@ -42,7 +44,10 @@ struct ServingTests {
         ]
         let outcome = try await command.run()
         try #require(outcome.code == 0, "\(outcome.errorText)")
-        #expect(outcome.errorText.contains("7 files; 1 keys are no web address"))
+        #expect(
+            outcome.errorText.contains(
+                "7 files; 1 key left out: no web address; 1 key left out: asked for like another; "
+                    + "1 key left out: too long for nginx"), "\(outcome.errorText)")
 
         let text = try String(contentsOfFile: PackageRoot.path + "/deploy/nginx/larder.conf", encoding: .utf8)
         let map = directory.file("map.conf"), cache = directory.file("cache"), service = origin.port
@@ -73,6 +78,7 @@ struct ServingTests {
         let expected = [
             ("/a.example/x/plain.jpg?w=1&q={2}", "plain.jpg", "jpeg"),
             ("/a.example/thumb-SDImageResizingTransformer({10.000000,10.000000},2)", "alpha.png", "png"),
+            ("/a.example/thumb-SDImageResizingTransformer(%7B10.000000,10.000000%7D,2)", "alpha.png", "png"),
             ("/a.example/PLAIN", "still.webp", "webp"), ("/a.example/plain", "still.gif", "gif"),
             ("/a.example/money.p$ng", "rgb.png", "png"), ("/a.example/q%22.\\;x", "grey.jpg", "jpeg"),
             ("/a.example/%C3%A9%20%E5%9B%B3.%E5%9B%BE", "still.avif", "avif"),

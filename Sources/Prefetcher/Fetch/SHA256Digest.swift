@@ -1,4 +1,5 @@
 private import CCrypto
+private import Glibc
 
 /// SHA-256 of bytes that come in pieces. The corresponding C type is `EVP_MD_CTX`.
 struct SHA256Digest: ~Copyable {
@@ -23,6 +24,22 @@ struct SHA256Digest: ~Copyable {
         var digest = [UInt8](repeating: 0, count: 32)
         EVP_DigestFinal_ex(context, &digest, nil)
         return digest
+    }
+
+    /// Of all of an open file's bytes, 64 digits; nil when they cannot be read. Blocks.
+    static func hex(ofFile file: Int32) -> String? {
+        guard let digest = SHA256Digest() else { return nil }
+        let piece = 256 << 10
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: piece, alignment: 16)
+        defer { buffer.deallocate() }
+        var offset: off_t = 0
+        while true {
+            let count = pread(file, buffer.baseAddress, piece, offset)
+            guard count >= 0 else { return nil }
+            if count == 0 { return hex(digest.finish()) }
+            digest.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += off_t(count)
+        }
     }
 
     /// Two lower-case digits a byte.

@@ -81,14 +81,14 @@ struct Publication: Sendable {
         }
         file.digest = made?.result.digest.map(StoredFile.Digest.init)
         if let original, plan.storesOriginal || isKept {
-            do throws(StoreError) { try original.validators.keep(with: original.file) } catch { throw LoadError(error) }
-            let serialized = try publish(
+            original.validators.keep(with: original.file)
+            let published = try publish(
                 original.file, as: key, in: plan.storesOriginal ? plan.originalCache : nil, remembered: isKept,
-                original.validators)
+                original.validators, sha256: original.sha256)
             if !plan.storesOriginal { file.path = nil }
             file.origin = .downloaded
-            file.bytes = serialized ?? original.bytes
-            file.sha256 = serialized == nil ? original.sha256.map(SHA256Digest.hex) : nil
+            file.bytes = published.serialized ?? original.bytes
+            file.sha256 = published.sha256
             file.robots = original.robots
         }
         return file
@@ -99,12 +99,13 @@ struct Publication: Sendable {
     ) throws(LoadError) {
         switch made.result.variants[number] {
         case .success(let variant):
-            let serialized = try publish(
+            let published = try publish(
                 made.files[number], as: key, in: plan.writesVariants ? plan.cache : nil,
-                remembered: plan.memory?.keepsResults == true, nil)
+                remembered: plan.memory?.keepsResults == true, nil, sha256: nil)
             if !plan.writesVariants { file.path = nil }
             file.origin = variant.copied ? .copied : .transcoded
-            file.bytes = serialized ?? variant.bytes
+            file.bytes = published.serialized ?? variant.bytes
+            file.sha256 = published.sha256
             file.format = variant.format.name
             file.width = variant.width
             file.height = variant.height
@@ -124,16 +125,20 @@ struct Publication: Sendable {
     /// - Parameters:
     ///   - cache: where it gets its name; nil gives it none.
     ///   - remembered: whether it goes into memory.
-    /// - Returns: the length of what the load's serializer made of it, if it did.
+    ///   - sha256: of the file's bytes, where that is known.
+    /// - Returns: the length of what the load's serializer made of it, if it did; the digest of what was published.
     private func publish(
-        _ file: TemporaryFile, as key: CacheKey, in cache: DiskCache?, remembered: Bool, _ validators: Validators?
-    ) throws(LoadError) -> Int? {
+        _ file: TemporaryFile, as key: CacheKey, in cache: DiskCache?, remembered: Bool, _ validators: Validators?,
+        sha256: [UInt8]?
+    ) throws(LoadError) -> (serialized: Int?, sha256: String?) {
         let (file, length) = try serialize(file, in: cache ?? plan.cache, validators)
+        let known = length == nil ? sha256 : nil
+        let digest = known.map(SHA256Digest.hex) ?? SHA256Digest.hex(ofFile: file.descriptor)
         do throws(StoreError) { try cache?.finish(file) } catch { throw LoadError(error) }
         guard plan.mayPublish() else { throw LoadError.cancelled }
         do throws(StoreError) { try cache?.name(file, as: key) } catch { throw LoadError(error) }
         if remembered, let memory = plan.memory { memory.keep(try file.contents(), as: key) }
-        return length
+        return (length, digest)
     }
 
     /// Asked once for each key, not twice for a plain original as SDWebImage does.
@@ -142,12 +147,8 @@ struct Publication: Sendable {
     ) throws(LoadError) -> (TemporaryFile, Int?) {
         guard let serializer = plan.serializer else { return (file, nil) }
         let target: TemporaryFile
-        do throws(StoreError) {
-            target = try cache.makeTemporaryFile()
-            try validators?.keep(with: target)
-        } catch {
-            throw LoadError(error)
-        }
+        do throws(StoreError) { target = try cache.makeTemporaryFile() } catch { throw LoadError(error) }
+        validators?.keep(with: target)
         guard let length = try file.transform(into: target, plan.url, serializer) else { return (file, nil) }
         return (target, length)
     }

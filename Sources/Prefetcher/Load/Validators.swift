@@ -1,6 +1,5 @@
 internal import DiskCache
 private import Foundation
-private import Glibc
 
 /// What tells whether a cached original is still what its server has; kept with the file, as an extended attribute.
 ///
@@ -29,33 +28,18 @@ public struct Validators: Sendable, Equatable, Codable {
         {
             self = known
         } else {
-            self.init(sha256: Self.digest(of: file.descriptor))
+            self.init(sha256: SHA256Digest.hex(ofFile: file.descriptor))
         }
     }
 
-    /// Keeps them with an original that is to be published. Blocks.
-    func keep(with file: TemporaryFile) throws(StoreError) {
-        if let bytes = try? JSONEncoder().encode(self) { try file.setAttribute(Self.attribute, Array(bytes)) }
+    /// Keeps them with an original that is to be published, as far as its file system lets it: without them it is known by
+    /// its digest, and ext4 for one keeps no more than 4 kB of attributes. Blocks.
+    func keep(with file: TemporaryFile) {
+        if let bytes = try? JSONEncoder().encode(self) { try? file.setAttribute(Self.attribute, Array(bytes)) }
     }
 
     /// Notes them at an original that is cached already, as far as its file system lets it. Blocks.
     func note(at file: OpenFile) {
         if let bytes = try? JSONEncoder().encode(self) { file.setAttribute(Self.attribute, Array(bytes)) }
-    }
-
-    /// SHA-256 of a file's bytes, 64 digits; nil when they cannot be read.
-    private static func digest(of file: Int32) -> String? {
-        guard let digest = SHA256Digest() else { return nil }
-        let piece = 256 << 10
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: piece, alignment: 16)
-        defer { buffer.deallocate() }
-        var offset: off_t = 0
-        while true {
-            let count = pread(file, buffer.baseAddress, piece, offset)
-            guard count >= 0 else { return nil }
-            if count == 0 { return SHA256Digest.hex(digest.finish()) }
-            digest.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            offset += off_t(count)
-        }
     }
 }

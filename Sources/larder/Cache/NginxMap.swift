@@ -16,22 +16,43 @@ struct NginxMap {
     private var lines: [Line] = []
     /// How many addresses are equal but for their case.
     private var folded: [String: Int] = [:]
+    private var known: Set<String> = []
     private var longest = 0
+    /// Files in the map.
+    private(set) var count = 0
     /// Keys that are no web address.
     private(set) var skipped = 0
+    /// Keys whose address another one has already: `http` and `https` are asked for alike.
+    private(set) var shadowed = 0
+    /// Keys that are longer than nginx reads.
+    private(set) var tooLong = 0
 
-    var count: Int { lines.count }
+    /// nginx refuses a configuration with a longer word than 4096 bytes, however it came to be that long.
+    private static let longestWord = 4000
 
-    /// Adds a file; one whose key is no http or https URL is counted and left out.
+    /// Adds a file; one that cannot be asked for is counted and left out.
     mutating func add(_ entry: ManifestEntry, format: String?) {
         guard let address = Self.address(of: entry.key) else {
             skipped += 1
             return
         }
+        guard Self.quoted("~^" + Self.literally(address) + "$").utf8.count <= Self.longestWord else {
+            tooLong += 1
+            return
+        }
+        guard !known.contains(address) else {
+            shadowed += 1
+            return
+        }
+        count += 1
         let type = format.flatMap { ImageFormat(rawValue: $0)?.mediaType } ?? "application/octet-stream"
-        lines.append(Line(address: address, file: entry.file, type: type))
-        folded[address.lowercased(), default: 0] += 1
-        longest = max(longest, address.utf8.count)
+        let escaped = Self.escaped(address)
+        for address in escaped.utf8.count <= Self.longestWord / 2 ? [address, escaped] : [address]
+        where known.insert(address).inserted {
+            lines.append(Line(address: address, file: entry.file, type: type))
+            folded[address.lowercased(), default: 0] += 1
+            longest = max(longest, address.utf8.count)
+        }
     }
 
     /// The configuration: two maps, `$larder_file` and `$larder_type`, both empty for what is not there.
@@ -76,6 +97,20 @@ struct NginxMap {
             return address
         }
         return nil
+    }
+
+    /// As browsers write it, which escape what is no character of URLs; transformers put braces into keys.
+    private static func escaped(_ address: String) -> String {
+        var escaped = ""
+        for character in address.utf8 {
+            let scalar = Unicode.Scalar(character)
+            if "{}|^<>`\\".unicodeScalars.contains(scalar) {
+                escaped += "%" + String(character, radix: 16, uppercase: true)
+            } else {
+                escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
     }
 
     private static func quoted(_ text: String) -> String {

@@ -16,7 +16,7 @@ extension ExitCode {
     init(_ summary: PrefetchWorker.Summary, someFailed: Bool) {
         switch summary.left {
         // Work is left for other reasons, too: a stop, or jobs that an operator holds.
-        case .work where summary.timeIsUp: self = .timeLimitReached
+        case .work where summary.timeIsUp, .later where summary.timeIsUp: self = .timeLimitReached
         case .later: self = .onlyLaterWorkLeft
         case .work, .nothing: self = someFailed ? .failed : .done
         }

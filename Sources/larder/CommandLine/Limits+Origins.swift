@@ -47,6 +47,7 @@ extension Limits {
             }
             settings.rate = rate
         }
+        if let count = try arguments.number("origin-connections", in: 1...1000) { settings.concurrency = count }
         if let count = try arguments.number("breaker-failures", in: 1...1_000_000) { settings.failures = count }
         if let time = try arguments.duration("breaker-open") { settings.open = time }
         if let count = try arguments.number("breaker-probes", in: 0...1_000_000) { settings.probes = count }

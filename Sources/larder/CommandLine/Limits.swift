@@ -13,6 +13,8 @@ enum Limits {
         Option("idle-timeout", .value("DURATION"), "no byte received, default 15s"),
         Option("total-timeout", .value("DURATION"), "a whole download, redirects included, default 60s"),
         Option("max-redirects", .value("N"), "redirects followed, default 5"),
+        Option("origin-connections", .value("N"), "connections to one origin, default 4"),
+        Option("origin-streams", .value("N"), "downloads at once over one HTTP/2 connection, default 8"),
         Option("contact", .value("URL"), "an address for the user agent, for origins to complain to"),
         Option("credentials", .value("FILE"), "credential profiles as JSON, which jobs name; docs/downloader.md"),
         Option("proxy", .value("URL"), "an http or https proxy for all downloads; needs --proxy-trusted"),
@@ -27,8 +29,11 @@ enum Limits {
         Option("transcoders", .value("N"), "child processes that decode and encode, default: cores"),
         Option("max-pixels", .value("N"), "pixels of one frame, default 50000000"),
         Option("max-edge", .value("N"), "longest edge of a source, default 16383"),
+        Option("max-output-edge", .value("N"), "longest edge of a variant, default 8192"),
         Option("max-frames", .value("N"), "frames of an animated source, default 100"),
+        Option("max-animated-pixels", .value("N"), "pixels of all its frames, default 100000000"),
         Option("max-memory", .value("SIZE"), "memory of one transcoder, default 1GiB"),
+        Option("soft-time", .value("DURATION"), "a picture is given up after so long in work, default 20s"),
         Option("hard-time", .value("DURATION"), "a transcoder is killed after so long with one picture, default 30s"),
         Option("path", .value("NAME"), "planes where they can be used (default), or libvips for every picture"),
     ]
@@ -41,12 +46,17 @@ enum Limits {
             configuration.limits.framePixels = pixels
         }
         if let edge = try arguments.number("max-edge", in: 1...100_000) { configuration.limits.inputEdge = edge }
+        if let edge = try arguments.number("max-output-edge", in: 1...100_000) {
+            configuration.limits.outputEdge = edge
+        }
+        if let pixels = try arguments.number("max-animated-pixels", in: 1...10_000_000_000) {
+            configuration.limits.animatedPixels = pixels
+        }
         if let frames = try arguments.number("max-frames", in: 1...100_000) { configuration.limits.frames = frames }
         if let bytes = try arguments.bytes("max-memory") { configuration.limits.memoryBytes = bytes }
-        if let time = try arguments.duration("hard-time") {
-            configuration.limits.hardTime = time
-            configuration.limits.softTime = min(configuration.limits.softTime, time)
-        }
+        if let time = try arguments.duration("hard-time") { configuration.limits.hardTime = time }
+        let softTime = try arguments.duration("soft-time") ?? configuration.limits.softTime
+        configuration.limits.softTime = min(softTime, configuration.limits.hardTime)
         switch try arguments.value("path") {
         case nil, "planes": break
         case "libvips": configuration.limits.allowsPlanes = false
@@ -94,6 +104,10 @@ extension Limits {
             policy: AddressPolicy(allowedAddresses: ranges, allowedPorts: ports), limits: limits,
             userAgent: FetchConfiguration.userAgent(
                 version: Larder.version, contact: try arguments.value("contact")))
+        if let count = try arguments.number("origin-connections", in: 1...1000) {
+            configuration.transfersPerOrigin = count
+        }
+        if let count = try arguments.number("origin-streams", in: 1...1000) { configuration.streamsPerOrigin = count }
         configuration.credentials = try credentials(arguments)
         configuration.proxy = try proxy(arguments)
         return configuration

@@ -24,7 +24,8 @@ struct ByteCount {
     let bytes: Int
 
     private static let units: [(suffix: String, factor: Int)] = [
-        ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("B", 1),
+        ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("K", 1 << 10), ("M", 1 << 20),
+        ("G", 1 << 30), ("T", 1 << 40), ("B", 1),
     ]
 
     /// Reads `800000`, `512KiB`, `32MiB`, `1G`; nil for anything else.

@@ -10,15 +10,13 @@ struct WorkerSetup {
         [
             Option("slots", .value("N"), "jobs at once, default 32"),
             Option("grace", .value("DURATION"), "how long running jobs may go on once stopped, default 20s"),
-            durabilityOption,
+            Option(
+                "also-read", .values("DIR"), "a cache that is looked into, too, and never changed, e.g. an unpacked bundle"),
             Option(
                 "allow-invalid-certificates",
                 "hear jobs that ask for no check of certificates (AllowInvalidSSLCertificates)"),
             Settings.databaseOption, Settings.cacheOption,
-        ] + Limits.fetchOptions + Limits.originOptions + Limits.transcodeOptions
-
-    static let durabilityOption = Option(
-        "durability", .value("LEVEL"), "what a store waits for: none, data (default) or full")
+        ] + StoreOptions.options + Limits.fetchOptions + Limits.originOptions + Limits.transcodeOptions
 
     /// How long one call of a worker waits for its database. The worker's own loops ride out longer outages, and
     /// between calls they hear that they are to stop.
@@ -33,7 +31,9 @@ struct WorkerSetup {
 
     /// Reads all options before it touches the disk: wrong usage leaves no directory behind.
     init(_ arguments: Arguments, cacheRoot: String) throws {
-        let durability = try Self.durability(arguments)
+        let durability = try StoreOptions.durability(arguments)
+        let permissions = try StoreOptions.permissions(arguments)
+        let additional = try arguments.list("also-read").map { try CacheLayout(root: $0) }
         let transcoding = try Limits.transcoders(arguments)
         let fetching = try Limits.fetch(arguments)
         let origins = OriginManners(try Limits.origins(arguments))
@@ -42,7 +42,8 @@ struct WorkerSetup {
         let grace = try arguments.duration("grace")
         let runtime = try arguments.duration("max-runtime")
 
-        cache = try DiskCache(opening: cacheRoot, durability: durability)
+        cache = try DiskCache(
+            opening: cacheRoot, durability: durability, permissions: permissions, alsoReading: additional)
         transcoders = TranscoderPool(configuration: transcoding)
         manager = ImageManager(
             cache: cache, transcoders: transcoders, parts: parts,
@@ -72,14 +73,5 @@ struct WorkerSetup {
         var parts = ManagerParts(sources: [web])
         parts.namedSources["web"] = web
         return parts
-    }
-
-    /// The level that `--durability` names, `data` by default.
-    static func durability(_ arguments: Arguments) throws(CommandError) -> Durability {
-        guard let word = try arguments.value("durability") else { return .data }
-        guard let level = Durability(rawValue: word) else {
-            throw CommandError.usage("--durability: '\(word)' is none of none, data, full")
-        }
-        return level
     }
 }

@@ -11,7 +11,7 @@ extension Command {
         discussion: """
             A bundle holds manifest.jsonl and default/<file>: an archive when the output ends in .tar.zst or .tzst, else a
             directory that must not be there yet; the ends of other archives are refused. The same files always give the same bytes. What the batch stored and the
-            cache has no longer is told, and left out; the exit code is then 1.
+            cache has no longer, or no longer as its record says, is told, and left out; the exit code is then 1.
             """,
         options: CachePlace.options + [
             Option("batch", .value("BATCH"), "the batch, by name or number"),
@@ -31,10 +31,14 @@ extension Command {
 
         var entries: [ManifestEntry] = []
         var missing = 0
+        var changed = 0
         var progress = WalkProgress("files read")
         try await BatchFiles(queue: queue, place: place).visit(batch) { file, entry in
-            if let entry {
+            if let entry, file.sha256 ?? entry.sha256 == entry.sha256 {
                 entries.append(entry)
+            } else if entry != nil {
+                changed += 1
+                Console.note("larder: no longer what the batch stored: \(file.key)")
             } else {
                 missing += 1
                 Console.note("larder: no longer in the cache: \(file.key)")
@@ -48,8 +52,8 @@ extension Command {
             try await BundleOutput.write(entries, of: place, to: output, as: form)
         }
         // Standard output may be the manifest itself.
-        if output != nil { try BundleLine(entries, missing: missing).show(asJSON: arguments.flag("json")) }
-        return missing == 0 ? .done : .failed
+        if output != nil { try BundleLine(entries, missing: missing, changed: changed).show(asJSON: arguments.flag("json")) }
+        return missing + changed == 0 ? .done : .failed
     }
 
     static let cacheImport = Command(
@@ -59,7 +63,7 @@ extension Command {
             BUNDLE is an archive or a directory, as 'cache export' writes them. A file gets its name only when it is what the
             manifest says; a bundle that is not whole ends with an error, and what was stored before stays.
             """,
-        options: CachePlace.options + [WorkerSetup.durabilityOption]
+        options: CachePlace.options + StoreOptions.options
     ) { arguments in
         struct Line: Encodable {
             let stored, present, bytes: Int
@@ -67,9 +71,11 @@ extension Command {
         let operands = try arguments.operands()
         guard operands.count == 1 else { throw CommandError.usage("cache import: one BUNDLE") }
         let place = try CachePlace(arguments)
-        let durability = try WorkerSetup.durability(arguments)
+        let durability = try StoreOptions.durability(arguments)
+        let permissions = try StoreOptions.permissions(arguments)
         let report = try await place.disk.run { [layout = place.layout] in
-            let cache = try DiskCache(opening: layout.root, namespace: layout.namespace, durability: durability)
+            let cache = try DiskCache(
+                opening: layout.root, namespace: layout.namespace, durability: durability, permissions: permissions)
             var progress = WalkProgress("files taken in")
             defer { progress.end() }
             return try BundleImport(into: cache).take(operands[0]) { progress.count() }
@@ -138,17 +144,20 @@ private enum BundleOutput {
 
 /// What a bundle holds.
 private struct BundleLine: Encodable {
-    let files, bytes, missing: Int
+    let files, bytes, missing, changed: Int
 
-    init(_ entries: [ManifestEntry], missing: Int) {
+    init(_ entries: [ManifestEntry], missing: Int, changed: Int) {
         files = entries.count
         bytes = entries.reduce(0) { $0 + $1.bytes }
         self.missing = missing
+        self.changed = changed
     }
 
     func show(asJSON isJSON: Bool) throws {
         if isJSON { return try Console.json(self) }
         Console.line(
-            "\(files) files, \(ByteCount(bytes).text)" + (missing > 0 ? "; \(missing) are no longer in the cache" : ""))
+            "\(files) files, \(ByteCount(bytes).text)"
+                + (missing > 0 ? "; \(missing) are no longer in the cache" : "")
+                + (changed > 0 ? "; \(changed) are no longer what was stored" : ""))
     }
 }

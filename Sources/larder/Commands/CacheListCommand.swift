@@ -30,7 +30,7 @@ extension Command {
                 guard filter.passes(format) else { return true }
                 guard isJSON else {
                     Console.line(
-                        "\(entry.path)\t\(entry.size)\t\(entry.accessed.seconds)" + (format.map { "\t" + $0 } ?? ""))
+                        "\(LogValue.oneLine(entry.path))\t\(entry.size)\t\(entry.accessed.seconds)" + (format.map { "\t" + $0 } ?? ""))
                     return Console.failure == nil
                 }
                 do {
@@ -55,8 +55,8 @@ extension Command {
 struct CacheFilter: Sendable {
     private let accessedBefore: Timestamp?
     private let accessedAfter: Timestamp?
-    private let smallest: Int
-    private let largest: Int
+    private let above: Int
+    private let below: Int
     private let format: String?
     private let pathExtension: String?
 
@@ -73,8 +73,8 @@ struct CacheFilter: Sendable {
         let now = Timestamp.now
         accessedBefore = try arguments.duration("older-than").map { now - $0 }
         accessedAfter = try arguments.duration("newer-than").map { now - $0 }
-        smallest = try arguments.bytes("larger-than").map { $0 + 1 } ?? 0
-        largest = try arguments.bytes("smaller-than").map { $0 - 1 } ?? .max
+        above = try arguments.bytes("larger-than") ?? -1
+        below = try arguments.bytes("smaller-than") ?? .max
         format = try arguments.value("format")
         if let format, !FileFormat.names.contains(format) {
             throw .usage("--format: '\(format)' is none of \(FileFormat.names.joined(separator: ", "))")
@@ -89,9 +89,11 @@ struct CacheFilter: Sendable {
     func passes(_ entry: CacheEntry) -> Bool {
         if let accessedBefore, entry.accessed > accessedBefore { return false }
         if let accessedAfter, entry.accessed < accessedAfter { return false }
-        guard (smallest...max(smallest, largest)).contains(entry.size), smallest <= largest else { return false }
+        guard entry.size > above && (entry.size < below || below == .max) else { return false }
         guard let pathExtension else { return true }
-        return entry.path.dropFirst(32) == (pathExtension.isEmpty ? "" : "." + pathExtension)
+        let name = entry.path.split(separator: "/").last ?? ""
+        guard let dot = name.lastIndex(of: ".") else { return pathExtension.isEmpty }
+        return name[name.index(after: dot)...] == pathExtension && !pathExtension.isEmpty
     }
 
     /// By its format, where that was asked for.

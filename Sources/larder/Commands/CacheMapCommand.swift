@@ -45,7 +45,10 @@ extension Command {
         } else {
             Console.write(text)
         }
-        Console.note("larder: \(map.count) files; \(map.skipped) keys are no web address")
+        let left = [
+            (map.skipped, "no web address"), (map.shadowed, "asked for like another"), (map.tooLong, "too long for nginx"),
+        ].filter { $0.0 > 0 }.map { "; \($0.0.counted("key")) left out: \($0.1)" }
+        Console.note("larder: \(map.count.counted("file"))" + left.joined())
         return .done
     }
 

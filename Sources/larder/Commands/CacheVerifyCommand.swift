@@ -157,7 +157,11 @@ private struct CacheVerification {
     @discardableResult
     private mutating func lookAt(_ entry: CacheEntry) async throws -> Bool {
         if told.contains(entry.path) { return false }
-        if !entry.hasRegularName { try await tell(entry.path, .name, nil) }
+        // A stray file is no picture of the cache's, whatever is in it.
+        guard entry.hasRegularName else {
+            try await tell(entry.path, .name, nil)
+            return false
+        }
         guard entry.size > 0 else {
             try await tell(entry.path, .empty, nil)
             return false
