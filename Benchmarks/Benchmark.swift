@@ -15,5 +15,5 @@ struct Benchmark: Sendable {
     let question: String
     let run: @Sendable (Options) async throws -> Findings
 
-    static let all: [Benchmark] = [.keys, .store, .transcode, .planes, .resident]
+    static let all: [Benchmark] = [.keys, .store, .expiry, .transcode, .planes, .resident]
 }

@@ -4,10 +4,11 @@ import Measuring
 struct Options: Sendable {
     static let usage = """
         usage: Benchmarks NAME… [--json] [--rounds N] [--save DIR] [--directory DIR] [--pictures DIR]
-                          [--loop PROGRAM]
+                          [--loop PROGRAM] [--files N]
           --rounds N        rounds that count, after one warm-up; default 5
           --save DIR        writes DIR/<date>-<name>.json and the table of all results, DIR/README.md
-          --directory DIR   store: where to write; default: the system's temporary directory
+          --files N         expiry: how many; default 1,000,000
+          --directory DIR   store, expiry: where to write; default: the system's temporary directory
           --pictures DIR    transcode, planes, resident: the pictures; default: those of the tests, repeated
           --loop PROGRAM    transcode, planes: a plain loop over libvips to compare with; it reads a list of files and
                             prints a line of JSON with cpu_ms_img. planes adds -m chain or -m 256, and -o DIR
@@ -21,6 +22,7 @@ struct Options: Sendable {
     var directory: String?
     var pictures: String?
     var loop: String?
+    var files = 1_000_000
 
     /// - Throws: `MeasuringError` naming the word that is wrong.
     init(_ words: [String]) throws {
@@ -35,6 +37,9 @@ struct Options: Sendable {
             case "--rounds":
                 guard let number = Int(try value()), number > 0 else { throw MeasuringError("--rounds: how many?") }
                 rounds = number
+            case "--files":
+                guard let number = Int(try value()), number >= 100 else { throw MeasuringError("--files: how many?") }
+                files = number
             case "--save": save = try value()
             case "--directory": directory = try value()
             case "--pictures": pictures = try value()

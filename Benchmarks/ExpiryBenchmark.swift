@@ -1,0 +1,118 @@
+import DiskCache
+import Foundation
+import Glibc
+import Measuring
+
+extension Benchmark {
+    /// Dry runs by turns over one tree, so that all meet the same names in the same order and nothing is to be made anew;
+    /// at the end a tenth is really deleted, and another tenth by `find`.
+    static let expiry = Benchmark(
+        name: "expiry",
+        question: "What does looking at every file of a large cache cost, beside find over the same tree?"
+    ) { options in
+        let scratch = try Scratch(in: options.directory)
+        let count = options.files
+        let tree = try Tree(of: count, in: scratch.path)
+        let layout = tree.layout
+        note("  \(count) files made")
+
+        func look(_ name: String, _ body: () throws -> Int) throws -> [String: Double] {
+            resetPeak()
+            let start = ContinuousClock.now
+            guard try body() == count else { throw MeasuringError("\(name) did not meet \(count) files") }
+            return [name: (ContinuousClock.now - start).seconds, "memory_\(name)": peakMemory()]
+        }
+
+        var rounds = try await Rounds(
+            options.rounds,
+            [
+                {
+                    try look("find") {
+                        let lines = "find '\(layout.directory)' -type f -printf '%A@ %T@ %b %p\\n' | wc -l"
+                        return Int(try Shell.output(lines).trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0
+                    }
+                },
+                {
+                    try look("expire_by_age") {
+                        let policy = ExpiryPolicy(maxAge: .seconds(86_400))
+                        return try Expiry(layout, policy: policy, isDryRun: true).run().seen.files
+                    }
+                },
+                {
+                    try look("expire_by_size") {
+                        let policy = ExpiryPolicy(maxAge: nil, maxSize: count * 3072)
+                        return try Expiry(layout, policy: policy, isDryRun: true).run().seen.files
+                    }
+                },
+                { try look("stat") { try CacheUsage(of: layout).files } },
+                {
+                    try look("list") {
+                        var bytes = 0, met = 0
+                        try layout.visit(hidden: false) { entry in
+                            bytes += entry.path.utf8.count
+                            met += 1
+                            return true
+                        }
+                        return bytes > 32 * met ? met : 0
+                    }
+                },
+            ])
+
+        let deleted = try ContinuousClock().measure {
+            let report = try Expiry(layout, policy: ExpiryPolicy(maxAge: .seconds(2 * 86_400))).run()
+            guard report.aged.files == tree.oldest else { throw MeasuringError("expiry deleted \(report.aged.files)") }
+        }
+        let found = try ContinuousClock().measure {
+            _ = try Shell.output("find '\(layout.directory)' -type f -amin +2160 -delete")
+        }
+        rounds.add([
+            "delete_expired": Double(tree.oldest) / deleted.seconds, "delete_find": Double(tree.older) / found.seconds,
+        ])
+        let looks = ["expire_by_age", "expire_by_size", "stat", "list"]
+        return Findings(
+            measurements: try rounds.measurements(
+                looks.map { Figure($0, "s", against: "find") } + [Figure("find", "s")]
+                    + looks.map { Figure("memory_\($0)", "MiB") }
+                    + [Figure("delete_expired", "files/s", against: "delete_find"), Figure("delete_find", "files/s")]),
+            input: "\(count) files of 100 bytes in one directory, \(scratch.fileSystem); dry runs; memory is the most "
+                + "that this process held; the deletions once, a tenth of the files each")
+    }
+}
+
+/// Small files, a tenth of them three days old, a tenth 37 hours, the others of now.
+private struct Tree {
+    let layout: CacheLayout
+    let oldest: Int
+    let older: Int
+
+    init(of count: Int, in root: String) throws {
+        layout = try CacheLayout(root: root + "/cache")
+        try FileManager.default.createDirectory(atPath: layout.directory, withIntermediateDirectories: true)
+        let bytes = [UInt8](repeating: 7, count: 100)
+        let now = time(nil)
+        var ages = [0, 0]
+        for number in 0..<count {
+            let path = layout.path(of: CacheKey("https://images.example.com/\(number).jpg"))
+            let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+            guard file >= 0 else { throw MeasuringError("open \(path): errno \(errno)") }
+            defer { close(file) }
+            guard write(file, bytes, bytes.count) == bytes.count else { throw MeasuringError("write: errno \(errno)") }
+            guard number % 10 < 2 else { continue }
+            ages[number % 10] += 1
+            let date = timespec(tv_sec: now - (number % 10 == 0 ? 3 * 86_400 : 37 * 3600), tv_nsec: 0)
+            guard futimens(file, [date, date]) == 0 else { throw MeasuringError("futimens: errno \(errno)") }
+        }
+        oldest = ages[0]
+        older = ages[1]
+    }
+}
+
+/// From here on the peak counts.
+private func resetPeak() { try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8) }
+
+/// The most memory that was resident since, in MiB; zero, which is no figure, where the kernel does not tell.
+private func peakMemory() -> Double {
+    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+    return (line?.split(separator: " ").compactMap { Double($0) }.first ?? 0) / 1024
+}
