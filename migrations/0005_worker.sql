@@ -11,6 +11,7 @@
 -- Durability: claim, beat and worker_stop commit without waiting for the disk. What a crash of the server forgets of
 -- them is as if it had not been: the jobs are ready again, or rescued with their worker, and the fence refuses who thinks
 -- that it holds them. Settle waits, and so does release: a worker that lives on would never be rescued of a job it gave back.
+-- A claim behind a settle, in one transaction, waits with it.
 --
 -- Claims step over dead rows. A snapshot held open by anybody keeps every claimed row in the index; a claim that began
 -- at the head each time would walk over all of them. So it begins at a floor: the highest of what one upkeep task
