@@ -164,6 +164,7 @@ final class Settler: Sendable {
         // The slot of a job that somebody joins just now is not free: what was claimed for it goes back with the next commit,
         // which comes at once, as that job is sent again.
         surplus.withLock { $0 = jobs.dropFirst(slots).map(\.held) }
-        return (turnover.settlements, Tally.Filled(slots: slots, jobs: Array(jobs.prefix(slots))))
+        let filled = slots > 0 ? Tally.Filled(slots: slots, jobs: Array(jobs.prefix(slots))) : nil
+        return (turnover.settlements, filled)
     }
 }
