@@ -11,6 +11,7 @@
 -- Durability: claim, beat and worker_stop commit without waiting for the disk. What a crash of the server forgets of
 -- them is as if it had not been: the jobs are ready again, or rescued with their worker, and the fence refuses who thinks
 -- that it holds them. Settle waits, and so does release: a worker that lives on would never be rescued of a job it gave back.
+-- A claim behind a settle, in one transaction, waits with it.
 --
 -- Claims step over dead rows. A snapshot held open by anybody keeps every claimed row in the index; a claim that began
 -- at the head each time would walk over all of them. So it begins at a floor: the highest of what one upkeep task
@@ -59,7 +60,7 @@ $$;
 COMMENT ON FUNCTION larder_data.why_aside IS 'Why no batch that wants a job lets it run now: paused, cancelled; NULL when one does.';
 
 CREATE TYPE larder_data.claim_terms AS (
-    id smallint, lifo boolean, paused boolean, low_every smallint, low bigint[], some_held boolean, worker_lives boolean);
+    id smallint, lifo boolean, paused boolean, low_every smallint, low bigint[], some_held boolean, some_held_back boolean, worker_lives boolean);
 COMMENT ON TYPE larder_data.claim_terms IS 'What a claim must know of its queue and its worker.';
 
 -- The jobs of one batch, its own and those that it has joined, wherever they stand: by number, so that what is done with,
@@ -121,18 +122,26 @@ DECLARE
     picked tid[];
     some_aside boolean;
     some_away boolean;
-    some_held_back boolean;
+    told text;
 BEGIN
+    -- Assignments of one expression each, which PL/pgSQL computes by itself: a statement would start the executor.
+    --
+    -- What this transaction wrote before, a settle perhaps, is not to be forgotten.
+    IF pg_current_xact_id_if_assigned() IS NULL THEN
+        told := set_config('synchronous_commit', 'off', true);
+    END IF;
     -- A claim sent again waits for the first one, which may still be at work, and finds its jobs.
-    PERFORM set_config('synchronous_commit', 'off', true), pg_advisory_xact_lock(1280267332, (worker % 2147483647)::int);
+    told := pg_advisory_xact_lock(1280267332, (worker % 2147483647)::int);
     -- All that a claim must know first, in one statement. low: a floor that is old is not believed. some_held: few batches
-    -- are paused or cancelled, and few jobs have lost their own batch while they ran; mostly none.
+    -- are paused or cancelled, and few jobs have lost their own batch while they ran; mostly none. some_held_back: few origins
+    -- are held, mostly none: see 0010.
     SELECT x.id, x.lifo, x.paused_at IS NOT NULL, x.low_every,
         coalesce((
             SELECT f.floors FROM larder_data.lane_floor f
             WHERE f.queue_id = x.id AND f.known_at > clock_timestamp() - interval '10 s' AND NOT x.lifo), '{0,0,0,0,0,0,0,0,0,0}'),
         EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))
             OR EXISTS (SELECT FROM larder_data.job j WHERE j.items = 0),
+        EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() OR h.why = 'breaker'),
         EXISTS (
             SELECT FROM larder_data.worker w
             WHERE w.id = worker AND w.stopped_at IS NULL AND w.beat_at + w.lease_ms * interval '1 ms' > clock_timestamp())
@@ -143,7 +152,7 @@ BEGIN
         RAISE EXCEPTION 'worker % is unknown, stopped, or its lease has run out', worker USING ERRCODE = 'LA005';
     END IF;
     -- Asked only when told: the look goes through all that the worker holds, and held while an old snapshot is open.
-    IF again AND EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.claim_no = claim_v1.claim_no) THEN
+    IF again THEN
         RETURN QUERY
         SELECT r.job_id, j.attempt + 1, j.max_attempts::int, j.url, j.pipeline_id, j.options, j.context, j.priority::int, o.name, j.batch_id,
             j.options & 1 = 0 AND EXISTS (SELECT FROM larder_data.blocklist x WHERE x.url_hash = substring(j.key FOR 16) AND x.until > clock_timestamp())
@@ -152,32 +161,32 @@ BEGIN
             LATERAL (SELECT x.name FROM larder_data.origin x WHERE x.id = j.origin_id OFFSET 0) AS o
         WHERE r.worker_id = worker AND r.claim_no = claim_v1.claim_no
         ORDER BY j.priority, r.job_id;
-        RETURN;
+        IF FOUND THEN
+            RETURN;
+        END IF;
     END IF;
     IF q.paused AND only_batch IS NULL OR wanted < 1 THEN
         RETURN;
     END IF;
     -- What a batch wants that goes on is never set aside.
     q.some_held := q.some_held AND only_batch IS NULL;
-    -- Few origins are held, mostly none: see 0010.
-    some_held_back := EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() OR h.why = 'breaker');
     -- The guaranteed share: low priorities go first in one claim of so many.
     lowest_first := q.low_every > 0 AND claim_no % q.low_every = 0;
     FOR round IN 1 .. 20 LOOP
         -- Many at a time where some may have to be set aside: behind a paused batch of a million others wait.
-        portion := CASE WHEN q.some_held OR some_held_back THEN 1000 ELSE wanted - got END;
+        portion := CASE WHEN q.some_held OR q.some_held_back THEN 1000 ELSE wanted - got END;
         IF only_batch IS NOT NULL THEN
             picked := larder_data.pick_of_batch(only_batch, coalesce(floors[1], 0), portion);
         ELSIF q.lifo THEN
             picked := ARRAY(
-                SELECT pick.tid FROM generate_series(0, 9) AS lane (k), LATERAL (
+                SELECT pick.tid FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS lane (k), LATERAL (
                     SELECT x.ctid AS tid FROM larder_data.ready x
                     WHERE x.queue_id = q.id AND x.priority = CASE WHEN lowest_first THEN 9 - k ELSE k END
                     ORDER BY x.job_id DESC LIMIT portion FOR UPDATE SKIP LOCKED) AS pick
                 LIMIT portion);
         ELSE
             picked := ARRAY(
-                SELECT pick.tid FROM generate_series(0, 9) AS lane (k), LATERAL (
+                SELECT pick.tid FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS lane (k), LATERAL (
                     SELECT x.ctid AS tid FROM larder_data.ready x
                     WHERE x.queue_id = q.id AND x.priority = CASE WHEN lowest_first THEN 9 - k ELSE k END
                         AND x.job_id > greatest(q.low[CASE WHEN lowest_first THEN 10 - k ELSE k + 1 END], floors[CASE WHEN lowest_first THEN 10 - k ELSE k + 1 END])
@@ -198,7 +207,7 @@ BEGIN
             SELECT (array_agg(j.tid ORDER BY j.ord) FILTER (WHERE j.why IS NULL))[1 : wanted - got], bool_or(j.why IS NOT NULL)
             INTO picked, some_aside FROM judged j;
         END IF;
-        IF some_held_back AND cardinality(picked) > 0 THEN
+        IF q.some_held_back AND cardinality(picked) > 0 THEN
             SELECT k.kept, k.some_away INTO picked, some_away FROM larder_data.keep_away(picked, wanted - got) k;
             some_aside := some_aside IS TRUE OR some_away;
         END IF;
@@ -255,10 +264,12 @@ BEGIN
         RAISE EXCEPTION 'at most 1000 outcomes a call, not %', cardinality(jobs) USING ERRCODE = '22023';
     ELSIF NOT results <@ ARRAY['succeeded', 'failed', 'cancelled'] THEN
         RAISE EXCEPTION 'a result is succeeded, failed or cancelled' USING ERRCODE = '22023';
-    ELSIF cardinality(jobs) > 1 AND cardinality(jobs) <> (SELECT count(*) FROM (SELECT DISTINCT g.job, g.claim FROM unnest(jobs, claims) AS g (job, claim)) AS d) THEN
-        RAISE EXCEPTION 'each claim comes once in one call' USING ERRCODE = '22023';
     ELSIF coalesce(cardinality(jobs), 0) = 0 THEN
         RETURN;
+    ELSIF cardinality(jobs) > 1 THEN
+        IF cardinality(jobs) <> (SELECT count(*) FROM (SELECT DISTINCT g.job, g.claim FROM unnest(jobs, claims) AS g (job, claim)) AS d) THEN
+            RAISE EXCEPTION 'each claim comes once in one call' USING ERRCODE = '22023';
+        END IF;
     END IF;
     FOR try IN 1 .. 3 LOOP
         BEGIN
@@ -272,10 +283,10 @@ BEGIN
                     FOR UPDATE OF j SKIP LOCKED));
             END LOOP;
             IF 'succeeded' = ANY (results) THEN
+                -- By place in the arrays: unnest of thirteen would cost as much as all the rest for one job.
                 WITH given AS MATERIALIZED (
-                    SELECT * FROM unnest(jobs, claims, results, http_statuses, bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored)
-                        AS g (job, claim, result, http_status, bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored)
-                    WHERE g.result = 'succeeded' AND g.job <> ALL (busy)
+                    SELECT i.place, jobs[i.place] AS job, claims[i.place] AS claim FROM generate_subscripts(jobs, 1) AS i (place)
+                    WHERE results[i.place] = 'succeeded' AND jobs[i.place] <> ALL (busy)
                 ), freed AS (
                     -- The fence. CASE keeps the planner from making a join of it: a look into a hash table per row of the index.
                     DELETE FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = ANY (jobs)
@@ -286,9 +297,8 @@ BEGIN
                     RETURNING j.id, j.batch_id, j.created_at, j.options, j.pipeline_id, j.origin_id, j.items, j.priority, j.attempt, j.rescues,
                         j.followed, j.url, j.context
                 ), ended AS MATERIALIZED (
-                    SELECT o.*, f.claim_no, f.claimed_at, g.http_status, coalesce(g.bytes_in, 0) AS bytes_in, coalesce(g.bytes_out, 0) AS bytes_out,
-                           coalesce(g.downloads, 0)::smallint AS downloads, coalesce(g.variants, 0)::smallint AS variants,
-                           g.wait_ms, g.fetch_ms, g.transcode_ms, g.store_ms, g.stored
+                    SELECT o.*, f.claim_no, f.claimed_at, g.place, coalesce(bytes_in[g.place], 0) AS bytes_in, coalesce(bytes_out[g.place], 0) AS bytes_out,
+                           coalesce(downloads[g.place], 0)::smallint AS downloads, coalesce(variants[g.place], 0)::smallint AS variants
                     FROM over o JOIN freed f ON f.job_id = o.id JOIN given g ON g.job = f.job_id AND g.claim = f.claim_no
                 ), history AS (
                     INSERT INTO larder_data.job_history (
@@ -297,8 +307,9 @@ BEGIN
                         downloads, variants, url, context, stored)
                     SELECT e.created_at, e.id, e.batch_id, worker, e.claim_no,
                            (SELECT w.cache_id FROM larder_data.worker w WHERE w.id = worker), e.options, e.bytes_in, e.bytes_out, e.pipeline_id, e.origin_id, e.items,
-                           least(date_part('epoch', e.claimed_at - e.created_at) * 1000, 2147483647), e.wait_ms, e.fetch_ms, e.transcode_ms, e.store_ms,
-                           e.http_status, 1, e.priority, e.attempt + 1, e.rescues, e.downloads, e.variants, e.url, e.context, e.stored
+                           least(date_part('epoch', e.claimed_at - e.created_at) * 1000, 2147483647),
+                           wait_ms[e.place], fetch_ms[e.place], transcode_ms[e.place], store_ms[e.place],
+                           http_statuses[e.place], 1, e.priority, e.attempt + 1, e.rescues, e.downloads, e.variants, e.url, e.context, stored[e.place]
                     FROM ended e
                 ), ledger AS (
                     INSERT INTO larder_data.batch_delta (batch_id, bytes_in, bytes_out, succeeded, downloads, variants, jobs, duration_class)
@@ -339,7 +350,7 @@ BEGIN
             SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs)
             EXCEPT SELECT f.id FROM (SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs) FOR UPDATE SKIP LOCKED) AS f);
     END LOOP;
-    RETURN QUERY SELECT d.job, d.claim, 'succeeded', NULL::bigint, NULL, NULL::int, NULL FROM unnest(done, done_claims) AS d (job, claim);
+    RETURN QUERY SELECT done[i.place], done_claims[i.place], 'succeeded', NULL::bigint, NULL, NULL::int, NULL FROM generate_subscripts(done, 1) AS i (place);
     IF busy <> '{}' THEN
         RETURN QUERY
         SELECT g.job, g.claim, 'busy', NULL::bigint, NULL, NULL::int, NULL FROM unnest(jobs, claims) AS g (job, claim) WHERE g.job = ANY (busy);

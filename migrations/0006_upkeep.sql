@@ -178,8 +178,8 @@ SELECT b.id AS batch_id, b.name, b.queue_id, b.created_at, b.sealed_at, b.paused
        coalesce(t.fresh, 0) + coalesce(d.fresh, 0) AS fresh, coalesce(t.blocked, 0) + coalesce(d.blocked, 0) AS blocked,
        coalesce(t.invalid, 0) + coalesce(d.invalid, 0) AS invalid, coalesce(t.joined, 0) + coalesce(d.joined, 0) AS joined,
        coalesce(t.retries, 0) + coalesce(d.retries, 0) AS retries, coalesce(t.downloads, 0) + coalesce(d.downloads, 0) AS downloads,
-       coalesce(t.variants, 0) + coalesce(d.variants, 0) AS variants, (coalesce(t.bytes_in, 0) + coalesce(d.bytes_in, 0))::bigint AS bytes_in,
-       (coalesce(t.bytes_out, 0) + coalesce(d.bytes_out, 0))::bigint AS bytes_out,
+       coalesce(t.variants, 0) + coalesce(d.variants, 0) AS variants, coalesce(t.bytes_in, 0) + coalesce(d.bytes_in::bigint, 0) AS bytes_in,
+       coalesce(t.bytes_out, 0) + coalesce(d.bytes_out::bigint, 0) AS bytes_out,
        t.rate, t.folded_at, t.succeeded + t.failed + t.cancelled AS folded
 FROM larder_data.batch b
 LEFT JOIN larder_data.batch_total t ON t.batch_id = b.id

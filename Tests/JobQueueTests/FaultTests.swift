@@ -11,13 +11,13 @@ import Testing
 struct DatabaseFaultTests {
     /// A statement of the queue that waits at a table which somebody has locked, after its work has begun.
     enum Verb: String, CaseIterable {
-        case enqueue, claim, settle, release, beat, cancel, retry
+        case enqueue, claim, settle, turnOver, release, beat, cancel, retry
 
         /// Where it waits.
         var table: String {
             switch self {
             case .enqueue, .cancel: "larder_data.batch_delta"
-            case .claim, .settle, .release: "larder_data.running"
+            case .claim, .settle, .turnOver, .release: "larder_data.running"
             case .beat: "larder_data.meta"
             case .retry: "larder_data.job_follow"
             }
@@ -61,6 +61,7 @@ struct DatabaseFaultTests {
             case .enqueue, .beat: "1 1 1 3 2 1"
             case .claim: "0 2 1 3 2 1"
             case .settle: "1 0 2 3 1 1"
+            case .turnOver: "0 1 2 3 1 1"
             case .release: "2 0 1 3 2 1"
             case .cancel: "0 1 2 3 0 1"
             case .retry: "2 1 1 3 3 0"
@@ -79,6 +80,11 @@ struct DatabaseFaultTests {
             case .settle:
                 var settled = try await worker.settle([Outcome(held, .succeeded)])
                 while settled[0].decision == .busy { settled = try await worker.settle([Outcome(held, .succeeded)]) }
+            case .turnOver:
+                let turnover = try await worker.settle([Outcome(held, .succeeded)], claimingUpTo: 1)
+                var settled = turnover.settlements
+                while settled[0].decision == .busy { settled = try await worker.settle([Outcome(held, .succeeded)]) }
+                if turnover.jobs == nil { _ = try await worker.claim(upTo: 1) }
             case .release: try await worker.release([held])
             case .beat: _ = try await worker.beat()
             case .cancel: try await queue.cancel(.name("batch"))

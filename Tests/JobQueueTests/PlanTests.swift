@@ -49,7 +49,10 @@ struct PlanTests {
                 """, shows: ["origin_name_key", "blocklist_pkey", "hashtextextended", "ready_pkey", "delayed_pkey"]),
         Hot(
             name: "claim", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 2, 10)",
-            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "running_pkey"]),
+            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey"]),
+        Hot(
+            name: "claim sent again", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 2, 10, again => true)",
+            shows: ["running_pkey", "job_pkey"]),
         Hot(
             name: "claim of one batch", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 12, 10, only_batch => 1)",
             shows: ["Merge Append", "job_batch", "job_follow_batch", "ready_pkey", "Tid Scan on ready"]),

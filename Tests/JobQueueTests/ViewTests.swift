@@ -160,4 +160,45 @@ struct ViewTests {
         let open = try await plan(fixture, "SELECT open_items FROM larder.queue")
         #expect(open.contains("batch_delta_batch") && !open.contains("Seq Scan on batch_delta"), "\(open)")
     }
+
+    @Test func `percents and times computed by the program are those of the view`() async throws {
+        let fixture = try await QueueFixture.make()
+        let worker = try await fixture.startWorker(slots: 10)
+        for (name, total, done) in [("third", 3, 1), ("thirds", 3, 2), ("eighth", 8, 1), ("all", 1, 1)] {
+            try await fixture.enqueue((0..<total).map { "http://\(name)/\($0)" }, batch: name)
+            try await fixture.queue.seal(.name(name))
+            let jobs = try await worker.claim(upTo: total)
+            _ = try await worker.settle(jobs.prefix(done).map { Outcome($0.held, .succeeded) })
+        }
+        try await fixture.queue.tick(force: true)
+        let view = try await fixture.sql(
+            #"""
+            SELECT batch, percent::float8, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+                to_char(finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), open, finished, skipped
+            FROM larder.progress ORDER BY batch_id DESC
+            """#)
+        for isDetailed in [true, false] {
+            let batches = try await fixture.queue.progress(isDetailed: isDetailed)
+            let read = batches.map {
+                [
+                    $0.name, "\($0.percent)", $0.openedAt, $0.finishedAt, "\($0.open)", "\($0.finished)",
+                    "\($0.skipped)",
+                ]
+            }
+            #expect(read.map { $0[1] } == ["100.0", "12.5", "66.7", "33.3"])
+            #expect(
+                read.map { $0.enumerated().filter { $0.offset != 1 }.map(\.element) }
+                    == view.map { $0.enumerated().filter { $0.offset != 1 }.map(\.element) })
+            #expect(read.map { $0[1].flatMap(Double.init) } == view.map { $0[1].flatMap(Double.init) })
+            #expect(batches[0].finishedAt != nil)
+        }
+    }
+
+    @Test(arguments: [
+        (0, "1970-01-01T00:00:00.000Z"), (1_769_862_896_789_999, "2026-01-31T12:34:56.789Z"),
+        (-1, "1969-12-31T23:59:59.999Z"), (951_782_400_050_000, "2000-02-29T00:00:00.050Z"),
+    ])
+    func `a moment is written as the database would`(microseconds: Int, text: String) {
+        #expect(UTCTime(microseconds: Int64(microseconds)).iso8601 == text)
+    }
 }

@@ -33,12 +33,6 @@ public struct BatchProgress: Sendable {
     public let state: State
     /// Items submitted, duplicates counted.
     public let total: Int
-    /// Items not yet finished.
-    public let open: Int
-    /// Items finished: `succeeded` + `failed` + `cancelled`.
-    public let finished: Int
-    /// Items finished with an error: `failed` + `cancelled`.
-    public let skipped: Int
     /// Items that succeeded, fresh ones included.
     public let succeeded: Int
     /// Items that failed, blocked and invalid ones included.
@@ -63,24 +57,37 @@ public struct BatchProgress: Sendable {
     public let bytesIn: Int
     /// Bytes written to the cache.
     public let bytesOut: Int
-    /// Finished items in percent of all; 100 for an empty batch.
-    public let percent: Double
-    /// Finished items per second of late: a mean over 30 s; over the batch's life when it is younger or over.
-    public let rate: Double
+    let opened: UTCTime
+    let over: UTCTime?
+
+    /// Finished items per second of late: a mean over 30 s; over the batch's life when it is younger or over. This and
+    /// what follows is 0, nil or empty in progress without details.
+    public internal(set) var rate = 0.0
     /// Time since the batch was opened, until it finished.
-    public let elapsed: Duration
+    public internal(set) var elapsed = Duration.zero
     /// Time until it finishes at this rate; nil when nothing moves, it is paused, or nothing is open.
-    public let eta: Duration?
+    public internal(set) var eta: Duration?
     /// Milliseconds from claim to settle within which half of its own jobs were done, to a few percent; nil before the first.
-    public let p50: Double?
+    public internal(set) var p50: Double?
     /// The same for 95 % of them.
-    public let p95: Double?
+    public internal(set) var p95: Double?
     /// The most frequent errors, at most five.
-    public let topErrors: [ErrorCount]
+    public internal(set) var topErrors: [ErrorCount] = []
+
+    /// Items not yet finished.
+    public var open: Int { total - finished }
+    /// Items finished: `succeeded` + `failed` + `cancelled`.
+    public var finished: Int { succeeded + failed + cancelled }
+    /// Items finished with an error: `failed` + `cancelled`.
+    public var skipped: Int { failed + cancelled }
+    /// Finished items in percent of all, to a tenth; 100 for an empty batch.
+    public var percent: Double {
+        total == 0 ? 100 : (Double(finished) * 1_000 / Double(total)).rounded() / 10
+    }
     /// When it was opened: ISO 8601 in UTC, by the database's clock.
-    public let openedAt: String
+    public var openedAt: String { opened.iso8601 }
     /// When it was over; nil before, and for a moment after.
-    public let finishedAt: String?
+    public var finishedAt: String? { over?.iso8601 }
 }
 
 /// What is left to do, of one batch or of all, by the database's clock.

@@ -15,6 +15,11 @@ struct Rows: ~Copyable {
     /// Columns in the answer. The corresponding C function is `PQnfields`.
     var columnCount: Int { Int(PQnfields(result)) }
 
+    var isError: Bool { PQresultStatus(result) == PGRES_FATAL_ERROR }
+
+    /// True for what closes a pipeline's answers.
+    var isSync: Bool { PQresultStatus(result) == PGRES_PIPELINE_SYNC }
+
     /// The error that this answer is, when it is one.
     var error: QueueError? {
         switch PQresultStatus(result) {

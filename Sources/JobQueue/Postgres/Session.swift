@@ -3,8 +3,8 @@ import Glibc
 
 /// One connection to Postgres; owns the `PGconn`. All calls block, for a bounded time.
 struct Session: ~Copyable {
-    private let connection: OpaquePointer
-    private var statements = PreparedStatements()
+    let connection: OpaquePointer
+    var statements = PreparedStatements()
 
     /// Connects. Throws `.unreachable`, naming host and port, or `.refused` when the server will not have this user, this
     /// password or this database.
@@ -74,11 +74,7 @@ struct Session: ~Copyable {
             case .plain: return try send(sql, encoded, prepared: false, timeout: timeout)
             case .prepared(let name): return try send(name, encoded, prepared: true, timeout: timeout)
             case .prepare(let name):
-                guard
-                    PQsendPrepare(connection, name, sql, Int32(encoded.fields.count), encoded.fields.map(\.type)) == 1
-                else { throw lost() }
-                _ = try finish(timeout: timeout)
-                statements.keeps(sql, as: name)
+                try prepare(sql, encoded, as: name, timeout: timeout)
                 return try send(name, encoded, prepared: true, timeout: timeout)
             }
         } catch {
@@ -87,11 +83,26 @@ struct Session: ~Copyable {
         }
     }
 
-    /// Sends a statement and reads its answer. The corresponding C functions are `PQsendQueryParams` and
-    /// `PQsendQueryPrepared`.
+    /// Asks the server to keep a statement under a name. The corresponding C function is `PQsendPrepare`.
+    mutating func prepare(
+        _ sql: String, _ encoded: Parameters, as name: String, timeout: Duration
+    ) throws(QueueError) {
+        let types = encoded.fields.map(\.type)
+        guard PQsendPrepare(connection, name, sql, Int32(types.count), types) == 1 else { throw lost() }
+        _ = try finish(timeout: timeout)
+        statements.keeps(sql, as: name)
+    }
+
     private func send(
         _ statement: String, _ encoded: Parameters, prepared: Bool, timeout: Duration
     ) throws(QueueError) -> Rows {
+        try dispatch(statement, encoded, prepared: prepared)
+        return try finish(timeout: timeout)
+    }
+
+    /// Hands a statement, by its text or its name, to libpq for sending. The corresponding C functions are
+    /// `PQsendQueryParams` and `PQsendQueryPrepared`.
+    func dispatch(_ statement: String, _ encoded: Parameters, prepared: Bool) throws(QueueError) {
         let count = Int32(encoded.fields.count)
         let sent = encoded.bytes.withUnsafeBytes { buffer in
             // An empty value needs an address too: a null pointer would be NULL.
@@ -110,7 +121,6 @@ struct Session: ~Copyable {
             }
         }
         guard sent == 1 else { throw lost() }
-        return try finish(timeout: timeout)
     }
 
     /// Runs several statements without parameters, as one simple query. The corresponding C function is `PQsendQuery`.
@@ -119,13 +129,21 @@ struct Session: ~Copyable {
         _ = try finish(timeout: timeout)
     }
 
-    private func lost() -> QueueError {
+    func lost() -> QueueError {
         QueueError(.connectionLost, String(cString: PQerrorMessage(connection)).firstLine)
     }
 
-    /// Sends what is left to send, then reads until the answer is complete. The last error, else the last answer, counts.
+    /// Sends what is left to send, then reads the answer.
     private func finish(timeout: Duration) throws(QueueError) -> Rows {
         let deadline = ContinuousClock.now + timeout
+        try flush(until: deadline)
+        let rows = try answer(until: deadline)
+        if let error = rows.error { throw error }
+        return rows
+    }
+
+    /// Sends what is left to send. The corresponding C function is `PQflush`.
+    func flush(until deadline: ContinuousClock.Instant) throws(QueueError) {
         var unsent = PQflush(connection)
         while unsent == 1 {
             try wait(for: Int16(POLLIN | POLLOUT), until: deadline)
@@ -133,31 +151,27 @@ struct Session: ~Copyable {
             unsent = PQflush(connection)
         }
         guard unsent == 0 else { throw lost() }
-        var last: OpaquePointer?
-        while true {
-            while PQisBusy(connection) == 1 {
-                do { try wait(for: Int16(POLLIN), until: deadline) } catch {
-                    PQclear(last)
-                    throw error
-                }
-                guard PQconsumeInput(connection) == 1 else {
-                    PQclear(last)
-                    throw lost()
-                }
-            }
-            guard let result = PQgetResult(connection) else { break }
-            if let last, PQresultStatus(last) == PGRES_FATAL_ERROR {
-                PQclear(result)
-            } else {
-                PQclear(last)
-                last = result
-            }
+    }
+
+    /// Reads until the answer to one statement is complete, which may be an error. The last error, else the last answer,
+    /// counts.
+    func answer(until deadline: ContinuousClock.Instant) throws(QueueError) -> Rows {
+        var last: Rows?
+        while let rows = try result(until: deadline) {
+            if last?.isError != true { last = consume rows }
         }
-        guard let last else { throw lost() }
-        let rows = Rows(owning: last)
-        if PQstatus(connection) != CONNECTION_OK { throw lost() }
-        if let error = rows.error { throw error }
+        guard let rows = last.take(), PQstatus(connection) == CONNECTION_OK else { throw lost() }
         return rows
+    }
+
+    /// The next part of an answer; nil at its end. The corresponding C function is `PQgetResult`.
+    func result(until deadline: ContinuousClock.Instant) throws(QueueError) -> Rows? {
+        while PQisBusy(connection) == 1 {
+            try wait(for: Int16(POLLIN), until: deadline)
+            guard PQconsumeInput(connection) == 1 else { throw lost() }
+        }
+        guard let result = PQgetResult(connection) else { return nil }
+        return Rows(owning: result)
     }
 
     /// Waits for the socket; at the deadline asks the server to stop (`PQcancel`) and throws `.timeout`.

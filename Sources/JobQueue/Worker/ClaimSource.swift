@@ -1,5 +1,5 @@
 /// Where a claim takes its jobs from.
-enum ClaimSource: Hashable, Sendable {
+package enum ClaimSource: Hashable, Sendable {
     /// A queue, by name.
     case queue(String)
     /// What one batch wants, in whatever queue it stands.

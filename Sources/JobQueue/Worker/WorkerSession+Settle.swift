@@ -6,22 +6,24 @@ extension WorkerSession {
     /// that may stay open, is answered `.busy` and nothing of it is recorded; the others do not wait for it.
     public func settle(_ outcomes: [Outcome]) async throws(QueueError) -> [Settlement] {
         guard !outcomes.isEmpty else { return [] }
-        var decided: [Claim: Settlement.Decision] = [:]
-        decided.reserveCapacity(outcomes.count)
-        for settlement in try await send(outcomes) { decided[settlement.claim] = settlement.decision }
-        return outcomes.map { Settlement(claim: $0.claim, decision: decided[$0.claim] ?? .stale) }
+        let statement = Statement(settling: outcomes, of: id)
+        return try await queue.ask(statement.sql, statement.parameters) { rows throws(QueueError) in
+            try rows.settlements(of: outcomes)
+        }
     }
+}
 
-    /// One call; its answers come in any order.
-    private func send(_ outcomes: [Outcome]) async throws(QueueError) -> [Settlement] {
+extension Statement {
+    /// The settle of these outcomes of a worker, one at least.
+    init(settling outcomes: [Outcome], of worker: Int64) {
         func integers(_ value: (Outcome) -> Int?) -> Parameter {
             .optionalIntegers(outcomes.map { value($0).map { Int64(Int32(clamping: $0)) } })
         }
         func milliseconds(_ value: (Outcome) -> Duration) -> Parameter {
             integers { Int(clamping: value($0).milliseconds).nonZero }
         }
-        let parameters: [Parameter] = [
-            .integer(id), .integers(outcomes.map(\.claim.job)), .integers(outcomes.map(\.claim.number)),
+        parameters = [
+            .integer(worker), .integers(outcomes.map(\.claim.job)), .integers(outcomes.map(\.claim.number)),
             .texts(outcomes.map(\.result.name)), .optionalTexts(outcomes.map { $0.result.reason?.domain }),
             integers { $0.result.reason?.code }, .optionalTexts(outcomes.map { $0.result.reason?.message }),
             integers(\.httpStatus), .optionalIntegers(outcomes.map { $0.result.retryAfter?.milliseconds }),
@@ -32,34 +34,37 @@ extension WorkerSession {
             milliseconds(\.waiting), milliseconds(\.fetching), milliseconds(\.transcoding), milliseconds(\.storing),
             .optionalTexts(outcomes.map(\.storedJSON)),
         ]
-        return try await queue.ask(
-            """
+        sql = """
             SELECT job_id, claim_no, decision, delay_ms, domain, code, message
             FROM larder.complete_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18::json[])
-            """, parameters
-        ) { rows throws(QueueError) in
-            guard rows.count == outcomes.count else {
-                throw QueueError(.unexpectedAnswer, "\(rows.count) decisions on \(outcomes.count) outcomes")
-            }
-            var settlements: [Settlement] = []
-            settlements.reserveCapacity(rows.count)
-            for row in 0..<rows.count {
-                guard let job = rows.integer(row, 0), let number = rows.integer(row, 1) else { continue }
-                let decision: Settlement.Decision
-                switch rows.text(row, 2) {
-                case "succeeded": decision = .succeeded
-                case "retried": decision = .retried(after: .milliseconds(rows.integer(row, 3) ?? 0))
-                case "cancelled": decision = .cancelled
-                case "stale": decision = .stale
-                case "failed":
-                    decision = .failed(
-                        rows.failure(row, domainAt: 4) ?? FailureReason(domain: "", code: 0, message: ""))
-                case "busy": decision = .busy
-                default: throw QueueError(.unexpectedAnswer, "settle answered \(rows.text(row, 2) ?? "nothing")")
-                }
-                settlements.append(Settlement(claim: Claim(job: job, number: number), decision: decision))
-            }
-            return settlements
+            """
+    }
+}
+
+extension Rows {
+    /// What was decided about each outcome, in their order; the answers come in any.
+    func settlements(of outcomes: [Outcome]) throws(QueueError) -> [Settlement] {
+        guard count == outcomes.count else {
+            throw QueueError(.unexpectedAnswer, "\(count) decisions on \(outcomes.count) outcomes")
+        }
+        var decided: [Claim: Settlement.Decision] = [:]
+        decided.reserveCapacity(count)
+        for row in 0..<count {
+            guard let job = integer(row, 0), let number = integer(row, 1) else { continue }
+            decided[Claim(job: job, number: number)] = try decision(row)
+        }
+        return outcomes.map { Settlement(claim: $0.claim, decision: decided[$0.claim] ?? .stale) }
+    }
+
+    private func decision(_ row: Int) throws(QueueError) -> Settlement.Decision {
+        switch text(row, 2) {
+        case "succeeded": .succeeded
+        case "retried": .retried(after: .milliseconds(integer(row, 3) ?? 0))
+        case "cancelled": .cancelled
+        case "stale": .stale
+        case "failed": .failed(failure(row, domainAt: 4) ?? FailureReason(domain: "", code: 0, message: ""))
+        case "busy": .busy
+        default: throw QueueError(.unexpectedAnswer, "settle answered \(text(row, 2) ?? "nothing")")
         }
     }
 }

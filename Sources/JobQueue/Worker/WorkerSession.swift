@@ -4,25 +4,12 @@ internal import Executors
 ///
 /// Calls may come from several tasks; claims have a connection of their own, and so have heartbeats.
 public final class WorkerSession: Sendable {
-    /// Numbers claims, and keeps those whose answer did not come.
-    private struct Claims {
-        var last: Int64 = 0
-        var unanswered: [Int64] = []
-        var floors: [ClaimSource: LaneFloors] = [:]
-
-        mutating func take() -> (number: Int64, again: Bool) {
-            if let number = unanswered.popLast() { return (number, true) }
-            last += 1
-            return (last, false)
-        }
-    }
-
     /// The worker's number, never used again.
     public let id: Int64
     /// How long the database waits after a heartbeat before it gives the jobs to others; 15 s by default.
     public let lease: Duration
     let queue: PostgresJobQueue
-    private let claims = Locked(Claims())
+    let claims = Locked(ClaimTickets())
 
     init(id: Int64, lease: Duration, queue: PostgresJobQueue) {
         self.id = id
@@ -48,17 +35,19 @@ public final class WorkerSession: Sendable {
         try await claim(upTo: limit, from: .batch(batch))
     }
 
-    private func claim(upTo limit: Int, from source: ClaimSource) async throws(QueueError) -> [Job] {
+    /// Claims from either.
+    package func claim(upTo limit: Int, from source: ClaimSource) async throws(QueueError) -> [Job] {
         let (ticket, floors) = claims.withLock { ($0.take(), $0.floors[source]?.current()) }
         do throws(QueueError) {
             let jobs: [Job]
             do throws(QueueError) {
                 jobs = try await claim(ticket, limit, from: source, behind: floors)
             } catch {
-                guard error.code == .connectionLost, !ticket.again, !Task.isCancelled else { throw error }
-                jobs = try await claim((ticket.number, again: true), limit, from: source, behind: nil)
+                guard error.code == .connectionLost, !ticket.isAgain, !Task.isCancelled else { throw error }
+                let again = ClaimTickets.Ticket(number: ticket.number, isAgain: true)
+                jobs = try await claim(again, limit, from: source, behind: nil)
             }
-            claims.withLock { $0.floors[source, default: LaneFloors(for: source)].claimed(jobs, of: limit) }
+            claims.withLock { $0.note(jobs, of: limit, from: source) }
             return jobs
         } catch {
             claims.withLock { $0.unanswered.append(ticket.number) }
@@ -68,25 +57,12 @@ public final class WorkerSession: Sendable {
 
     /// One claim; repeated only when it is known that it did not take effect, or the database is told that it may have.
     private func claim(
-        _ ticket: (number: Int64, again: Bool), _ limit: Int, from source: ClaimSource, behind floors: [Int64]?
+        _ ticket: ClaimTickets.Ticket, _ limit: Int, from source: ClaimSource, behind floors: [Int64]?
     ) async throws(QueueError) -> [Job] {
-        try await queue.ask(
-            """
-            SELECT job_id, attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id,
-                blocked
-            FROM larder.claim_v1($1, $2, $3::int, $4, $5, $6 = 1, $7)
-            """,
-            [
-                .integer(id), .integer(ticket.number), .integer(Int64(limit)), .text(source.queueName),
-                .optionalIntegers(floors ?? []), .integer(ticket.again ? 1 : 0),
-                .integer(source.onlyBatch),
-            ], repeating: ticket.again ? .harmless : .onlyUndone, on: queue.claims
-        ) { rows throws(QueueError) in
-            var jobs: [Job] = []
-            jobs.reserveCapacity(rows.count)
-            for row in 0..<rows.count { jobs.append(try rows.job(row, claim: ticket.number)) }
-            return jobs
-        }
+        let statement = Statement(claiming: limit, from: source, behind: floors, by: id, ticket)
+        return try await queue.ask(
+            statement.sql, statement.parameters, repeating: ticket.isAgain ? .harmless : .onlyUndone, on: queue.claims
+        ) { rows throws(QueueError) in try rows.jobs(claim: ticket.number) }
     }
 
     /// Gives jobs back unstarted: they are ready again at their old place, their attempt refunded. Claims no longer held
@@ -145,19 +121,5 @@ extension PostgresJobQueue {
             return (id, lease)
         }
         return WorkerSession(id: id, lease: .milliseconds(lease), queue: self)
-    }
-}
-
-extension Rows {
-    /// A job from the columns that `claim` asks for.
-    fileprivate func job(_ row: Int, claim: Int64) throws(QueueError) -> Job {
-        guard let id = integer(row, 0), let url = text(row, 3), let pipeline = integer(row, 4) else {
-            throw QueueError(.unexpectedAnswer, "an incomplete job")
-        }
-        return Job(
-            id: id, claim: claim, attempt: Int(integer(row, 1) ?? 1), maxAttempts: Int(integer(row, 2) ?? 1), url: url,
-            pipeline: Int(pipeline), options: UInt64(bitPattern: integer(row, 5) ?? 0), context: text(row, 6),
-            priority: Int(integer(row, 7) ?? 4), origin: text(row, 8) ?? "", batch: integer(row, 9) ?? 0,
-            isBlocked: flag(row, 10) ?? false)
     }
 }

@@ -21,6 +21,11 @@ public struct PrefetchWorker: Sendable {
 
         /// The defaults for a worker described so.
         public init(_ description: WorkerDescription) { self.description = description }
+
+        /// Where its jobs come from.
+        var source: ClaimSource {
+            if case .batchFinished(let batch) = end { .batch(batch) } else { .queue(queue) }
+        }
     }
 
     /// When a worker ends by itself.

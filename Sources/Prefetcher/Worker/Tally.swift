@@ -7,6 +7,13 @@ final class Tally: Sendable {
         var summary: PrefetchWorker.Summary
         var running = 0
         var freed = 0
+        var filled: [Filled] = []
+    }
+
+    /// Slots that the commit which freed them filled again, as far as there were jobs.
+    struct Filled: Sendable {
+        let slots: Int
+        let jobs: [Job]
     }
 
     private let state: Locked<State>
@@ -32,6 +39,22 @@ final class Tally: Sendable {
         state.withLock { state in
             defer { state.freed = 0 }
             return state.freed
+        }
+    }
+
+    /// So many slots were freed, and jobs claimed for them by the same commit.
+    func refill(_ filled: Filled) {
+        state.withLock {
+            $0.running += filled.jobs.count - filled.slots
+            $0.filled.append(filled)
+        }
+    }
+
+    /// What was freed and filled since the last call.
+    func takeFilled() -> [Filled] {
+        state.withLock { state in
+            defer { state.filled = [] }
+            return state.filled
         }
     }
 

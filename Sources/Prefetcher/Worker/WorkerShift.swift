@@ -33,6 +33,7 @@ struct WorkerShift: Sendable {
     private let settler: Settler
     private let tally: Tally
     private let pipelines: PipelineCatalogue
+    private let source: ClaimSource
 
     /// Registers the worker.
     init(
@@ -45,7 +46,9 @@ struct WorkerShift: Sendable {
         let asked = Lease.bootTime()
         session = try await worker.queue.startWorker(worker.configuration.description)
         lease = Lease(seconds: session.lease.seconds, asked: asked)
-        settler = Settler(session: session, tally: tally, freed: stop.doorbell, observe: worker.observe)
+        source = worker.configuration.source
+        settler = Settler(
+            session: session, source: source, tally: tally, freed: stop.doorbell, observe: worker.observe)
         pipelines = PipelineCatalogue(queue: worker.queue)
         worker.observe(.started(worker: session.id))
     }
@@ -94,6 +97,7 @@ struct WorkerShift: Sendable {
                 }
                 if stop.urgency > .none && graceEnd == nil {
                     policy.stop()
+                    settler.stopClaiming()
                     graceEnd = .now + worker.configuration.grace
                     worker.observe(.stopping(running: tally.running))
                 }
@@ -103,6 +107,14 @@ struct WorkerShift: Sendable {
                 }
 
                 do throws(QueueError) {
+                    // A commit that filled the slots it freed is a claim like any other.
+                    let refills = tally.takeFilled()
+                    for filled in refills {
+                        policy.freed(filled.slots)
+                        policy.claimed(filled.jobs.count, of: filled.slots)
+                        start(filled.jobs, in: &jobs)
+                    }
+                    if refills.contains(where: \.jobs.isEmpty), try await batchIsOver() { leaveBatch(&policy, &jobs) }
                     switch policy.step {
                     case .leave:
                         return .finished
@@ -112,18 +124,11 @@ struct WorkerShift: Sendable {
                     case .look:
                         if try await isOver() { policy.stop() } else { policy.stayed() }
                     case .claim(let count):
-                        let claimed = try await claim(count)
+                        let claimed = try await session.claim(upTo: count, from: source)
                         policy.claimed(claimed.count, of: count)
-                        if !claimed.isEmpty { worker.observe(.claimed(count: claimed.count)) }
                         tally.start(claimed.count)
-                        let now = ContinuousClock.now
-                        for job in claimed { jobs.addTask { await perform(job, claimedAt: now) } }
-                        if claimed.isEmpty, try await batchIsOver() {
-                            policy.stop()
-                            // What runs on is nobody's of this batch any more, which was cancelled: it goes back, its attempt
-                            // refunded, to whoever works for others, or ends.
-                            jobs.cancelAll()
-                        }
+                        start(claimed, in: &jobs)
+                        if claimed.isEmpty, try await batchIsOver() { leaveBatch(&policy, &jobs) }
                     }
                 } catch {
                     worker.observe(.queueUnavailable(error))
@@ -137,11 +142,19 @@ struct WorkerShift: Sendable {
         }
     }
 
-    private func claim(_ count: Int) async throws(QueueError) -> [Job] {
-        guard case .batchFinished(let batch) = worker.configuration.end else {
-            return try await session.claim(upTo: count, from: worker.configuration.queue)
-        }
-        return try await session.claim(upTo: count, ofBatch: batch)
+    private func start(_ claimed: [Job], in jobs: inout DiscardingTaskGroup) {
+        guard !claimed.isEmpty else { return }
+        worker.observe(.claimed(count: claimed.count))
+        let now = ContinuousClock.now
+        for job in claimed { jobs.addTask { await perform(job, claimedAt: now) } }
+    }
+
+    /// Nothing is left of the batch this shift was for. What runs on is nobody's of it any more, as it was cancelled: it
+    /// goes back, its attempt refunded, to whoever works for others, or ends.
+    private func leaveBatch(_ policy: inout ClaimPolicy, _ jobs: inout DiscardingTaskGroup) {
+        policy.stop()
+        settler.stopClaiming()
+        jobs.cancelAll()
     }
 
     /// One job: its attempt, whose end the settler commits. Only then its slot is free.

@@ -21,9 +21,11 @@ struct BenchWorker: Sendable {
     /// Registers a worker.
     func start(slots: Int) async throws -> WorkerSession { try await queue.startWorker(Self.description(slots)) }
 
-    /// Claims `jobs` and settles them as succeeded, `width` at a time, each claim and each settle its own transaction.
+    /// Claims `jobs` and settles them as succeeded, `width` at a time, each settle and the next claim one transaction.
     func work(_ jobs: Int, width: Int, in session: WorkerSession) async throws {
-        for _ in 0..<jobs / width { try await step(width, in: session) }
+        var held: [Job] = []
+        for _ in 0..<jobs / width { held = try await step(held, width, in: session) }
+        try await finish(held, in: session)
     }
 
     /// Enqueues fresh URLs of fifty hosts in one call; `series` sets them apart from others.
@@ -42,12 +44,14 @@ struct BenchWorker: Sendable {
     func rate(width: Int, most: Int) async throws -> (rate: Double, settled: Int) {
         let session = try await start(slots: width)
         var settled = 0
+        var held = try await step([], width, in: session)
         let rate = try await ContinuousClock().rate(of: width, most: most, within: .seconds(1)) {
-            try await step(width, in: session)
+            held = try await step(held, width, in: session)
             settled += width
         }
+        try await finish(held, in: session)
         try await session.stop()
-        return (rate, settled)
+        return (rate, settled + held.count)
     }
 
     /// Jobs a second when a worker with everything about it drains the queue, and its jobs do nothing.
@@ -68,10 +72,21 @@ struct BenchWorker: Sendable {
         return Double(jobs) / (last.withLock { $0 } - start).seconds
     }
 
-    private func step(_ width: Int, in session: WorkerSession) async throws {
-        let jobs = try await session.claim(upTo: width)
+    /// Settles what is held and claims the next.
+    private func step(_ held: [Job], _ width: Int, in session: WorkerSession) async throws -> [Job] {
+        let turnover = try await session.settle(held.map(Self.outcome), claimingUpTo: width)
+        try Self.check(turnover.settlements)
+        let jobs: [Job]
+        if let claimed = turnover.jobs { jobs = claimed } else { jobs = try await session.claim(upTo: width) }
         guard jobs.count == width else { throw MeasuringError("\(jobs.count) jobs claimed instead of \(width)") }
-        let settlements = try await session.settle(jobs.map(Self.outcome))
+        return jobs
+    }
+
+    private func finish(_ held: [Job], in session: WorkerSession) async throws {
+        try Self.check(try await session.settle(held.map(Self.outcome)))
+    }
+
+    private static func check(_ settlements: [Settlement]) throws {
         guard settlements.allSatisfy({ $0.decision == .succeeded }) else {
             throw MeasuringError("a claimed job was not settled as succeeded")
         }
