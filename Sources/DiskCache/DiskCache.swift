@@ -13,7 +13,7 @@ public struct DiskCache: Sendable {
     /// How much of a published file survives a power failure.
     public let durability: Durability
     /// Says that this process has the cache open, until its last copy goes.
-    private let presence: Presence
+    let presence: Presence
 
     /// Read-only caches that answer where this one has nothing.
     private let additional: [CacheLayout]
@@ -22,8 +22,8 @@ public struct DiskCache: Sendable {
 
     /// Opens the cache in `root`, or makes one: directories, the cache id, a try at writing.
     ///
-    /// Deletes what dead processes left half-written. Another host's or container's temporary files are left alone until they
-    /// are a day old.
+    /// Deletes what dead processes left half-written, as far as it may. Another host's or container's temporary files are
+    /// left alone until they are a day old.
     ///
     /// - Parameters:
     ///   - root: the cache root; missing directories are made.
@@ -42,8 +42,8 @@ public struct DiskCache: Sendable {
         self.permissions = permissions
         self.additional = additional
         try Directory.make(layout.directory, durable: durability == .full, permissions)
-        try Sweep(root: root).run(layout)
-        presence = try Presence(in: root)
+        Sweep(root: root, permissions: permissions).run(layout)
+        presence = try Presence(in: root, permissions)
         cacheID = try CacheID.readOrCreate(in: root, permissions)
         // Only a real try tells: access(2) does not know of read-only mounts seen as root, nor of quotas.
         _ = try TemporaryFile(in: layout.directory, permissions)
@@ -68,17 +68,21 @@ public struct DiskCache: Sendable {
     /// Opens the picture for `key` and sets its access time to now; nil when there is none.
     ///
     /// Looks under the name without extension as well, where SDWebImage before 5.0 stored, and then into the additional
-    /// caches, whose files' access times stay.
+    /// caches: there access times stay, also when the file is read, as far as the process owns it (the kernel notes reads by
+    /// others where it is mounted so). Files of both kinds have no extended data, which SDWebImage reads nowhere else than
+    /// under the key's own name.
     ///
     /// - Throws: `StoreError`, but not because the access time may not be set.
     public func read(_ key: CacheKey) throws(StoreError) -> OpenFile? {
-        for path in layout.candidates(for: key) {
-            guard let file = try OpenFile(ifPresent: path) else { continue }
+        presence.refresh()
+        let candidates = layout.candidates(for: key)
+        for path in candidates {
+            guard let file = try OpenFile(ifPresent: path, hasExtendedData: path == candidates.first) else { continue }
             try file.touch()
             return file
         }
         for other in additional {
-            if let file = try OpenFile(ifPresent: other.path(of: key)) { return file }
+            if let file = try OpenFile(peekingAt: other.path(of: key), hasExtendedData: false) { return file }
         }
         return nil
     }
@@ -117,13 +121,18 @@ public struct DiskCache: Sendable {
     /// - Parameter extendedData: what SDWebImage reads back with the picture (a keyed archive), kept as an extended
     ///   attribute where the file system has such.
     public func finish(_ file: TemporaryFile, extendedData: [UInt8]? = nil) throws(StoreError) {
-        if let extendedData { try file.setExtendedData(extendedData) }
+        if let extendedData { try file.setAttribute(extendedDataAttribute, extendedData) }
         try file.synchronize(durability)
     }
 
     /// Gives a finished file its name: the moment at which everybody sees it.
     public func name(_ file: TemporaryFile, as key: CacheKey) throws(StoreError) {
-        try file.rename(to: layout.path(of: key))
+        try name(file, asFile: key.fileName)
+    }
+
+    /// The same for who knows the file's name already.
+    func name(_ file: TemporaryFile, asFile name: String) throws(StoreError) {
+        try file.rename(to: layout.directory + "/" + name)
         if durability == .full { try Directory.synchronize(layout.directory) }
     }
 

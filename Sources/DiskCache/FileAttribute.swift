@@ -24,9 +24,24 @@ extension TemporaryFile {
     /// Sets the attribute `user.NAME`, which goes with the file when it is published.
     ///
     /// A file system without attributes keeps none, which is no error.
+    ///
+    /// - Throws: `StoreError`, `tooLarge` when the file system keeps none of that size: ext4 has 4 kB for all of a file's.
     package func setAttribute(_ name: String, _ value: [UInt8]) throws(StoreError) {
         if larder_set_attribute(descriptor, "user." + name, value, value.count) == 0 || errno == ENOTSUP { return }
-        throw StoreError("fsetxattr", path)
+        let number = errno
+        if number == ENOSPC && Self.isTooLarge(value, where: descriptor) {
+            throw StoreError(.tooLarge, "keep an attribute of \(value.count) bytes with", path)
+        }
+        throw StoreError("fsetxattr", path, number: number)
+    }
+
+    /// Whether it is the value for which there is no room: ext4 says of it what it says of a full disk. A few bytes find
+    /// room in every inode.
+    private static func isTooLarge(_ value: [UInt8], where descriptor: Int32) -> Bool {
+        var room = statvfs()
+        guard value.count > 64, fstatvfs(descriptor, &room) == 0 else { return false }
+        // As much as the largest value takes.
+        return room.f_bavail > (128 << 10) / max(1, room.f_frsize)
     }
 }
 

@@ -22,15 +22,18 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let nameTooLong = Code(rawValue: "nameTooLong")
         /// Something else stands where a directory is needed.
         public static let notADirectory = Code(rawValue: "notADirectory")
+        /// Something stands already where something new is to be made.
+        public static let exists = Code(rawValue: "exists")
         /// A directory stands where a file is needed.
         public static let isADirectory = Code(rawValue: "isADirectory")
         /// The process, or the system, has too many open files.
         public static let tooManyOpenFiles = Code(rawValue: "tooManyOpenFiles")
-        /// The extended data is larger than an attribute may be.
+        /// Extended data or another attribute is larger than the file system keeps; what is read in whole, like a line of a
+        /// manifest, is longer than it may be; pixels are more or fewer than the picture has.
         public static let tooLarge = Code(rawValue: "tooLarge")
-        /// The root or namespace cannot name a directory.
+        /// The root or namespace cannot name a directory, or a name is none that Larder or SDWebImage gives.
         public static let invalidName = Code(rawValue: "invalidName")
-        /// The cache's own file holds what Larder did not write.
+        /// A file is not what it has to be: the cache's id, a bundle, a manifest, or what a manifest describes.
         public static let damaged = Code(rawValue: "damaged")
         /// Another process is at what only one may do at a time.
         public static let busy = Code(rawValue: "busy")
@@ -105,9 +108,8 @@ extension StoreError.Code {
     /// What more there is to say where no system call failed.
     fileprivate var explanation: String? {
         switch self {
-        case .isADirectory: ": something is there already"
+        case .exists: ": something is there already"
         case .busy: ": another process is at it"
-        case .tooLarge: ": it has another length than it may have"
         default: nil
         }
     }
@@ -120,6 +122,7 @@ extension StoreError.Code {
         case ENOENT, ESTALE: self = .missing
         case ENAMETOOLONG: self = .nameTooLong
         case ENOTDIR, ELOOP: self = .notADirectory
+        case EEXIST, ENOTEMPTY: self = .exists
         case EISDIR: self = .isADirectory
         case EMFILE, ENFILE: self = .tooManyOpenFiles
         case E2BIG, ERANGE: self = .tooLarge

@@ -54,7 +54,11 @@ struct `A bundle` {
             opening: directory.path + "/app", alsoReading: [CacheLayout(root: directory.path + "/bundle")])
         for key in keys { #expect(try app.read(key)?.size == 10_000 * key.text.utf8.count) }
         #expect(status(directory.path + "/bundle/manifest.jsonl").st_mtim.tv_sec == 0)
-        #expect(code { try export.write([], toDirectory: directory.path + "/bundle") } == .isADirectory)
+        #expect(code { try export.write([], toDirectory: directory.path + "/bundle") } == .exists)
+        try Data().write(to: directory.url.appending(path: "file"))
+        for end in ["", "/", "//"] {
+            #expect(code { try export.write([], toDirectory: directory.path + "/file" + end) } == .exists)
+        }
     }
 
     @Test(.enabled(if: run("zstd", "--version") == 0, "needs zstd, which tar calls"))
@@ -93,6 +97,14 @@ struct `A bundle` {
         }
         try refused("lacking") { try FileManager.default.removeItem(atPath: $0 + "/default/" + keys[2].fileName) }
         try refused("longer") { try append("x", to: $0 + "/default/" + keys[2].fileName) }
+        try refused("unknown") { try append("x", to: $0 + "/default/foreign") }
+        try refused("nested") {
+            try FileManager.default.createDirectory(atPath: $0 + "/default/sub", withIntermediateDirectories: false)
+        }
+        try refused("no digest") {
+            let line = ManifestEntry(key: keys[0], bytes: 1, sha256: "12").line
+            try append(line + "\n", to: $0 + "/manifest.jsonl")
+        }
         try refused("changed") {
             let path = $0 + "/default/" + keys[2].fileName
             var data = try Data(contentsOf: URL(filePath: path))
@@ -142,7 +154,68 @@ struct `A bundle` {
         #expect(try export.entry(for: CacheKey("none")) == nil)
     }
 
+    @Test func `may be asked for with slashes behind its name`() throws {
+        try export.write(try entries(), toDirectory: directory.path + "/bundle//")
+        #expect(try directory.names(in: "bundle") == ["default", "manifest.jsonl"])
+        #expect(try directory.names() == ["bundle", "source"])
+    }
+
+    @Test func `takes with it what killed exports left in its place`() throws {
+        let this = TemporaryName.Writer.this
+        let place = ".larder-bundle.\(this.boot).\(this.namespace).\(this.process)"
+        let dead = "\(place).\(this.startTime + 1).ff"
+        let alive = "\(place).\(this.startTime).ff"
+        let files = FileManager.default
+        for draft in [dead, alive] {
+            try files.createDirectory(
+                atPath: directory.path + "/" + draft + "/default", withIntermediateDirectories: true)
+            try append("half", to: directory.path + "/" + draft + "/default/a")
+            try append("half", to: directory.path + "/" + draft + "/manifest.jsonl")
+        }
+        // Nothing is deleted behind a link.
+        let linked = "\(place).\(this.startTime + 2).ff"
+        try files.createDirectory(atPath: directory.path + "/" + linked, withIntermediateDirectories: false)
+        #expect(symlink(source.layout.directory, directory.path + "/" + linked + "/default") == 0)
+        let entries = try entries()
+        try export.write(entries, toDirectory: directory.path + "/bundle")
+        #expect(try directory.names() == [alive, linked, "bundle", "source"].sorted())
+        #expect(try directory.names(in: "source/default").count == keys.count)
+    }
+
+    @Test(arguments: [1, 7, 100, 1 << 20])
+    func `is known by its manifest, in whatever pieces that is read`(length: Int) throws {
+        let entries = try entries()
+        let text = Array(entries.map(\.line).joined(separator: "\n\n").utf8)
+        var contents = BundleContents(of: "x")
+        for start in stride(from: 0, to: text.count, by: length) {
+            try contents.add(text[start..<min(text.count, start + length)])
+        }
+        try contents.finish()
+        #expect(contents.count == keys.count)
+        #expect(contents.names(keys[0].fileName) && !contents.names("other"))
+        for entry in entries {
+            let taken = contents.take(entry.file)
+            let wanted = try #require(taken)
+            #expect(wanted.name == entry.file && wanted.bytes == entry.bytes && wanted.sha256 == entry.sha256)
+            let again = contents.take(entry.file)
+            #expect(again == nil)
+        }
+    }
+
+    @Test func `whose manifest is too long is refused, and the limit is named`() throws {
+        let line = try #require(try entries().first).line + "\n"
+        let length = line.utf8.count
+        var long = BundleContents(of: "x", longestManifest: length)
+        try long.add(Array(line.utf8)[...])
+        let whole = #expect(throws: StoreError.self) { try long.add([10]) }
+        #expect(whole?.code == .tooLarge && whole?.description.contains("more than \(length) bytes") == true)
+        var wide = BundleContents(of: "x", longestLine: length - 2)
+        let part = #expect(throws: StoreError.self) { try wide.add(Array(line.utf8)[...]) }
+        #expect(part?.code == .tooLarge && part?.description.contains("more than \(length - 2) bytes") == true)
+    }
+
     private func append(_ text: String, to path: String) throws {
+        if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(filePath: path)) }
         let handle = try FileHandle(forWritingTo: URL(filePath: path))
         try handle.seekToEnd()
         try handle.write(contentsOf: Data(text.utf8))

@@ -64,6 +64,25 @@ struct `Several caches` {
         #expect(try !manager.contains(key), "by its own policy, not by that of clearing")
     }
 
+    @Test func `answer though one of them fails`() throws {
+        let path = high.layout.path(of: key)
+        #expect(symlink(path, path) == 0, "a file that cannot be opened")
+        var manager = both
+        for policy in [CachesManager.Policy.serial, .concurrent] {
+            manager.queryPolicy = policy
+            manager.containsPolicy = policy
+            #expect(code { _ = try manager.read(key) } == .notADirectory, "there is no answer")
+            #expect(code { _ = try manager.contains(key) } == .notADirectory)
+            try low.store([1], as: key)
+            #expect(contents(try #require(try manager.read(key))) == [1])
+            #expect(try manager.contains(key))
+            _ = try low.remove(key)
+        }
+        manager.queryPolicy = .highestOnly
+        try low.store([1], as: key)
+        #expect(code { _ = try manager.read(key) } == .notADirectory, "nobody else is asked")
+    }
+
     @Test func `are all rid of a picture`() throws {
         try low.store([1], as: key)
         try high.store([2], as: key)

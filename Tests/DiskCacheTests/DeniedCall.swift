@@ -4,10 +4,16 @@ import Testing
 
 /// A system call that fails with an error number of one's choice: on one thread, which ends afterwards, by the kernel's own
 /// filter of system calls. A stand-in for states of a disk that cannot be brought about at will.
-enum DeniedCall: String, CaseIterable, Sendable, CustomTestStringConvertible {
+enum DeniedCall: String, Sendable, CustomTestStringConvertible {
     /// `openat` that would make a file.
     case create
     case write, setAttribute, dataToDisk, fileToDisk, rename
+    /// `openat` of a directory.
+    case openDirectory
+    case link
+
+    /// Those that a store of a picture with extended data makes before the picture has its name.
+    static let ofStore: [DeniedCall] = [.create, .write, .setAttribute, .dataToDisk, .fileToDisk, .rename]
 
     var testDescription: String { rawValue }
 
@@ -21,6 +27,8 @@ enum DeniedCall: String, CaseIterable, Sendable, CustomTestStringConvertible {
             case .dataToDisk: (75, 0)
             case .fileToDisk: (74, 0)
             case .rename: (82, 0)
+            case .openDirectory: (257, UInt32(O_DIRECTORY))
+            case .link: (86, 0)
             }
         #else
             nil

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import DiskCache
@@ -112,6 +113,40 @@ struct `The disk cache` {
         #expect(try cache.remove(key))
         #expect(try directory.names(in: "root/default").isEmpty)
         #expect(try !cache.remove(key))
+    }
+
+    @Test(.enabled(if: Attributes.areKept, "this file system keeps no user attributes"))
+    func `reads extended data under the key's own name only`() throws {
+        let attribute = "user.com.hackemist.SDDiskCache"
+        let legacy = cache.layout.directory + "/" + key.fileName.prefix(32)
+        try Data("old".utf8).write(to: URL(filePath: legacy))
+        #expect(Attributes.set(attribute, [1, 2], of: legacy))
+        let found = try #require(try cache.read(key))
+        #expect(found.path == legacy)
+        #expect(try found.extendedData() == nil)
+        let other = CacheKey("no extension")
+        try cache.store("new", as: other, extendedData: [3])
+        #expect(try cache.read(other)?.extendedData() == [3], "here both names are one")
+        let app = try DiskCache(opening: directory.path + "/app", alsoReading: [cache.layout])
+        #expect(try #require(try app.read(other)).extendedData() == nil)
+    }
+
+    @Test(.enabled(if: Attributes.areKept, "this file system keeps no user attributes"))
+    func `tells extended data that is too large from a full disk`() throws {
+        try cache.store("old", as: key)
+        // As much as attributes can be at all, but for a few bytes; ext4 keeps 4 kB.
+        let failure = code { try cache.store("new", as: key, extendedData: Array(repeating: 1, count: 60_000)) }
+        #expect(failure == nil || failure == .tooLarge)
+        #expect(contents(try #require(try cache.read(key))) == Array((failure == nil ? "new" : "old").utf8))
+    }
+
+    @Test func `says that it is at work when it only reads, too`() throws {
+        let presence = cache.presence
+        presence.refreshed.withLock { $0 -= 3700 }
+        let old = timespec(tv_sec: 1_000_000_000, tv_nsec: 0)
+        #expect(utimensat(AT_FDCWD, presence.path, [old, old], 0) == 0)
+        _ = try cache.read(key)
+        #expect(status(presence.path).st_mtim.tv_sec > 1_000_000_000)
     }
 
     @Test func `makes a deleted directory again`() throws {

@@ -102,6 +102,39 @@ struct `What expires` {
         #expect(MemoryLayout<HeldFile>.stride == 32)
     }
 
+    @Test func `tells names apart byte for byte`() {
+        var table = CompactName.Table()
+        let digest = "0123456789abcdef0123456789abcdef"
+        for front in [digest + ".", ""] {
+            let names = [front + "caf\u{e9}", front + "cafe\u{301}"]
+            #expect(names[0] == names[1], "Swift's strings call them equal")
+            let compact = names.map { table.compact($0) }
+            #expect(compact[0] != compact[1])
+            for (compact, name) in zip(compact, names) {
+                #expect(same(table.text(compact), name) && table.find(name) == compact)
+            }
+        }
+    }
+
+    @Test func `remembers endings of names only as long as the names`() {
+        var decision = ExpiryDecision(ExpiryPolicy(maxAge: nil, maxSize: 100 * 512), now: Timestamp(seconds: 9))
+        let digest = "0123456789abcdef0123456789abcdef"
+        var gone: [String] = []
+        for number in 0..<10_000 {
+            _ = decision.meet("\(digest).\(number)", date: Timestamp(seconds: number), allocated: 512)
+            while let (_, name) = decision.next() { gone.append(name) }
+        }
+        #expect(gone == (0..<gone.count).map { "\(digest).\($0)" }, "each by its own name")
+        #expect(decision.endings == 10_000 - gone.count && decision.endings < 100)
+        var table = CompactName.Table()
+        let first = table.compact("a")
+        #expect(table.compact("a") == first)
+        table.release(first)
+        #expect(table.text(first) == "a", "held once more")
+        table.release(first)
+        #expect(table.count == 0 && table.find("a") == nil)
+    }
+
     // MARK: -
 
     private func expired(

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DiskCache
@@ -45,6 +46,31 @@ struct `Expiring a cache` {
         #expect(try Expiry(layout, policy: later).run(now: Timestamp(seconds: now.seconds + 2000)).aged.files == 2)
     }
 
+    @Test func `tells when a file was made from when it was changed`() throws {
+        try file("a", accessed: old)
+        func dates() throws -> (created: Timestamp, changed: Timestamp) {
+            var found: [(Timestamp, Timestamp)] = []
+            try layout.visit { (entry) throws(StoreError) in
+                found.append((entry.created, entry.changed))
+                return true
+            }
+            return try #require(found.first)
+        }
+        // Until the clock that files are dated by has gone on.
+        var (created, changed) = try dates()
+        while changed <= created {
+            #expect(chmod(layout.directory + "/a", 0o600) == 0)
+            (created, changed) = try dates()
+        }
+        func aged(_ kind: ExpiryPolicy.DateKind, _ now: Timestamp) throws -> Int {
+            let policy = ExpiryPolicy(maxAge: .zero, date: kind)
+            return try Expiry(layout, policy: policy, sparing: .zero, isDryRun: true).run(now: now).aged.files
+        }
+        #expect(try aged(.creation, created) == 1)
+        #expect(try aged(.change, created) == 0)
+        #expect(try aged(.change, changed) == 1)
+    }
+
     @Test func `descends into visible directories and touches nothing hidden`() throws {
         try FileManager.default.createDirectory(
             atPath: layout.directory + "/sub/deep", withIntermediateDirectories: true)
@@ -71,6 +97,12 @@ struct `Expiring a cache` {
         #expect(try CacheUsage(of: layout).bytes == 20)
         #expect(try CacheUsage(of: layout).entries == 1)
         _ = try Expiry(layout, policy: policy).run()
+        #expect(try CacheUsage(of: layout).entries == 0)
+        // Its second part: a byte that gets a second old.
+        let now = Timestamp.now
+        try file("b", accessed: now.seconds, size: 1)
+        let report = try Expiry(layout, policy: policy).run(now: Timestamp(seconds: now.seconds + 1))
+        #expect(report.aged.files == 1 && report.crowded.files == 0)
         #expect(try CacheUsage(of: layout).entries == 0)
     }
 
@@ -123,19 +155,79 @@ struct `Expiring a cache` {
 
     @Test func `spares what is read by somebody who came to work meanwhile`() throws {
         let keys = (0..<20).map { CacheKey("picture \($0)") }
-        for (number, key) in keys.enumerated() { try file(key.fileName, accessed: old + number, size: 4096) }
+        // A date to come hides no read.
+        let tomorrow = Timestamp.now.seconds + 86_400
+        for (number, key) in keys.enumerated() {
+            try file(key.fileName, accessed: old + number, modified: tomorrow, size: 4096)
+        }
         // Passed by the last file only: by then the oldest has been met, or is the last itself.
         let policy = ExpiryPolicy(maxAge: nil, maxSize: 20 * 4096 - 1)
+        var cache: DiskCache?
         let report = try Expiry(layout, policy: policy).run(progress: { report in
             guard report.seen.files == 19 else { return true }
-            let read = try? DiskCache(opening: directory.path).read(keys[0])
+            cache = try? DiskCache(opening: directory.path)
+            let read = try? cache?.read(keys[0])
             #expect(read != nil)
             return true
         })
+        withExtendedLifetime(cache) {}
         try #require(report.seen.bytes == 20 * 4096, "a file system with blocks of 4096 bytes")
         #expect(try names().contains(keys[0].fileName))
         #expect(try !names().contains(keys[1].fileName))
         #expect(report.crowded.files == 11)
+    }
+
+    @Test(arguments: [ExpiryPolicy.DateKind.access, .modification])
+    func `spares for its age, too, what is read by somebody who came to work meanwhile`(
+        kind: ExpiryPolicy.DateKind
+    ) throws {
+        let keys = (0..<20).map { CacheKey("picture \($0)") }
+        for key in keys { try file(key.fileName, accessed: old) }
+        let policy = ExpiryPolicy(maxAge: .seconds(1000), date: kind)
+        var cache: DiskCache?
+        let report = try Expiry(layout, policy: policy).run(progress: { report in
+            guard report.seen.files == 1 else { return true }
+            cache = try? DiskCache(opening: directory.path)
+            for key in keys { _ = try? cache?.read(key) }
+            return true
+        })
+        withExtendedLifetime(cache) {}
+        #expect(report.aged.files == 1)
+        #expect(report.spared.files == (kind == .access ? 0 : 19), "by the date of the read they are young anyway")
+        #expect(try names().count == 19)
+    }
+
+    @Test func `takes a date to come for no use`() throws {
+        try file("a", accessed: Timestamp.now.seconds + 86_400)
+        let cache = try DiskCache(opening: directory.path)
+        let policy = ExpiryPolicy(maxAge: .zero, date: .change)
+        // Nothing but the dates to come is so new.
+        let report = try Expiry(layout, policy: policy, sparing: .nanoseconds(1)).run()
+        #expect(report.aged.files == 1 && report.spared.files == 0)
+        withExtendedLifetime(cache) {}
+    }
+
+    @Test func `leaves what has a name that is no UTF-8, and says so`() throws {
+        let path = Array((layout.directory + "/a").utf8) + [0xff, 0xfe, 0]
+        let name = path.map(CChar.init(bitPattern:))
+        let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL, 0o644)
+        try #require(descriptor >= 0)
+        #expect(Glibc.write(descriptor, [1], 1) == 1)
+        close(descriptor)
+        let then = timespec(tv_sec: old, tv_nsec: 0)
+        #expect(utimensat(AT_FDCWD, name, [then, then], 0) == 0)
+        for policy in [ExpiryPolicy(), ExpiryPolicy(maxAge: nil, maxSize: 1)] {
+            try file("b", accessed: old)
+            let report = try Expiry(layout, policy: policy).run()
+            #expect(report.seen.files == 2 && report.kept.files == 1)
+            #expect(report.failed.files == (policy.maxAge == nil ? 0 : 1))
+            #expect(report.firstFailure?.code == (policy.maxAge == nil ? nil : .invalidName))
+            #expect(access(name, F_OK) == 0)
+        }
+        try file("b", accessed: old)
+        var told: [String] = []
+        #expect(code { try layout.clear(isDryRun: false, deleted: { told.append($0.path) }) } == .invalidName)
+        #expect(told == ["b"] && access(name, F_OK) == 0)
     }
 
     @Test func `is done by one process at a time`() throws {
@@ -151,12 +243,12 @@ struct `Expiring a cache` {
         #expect(code { _ = try Expiry(CacheLayout(root: directory.path, namespace: "none")).run() } == .missing)
     }
 
-    @Test(.enabled(if: getuid() == 0, "needs to be root, to make a file that root may not delete"))
+    @Test(.enabled(if: Privilege.mayMount, "needs to be root, and to mount, to make a file that root may not delete"))
     func `goes on behind a file that cannot be deleted`() throws {
         // A mount point cannot be unlinked, not even by root.
         for number in 0..<3 { try file("\(number)", accessed: old + number, size: 4096) }
         let stuck = layout.directory + "/0"
-        guard mount(stuck, stuck, nil, UInt(MS_BIND), nil) == 0 else { return }
+        try #require(mount(stuck, stuck, nil, UInt(MS_BIND), nil) == 0)
         defer { umount2(stuck, Int32(MNT_DETACH)) }
         let report = try Expiry(layout, policy: ExpiryPolicy(maxAge: nil, maxSize: 12_287)).run()
         #expect(report.failed.files == 1 && report.crowded.files == 2)

@@ -82,7 +82,7 @@ struct `A disk that takes nothing` {
 
     @Test(
         .enabled(if: DeniedCall.isPossible, "needs a kernel that filters system calls, on x86-64"),
-        arguments: DeniedCall.allCases, [EDQUOT, ENOSPC, EIO])
+        arguments: DeniedCall.ofStore, [EDQUOT, ENOSPC, EIO])
     func `refused at one step leaves the old picture and nothing else`(step: DeniedCall, number: Int32) async throws {
         let directory = try TemporaryDirectory()
         for durability in [Durability.data, .full] {
@@ -104,6 +104,37 @@ struct `A disk that takes nothing` {
             try cache.store("newer", as: key)
             #expect(contents(try #require(try cache.read(key))) == Array("newer".utf8))
         }
+    }
+
+    @Test(.enabled(if: DeniedCall.isPossible, "needs a kernel that filters system calls, on x86-64"))
+    func `that cannot be asked to keep a name says so, and has the new picture`() async throws {
+        let directory = try TemporaryDirectory()
+        let cache = try DiskCache(opening: directory.path + "/root", durability: .full)
+        try cache.store("old", as: key)
+        let failure = try await DeniedCall.openDirectory.withNumber(EIO) { [key] in
+            code { try cache.store("new", as: key) }
+        }
+        #expect(failure == .inputOutput)
+        #expect(contents(try #require(try cache.read(key))) == Array("new".utf8))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: cache.layout.directory) == [key.fileName])
+    }
+
+    @Test(
+        .enabled(if: DeniedCall.isPossible, "needs a kernel that filters system calls, on x86-64"),
+        arguments: [EPERM, ENOTSUP, ENOSYS])
+    func `that has no hard links holds a cache as well`(number: Int32) async throws {
+        let directory = try TemporaryDirectory()
+        let root = directory.path + "/root"
+        let ids = try await DeniedCall.link.withNumber(number) {
+            [try DiskCache(opening: root).cacheID, try DiskCache(opening: root).cacheID]
+        }
+        #expect(ids[0] == ids[1])
+        #expect(try DiskCache(opening: root).cacheID == ids[0])
+        #expect(try directory.names(in: "root") == [".larder-cache-id", "default"])
+        let failure = try await DeniedCall.link.withNumber(EIO) {
+            code { _ = try DiskCache(opening: directory.path + "/other") }
+        }
+        #expect(failure == .inputOutput, "other failures are failures")
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "needs to be root, and a kernel that mounts a tmpfs"))

@@ -76,7 +76,14 @@ struct `An image table` {
                 as? [String: Any])
         #expect((metadata["indexMap"] as? [String: Int])?[entity(2).text] == 1)
         #expect((metadata["mruArray"] as? [String])?.count == 2)
-        #expect((metadata["format"] as? [String: Any])?["metadataVersion"] as? Int == 8)
+        let written = try #require(metadata["format"] as? [String: Any])
+        #expect(written["metadataVersion"] as? Int == 8)
+        #expect(
+            Set(written.keys) == [
+                "name", "family", "width", "height", "style", "maximumCount", "devices", "protectionMode",
+                "screenScale", "metadataVersion",
+            ], "what an app compares with its own")
+        #expect(metadata["pageSize"] as? Int == 4096)
 
         let again = try ImageTable(opening: directory.path, format: format)
         #expect(again.count == 2)
@@ -115,6 +122,13 @@ struct `An image table` {
             try table.store(pixels(old, 1), for: entity(1), source: source)
             try table.flush()
         }
+        #expect(try ImageTable(opening: directory.path, format: old).count == 1)
+        do {
+            let other = try ImageTable(opening: directory.path, format: format(pageSize: 16_384))
+            #expect(other.count == 0, "its entries begin elsewhere")
+            try other.store(pixels(old, 1), for: entity(1), source: source)
+            try other.flush()
+        }
         #expect(try ImageTable(opening: directory.path, format: format(width: 501)).count == 0)
         #expect(status(place + ".imageTable").st_size == 0)
         try Data("{}".utf8).write(to: URL(filePath: place + ".metadata"))
@@ -129,6 +143,53 @@ struct `An image table` {
         try handle.seek(toOffset: UInt64(format.entryLength - 32))
         try handle.write(contentsOf: Data(repeating: 9, count: 16))
         #expect(try table.read(entity(1), source: source) == nil)
+    }
+
+    @Test func `is begun anew when its file is shorter than its metadata says`() throws {
+        let format = try format()
+        do {
+            let table = try ImageTable(opening: directory.path, format: format)
+            try table.store(pixels(format, 1), for: entity(1), source: source)
+            try table.flush()
+        }
+        #expect(truncate(place + ".imageTable", 100) == 0)
+        #expect(try ImageTable(opening: directory.path, format: format).count == 0)
+    }
+
+    @Test func `takes what a writer that was killed left`() throws {
+        let format = try format()
+        _ = try ImageTable(opening: directory.path, format: format)
+        let this = TemporaryName.Writer.this
+        let dead = ".larder.\(this.boot).\(this.namespace).\(this.process).\(this.startTime + 1).ff"
+        let namespace = "ImageTables/FICDefaultNamespace"
+        try Data().write(to: directory.url.appending(path: namespace + "/" + dead))
+        _ = try ImageTable(opening: directory.path, format: format)
+        #expect(try directory.names(in: namespace) == ["card.imageTable"])
+    }
+
+    /// Quadratic time would not end within the limit of the suite.
+    @Test func `keeps its index of fifty thousand pictures up to date at little cost`() {
+        var index = ImageTableIndex()
+        let count = 50_000
+        func entity(_ number: Int) -> EntityID {
+            EntityID(bytes: (0..<16).map { UInt8(truncatingIfNeeded: number >> ($0 % 4 * 8)) })
+        }
+        func store(_ number: Int) -> Int {
+            let (place, givesWay) = index.place(for: entity(number), maximum: count)
+            if let givesWay { index.remove(givesWay) }
+            index.put(entity(number), source: source, at: place)
+            return place
+        }
+        #expect((0..<count).allSatisfy { store($0) == $0 })
+        #expect((0..<count / 2).allSatisfy { index.find(entity($0), source: source) == $0 })
+        // The other half goes first, in its order.
+        #expect((count / 2..<count).allSatisfy { store($0 + count) == $0 })
+        #expect(index.count == count)
+        index.remove(entity(7))
+        index.remove(entity(3))
+        #expect(store(3 * count) == 3, "the lowest free place")
+        #expect(store(4 * count) == 7)
+        #expect(index.count == count)
     }
 
     @Test func `has one writer`() throws {

@@ -47,9 +47,8 @@ struct `A cache of an app's` {
 
         let cache = try DiskCache(
             opening: directory.path + "/own", alsoReading: [shipped.layout, second.layout])
-        _ = try cache.read(key)
-        #expect(status(path).st_atim.tv_sec == 1_000_000_000, "to open it there is not to use it")
         #expect(contents(try #require(try cache.read(key))) == Array("shipped".utf8))
+        #expect(status(path).st_atim.tv_sec == 1_000_000_000, "to read it there is not to use it")
         #expect(contents(try #require(try cache.read(CacheKey("only")))) == Array("only".utf8))
         #expect(try !cache.contains(key), "asked for data only")
         #expect(try !cache.remove(key))
@@ -100,6 +99,9 @@ struct `A cache of an app's` {
             #expect(status(directory.path + path).st_mode & 0o7777 == 0o2777)
         }
         #expect(status(directory.path + "/a/b/.larder-cache-id").st_mode & 0o7777 == 0o666)
+        for mark in [directory.path + "/a/b/.larder-swept.default", cache.presence.path] {
+            #expect(status(mark).st_mode & 0o7777 == 0o666, "\(mark)")
+        }
     }
 
     @Test(.enabled(if: getuid() == 0, "only root can give files away"))

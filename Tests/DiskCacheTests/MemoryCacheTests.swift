@@ -38,6 +38,19 @@ struct `The memory cache` {
         #expect(MemoryCache<Int>.cost(bytesPerRow: 400, height: 100, frames: 3) == 120_000)
     }
 
+    @Test func `counts costs of any size`() {
+        let cache = MemoryCache<Int>()
+        cache.store(1, for: key(1), cost: .max)
+        cache.store(2, for: key(2), cost: .max)
+        cache.store(3, for: key(3), cost: -5)
+        #expect(cache.count == 3 && cache.totalCost == .max)
+        cache.remove(key(1))
+        #expect(cache.totalCost == .max)
+        cache.remove(key(2))
+        #expect(cache.totalCost == 0, "less than 0 counts as 0")
+        #expect(MemoryCache<Int>.cost(bytesPerRow: .max, height: 2, frames: 2) == .max)
+    }
+
     @Test func `takes other limits at any time`() {
         let cache = MemoryCache<Int>()
         for number in 0..<10 { cache.store(number, for: key(number), cost: 10) }

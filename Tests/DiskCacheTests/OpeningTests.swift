@@ -74,7 +74,7 @@ struct `Opening a disk cache` {
 
     @Test func `describes in plain words what the cache itself found out`() throws {
         #expect(
-            StoreError(.isADirectory, "export to", "/a/b").description
+            StoreError(.exists, "export to", "/a/b").description
                 == "cannot export to /a/b: something is there already")
         let error = #expect(throws: StoreError.self) { try CacheLayout(root: "/a", namespace: "../b") }
         #expect(error?.description == "cannot make a cache namespace of '../b'")

@@ -42,10 +42,16 @@ func status(_ path: String) -> stat {
 enum Attributes {
     /// Whether the file system of temporary directories keeps them.
     static var areKept: Bool {
+        guard let directory = try? TemporaryDirectory() else { return false }
+        return set("user.test", [1], of: directory.path)
+    }
+
+    /// Whether it could be set.
+    static func set(_ name: String, _ bytes: [UInt8], of path: String) -> Bool {
         typealias Call =
             @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeRawPointer, Int, Int32) -> Int32
-        guard let directory = try? TemporaryDirectory(), let symbol = dlsym(nil, "setxattr") else { return false }
-        return unsafeBitCast(symbol, to: Call.self)(directory.path, "user.test", [1], 1, 0) == 0
+        guard let symbol = dlsym(nil, "setxattr") else { return false }
+        return unsafeBitCast(symbol, to: Call.self)(path, name, bytes, bytes.count, 0) == 0
     }
 
     static func read(_ name: String, of path: String) -> [UInt8]? {

@@ -48,39 +48,35 @@ public struct BundleExport: Sendable {
 
     /// Writes a directory, which must not be there yet: it appears when it is whole. Blocks.
     ///
-    /// - Throws: `StoreError` as for an archive; `isADirectory` when there is one already.
+    /// Until then it lies beside it under a hidden name; what exports to this place left there that were killed is deleted.
+    ///
+    /// - Parameter path: slashes at its end mean nothing.
+    /// - Throws: `StoreError` as for an archive; `exists` when something has that name already.
     public func write(
         _ entries: [ManifestEntry], toDirectory path: String, written: () -> Void = {}
     ) throws(StoreError) {
         let entries = Self.sorted(entries)
-        let draft = path + ".larder-\(getpid())"
-        guard access(path, F_OK) != 0 else { throw StoreError(.isADirectory, "export to", path) }
-        do throws(StoreError) {
-            let permissions = FilePermissions()
-            try Directory.make(draft + "/" + Self.namespace, durable: false, permissions)
-            try Self.put(draft + "/" + CacheLayout.manifestName) { (file, path) throws(StoreError) in
-                try Self.manifest(entries).withEachBlock { (bytes) throws(StoreError) in
-                    try writeAll(bytes, to: file, at: path)
-                }
+        let draft = try BundleDraft(of: path)
+        try Self.put(draft.path + "/" + CacheLayout.manifestName) { (file, path) throws(StoreError) in
+            try Self.manifest(entries).withEachBlock { (bytes) throws(StoreError) in
+                try writeAll(bytes, to: file, at: path)
             }
-            for entry in entries {
-                try Self.put(draft + "/" + Self.namespace + "/" + entry.file) { (file, path) throws(StoreError) in
-                    try copy(entry) { (bytes) throws(StoreError) in try writeAll(bytes, to: file, at: path) }
-                }
-                written()
-            }
-            guard rename(draft, path) == 0 else { throw StoreError("rename", path) }
-        } catch {
-            Self.remove(draft)
-            throw error
         }
+        for entry in entries {
+            try Self.put(draft.path + "/" + Self.namespace + "/" + entry.file) { (file, path) throws(StoreError) in
+                try copy(entry) { (bytes) throws(StoreError) in try writeAll(bytes, to: file, at: path) }
+            }
+            written()
+        }
+        try draft.name()
     }
 
     // MARK: -
 
     private static func sorted(_ entries: [ManifestEntry]) -> [ManifestEntry] {
-        var seen: Set<String> = []
-        return entries.filter { seen.insert($0.file).inserted }.sorted {
+        // Byte for byte, which names of equal strings need not be.
+        var seen: Set<[UInt8]> = []
+        return entries.filter { seen.insert(Array($0.file.utf8)).inserted }.sorted {
             $0.file.utf8.lexicographicallyPrecedes($1.file.utf8)
         }
     }
@@ -125,17 +121,6 @@ public struct BundleExport: Sendable {
         try fill(file, path)
         let never = [timespec(), timespec()]
         guard futimens(file.number, never) == 0 else { throw StoreError("futimens", path) }
-    }
-
-    private static func remove(_ draft: String) {
-        let inside = draft + "/" + namespace
-        try? DirectoryWalk(directory: inside, meetsHidden: true).visit { entry in
-            unlink(inside + "/" + entry.path)
-            return true
-        }
-        rmdir(inside)
-        unlink(draft + "/" + CacheLayout.manifestName)
-        rmdir(draft)
     }
 }
 

@@ -14,17 +14,17 @@ public struct BundleImport: Sendable {
 
     private let cache: DiskCache
     private static let block = 1 << 18
-    /// A longer manifest is refused: about a million files.
-    private static let longestManifest = 1 << 29
 
     /// Imports into this cache.
     public init(into cache: DiskCache) { self.cache = cache }
 
-    /// Takes in an archive or a directory. Blocks. What was stored before a failure stays: it is whole and right.
+    /// Takes in an archive or a directory. Blocks. What was stored before a failure stays: it is whole and right. Hidden things
+    /// in a directory are passed over.
     ///
     /// - Parameter stored: told after each file.
     /// - Throws: `StoreError`, `damaged` when it is no bundle, a file is not what the manifest says, stands in it and is not
-    ///   there, or is there and does not stand in it.
+    ///   there, or is there and does not stand in it; `tooLarge` when the manifest has more than 512 MiB, or a line of it more
+    ///   than one.
     public func take(_ path: String, stored: () -> Void = {}) throws(StoreError) -> Report {
         var status = stat()
         guard stat(path, &status) == 0 else { throw StoreError("stat", path) }
@@ -37,25 +37,24 @@ public struct BundleImport: Sendable {
         guard let first = try archive.next(), first.isFile, first.name == CacheLayout.manifestName else {
             throw StoreError(.damaged, "find a manifest at the beginning of", path)
         }
-        var text: [UInt8] = []
+        var missing = BundleContents(of: path)
         var room = [UInt8](repeating: 0, count: Self.block)
         while true {
             let count = try Self.read(archive, &room)
             if count == 0 { break }
-            text += room[..<count]
-            guard text.count <= Self.longestManifest else { throw StoreError(.tooLarge, "read the manifest of", path) }
+            try missing.add(room[..<count])
         }
-        var missing = try Self.entries(text, of: path)
+        try missing.finish()
         var report = Report()
         while let header = try archive.next() {
             let prefix = BundleExport.namespace + "/"
             guard header.isFile, header.name.hasPrefix(prefix),
-                let entry = missing.removeValue(forKey: String(header.name.dropFirst(prefix.count)))
+                let entry = missing.take(String(header.name.dropFirst(prefix.count)))
             else { throw StoreError(.damaged, "find '\(header.name)' in the manifest of", path) }
             try store(entry, of: path, &report) { (room) throws(StoreError) in try Self.read(archive, &room) }
             stored()
         }
-        guard missing.isEmpty else {
+        guard missing.count == 0 else {
             throw StoreError(.damaged, "find \(missing.count) files that the manifest names in", path)
         }
         return report
@@ -66,10 +65,25 @@ public struct BundleImport: Sendable {
         guard let file = try OpenFile(ifPresent: manifest) else {
             throw StoreError(.damaged, "find a manifest in", path)
         }
-        guard file.size <= Self.longestManifest else { throw StoreError(.tooLarge, "read", manifest) }
+        var missing = BundleContents(of: manifest)
+        var position = 0
+        while true {
+            let block = try file.bytes(Self.block, at: position)
+            if block.isEmpty { break }
+            try missing.add(block[...])
+            position += block.count
+        }
+        try missing.finish()
+        let inside = path + "/" + BundleExport.namespace
+        if access(inside, F_OK) == 0 {
+            try DirectoryWalk(directory: inside, meetsHidden: false).visit { (entry) throws(StoreError) in
+                if missing.names(entry.path) { return true }
+                throw StoreError(.damaged, "find '\(entry.path)' in", manifest)
+            }
+        }
         var report = Report()
-        for entry in try Self.entries(try file.bytes(file.size), of: manifest).values {
-            let place = path + "/" + BundleExport.namespace + "/" + entry.file
+        try missing.each { (entry) throws(StoreError) in
+            let place = inside + "/" + entry.name
             guard let file = try OpenFile(ifPresent: place) else {
                 throw StoreError(.damaged, "find what the manifest names", place)
             }
@@ -88,11 +102,11 @@ public struct BundleImport: Sendable {
     // MARK: -
 
     private func store(
-        _ entry: ManifestEntry, of source: String, _ report: inout Report,
+        _ entry: BundleContents.Wanted, of source: String, _ report: inout Report,
         _ read: (inout [UInt8]) throws(StoreError) -> Int
     ) throws(StoreError) {
         // A file that is there keeps its dates.
-        let isPresent = try entry.fault(in: cache.layout) == nil
+        let isPresent = try cache.layout.fault(of: entry.name, bytes: entry.bytes, sha256: entry.sha256) == nil
         let file = isPresent ? nil : try cache.makeTemporaryFile()
         let digest = SHA256()
         var room = [UInt8](repeating: 0, count: Self.block)
@@ -114,13 +128,14 @@ public struct BundleImport: Sendable {
             report.present += 1
             return
         }
-        try cache.publish(file, as: CacheKey(entry.key))
+        try cache.finish(file)
+        try cache.name(file, asFile: entry.name)
         report.stored += 1
         report.bytes += length
     }
 
-    private static func wrong(_ entry: ManifestEntry, _ source: String) -> StoreError {
-        StoreError(.damaged, "find '\(entry.file)' as the manifest says in", source)
+    private static func wrong(_ entry: BundleContents.Wanted, _ source: String) -> StoreError {
+        StoreError(.damaged, "find '\(entry.name)' as the manifest says in", source)
     }
 
     private static func read(_ archive: borrowing ArchiveReader, _ room: inout [UInt8]) throws(StoreError) -> Int {
@@ -128,14 +143,5 @@ public struct BundleImport: Sendable {
             Result { () throws(StoreError) in try archive.read(bytes) }
         }
         return try result.get()
-    }
-
-    private static func entries(_ text: [UInt8], of path: String) throws(StoreError) -> [String: ManifestEntry] {
-        var entries: [String: ManifestEntry] = [:]
-        for line in text.split(separator: UInt8(ascii: "\n")) {
-            let entry = try ManifestEntry(line: Array(line), of: path)
-            entries[entry.file] = entry
-        }
-        return entries
     }
 }

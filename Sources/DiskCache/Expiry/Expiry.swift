@@ -4,8 +4,10 @@ import Glibc
 /// Deletes what has expired in a cache: first what is too old, then the oldest of the rest until less than half the limit
 /// is taken.
 ///
-/// One walk and one look at each file; held are 32 bytes for each of the newest files that fit into the limit. Stopped at
-/// any point it has deleted only what was due, and the next run goes on. Hidden files are never touched.
+/// One walk and one look at each file, and a second one at those whose turn comes for the room they take: they may have
+/// been met long before. Held are 32 bytes for each of the newest files that fit into the limit, and each different ending
+/// of their names once. Stopped at any point it has deleted only what was due, and the next run goes on. Hidden files are
+/// never touched; what has a name that is no UTF-8, and so is none of a cache's, stays and stands in the report.
 /// Source: SDWebImage 5.21.5, `SDDiskCache.removeExpiredData`.
 public struct Expiry: Sendable {
     /// How far it has come: asked after each file, answers whether to go on.
@@ -55,11 +57,11 @@ public struct Expiry: Sendable {
         _ now: Timestamp, _ deleted: (ExpiredFile) -> Void, _ progress: Progress
     ) throws(StoreError) -> ExpiryReport {
         let isAtWork = spared > .zero ? try Presence.anyLives(in: layout.root) : false
-        let sparedSince = isAtWork ? now - spared : nil
+        // Where nobody is at work, somebody may still come while this walks.
+        let sparedSince = isAtWork ? now - spared : Timestamp.nowOfFiles
         var round = ExpiryRound(
-            layout.directory, policy, now: now, sparedSince: sparedSince,
-            // Somebody may come to work while this walks.
-            keptSince: sparedSince ?? (spared > .zero ? .now : nil), isDryRun: isDryRun)
+            layout, policy, now: now, sparedSince: spared > .zero ? sparedSince : nil, isAtWork: isAtWork,
+            isDryRun: isDryRun)
         try DirectoryWalk(directory: layout.directory, meetsHidden: false).visit { (entry) throws(StoreError) in
             guard !entry.isDirectory else { return true }
             round.meet(entry, deleted)
@@ -73,23 +75,25 @@ public struct Expiry: Sendable {
 
 /// One run over the files.
 private struct ExpiryRound {
+    let layout: CacheLayout
     let directory: String
     let dateKind: ExpiryPolicy.DateKind
-    /// What was used since then is spared when it is met.
+    /// What was used since then is spared; nil when nothing is.
     let sparedSince: Timestamp?
-    /// What was used since then is spared when its turn comes, which may be long after it was met.
-    let keptSince: Timestamp?
     let isDryRun: Bool
+    /// Whether somebody was seen at work.
+    private var isAtWork: Bool
     private(set) var report = ExpiryReport()
     private var decision: ExpiryDecision
 
     init(
-        _ directory: String, _ policy: ExpiryPolicy, now: Timestamp, sparedSince: Timestamp?, keptSince: Timestamp?,
+        _ layout: CacheLayout, _ policy: ExpiryPolicy, now: Timestamp, sparedSince: Timestamp?, isAtWork: Bool,
         isDryRun: Bool
     ) {
-        self.directory = directory
+        self.layout = layout
+        directory = layout.directory
+        self.isAtWork = isAtWork
         self.sparedSince = sparedSince
-        self.keptSince = keptSince
         self.isDryRun = isDryRun
         dateKind = policy.date
         decision = ExpiryDecision(policy, now: now)
@@ -98,16 +102,20 @@ private struct ExpiryRound {
     mutating func meet(_ entry: CacheEntry, _ deleted: (ExpiredFile) -> Void) {
         report.seen.add(entry.allocated)
         let date = entry.date(dateKind)
-        let isSpared = sparedSince.map { entry.lastUse >= $0 } ?? false
-        switch decision.meet(entry.path, date: date, allocated: entry.allocated, isSpared: isSpared) {
+        let isSpared = isInUse(accessed: entry.accessed, modified: entry.modified, changed: entry.changed)
+        switch decision.meet(
+            entry.path, date: date, allocated: entry.allocated, isSpared: isSpared || !entry.isNamedWhole)
+        {
         case .kept: break
-        case .spared: report.spared.add(entry.allocated)
+        case .spared where isSpared: report.spared.add(entry.allocated)
+        case .spared: fail(StoreError(.invalidName, "delete", directory + "/" + entry.path), entry.allocated)
         case .tooOld:
             let file = ExpiredFile(path: entry.path, allocated: entry.allocated, date: date, reason: .age)
             if delete(file) { deleted(file) }
         }
         while let (oldest, name) = decision.next() {
             let file = ExpiredFile(path: name, allocated: oldest.allocated, date: oldest.date, reason: .size)
+            // Time has passed since it was met: somebody at work may have read or replaced it.
             if isInUseByNow(file) {
                 report.spared.add(file.allocated)
                 decision.couldNotDelete(oldest)
@@ -121,14 +129,30 @@ private struct ExpiryRound {
 
     mutating func stop() { report.isPartial = true }
 
-    /// Time has passed since the file was met: somebody at work may have read or replaced it.
-    private func isInUseByNow(_ file: ExpiredFile) -> Bool {
-        guard let keptSince else { return false }
+    private mutating func isInUseByNow(_ file: ExpiredFile) -> Bool {
+        guard sparedSince != nil else { return false }
         var status = larder_entry()
         guard larder_read_entry(AT_FDCWD, directory + "/" + file.path, &status) == 0 else { return false }
-        // A date to come tells of no use.
-        return (keptSince.nanoseconds...max(keptSince, .now).nanoseconds)
-            .contains(max(status.accessed, status.modified, status.changed))
+        return isInUse(
+            accessed: Timestamp(nanoseconds: status.accessed), modified: Timestamp(nanoseconds: status.modified),
+            changed: Timestamp(nanoseconds: status.changed))
+    }
+
+    /// Whether one of the dates that a use by Larder moves (read, stored, renamed) tells of one so lately that the file is
+    /// spared, while somebody is at work. A date to come tells of no use, and hides none that another date tells of.
+    private mutating func isInUse(accessed: Timestamp, modified: Timestamp, changed: Timestamp) -> Bool {
+        guard let sparedSince else { return false }
+        let now = Timestamp.now
+        func isUse(_ date: Timestamp) -> Bool { date >= sparedSince && date <= now }
+        guard isUse(accessed) || isUse(modified) || isUse(changed) else { return false }
+        // Since the start, then; but by somebody at work? Who cannot be told is taken for that.
+        if !isAtWork { isAtWork = (try? Presence.anyLives(in: layout.root)) ?? true }
+        return isAtWork
+    }
+
+    private mutating func fail(_ error: StoreError, _ allocated: Int) {
+        report.firstFailure = report.firstFailure ?? error
+        report.failed.add(allocated)
     }
 
     /// Whether the file is gone, or in a dry run would be.
@@ -136,9 +160,7 @@ private struct ExpiryRound {
         let path = directory + "/" + file.path
         // What somebody else has just deleted is gone, too.
         if !isDryRun && unlink(path) != 0 && errno != ENOENT {
-            let error = StoreError("unlink", path)
-            report.firstFailure = report.firstFailure ?? error
-            report.failed.add(file.allocated)
+            fail(StoreError("unlink", path), file.allocated)
             return false
         }
         switch file.reason {

@@ -40,7 +40,15 @@ struct ExpiryDecision {
     }
 
     /// The next file to delete for the room it takes; nil when enough is gone. To be asked after every file.
-    mutating func next() -> (file: HeldFile, name: String)? { phase.next().map { ($0, names.text($0.name)) } }
+    mutating func next() -> (file: HeldFile, name: String)? {
+        guard let file = phase.next() else { return nil }
+        let name = names.text(file.name)
+        names.release(file.name)
+        return (file, name)
+    }
+
+    /// How many endings of names are kept.
+    var endings: Int { names.count }
 
     /// The file just given out is still there: others go instead.
     mutating func couldNotDelete(_ file: HeldFile) { phase.couldNotDelete(file) }

@@ -4,7 +4,8 @@ import Glibc
 enum CacheID {
     /// Reads the id of the cache in `root`, which must exist, or gives it one.
     ///
-    /// Two processes that do so at once agree: the file gets its name with all its bytes, and the first one wins.
+    /// Two processes that do so at once agree: the file gets its name with all its bytes, and the first one wins; where the
+    /// file system has no hard links the last one does, and what an earlier one was told is good for its run alone.
     static func readOrCreate(in root: String, _ permissions: FilePermissions) throws(StoreError) -> String {
         let path = root + "/.larder-cache-id"
         if let id = try read(path) { return id }
@@ -16,7 +17,12 @@ enum CacheID {
         try draft.synchronize(.data)
         // Unlike rename, link leaves alone what is there.
         if link(draft.path, path) == 0 { return text }
-        guard errno == EEXIST else { throw StoreError("link", path) }
+        switch errno {
+        case EEXIST: break
+        // FUSE, SMB and FAT file systems without hard links say one of these. An id that came meanwhile stays.
+        case EPERM, EOPNOTSUPP, ENOSYS: if try read(path) == nil { try draft.rename(to: path) }
+        default: throw StoreError("link", path)
+        }
         guard let id = try read(path) else { throw StoreError("open", path, number: ENOENT) }
         return id
     }

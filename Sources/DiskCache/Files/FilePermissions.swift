@@ -28,6 +28,17 @@ public struct FilePermissions: Hashable, Sendable {
         if let fileMode, fchmod(file.number, mode_t(fileMode)) != 0 { throw StoreError("fchmod", path) }
     }
 
+    /// Makes an empty file with them, which must not be there yet.
+    func makeEmptyFile(_ path: String) throws(StoreError) {
+        let file = try Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL)
+        do throws(StoreError) {
+            try apply(to: file, at: path)
+        } catch {
+            unlink(path)
+            throw error
+        }
+    }
+
     /// Gives them to a directory that was just made.
     func apply(toDirectory path: String) throws(StoreError) {
         if (user != nil || group != nil) && lchown(path, user ?? .max, group ?? .max) != 0 {

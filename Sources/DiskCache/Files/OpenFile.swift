@@ -11,27 +11,30 @@ public final class OpenFile: Sendable {
     public let path: String
     /// Its size in bytes.
     public let size: Int
+    /// Whether this is where extended data lies: under the key's own name.
+    private let hasExtendedData: Bool
 
     /// Nil when `path` is not there, or no regular file.
-    convenience init?(ifPresent path: String) throws(StoreError) {
+    convenience init?(ifPresent path: String, hasExtendedData: Bool = true) throws(StoreError) {
         // Without O_NONBLOCK a named pipe would block here.
         guard let file = try Descriptor(ifPresent: path, O_RDONLY | O_NONBLOCK) else { return nil }
-        try self.init(file, path)
+        try self.init(file, path, hasExtendedData)
     }
 
     /// The same, so that reading it does not count as an access where the process may ask for that: as its owner, or root.
-    convenience init?(peekingAt path: String) throws(StoreError) {
+    convenience init?(peekingAt path: String, hasExtendedData: Bool = true) throws(StoreError) {
         let number = retrying { larder_open_unseen(path) }
         if number < 0 && errno == ENOENT { return nil }
         guard number >= 0 else { throw StoreError("open", path) }
-        try self.init(Descriptor(owning: number), path)
+        try self.init(Descriptor(owning: number), path, hasExtendedData)
     }
 
-    private init?(_ file: consuming Descriptor, _ path: String) throws(StoreError) {
+    private init?(_ file: consuming Descriptor, _ path: String, _ hasExtendedData: Bool) throws(StoreError) {
         let status = try file.status(of: path)
         guard status.st_mode & S_IFMT == S_IFREG else { return nil }
         self.file = file
         self.path = path
+        self.hasExtendedData = hasExtendedData
         size = Int(status.st_size)
     }
 
@@ -56,15 +59,12 @@ public final class OpenFile: Sendable {
         return Array(bytes.prefix(filled))
     }
 
-    /// The extended data published with the picture; nil when there is none or the file system keeps none.
+    /// The extended data published with the picture; nil when there is none or the file system keeps none, and, as in
+    /// SDWebImage, for a picture found elsewhere than under its key's file name in the cache itself.
     ///
     /// - Throws: `StoreError` when the attribute cannot be read.
     public func extendedData() throws(StoreError) -> [UInt8]? {
-        var data = [UInt8](repeating: 0, count: 64 << 10)  // XATTR_SIZE_MAX
-        let length = larder_get_attribute(descriptor, extendedDataAttribute, &data, data.count)
-        if length >= 0 { return Array(data.prefix(length)) }
-        if errno == ENODATA || errno == ENOTSUP { return nil }
-        throw StoreError("fgetxattr", path)
+        hasExtendedData ? try attribute(extendedDataAttribute) : nil
     }
 
     /// Device and inode: two names of one file have the same.
@@ -83,5 +83,5 @@ public final class OpenFile: Sendable {
     }
 }
 
-/// SDWebImage's attribute in the namespace that Linux demands.
-let extendedDataAttribute = "user.com.hackemist.SDDiskCache"
+/// SDWebImage's attribute; on Linux `user.` stands before it.
+let extendedDataAttribute = "com.hackemist.SDDiskCache"

@@ -6,23 +6,25 @@ import Synchronization
 /// Where a dead process' file lies, its temporary files may lie, too: only then is the directory searched for them.
 /// Where a living one's lies, somebody is at work, and expiry spares what was just used.
 final class Presence: Sendable {
-    private let path: String
+    let path: String
+    private let permissions: FilePermissions
     /// When the file last got a new date, in seconds since the system's start.
-    private let refreshed: Mutex<Int>
+    let refreshed: Mutex<Int>
 
     /// Other hosts see by its date that the process still lives.
     private static let refreshInterval = 3600
 
-    init(in root: String) throws(StoreError) {
+    init(in root: String, _ permissions: FilePermissions = FilePermissions()) throws(StoreError) {
         path = root + "/" + TemporaryName.ofThisProcess(.presence).text
+        self.permissions = permissions
         // Not kept open: the file system could not be remounted read-only.
-        _ = try Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL)
+        try permissions.makeEmptyFile(path)
         refreshed = Mutex(Self.uptime)
     }
 
     deinit { unlink(path) }
 
-    /// Called now and then while there is work.
+    /// Called with every read and store: but once in an hour that is a look at the clock.
     ///
     /// - Parameter now: seconds since the system's start.
     func refresh(at now: Int = Presence.uptime) {
@@ -33,7 +35,7 @@ final class Presence: Sendable {
         }
         guard isDue, utimensat(AT_FDCWD, path, nil, 0) != 0, errno == ENOENT else { return }
         // Another host took a process that had nothing to do for a day for dead.
-        _ = try? Descriptor(opening: path, O_WRONLY | O_CREAT)
+        try? permissions.makeEmptyFile(path)
     }
 
     /// Whether a process has the cache in `root` open, this one included.

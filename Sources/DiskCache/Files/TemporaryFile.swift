@@ -1,4 +1,3 @@
-private import CLinux
 import Glibc
 
 /// A file being written, under a hidden name in the cache directory; gone with its last reference unless published.
@@ -32,14 +31,6 @@ public final class TemporaryFile: Sendable {
     ///
     /// - Throws: `StoreError`, `diskFull` when they do not fit.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) { try writeAll(bytes, to: file, at: path) }
-
-    /// Attaches `data` as the attribute that SDWebImage reads extended data from.
-    ///
-    /// A file system without attributes keeps none, which is no error.
-    func setExtendedData(_ data: [UInt8]) throws(StoreError) {
-        if larder_set_attribute(descriptor, extendedDataAttribute, data, data.count) == 0 || errno == ENOTSUP { return }
-        throw StoreError("fsetxattr", path)
-    }
 
     /// Waits until the disk has as much of the file as `durability` asks for.
     func synchronize(_ durability: Durability) throws(StoreError) {

@@ -2,7 +2,7 @@ import Glibc
 
 /// The hidden name of a temporary file. It tells which process writes it, so that others can sweep it once that is dead:
 /// `.larder.<boot>.<process namespace>.<process>.<start time>.<random>`. Presence files are called so, too, beginning
-/// with `.larder-open.`
+/// with `.larder-open.`, and bundles being made, beginning with `.larder-bundle.`
 ///
 /// Boot and namespace come first because a process number means nothing on another host that shares the directory,
 /// nor in another container on this one.
@@ -19,6 +19,8 @@ struct TemporaryName: Equatable {
     enum Kind: String {
         case temporary = "larder"
         case presence = "larder-open"
+        /// A directory: a bundle being made.
+        case bundle = "larder-bundle"
     }
 
     let kind: Kind

@@ -31,9 +31,12 @@ public final class ImageTable: Sendable {
         if retrying({ flock(number, LOCK_EX | LOCK_NB) }) != 0 && errno == EWOULDBLOCK {
             throw StoreError(.busy, "write", path)
         }
+        // What a writer that died in `flush` left.
+        Sweep.clear(directory)
+        let length = Int(try file.status(of: path).st_size)
         let metadata = try OpenFile(ifPresent: directory + "/" + format.name + ".metadata")
         let known = try metadata.flatMap { (file) throws(StoreError) in
-            ImageTableMetadata(try file.bytes(file.size))?.index(of: format)
+            ImageTableMetadata(try file.bytes(file.size))?.index(of: format, fileLength: length)
         }
         if known == nil && ftruncate(number, 0) != 0 { throw StoreError("ftruncate", path) }
         self.file = file
@@ -43,24 +46,29 @@ public final class ImageTable: Sendable {
     private var path: String { directory + "/" + format.name + ".imageTable" }
 
     /// How many pictures are there.
-    public var count: Int { index.withLock { $0.places.count } }
+    public var count: Int { index.withLock { $0.count } }
 
     /// Writes a picture, in place of an earlier one of the entity. `flush` makes it known.
     ///
     /// - Parameter pixels: `format.imageLength` bytes: rows of `format.rowLength` bytes, the top one first.
-    /// - Throws: `StoreError`, `tooLarge` when `pixels` has another length.
+    /// - Throws: `StoreError`, `tooLarge` when `pixels` has another length. A picture whose place was to be written over is
+    ///   then forgotten.
     public func store(_ pixels: [UInt8], for entity: EntityID, source: EntityID) throws(StoreError) {
-        guard pixels.count == format.imageLength else { throw StoreError(.tooLarge, "fit a picture into", path) }
+        guard pixels.count == format.imageLength else {
+            throw StoreError(
+                .tooLarge, "take \(pixels.count) bytes for a picture of \(format.imageLength) into", path)
+        }
         var entry = pixels
         entry += [UInt8](repeating: 0, count: format.entryLength - pixels.count - ImageTableFormat.trailerLength)
         entry += entity.bytes + source.bytes
         let result = index.withLock { index in
             Result { () throws(StoreError) in
-                var next = index
-                let place = next.claim(entity, source: source, maximum: format.effectiveMaximum)
+                let (place, givesWay) = index.place(for: entity, maximum: format.effectiveMaximum)
                 try grow(toHold: place)
+                // Forgotten first: when writing fails half-way, its pixels are no more.
+                if let givesWay { index.remove(givesWay) }
                 try write(entry, at: place * format.entryLength)
-                index = next
+                index.put(entity, source: source, at: place)
             }
         }
         try result.get()

@@ -12,7 +12,8 @@ extension ImageTableFormat {
     /// - Throws: `StoreError.tooLarge` when there are more or fewer.
     public func pixels(fromRGBA rgba: [UInt8]) throws(StoreError) -> [UInt8] {
         guard rgba.count == pixelWidth * pixelHeight * 4 else {
-            throw StoreError(.tooLarge, "take the pixels for", name)
+            throw StoreError(
+                .tooLarge, "take \(rgba.count) bytes for \(pixelWidth) × \(pixelHeight) pixels of four into", name)
         }
         var bytes = [UInt8](repeating: 0, count: imageLength)
         for row in 0..<pixelHeight {

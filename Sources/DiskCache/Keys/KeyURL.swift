@@ -9,8 +9,8 @@ struct KeyURL {
     private let authority: [UInt8]?
     /// As spelled in the key.
     private let path: ArraySlice<UInt8>
-    /// Query and fragment with their delimiters, escaped.
-    private let tail: [UInt8]
+    /// Query and fragment as spelled, with their delimiters; nil where there is none.
+    private let query, fragment: ArraySlice<UInt8>?
 
     /// Nil when `key` is no URL.
     init?(_ key: [UInt8]) {
@@ -20,12 +20,12 @@ struct KeyURL {
         scheme = KeyURL.takeScheme(&rest)
         if let scheme, !KeyURL.isScheme(scheme) { return nil }
 
-        let fragment = KeyURL.takeTail(&rest, from: UInt8(ascii: "#"))
-        let query = KeyURL.takeTail(&rest, from: UInt8(ascii: "?"))
-        tail = query + fragment
+        fragment = KeyURL.takeTail(&rest, from: UInt8(ascii: "#"))
+        query = KeyURL.takeTail(&rest, from: UInt8(ascii: "?"))
 
-        if rest.starts(with: Array("//".utf8)) {
-            let spelled = rest.dropFirst(2).prefix { $0 != UInt8(ascii: "/") }
+        let slash = UInt8(ascii: "/")
+        if rest.count > 1, rest[rest.startIndex] == slash, rest[rest.startIndex + 1] == slash {
+            let spelled = rest.dropFirst(2).prefix { $0 != slash }
             rest = rest.dropFirst(2 + spelled.count)
             guard let authority = KeyURL.authority(spelled) else { return nil }
             self.authority = authority
@@ -62,14 +62,16 @@ struct KeyURL {
             encoded.replaceSubrange(..<first.endIndex, with: escaped)
         }
         let front = (scheme.map { $0 + [UInt8(ascii: ":")] } ?? []) + (authority.map { [slash, slash] + $0 } ?? [])
-        return front + encoded + tail
+        return front + encoded + KeyURL.escaped(query) + KeyURL.escaped(fragment)
     }
 
     // MARK: - The parts
 
     /// What stands before the first `:`, unless a `/`, `?` or `#` comes first; takes it and the colon off `rest`.
     private static func takeScheme(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
-        let end = rest.firstIndex { Array(":/?#".utf8).contains($0) }
+        let end = rest.firstIndex {
+            $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")
+        }
         guard let end, end > rest.startIndex, rest[end] == UInt8(ascii: ":") else { return nil }
         defer { rest = rest[(end + 1)...] }
         return Array(rest[..<end])
@@ -78,15 +80,23 @@ struct KeyURL {
     private static func isScheme(_ bytes: [UInt8]) -> Bool {
         func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
         func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+        func isMark(_ byte: UInt8) -> Bool {
+            byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+        }
         return bytes.first.map(isLetter) ?? false
-            && bytes.allSatisfy { isLetter($0) || isDigit($0) || Array("+-.".utf8).contains($0) }
+            && bytes.allSatisfy { isLetter($0) || isDigit($0) || isMark($0) }
     }
 
-    /// Takes everything from the first `delimiter` on off `rest`; escaped, with the delimiter, empty if there is none.
-    private static func takeTail(_ rest: inout ArraySlice<UInt8>, from delimiter: UInt8) -> [UInt8] {
-        guard let start = rest.firstIndex(of: delimiter) else { return [] }
+    /// Takes everything from the first `delimiter` on off `rest`, delimiter included; nil if there is none.
+    private static func takeTail(_ rest: inout ArraySlice<UInt8>, from delimiter: UInt8) -> ArraySlice<UInt8>? {
+        guard let start = rest.firstIndex(of: delimiter) else { return nil }
         defer { rest = rest[..<start] }
-        return [delimiter] + PercentEncoding.repair(rest[(start + 1)...], for: .queryOrFragment)
+        return rest[start...]
+    }
+
+    /// A query or fragment, whose delimiter stays as it is.
+    private static func escaped(_ tail: ArraySlice<UInt8>?) -> [UInt8] {
+        tail.map { $0.prefix(1) + PercentEncoding.repair($0.dropFirst(), for: .queryOrFragment) } ?? []
     }
 
     /// User, host and port, escaped. Nil when host or port hold what they must not.
@@ -121,7 +131,7 @@ struct KeyURL {
     /// An address in brackets.
     private static func literalHost(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
         let inside = bytes.dropFirst().dropLast().filter { $0 != UInt8(ascii: ":") }
-        return PercentEncoding.repair(inside, for: .host) == inside ? Array(bytes) : nil
+        return PercentEncoding.repair(inside[...], for: .host) == inside ? Array(bytes) : nil
     }
 
     /// A name; one with other than ASCII characters in its Punycode form.
@@ -131,7 +141,7 @@ struct KeyURL {
             guard let ascii = asciiHost(String(decoding: name, as: UTF8.self)) else { return nil }
             name = ascii
         }
-        return PercentEncoding.repair(name, for: .host) == name ? name : nil
+        return PercentEncoding.repair(name[...], for: .host) == name ? name : nil
     }
 
     /// Labels of one to 63 bytes in ASCII; one dot at the end, which GLib would leave out, stays.

@@ -27,50 +27,74 @@ enum PercentEncoding {
     static func encode(_ bytes: some Sequence<UInt8>, for part: Part) -> [UInt8] {
         var encoded: [UInt8] = []
         for byte in bytes {
-            if part.allows(byte) { encoded.append(byte) } else { encoded += escape(byte) }
+            if part.allows(byte) { encoded.append(byte) } else { append(byte, escapedTo: &encoded) }
         }
         return encoded
     }
 
     /// Like `encode`, but escapes that stand there already stay as they are spelled.
-    static func repair(_ bytes: some Collection<UInt8>, for part: Part) -> [UInt8] {
+    static func repair(_ bytes: ArraySlice<UInt8>, for part: Part) -> [UInt8] {
         var repaired: [UInt8] = []
-        var rest = bytes[...]
-        while let byte = rest.first {
-            if byte == percent && escapedByte(at: rest) != nil {
-                repaired += rest.prefix(3)
-                rest = rest.dropFirst(3)
+        repaired.reserveCapacity(bytes.count)
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let byte = bytes[index]
+            // The digits of an escape are allowed anyway.
+            if part.allows(byte) || (byte == percent && escapedByte(at: index, of: bytes) != nil) {
+                repaired.append(byte)
             } else {
-                repaired += part.allows(byte) ? [byte] : escape(byte)
-                rest = rest.dropFirst()
+                append(byte, escapedTo: &repaired)
             }
+            index += 1
         }
         return repaired
     }
 
     /// Escapes as the bytes they stand for; a `%` without two hexadecimal digits stays.
-    static func decode(_ bytes: some Collection<UInt8>) -> [UInt8] {
+    static func decode(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        guard bytes.contains(percent) else { return Array(bytes) }
         var decoded: [UInt8] = []
-        var rest = bytes[...]
-        while let byte = rest.first {
-            let escaped = byte == percent ? escapedByte(at: rest) : nil
-            decoded.append(escaped ?? byte)
-            rest = rest.dropFirst(escaped == nil ? 1 : 3)
+        decoded.reserveCapacity(bytes.count)
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let escaped = bytes[index] == percent ? escapedByte(at: index, of: bytes) : nil
+            decoded.append(escaped ?? bytes[index])
+            index += escaped == nil ? 1 : 3
         }
         return decoded
     }
 
     /// `byte` as `%XX`.
     static func escape(_ byte: UInt8) -> [UInt8] {
-        let digits = Array("0123456789ABCDEF".utf8)
-        return [percent, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        var bytes: [UInt8] = []
+        append(byte, escapedTo: &bytes)
+        return bytes
     }
 
-    private static let percent = UInt8(ascii: "%")
+    private static func append(_ byte: UInt8, escapedTo bytes: inout [UInt8]) {
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10 }
+        bytes.append(percent)
+        bytes.append(digit(byte >> 4))
+        bytes.append(digit(byte & 15))
+    }
 
-    /// The byte that the escape at the start of `bytes` stands for; nil when there are no two digits.
-    private static func escapedByte(at bytes: some Collection<UInt8>) -> UInt8? {
-        let digits = bytes.dropFirst().prefix(2).compactMap { Character(UnicodeScalar($0)).hexDigitValue }
-        return digits.count == 2 ? UInt8(digits[0] * 16 + digits[1]) : nil
+    private static var percent: UInt8 { UInt8(ascii: "%") }
+
+    /// The byte that the escape at `index` stands for; nil when there are no two digits.
+    private static func escapedByte(at index: Int, of bytes: ArraySlice<UInt8>) -> UInt8? {
+        guard bytes.endIndex - index > 2, let high = value(bytes[index + 1]), let low = value(bytes[index + 2]) else {
+            return nil
+        }
+        return high << 4 | low
+    }
+
+    /// What a hexadecimal digit is worth.
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
     }
 }

@@ -83,7 +83,14 @@ extension ManifestEntry {
     ///
     /// - Throws: `StoreError` when that cannot be found out.
     public func fault(in layout: CacheLayout) throws(StoreError) -> FileFault? {
-        guard let file = try layout.peek(file) else { return .missing }
+        try layout.fault(of: file, bytes: bytes, sha256: sha256)
+    }
+}
+
+extension CacheLayout {
+    /// Whether a file is not what it must be; nil when it is.
+    func fault(of name: String, bytes: Int, sha256: String) throws(StoreError) -> FileFault? {
+        guard let file = try peek(name) else { return .missing }
         guard file.size == bytes else { return .length }
         return try file.sha256() == sha256 ? nil : .digest
     }

@@ -6,7 +6,7 @@ import Synchronization
 /// the same pictures again and again.
 /// Source: SDWebImage 5.21.5, `SDMemoryCache`, which leaves the order of eviction open.
 public final class MemoryCache<Value: Sendable>: Sendable {
-    private let state: Mutex<RecencyList<Value>>
+    private let state: Mutex<RecencyList<CacheKey, Value>>
 
     /// An empty cache.
     ///
@@ -32,7 +32,7 @@ public final class MemoryCache<Value: Sendable>: Sendable {
     /// How many values are there.
     public var count: Int { state.withLock { $0.count } }
 
-    /// What they cost together.
+    /// What they cost together; `Int.max` where it is more.
     public var totalCost: Int { state.withLock { $0.totalCost } }
 
     /// The value of `key`, which is then the most recently used; nil when there is none.
@@ -44,7 +44,7 @@ public final class MemoryCache<Value: Sendable>: Sendable {
     /// Keeps `value`, in place of an earlier one of the key.
     ///
     /// - Parameter cost: for a decoded picture its bytes per row × height × frames, see `cost(bytesPerRow:height:frames:)`;
-    ///   1 or less counts as given, 0 by default. A value that alone costs more than the limit is not kept.
+    ///   less than 0 counts as 0, the default. A value that alone costs more than the limit is not kept.
     public func store(_ value: Value, for key: CacheKey, cost: Int = 0) {
         state.withLock { $0.insert(value, for: key, cost: max(0, cost)) }
     }
@@ -56,6 +56,11 @@ public final class MemoryCache<Value: Sendable>: Sendable {
     /// Forgets everything.
     public func removeAll() { state.withLock { $0.removeAll() } }
 
-    /// What a decoded picture costs, in bytes: not the length of its file.
-    public static func cost(bytesPerRow: Int, height: Int, frames: Int = 1) -> Int { bytesPerRow * height * frames }
+    /// What a decoded picture costs, in bytes: not the length of its file. `Int.max` where it is more.
+    public static func cost(bytesPerRow: Int, height: Int, frames: Int = 1) -> Int {
+        [height, frames].reduce(bytesPerRow) { cost, factor in
+            let (product, isOver) = cost.multipliedReportingOverflow(by: factor)
+            return isOver ? .max : product
+        }
+    }
 }

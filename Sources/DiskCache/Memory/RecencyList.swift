@@ -1,7 +1,7 @@
 /// Values by key in the order of their last use, with limits. Every step takes constant time.
-struct RecencyList<Value> {
+struct RecencyList<Key: Hashable, Value> {
     private struct Node {
-        let key: CacheKey
+        let key: Key
         var value: Value
         var cost: Int
         /// Used next later, and next earlier.
@@ -10,45 +10,65 @@ struct RecencyList<Value> {
 
     private(set) var costLimit: Int
     private(set) var countLimit: Int
-    private(set) var totalCost = 0
-    private var places: [CacheKey: Int] = [:]
+    /// In more than 64 bits: no two costs can overflow it.
+    private var cost: Int128 = 0
+    private var places: [Key: Int] = [:]
     private var nodes: [Node?] = []
     private var free: [Int] = []
     private var newest, oldest: Int?
 
-    init(costLimit: Int, countLimit: Int) {
+    /// - Parameters: 0 is no limit.
+    init(costLimit: Int = 0, countLimit: Int = 0) {
         self.costLimit = costLimit
         self.countLimit = countLimit
     }
 
     var count: Int { places.count }
 
-    func contains(_ key: CacheKey) -> Bool { places[key] != nil }
+    /// What all cost, as far as an `Int` goes.
+    var totalCost: Int { Int(clamping: cost) }
 
-    mutating func use(_ key: CacheKey) -> Value? {
+    func contains(_ key: Key) -> Bool { places[key] != nil }
+
+    /// The value; to look is not to use.
+    func value(_ key: Key) -> Value? { places[key].flatMap { nodes[$0]?.value } }
+
+    /// What was not used for longest.
+    var oldestKey: Key? { oldest.flatMap { nodes[$0]?.key } }
+
+    /// All of it, the most recently used first.
+    func newestFirst(_ body: (Key, Value) -> Void) {
+        var place = newest
+        while let here = place, let node = nodes[here] {
+            body(node.key, node.value)
+            place = node.older
+        }
+    }
+
+    mutating func use(_ key: Key) -> Value? {
         guard let place = places[key], let node = nodes[place] else { return nil }
         unlink(place)
         linkAsNewest(place)
         return node.value
     }
 
-    mutating func insert(_ value: Value, for key: CacheKey, cost: Int) {
+    mutating func insert(_ value: Value, for key: Key, cost: Int = 0) {
         remove(key)
         guard costLimit <= 0 || cost <= costLimit else { return }
         let place = free.popLast() ?? nodes.count
         let node = Node(key: key, value: value, cost: cost)
         if place == nodes.count { nodes.append(node) } else { nodes[place] = node }
         places[key] = place
-        totalCost += cost
+        self.cost += Int128(cost)
         linkAsNewest(place)
         evict()
     }
 
     @discardableResult
-    mutating func remove(_ key: CacheKey) -> Bool {
+    mutating func remove(_ key: Key) -> Bool {
         guard let place = places.removeValue(forKey: key), let node = nodes[place] else { return false }
         unlink(place)
-        totalCost -= node.cost
+        cost -= Int128(node.cost)
         nodes[place] = nil
         free.append(place)
         return true
@@ -63,7 +83,7 @@ struct RecencyList<Value> {
     }
 
     private mutating func evict() {
-        while let oldest, (costLimit > 0 && totalCost > costLimit) || (countLimit > 0 && count > countLimit) {
+        while let oldest, (costLimit > 0 && cost > costLimit) || (countLimit > 0 && count > countLimit) {
             guard let key = nodes[oldest]?.key else { return }
             remove(key)
         }

@@ -22,7 +22,8 @@ public protocol PictureCache: Sendable {
 public struct CachesManager: PictureCache {
     /// Which caches a call goes to. The raw values are SDWebImage's.
     public enum Policy: Int, Sendable, CaseIterable {
-        /// One after the other, the highest priority first; a question ends with the first answer.
+        /// One after the other, the highest priority first; a question ends with the first answer, and a cache that fails
+        /// gives none.
         case serial = 0
         /// All at once; a question takes the first answer.
         case concurrent = 1
@@ -49,6 +50,8 @@ public struct CachesManager: PictureCache {
     public init(_ caches: [any PictureCache]) { self.caches = caches }
 
     /// Opens the picture for `key` in the first cache that has it.
+    ///
+    /// - Throws: the first failure, when no cache has an answer.
     public func read(_ key: CacheKey) throws(StoreError) -> OpenFile? {
         try first(queryPolicy) { (cache) throws(StoreError) in try cache.read(key) }
     }
@@ -91,9 +94,15 @@ public struct CachesManager: PictureCache {
     ) throws(StoreError) -> Answer? {
         let caches = named(policy)
         guard policy == .concurrent && caches.count > 1 else {
+            var failure: StoreError?
             for cache in caches {
-                if let answer = try ask(cache) { return answer }
+                do throws(StoreError) {
+                    if let answer = try ask(cache) { return answer }
+                } catch {
+                    failure = failure ?? error
+                }
             }
+            if let failure { throw failure }
             return nil
         }
         let found = Mutex<(answer: Answer?, failure: StoreError?)>((nil, nil))

@@ -32,5 +32,7 @@ struct EqualFiles {
     }
 
     /// The earlier file is gone: `name` is the first one now.
-    mutating func replaceFirst(by name: String, sha256: String) { firsts[Digest(sha256)] = names.compact(name) }
+    mutating func replaceFirst(by name: String, sha256: String) {
+        if let gone = firsts.updateValue(names.compact(name), forKey: Digest(sha256)) { names.release(gone) }
+    }
 }

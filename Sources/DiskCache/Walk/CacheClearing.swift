@@ -8,10 +8,16 @@ extension CacheLayout {
     /// - Parameters:
     ///   - isDryRun: tells what would go and deletes nothing.
     ///   - deleted: told of every file that has gone, or would go.
-    /// - Throws: `StoreError`, `missing` when there is no such cache.
+    /// - Throws: `StoreError`, `missing` when there is no such cache; `invalidName`, after everything else has gone, when there
+    ///   is something whose name is no UTF-8: it is none of a cache's, and stays.
     public func clear(isDryRun: Bool, deleted: (CacheEntry) -> Void = { _ in }) throws(StoreError) {
         var directories: [String] = []
+        var foreign: StoreError?
         try visit(hidden: false) { (entry) throws(StoreError) in
+            guard entry.isNamedWhole else {
+                foreign = foreign ?? StoreError(.invalidName, "delete", directory + "/" + entry.path)
+                return true
+            }
             if entry.isDirectory {
                 directories.append(directory + "/" + entry.path)
                 return true
@@ -21,10 +27,11 @@ extension CacheLayout {
             deleted(entry)
             return true
         }
-        guard !isDryRun else { return }
         // The deepest first; one that still holds something hidden stays.
-        for path in directories.sorted(by: >) where rmdir(path) != 0 && ![ENOENT, ENOTEMPTY, EEXIST].contains(errno) {
+        for path in isDryRun ? [] : directories.sorted(by: >)
+        where rmdir(path) != 0 && ![ENOENT, ENOTEMPTY, EEXIST].contains(errno) {
             throw StoreError("rmdir", path)
         }
+        if let foreign { throw foreign }
     }
 }

@@ -23,9 +23,13 @@ public struct CacheEntry: Sendable {
     public let isHidden: Bool
     /// How many names it has.
     public let links: Int
+    /// Whether `path` is its name byte for byte: in what is no UTF-8 other characters stand for the bytes that are none, and
+    /// a call with that path reaches nothing.
+    let isNamedWhole: Bool
 
-    init(path: String, isHidden: Bool, _ status: larder_entry) {
+    init(path: String, isNamedWhole: Bool = true, isHidden: Bool, _ status: larder_entry) {
         self.path = path
+        self.isNamedWhole = isNamedWhole
         self.isHidden = isHidden
         size = Int(status.size)
         allocated = status.allocated > 0 ? Int(status.allocated) : (Int(status.size) + 4095) / 4096 * 4096
@@ -36,9 +40,6 @@ public struct CacheEntry: Sendable {
         isDirectory = status.mode & S_IFMT == S_IFDIR
         links = Int(status.links)
     }
-
-    /// The latest of its dates that a use by Larder moves: stored, read, renamed.
-    var lastUse: Timestamp { max(accessed, modified, changed) }
 
     /// The date that expiry goes by.
     func date(_ kind: ExpiryPolicy.DateKind) -> Timestamp {

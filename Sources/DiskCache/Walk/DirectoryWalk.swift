@@ -11,7 +11,8 @@ struct DirectoryWalk {
 
     /// Hands every entry to `body` until that answers false. Symbolic links are entries, never followed.
     ///
-    /// What vanishes meanwhile is not met; what cannot be looked at is passed over, as SDWebImage does.
+    /// What vanishes meanwhile is not met; what cannot be looked at is passed over, as SDWebImage does; directories whose
+    /// names are no UTF-8 are met but not entered.
     ///
     /// - Throws: `StoreError` when `directory` itself cannot be read, `missing` when it is not there; what `body` throws.
     func visit(_ body: (CacheEntry) throws(StoreError) -> Bool) throws(StoreError) {
@@ -31,9 +32,11 @@ struct DirectoryWalk {
                     guard meetsHidden || !isDotted else { return true }
                     var status = larder_entry()
                     guard larder_read_entry(descriptor, name, &status) == 0 else { return true }
+                    let whole = String(validatingCString: name)
                     let entry = CacheEntry(
-                        path: prefix + String(cString: name), isHidden: isHidden || isDotted, status)
-                    if entry.isDirectory { waiting.append((entry.path, entry.isHidden)) }
+                        path: prefix + (whole ?? String(cString: name)), isNamedWhole: whole != nil,
+                        isHidden: isHidden || isDotted, status)
+                    if entry.isDirectory && entry.isNamedWhole { waiting.append((entry.path, entry.isHidden)) }
                     return try body(entry)
                 }) {
                     if !isWanted { return }

@@ -15,9 +15,14 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     }
 
     /// This moment, by the host's clock.
-    public static var now: Timestamp {
+    public static var now: Timestamp { now(by: CLOCK_REALTIME) }
+
+    /// This moment as the kernel dates files: some milliseconds behind.
+    static var nowOfFiles: Timestamp { now(by: CLOCK_REALTIME_COARSE) }
+
+    private static func now(by clock: clockid_t) -> Timestamp {
         var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
+        clock_gettime(clock, &time)
         return Timestamp(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
