@@ -82,10 +82,11 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.upkeep_rescue IS 'Makes the jobs of dead workers ready again, or parks them, as lost too often or as cancelled, at most 5,000; at once again while there are more.';
 
+-- Not less than e^-100: after some hours of silence the exponential would be an error, not 0.
 CREATE FUNCTION larder_data.rate_after(rate double precision, passed interval, finished bigint) RETURNS double precision
 LANGUAGE sql IMMUTABLE AS $$
     SELECT rate * weight + finished / seconds * (1 - weight) FROM (
-        SELECT seconds, exp(-seconds / 30) AS weight FROM (SELECT greatest(extract(epoch FROM passed)::double precision, 0.01) AS seconds) AS s
+        SELECT seconds, exp(-least(seconds / 30, 100)) AS weight FROM (SELECT greatest(extract(epoch FROM passed)::double precision, 0.01) AS seconds) AS s
     ) AS w
 $$;
 COMMENT ON FUNCTION larder_data.rate_after IS 'A rate per second, forgotten with a time constant of 30 s, after so many more in the time passed.';

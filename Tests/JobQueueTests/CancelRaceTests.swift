@@ -24,7 +24,8 @@ struct CancelRaceTests {
             "SELECT larder.complete_v1(\(worker.id), '{\(jobs[0].id)}', '{\(jobs[0].held.number)}', '{succeeded}')")
         async let open = fixture.queue.cancel(.name("batch"))
         try await fixture.waitUntilSomebodyWaits()
-        #expect(try await counts(fixture) == [3, 3, 0, 0, 0])
+        // Asked beside the queue's own connection, which waits.
+        #expect(try await fixture.value("SELECT open FROM larder.progress") == "3")
         _ = try await settler.rows("COMMIT")
         #expect(try await open == 2)
         #expect(try await counts(fixture) == [3, 0, 1, 0, 2])
