@@ -134,6 +134,23 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION larder_data.site IS 'What of a URL decides its origin.';
 
+-- Bits of options that change nothing of what is stored: RetryFailed 1, LowPriority 2, RefreshCached 8, HighPriority 128,
+-- FromCacheOnly 32768, FromLoaderOnly 65536. All others, and those that nobody knows yet, must be the same.
+CREATE FUNCTION larder_data.storing_options(options bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $$ SELECT options & ~98443::bigint $$;
+COMMENT ON FUNCTION larder_data.storing_options IS 'Those of a job''s options that may change what is stored, or under which key.';
+
+-- Workers may be anybody's, and json takes what jsonb refuses.
+CREATE FUNCTION larder_data.is_all_stored(stored json) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN coalesce(jsonb_path_match(stored::jsonb,
+        'exists ($[*]) && !exists ($[*] ? (!exists (@.path ? (@.type() == "string" && @ != ""))))'), false);
+EXCEPTION WHEN data_exception THEN
+    RETURN false;
+END $$;
+COMMENT ON FUNCTION larder_data.is_all_stored IS 'Whether a record of what was stored names a file at all, and none without its path.';
+
 CREATE FUNCTION larder.enqueue_many(
     urls text[], batch text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL,
     run_at timestamptz DEFAULT NULL, options bigint DEFAULT 0, context json DEFAULT NULL, max_attempts int DEFAULT NULL,
@@ -151,8 +168,8 @@ DECLARE
     cache_no int;
     lane smallint;
     due timestamptz := enqueue_many.run_at;
-    attempts smallint := coalesce(enqueue_many.max_attempts, 4);
-    base_ms int := CASE WHEN enqueue_many.retry_base IS NOT NULL THEN least(extract(epoch FROM enqueue_many.retry_base) * 1000, 2147483647) END;
+    attempts int := coalesce(enqueue_many.max_attempts, 4);
+    base_ms int := CASE WHEN enqueue_many.retry_base IS NOT NULL THEN least(greatest(extract(epoch FROM enqueue_many.retry_base) * 1000, -1), 2147483647) END;
     site_of text[];
     sites text[];
     origins text[];
@@ -267,7 +284,10 @@ BEGIN
                  WHEN cache_no IS NOT NULL AND EXISTS (
                      SELECT FROM larder_data.job_history h
                      WHERE hashtextextended(h.url, 0) = hashtextextended(g.url, 0) AND h.outcome = 1 AND h.cache_id IS NOT NULL
-                       AND h.finished_at > now() - fresh_for AND h.url = g.url AND h.pipeline_id = pipeline_no AND h.cache_id = cache_no)
+                       AND h.finished_at > now() - fresh_for AND h.url = g.url AND h.pipeline_id = pipeline_no AND h.cache_id = cache_no
+                       -- The same wishes, and files that came of them.
+                       AND larder_data.storing_options(h.options) = larder_data.storing_options(enqueue_many.options)
+                       AND h.context::text IS NOT DISTINCT FROM enqueue_many.context::text AND larder_data.is_all_stored(h.stored))
                  THEN 'fresh' END AS answer
         FROM given g
     ), nth AS (
@@ -352,7 +372,7 @@ BEGIN
     ORDER BY a.ord;
 END $$;
 COMMENT ON FUNCTION larder.enqueue_many IS
-    'Enqueues up to 10,000 URLs, inside the caller''s transaction; per URL in order: inserted, joined, fresh, blocked or invalid, and the job. Priority 0 first to 9; max_attempts 4 by default; options are SDWebImage''s bits, of which RetryFailed (1) passes the blocklist. fresh_for: a URL stored with this pipeline so lately, in the cache of that id, is answered fresh. source, source_from: the list that the URLs are from, and how many of it came before; see larder.batch_source.';
+    'Enqueues up to 10,000 URLs, inside the caller''s transaction; per URL in order: inserted, joined, fresh, blocked or invalid, and the job. Priority 0 first to 9; max_attempts 4 by default; options are SDWebImage''s bits, of which RetryFailed (1) passes the blocklist. fresh_for: a URL whose files were stored so lately with this pipeline, the same context and the same options (as far as they change what is stored), in the cache of that id, is answered fresh; nobody looks whether they lie there still. source, source_from: the list that the URLs are from, and how many of it came before; see larder.batch_source.';
 
 CREATE FUNCTION larder.enqueue(
     url text, batch text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL,

@@ -572,21 +572,24 @@ DECLARE
     lanes smallint[];
     back bigint[];
 BEGIN
-    WITH freed AS (
+    WITH freed AS MATERIALIZED (
         DELETE FROM larder_data.running r USING unnest(jobs, claims) AS g (job, claim)
         WHERE r.worker_id = worker AND r.job_id = g.job AND r.claim_no = g.claim
         RETURNING r.job_id
+    ), met AS MATERIALIZED (
+        SELECT f.job_id, j.queue_id, j.priority, coalesce(j.cancelled_at > '-infinity', false) AS unwanted FROM freed f, LATERAL (
+            SELECT x.queue_id, x.priority, x.cancelled_at FROM larder_data.job x WHERE x.id = f.job_id OFFSET 0) AS j
+    ), aside AS (
+        -- What was cancelled while it ran does not run again: upkeep ends it.
+        INSERT INTO larder_data.parked (job_id, why) SELECT m.job_id, 'cancelled' FROM met m WHERE m.unwanted
     ), again AS (
-        INSERT INTO larder_data.ready (queue_id, priority, job_id)
-        SELECT j.queue_id, j.priority, f.job_id FROM freed f, LATERAL (
-            SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = f.job_id OFFSET 0) AS j
-        RETURNING queue_id, priority, job_id
+        INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT m.queue_id, m.priority, m.job_id FROM met m WHERE NOT m.unwanted
     )
-    SELECT array_agg(a.queue_id), array_agg(a.priority), array_agg(a.job_id) INTO queues, lanes, back FROM again a;
+    SELECT array_agg(m.queue_id), array_agg(m.priority), array_agg(m.job_id) INTO queues, lanes, back FROM met m;
     PERFORM larder_data.lower_floors(queues, lanes, back);
     RETURN coalesce(cardinality(back), 0);
 END $$;
-COMMENT ON FUNCTION larder.release_v1 IS 'Gives claims back unstarted: ready at their old place, the attempt not counted. Claims no longer held are passed over.';
+COMMENT ON FUNCTION larder.release_v1 IS 'Gives claims back unstarted: ready at their old place, the attempt not counted; those that somebody cancelled are ended by upkeep. Claims no longer held are passed over.';
 
 -- A lease that has run out stays so: from that moment on the jobs are anybody's, and rescue must find their worker dead
 -- even if it beats again just then. The worker starts anew, under a new number.

@@ -42,6 +42,9 @@ DECLARE
     lanes smallint[];
     jobs bigint[];
 BEGIN
+    -- The clock was set back: a beat from the future would keep a dead worker alive until then.
+    UPDATE larder_data.worker w SET beat_at = clock_timestamp() WHERE w.id = ANY (ARRAY(
+        SELECT x.id FROM larder_data.worker x WHERE x.beat_at > clock_timestamp() + interval '1 s' FOR UPDATE SKIP LOCKED));
     SELECT array_agg(x.id) INTO dead FROM (
         SELECT w.id FROM larder_data.worker w
         WHERE (w.stopped_at IS NOT NULL OR w.beat_at + w.lease_ms * interval '1 ms' < clock_timestamp())
@@ -62,13 +65,13 @@ BEGIN
     ), counted AS (
         -- By number: a join may have moved the row since this statement's snapshot.
         UPDATE larder_data.job j SET rescues = j.rescues + 1 WHERE j.id = ANY (ARRAY(SELECT l.id FROM lost l))
-        RETURNING j.id, j.queue_id, j.priority, j.rescues
+        RETURNING j.id, j.queue_id, j.priority,
+            CASE WHEN j.cancelled_at > '-infinity' THEN 'cancelled' WHEN j.rescues >= (SELECT m.most_rescues FROM larder_data.meta m) THEN 'lost' END AS why
     ), aside AS (
-        INSERT INTO larder_data.parked (job_id, why)
-        SELECT c.id, 'lost' FROM counted c, larder_data.meta m WHERE c.rescues >= m.most_rescues
+        -- What was cancelled while it ran does not run again: the task `cancelled` ends it.
+        INSERT INTO larder_data.parked (job_id, why) SELECT c.id, c.why FROM counted c WHERE c.why IS NOT NULL
     ), again AS (
-        INSERT INTO larder_data.ready (queue_id, priority, job_id)
-        SELECT c.queue_id, c.priority, c.id FROM counted c, larder_data.meta m WHERE c.rescues < m.most_rescues
+        INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT c.queue_id, c.priority, c.id FROM counted c WHERE c.why IS NULL
     )
     SELECT count(*), array_agg(c.queue_id), array_agg(c.priority), array_agg(c.id) INTO moved, queues, lanes, jobs FROM counted c;
     PERFORM larder_data.lower_floors(queues, lanes, jobs);
@@ -77,12 +80,13 @@ BEGIN
     END IF;
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.upkeep_rescue IS 'Makes the jobs of dead workers ready again, or parks them, at most 5,000; at once again while there are more.';
+COMMENT ON FUNCTION larder_data.upkeep_rescue IS 'Makes the jobs of dead workers ready again, or parks them, as lost too often or as cancelled, at most 5,000; at once again while there are more.';
 
+-- Not less than e^-100: after some hours of silence the exponential would be an error, not 0.
 CREATE FUNCTION larder_data.rate_after(rate double precision, passed interval, finished bigint) RETURNS double precision
 LANGUAGE sql IMMUTABLE AS $$
     SELECT rate * weight + finished / seconds * (1 - weight) FROM (
-        SELECT seconds, exp(-seconds / 30) AS weight FROM (SELECT greatest(extract(epoch FROM passed)::double precision, 0.01) AS seconds) AS s
+        SELECT seconds, exp(-least(seconds / 30, 100)) AS weight FROM (SELECT greatest(extract(epoch FROM passed)::double precision, 0.01) AS seconds) AS s
     ) AS w
 $$;
 COMMENT ON FUNCTION larder_data.rate_after IS 'A rate per second, forgotten with a time constant of 30 s, after so many more in the time passed.';
@@ -265,6 +269,12 @@ COMMENT ON FUNCTION larder_data.upkeep_partitions IS 'Makes the partitions of th
 -- A task is a row in `upkeep` and a function upkeep_<task> that answers how many rows it moved.
 -- Each task fails alone: what went wrong is written down, answered, and tried again when the task is next due, and the
 -- others are done. Nobody waits long for a lock; a task that was cancelled, for it took too long, has failed as well.
+--
+-- What a task does is seen, and its row is free again, when the whole call has ended. So rescue, promote and floors come
+-- last in a call that does all: a live worker must not be kept from them by a caller who still forgets old days. Who can,
+-- calls for them alone, and then for the rest.
+--
+-- Due is also what lies further ahead than a whole period: the clock was set back.
 CREATE FUNCTION larder.tick(force boolean DEFAULT false, tasks text[] DEFAULT NULL) RETURNS TABLE (task text, moved int, error text, error_code text)
 LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
 #variable_conflict use_column
@@ -272,11 +282,15 @@ DECLARE
     due text;
     failed boolean;
 BEGIN
-    FOR due, failed IN
-        SELECT u.task, u.failed_at IS NOT NULL FROM larder_data.upkeep u
-        WHERE (force OR u.next_at <= clock_timestamp()) AND (tasks IS NULL OR u.task = ANY (tasks))
-        ORDER BY u.place FOR UPDATE SKIP LOCKED
+    FOR due IN
+        SELECT u.task FROM larder_data.upkeep u WHERE tasks IS NULL OR u.task = ANY (tasks)
+        ORDER BY u.task IN ('rescue', 'promote', 'floors'), u.place
     LOOP
+        -- One by one, so that no row is held before its turn.
+        SELECT u.failed_at IS NOT NULL INTO failed FROM larder_data.upkeep u
+        WHERE u.task = due AND (force OR u.next_at <= clock_timestamp() OR u.next_at > clock_timestamp() + u.every + interval '1 s')
+        FOR UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND;
         UPDATE larder_data.upkeep u SET next_at = clock_timestamp() + u.every WHERE u.task = due;
         task := due;
         moved := NULL;
@@ -295,7 +309,7 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION larder.tick IS
-    'Does what upkeep is due, the tasks of larder.upkeep. Any number of callers; force also does what is not due; tasks: these only, so that rescue need not wait for the rest of its transaction. Answers per task how many rows it moved, or its error: each fails alone.';
+    'Does what upkeep is due, the tasks of larder.upkeep. Any number of callers; force also does what is not due; tasks: these only. What it did is seen when the call has ended: call it for rescue, promote and floors in a statement of its own, and then for the rest. Answers per task how many rows it moved, or its error: each fails alone.';
 
 CREATE FUNCTION larder_data.oldest_history() RETURNS timestamptz
 LANGUAGE sql STABLE AS $$

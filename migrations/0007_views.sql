@@ -25,7 +25,7 @@ BEGIN
             FROM class c WHERE c.until >= share * c.total ORDER BY c.code LIMIT 1) ORDER BY place)
         FROM unnest(shares) WITH ORDINALITY AS s (share, place));
 END $$;
-COMMENT ON FUNCTION larder_data.quantiles IS 'The times, in ms from claim to settle, within which these shares of a batch''s jobs were done; NULLs when none is.';
+COMMENT ON FUNCTION larder_data.quantiles IS 'The times, in ms from claim to settle, within which these shares of a batch''s jobs that succeeded were done; NULLs when none is.';
 
 CREATE FUNCTION larder_data.top_errors(batch_id bigint, most int) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
@@ -62,7 +62,7 @@ CROSS JOIN LATERAL (
     SELECT round((CASE WHEN b.finished_at IS NOT NULL OR b.cancelled_at IS NOT NULL OR t.seconds < 30 THEN f.finished / greatest(t.seconds, 0.001)
         ELSE larder_data.rate_after(b.rate, statement_timestamp() - b.folded_at, greatest(f.finished - b.folded, 0)) END)::numeric, 2) AS rate) AS r;
 COMMENT ON VIEW larder.progress IS
-    'Where each batch stands, in items, exact at this instant: total = open + finished; finished, skipped (with an error) and total are SDWebImage''s prefetch counts. rate: finished items per second of late (mean over 30 s; over its life for a batch that is over or younger); eta: at that rate, NULL when nothing moves. p50_ms, p95_ms: from claim to settle, of this batch''s own jobs, to within a few percent. top_errors: the five most frequent, with items.';
+    'Where each batch stands, in items, exact at this instant: total = open + finished; finished, skipped (with an error) and total are SDWebImage''s prefetch counts. rate: finished items per second of late (mean over 30 s; over its life for a batch that is over or younger); eta: at that rate, NULL when nothing moves. p50_ms, p95_ms: from claim to settle, of those of this batch''s own jobs that succeeded, to within a few percent. top_errors: the five most frequent, with items.';
 
 CREATE VIEW larder.queue AS
 SELECT q.name AS queue, q.lifo, q.low_every, q.paused_at,
@@ -81,12 +81,13 @@ COMMENT ON VIEW larder.queue IS
     'The queues, whether they have something to hand out, and their open items by the ledger. oldest_ready: how long ago the oldest job at the head of a priority was enqueued. live_workers: of all queues, for a worker may serve any.';
 
 CREATE VIEW larder.worker AS
-SELECT w.id AS worker, w.name, w.host, w.pid, w.version, w.slots, w.cache_id, w.started_at, w.beat_at, w.stopped_at,
+SELECT w.id AS worker, w.name, w.host, w.pid, w.version, w.slots,
+    (SELECT c.name FROM larder_data.cache c WHERE c.id = w.cache_id) AS cache_id, w.started_at, w.beat_at, w.stopped_at,
     CASE WHEN w.stopped_at IS NOT NULL THEN 'stopped'
          WHEN w.beat_at + w.lease_ms * interval '1 ms' < statement_timestamp() THEN 'lost' ELSE 'live' END AS state,
     (SELECT count(*) FROM larder_data.running r WHERE r.worker_id = w.id) AS running
 FROM larder_data.worker w;
-COMMENT ON VIEW larder.worker IS 'The workers of the last day: live, lost or stopped, and how many jobs each holds.';
+COMMENT ON VIEW larder.worker IS 'The workers of the last day: live, lost or stopped, and how many jobs each holds. cache_id: the random id of the cache that it fills.';
 
 CREATE VIEW larder.running AS
 SELECT r.job_id, r.worker_id AS worker, w.name AS worker_name, j.batch_id, j.attempt + 1 AS attempt, j.max_attempts, j.priority, r.claimed_at,
@@ -129,7 +130,7 @@ SELECT m.at AS minute, sum(m.enqueued)::bigint AS enqueued, sum(m.succeeded + m.
 FROM (
     SELECT x.at, x.bytes_in, x.bytes_out, x.enqueued, x.succeeded, x.failed, x.cancelled, x.retries, x.downloads, x.variants FROM larder_data.minute x
     UNION ALL
-    SELECT date_trunc('minute', statement_timestamp()), sum(d.bytes_in), sum(d.bytes_out), sum(d.total), sum(d.succeeded), sum(d.failed),
+    SELECT date_trunc('minute', statement_timestamp()), sum(d.bytes_in), sum(d.bytes_out), sum(d.total), sum(d.succeeded), sum(greatest(d.failed, 0)),
         sum(d.cancelled), sum(d.retries), sum(d.downloads), sum(d.variants)
     FROM larder_data.batch_delta d HAVING count(*) > 0
 ) AS m

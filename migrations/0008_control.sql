@@ -4,7 +4,7 @@
 -- skips what others hold; the next statement's snapshot then sees every join that came before. After it the job's
 -- place: a row of ready, delayed or parked that is locked can be moved by nobody else, so whoever holds both may end the
 -- job. A place that somebody is just moving is left for the next look. `running` is not locked: a worker's settle waits
--- for the job's row, and a job that it gives back meanwhile is parked by the next claim and ended by upkeep.
+-- for the job's row, and a job that it gives back meanwhile is parked, then or by the next claim, and ended by upkeep.
 --
 -- Cancelling a batch of millions is one update: the ledger counts its open items as cancelled from then on. What ends
 -- the jobs behind it is bounded, and so is what brings the jobs of a resumed batch back; upkeep does the rest.
@@ -97,6 +97,25 @@ END $$;
 COMMENT ON FUNCTION larder_data.end_items IS
     'Finishes a batch''s items of jobs as cancelled: ends the jobs that nobody else wants, tells the running ones. The caller has locked the jobs.';
 
+-- The jobs' rows are locked by the caller. Each job's own batch last: it ends with the last batch that wants it.
+CREATE FUNCTION larder_data.end_jobs(held bigint[]) RETURNS int
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    batch_no bigint;
+    mine bigint[];
+BEGIN
+    FOR batch_no, mine IN
+        SELECT w.batch_id, array_agg(w.id) FROM (
+            SELECT f.batch_id, f.job_id AS id, 1 AS place FROM larder_data.job_follow f WHERE f.job_id = ANY (held)
+            UNION ALL SELECT j.batch_id, j.id, 2 FROM larder_data.job j WHERE j.id = ANY (held)) AS w
+        GROUP BY w.place, w.batch_id ORDER BY w.place, w.batch_id
+    LOOP
+        PERFORM larder_data.end_items(batch_no, mine);
+    END LOOP;
+    RETURN coalesce(cardinality(held), 0);
+END $$;
+COMMENT ON FUNCTION larder_data.end_jobs IS 'Ends jobs that do not run as cancelled, for all batches that want them.';
+
 -- Without ORDER BY, so that the way in can only be the batch's index.
 CREATE FUNCTION larder_data.sweep(batch_no bigint, most int) RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
@@ -134,6 +153,22 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.sweep_running IS 'The same for what runs, so that workers hear at their next beat, however large the batch.';
 
+-- In the order of keys, as enqueue locks. Who holds a row for longer, a producer that joins in a transaction of its own,
+-- is left alone: then nothing is held here either, and what is settled in that moment may still count as it ended.
+CREATE FUNCTION larder_data.hold_running(batch_no bigint) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET lock_timeout = '500ms' AS $$
+BEGIN
+    PERFORM FROM larder_data.job x WHERE x.id = ANY (ARRAY(
+        SELECT r.job_id FROM larder_data.running r, LATERAL (
+            SELECT FROM larder_data.job j
+            WHERE j.id = r.job_id AND (j.batch_id = batch_no AND j.items > 0
+                OR j.followed AND EXISTS (SELECT FROM larder_data.job_follow f WHERE f.job_id = j.id AND f.batch_id = batch_no)) OFFSET 0) AS mine))
+    ORDER BY x.key FOR UPDATE;
+EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+    NULL;
+END $$;
+COMMENT ON FUNCTION larder_data.hold_running IS 'Waits for settles under way of jobs that a batch wants, half a second at most, and keeps others from beginning.';
+
 CREATE FUNCTION larder.batch_cancel(batch_id bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -146,6 +181,8 @@ BEGIN
     ELSIF b.cancelled_at IS NOT NULL OR b.finished_at IS NOT NULL THEN
         RETURN 0;
     END IF;
+    -- Or an item that is counted as cancelled here would be one that succeeded a moment later.
+    PERFORM larder_data.hold_running(b.id);
     SELECT l.total - l.succeeded - l.failed - l.cancelled INTO open_items FROM larder_data.ledger l WHERE l.batch_id = b.id;
     IF open_items = 0 AND b.sealed_at IS NOT NULL THEN
         RETURN 0;
@@ -156,7 +193,7 @@ BEGIN
     RETURN open_items;
 END $$;
 COMMENT ON FUNCTION larder.batch_cancel(bigint) IS
-    'Cancels a batch: its open items are finished at once, with SDWebImageErrorDomain 2002. A job ends only when no other batch wants it. Answers how many items were open; 0 for a batch that is over. Waits for transactions that still add to it.';
+    'Cancels a batch: its open items are finished at once, with SDWebImageErrorDomain 2002. A job ends only when no other batch wants it. Answers how many items were open; 0 for a batch that is over. Waits for transactions that still add to it, and half a second at most for settles under way.';
 
 CREATE FUNCTION larder.batch_cancel(batch text) RETURNS bigint
 LANGUAGE sql AS $$ SELECT larder.batch_cancel(larder_data.batch_number(batch)) $$;
@@ -175,8 +212,11 @@ BEGIN
         SELECT p.tid, j.id, j.queue_id, j.priority
         FROM unnest(jobs) AS h (id)
         CROSS JOIN LATERAL (
-            SELECT x.ctid AS tid FROM larder_data.parked x WHERE x.job_id = h.id AND x.why IN ('paused', 'cancelled') FOR UPDATE SKIP LOCKED) AS p
-        CROSS JOIN LATERAL (SELECT x.id, x.batch_id, x.items, x.queue_id, x.priority FROM larder_data.job x WHERE x.id = h.id OFFSET 0) AS j
+            SELECT x.ctid AS tid, x.why FROM larder_data.parked x WHERE x.job_id = h.id AND x.why IN ('paused', 'cancelled') FOR UPDATE SKIP LOCKED) AS p
+        CROSS JOIN LATERAL (
+            SELECT x.id, x.batch_id, x.items, x.queue_id, x.priority FROM larder_data.job x
+            -- What an operator cancelled is wanted by nobody, whatever its batches do.
+            WHERE x.id = h.id AND NOT (p.why = 'cancelled' AND coalesce(x.cancelled_at > '-infinity', false)) OFFSET 0) AS j
         CROSS JOIN LATERAL (
             SELECT FROM (
                 SELECT j.batch_id AS id WHERE j.items > 0 UNION ALL SELECT f.batch_id FROM larder_data.job_follow f WHERE f.job_id = j.id
@@ -193,7 +233,7 @@ BEGIN
     PERFORM larder_data.lower_floors(queues, lanes, back);
     RETURN coalesce(cardinality(back), 0);
 END $$;
-COMMENT ON FUNCTION larder_data.unpark IS 'Makes those of these jobs ready that are parked for their batches'' sake and that a batch wants which goes on.';
+COMMENT ON FUNCTION larder_data.unpark IS 'Makes those of these jobs ready that are parked for their batches'' sake, were not cancelled by themselves, and that a batch wants which goes on.';
 
 CREATE FUNCTION larder.batch_pause(batch_id bigint) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -242,12 +282,15 @@ BEGIN
         moved := moved + larder_data.sweep(batch_no, portion - moved);
         EXIT WHEN moved >= portion;
     END LOOP;
-    -- What a claim has set aside: ended when nobody wants it, ready again when somebody joined it since.
+    -- What was set aside: ended when it was cancelled while it ran, or nobody wants it; ready again when somebody joined it since.
     SELECT array_agg(j.id) INTO held FROM (SELECT p.job_id FROM larder_data.parked p WHERE p.why = 'cancelled' LIMIT portion) AS p, LATERAL (
         SELECT x.id FROM larder_data.job x WHERE x.id = p.job_id FOR UPDATE SKIP LOCKED) AS j;
     IF held IS NOT NULL THEN
         PERFORM larder_data.ensure_today();
-        moved := moved + larder_data.unpark(held) + (larder_data.end_items(0, ARRAY(
+        moved := moved + larder_data.unpark(held) + larder_data.end_jobs(ARRAY(
+            SELECT j.id FROM unnest(held) AS h (id), LATERAL (
+                SELECT x.id FROM larder_data.job x WHERE x.id = h.id AND x.cancelled_at > '-infinity' OFFSET 0) AS j));
+        moved := moved + (larder_data.end_items(0, ARRAY(
             SELECT j.id FROM unnest(held) AS h (id), LATERAL (
                 SELECT x.id FROM larder_data.job x
                 WHERE x.id = h.id AND x.items = 0 AND NOT EXISTS (SELECT FROM larder_data.job_follow f WHERE f.job_id = x.id) OFFSET 0) AS j))).jobs;
@@ -445,14 +488,14 @@ CREATE FUNCTION larder.batch_reprioritize(batch_id bigint, priority int, most in
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     b larder_data.batch;
-    lane smallint := batch_reprioritize.priority;
+    lane smallint := CASE WHEN batch_reprioritize.priority BETWEEN 0 AND 9 THEN batch_reprioritize.priority END;
     held bigint[];
     queues smallint[];
     lanes smallint[];
     back bigint[];
 BEGIN
-    IF lane IS NULL OR lane NOT BETWEEN 0 AND 9 THEN
-        RAISE EXCEPTION 'a priority is 0 to 9, not %', coalesce(lane::text, 'NULL') USING ERRCODE = '22023';
+    IF lane IS NULL THEN
+        RAISE EXCEPTION 'a priority is 0 to 9, not %', coalesce(batch_reprioritize.priority::text, 'NULL') USING ERRCODE = '22023';
     END IF;
     b := larder_data.batch_held(batch_reprioritize.batch_id, true);
     UPDATE larder_data.batch x SET priority = lane WHERE x.id = b.id AND x.daily IS NULL AND x.priority IS DISTINCT FROM lane;
@@ -526,70 +569,61 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.place_of IS 'Where a live job stands: ready, delayed, running, or why it is parked.';
 
-CREATE FUNCTION larder.cancel(job_id bigint) RETURNS text
+CREATE FUNCTION larder.cancel(job bigint) RETURNS text
 LANGUAGE plpgsql AS $$
-DECLARE
-    batch_no bigint;
 BEGIN
-    PERFORM FROM larder_data.job j WHERE j.id = cancel.job_id FOR UPDATE;
+    PERFORM FROM larder_data.job j WHERE j.id = cancel.job FOR UPDATE;
     IF NOT FOUND THEN
-        IF NOT EXISTS (SELECT FROM larder_data.job_history h WHERE h.job_id = cancel.job_id) THEN
-            RAISE EXCEPTION 'no job has the number %', job_id USING ERRCODE = 'LA007';
+        IF NOT EXISTS (SELECT FROM larder_data.job_history h WHERE h.job_id = cancel.job) THEN
+            RAISE EXCEPTION 'no job has the number %', cancel.job USING ERRCODE = 'LA007';
         END IF;
         RETURN 'over';
-    ELSIF larder_data.place_of(job_id) = 'running' THEN
+    ELSIF larder_data.place_of(cancel.job) = 'running' THEN
         UPDATE larder_data.job j SET cancelled_at = now()
-        WHERE j.id = cancel.job_id AND (j.cancelled_at IS NULL OR j.cancelled_at = '-infinity');
+        WHERE j.id = cancel.job AND (j.cancelled_at IS NULL OR j.cancelled_at = '-infinity');
         RETURN 'told';
     END IF;
     PERFORM larder_data.ensure_today();
-    -- Its own batch last: the job ends with the last batch that wants it.
-    FOR batch_no IN
-        SELECT w.id FROM (
-            SELECT f.batch_id AS id, 1 AS place FROM larder_data.job_follow f WHERE f.job_id = cancel.job_id
-            UNION ALL SELECT j.batch_id, 2 FROM larder_data.job j WHERE j.id = cancel.job_id) AS w
-        ORDER BY w.place, w.id
-    LOOP
-        PERFORM larder_data.end_items(batch_no, ARRAY[job_id]);
-    END LOOP;
+    PERFORM larder_data.end_jobs(ARRAY[cancel.job]);
     RETURN 'cancelled';
 END $$;
 COMMENT ON FUNCTION larder.cancel IS
-    'Cancels one job for all batches that want it: cancelled (it did not run, its items are finished), told (it runs; its worker hears at the next beat, and its items finish when it settles) or over (it had ended).';
+    'Cancels one job for all batches that want it: cancelled (it did not run, its items are finished), told (it runs; its worker hears at the next beat, and its items finish when it settles, or is given back or lost) or over (it had ended).';
 
-CREATE FUNCTION larder.retry(job_id bigint) RETURNS bigint
+CREATE FUNCTION larder.retry(job bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     place text;
     ended larder_data.job_history;
     again bigint;
 BEGIN
-    PERFORM FROM larder_data.job j WHERE j.id = retry.job_id FOR UPDATE;
+    PERFORM FROM larder_data.job j WHERE j.id = retry.job FOR UPDATE;
     IF FOUND THEN
-        place := larder_data.place_of(job_id);
+        place := larder_data.place_of(retry.job);
         IF place = 'cancelled' THEN
-            RAISE EXCEPTION 'job % is cancelled', job_id USING ERRCODE = 'LA007';
+            RAISE EXCEPTION 'job % is cancelled', retry.job USING ERRCODE = 'LA007';
         ELSIF place IN ('delayed', 'lost') THEN
-            DELETE FROM larder_data.delayed d WHERE d.job_id = retry.job_id;
-            DELETE FROM larder_data.parked p WHERE p.job_id = retry.job_id;
-            UPDATE larder_data.job j SET rescues = 0 WHERE j.id = retry.job_id AND place = 'lost';
-            INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT j.queue_id, j.priority, j.id FROM larder_data.job j WHERE j.id = retry.job_id;
-            PERFORM larder_data.lower_floors(ARRAY[j.queue_id], ARRAY[j.priority], ARRAY[j.id]) FROM larder_data.job j WHERE j.id = retry.job_id;
+            DELETE FROM larder_data.delayed d WHERE d.job_id = retry.job;
+            DELETE FROM larder_data.parked p WHERE p.job_id = retry.job;
+            UPDATE larder_data.job j SET rescues = CASE place WHEN 'lost' THEN 0 ELSE j.rescues END, cancelled_at = NULL
+            WHERE j.id = retry.job AND (place = 'lost' OR j.cancelled_at IS NOT NULL);
+            INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT j.queue_id, j.priority, j.id FROM larder_data.job j WHERE j.id = retry.job;
+            PERFORM larder_data.lower_floors(ARRAY[j.queue_id], ARRAY[j.priority], ARRAY[j.id]) FROM larder_data.job j WHERE j.id = retry.job;
         END IF;
-        RETURN job_id;
+        RETURN retry.job;
     END IF;
-    SELECT * INTO ended FROM larder_data.job_history h WHERE h.job_id = retry.job_id;
+    SELECT * INTO ended FROM larder_data.job_history h WHERE h.job_id = retry.job;
     IF NOT FOUND THEN
-        RAISE EXCEPTION 'no job has the number %', job_id USING ERRCODE = 'LA007';
+        RAISE EXCEPTION 'no job has the number %', retry.job USING ERRCODE = 'LA007';
     ELSIF ended.outcome <> 2 OR ended.dropped_at IS NOT NULL OR ended.items = 0 THEN
-        RAISE EXCEPTION 'job % %', job_id, CASE WHEN ended.outcome = 1 THEN 'succeeded' WHEN ended.outcome = 3 THEN 'was cancelled'
+        RAISE EXCEPTION 'job % %', retry.job, CASE WHEN ended.outcome = 1 THEN 'succeeded' WHEN ended.outcome = 3 THEN 'was cancelled'
             WHEN ended.dropped_at IS NOT NULL THEN 'failed and was dropped' ELSE 'failed after its batch was cancelled' END USING ERRCODE = 'LA007';
     ELSIF ended.retried_as IS NOT NULL THEN
         RETURN larder.retry(ended.retried_as);
     END IF;
-    again := (larder_data.reopen(larder_data.batch_held(ended.batch_id, false), 1, job_id)).job;
+    again := (larder_data.reopen(larder_data.batch_held(ended.batch_id, false), 1, retry.job)).job;
     -- Somebody else may have retried it while this call waited for its batch.
-    RETURN coalesce(again, larder.retry(job_id));
+    RETURN coalesce(again, larder.retry(retry.job));
 END $$;
 COMMENT ON FUNCTION larder.retry IS
     'Lets one job run again, and answers its number: a delayed one is ready at once, one lost with its workers too often is ready again, a failed one becomes a new job. One that is ready or runs stays as it is.';
@@ -702,7 +736,7 @@ BEGIN
     RETURN blocked;
 END $$;
 COMMENT ON FUNCTION larder.block_many IS
-    'Blocks up to 10,000 URLs for a time, 24 hours by default; a block that lasts longer already keeps its end. Answers how many URLs. Jobs that are live go on.';
+    'Blocks up to 10,000 URLs for a time, 24 hours by default; a block that lasts longer already keeps its end. Answers how many URLs. What runs goes on; jobs that wait, without RetryFailed, are claimed as blocked and fail with 1003.';
 
 CREATE FUNCTION larder.block_url(url text, ttl interval DEFAULT '24 hours', reason text DEFAULT NULL) RETURNS void
 LANGUAGE sql AS $$ SELECT larder.block_many(ARRAY[url], ttl, reason) $$;

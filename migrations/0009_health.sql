@@ -43,7 +43,7 @@ BEGIN
 
     -- Last, and one day of one table only, for its lock stands until this transaction ends. Where somebody stands in the
     -- way, the next table is tried. A worker that keeps house does it better.
-    IF NOT EXISTS (SELECT FROM larder_data.housekeeping h WHERE h.last_at > clock_timestamp() - interval '2 min') THEN
+    IF NOT EXISTS (SELECT FROM larder_data.housekeeping h WHERE h.last_at BETWEEN clock_timestamp() - interval '2 min' AND clock_timestamp() + interval '1 s') THEN
         FOR old IN
             SELECT e.part, e.left_over FROM (
                 SELECT DISTINCT ON (x.parent) x.parent, x.part, count(*) OVER () > 1 AS left_over
@@ -94,7 +94,10 @@ CREATE FUNCTION larder_data.housekeeping_due() RETURNS TABLE (kind text, name te
 LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE larder_data.housekeeping h SET next_at = clock_timestamp() + interval '25 s', last_at = clock_timestamp(), login = session_user
-    WHERE h.one = (SELECT x.one FROM larder_data.housekeeping x WHERE x.next_at <= clock_timestamp() FOR UPDATE SKIP LOCKED);
+    WHERE h.one = (
+        -- Further ahead than that it is due, too: the clock was set back.
+        SELECT x.one FROM larder_data.housekeeping x
+        WHERE x.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '26 s' FOR UPDATE SKIP LOCKED);
     IF NOT FOUND THEN
         RETURN;
     END IF;
@@ -192,6 +195,18 @@ SELECT f.severity, f.what, f.detail, f.hint FROM (
         SELECT count(*) AS n, max(ARRAY[to_char(x.beat_at, 'YYYY-MM-DD HH24:MI:SS.US'), x.name, x.host]) AS last FROM larder_data.worker x
         WHERE x.stopped_at IS NULL AND x.beat_at + x.lease_ms * interval '1 ms' < clock_timestamp() AND x.beat_at > clock_timestamp() - interval '1 day'
     ) AS w WHERE w.n > 0
+    UNION ALL
+    -- Only a sealed batch is ever finished. Each entry of the ledger moves folded_at on; what is not folded yet is of now.
+    SELECT 'warning', 'a batch is not sealed', format('%s%s, such as %s: nothing is open in it, and for a day nothing came', count(*), CASE WHEN count(*) = 1000 THEN ' or more' END, min(b.called)),
+        'its producer may have died: larder.batch_seal(batch) when nothing more is coming; larder.progress lists those in state open'
+    FROM (
+        SELECT coalesce(format('"%s"', x.name), 'number ' || x.id) AS called FROM larder_data.batch x LEFT JOIN larder_data.batch_total t ON t.batch_id = x.id
+        WHERE x.finished_at IS NULL AND x.sealed_at IS NULL AND x.cancelled_at IS NULL AND x.daily IS NULL
+          AND coalesce(t.folded_at, x.created_at) < clock_timestamp() - interval '1 day'
+          AND coalesce(t.total - t.succeeded - t.failed - t.cancelled, 0) = 0
+          AND NOT EXISTS (SELECT FROM larder_data.batch_delta d WHERE d.batch_id = x.id)
+        LIMIT 1000
+    ) AS b HAVING count(*) > 0
     UNION ALL
     SELECT 'warning', 'the ledger is not folded', 'more than 100000 new entries', 'progress of all batches is slow until the upkeep task fold has caught up'
     WHERE EXISTS (SELECT FROM larder_data.batch_delta OFFSET 100000) OR EXISTS (SELECT FROM larder_data.batch_detail_delta OFFSET 100000)

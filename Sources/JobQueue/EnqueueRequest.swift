@@ -35,7 +35,8 @@ public struct EnqueueRequest: Sendable {
     public var retryBase: Duration?
     /// The queue; `default` by default.
     public var queue = "default"
-    /// A URL stored with this pipeline so lately, in the cache `cacheID`, is answered `fresh`; nil, the default, asks not.
+    /// A URL stored so lately with this pipeline, context and options, in the cache `cacheID`, is answered `fresh`; nil, the
+    /// default, asks not.
     public var freshFor: Duration?
     /// The cache that `freshFor` asks about, by the random id in its root; nil is the only one that workers fill.
     public var cacheID: String?

@@ -18,21 +18,30 @@ extension PostgresJobQueue {
     /// full portion. Returns the most rows that one task moved.
     ///
     /// What others wait for (rescue, promote, floors) is done in a transaction of its own, before the rest. `force` also does
-    /// what is not due yet. Runs beside the other calls and the heartbeats, on a connection of its own,
-    /// takes at most 5 s (`.timeout`), and never waits for a database that is away. A task that fails does not keep the
-    /// others from being done: its error is thrown after them, as `.refused`, and stands in the view `larder.upkeep`.
+    /// what is not due yet. Runs beside the other calls and the heartbeats, on a connection of its own, takes at most 5 s a
+    /// statement (`.timeout`), and never waits for a database that is away. A task that fails does not keep the others from
+    /// being done: its error is thrown after them, as `.refused`, and stands in the view `larder.upkeep`.
     @discardableResult
     public func tick(force: Bool = false) async throws(QueueError) -> Int {
-        let urgent = "ARRAY['rescue', 'promote', 'floors']"
         let first: Result<Int, QueueError>
-        do { first = .success(try await tick(force: force, only: urgent)) } catch { first = .failure(error) }
-        let rest = try await tick(force: force, only: "NULL")
+        do { first = .success(try await tick(force, only: Self.urgent, on: upkeep)) } catch { first = .failure(error) }
+        let rest = try await tick(force, only: "NULL", on: upkeep)
         return max(try first.get(), rest)
     }
 
-    private func tick(force: Bool, only tasks: String) async throws(QueueError) -> Int {
+    /// Does what others wait for, where it is due: rescue, promote, floors. As `tick(force:)`, but on a connection of its
+    /// own: a day of history that is slow to drop keeps no dead worker's jobs from running again.
+    @discardableResult
+    public func tickUrgent(force: Bool = false) async throws(QueueError) -> Int {
+        try await tick(force, only: Self.urgent, on: urgentUpkeep)
+    }
+
+    private static let urgent = "ARRAY['rescue', 'promote', 'floors']"
+
+    private func tick(_ force: Bool, only tasks: String, on connection: Connection) async throws(QueueError) -> Int {
         try await ask(
-            "SELECT task, moved, error, error_code FROM larder.tick(\(force), \(tasks))", patience: .zero, on: upkeep
+            "SELECT task, moved, error, error_code FROM larder.tick(\(force), \(tasks))", patience: .zero,
+            on: connection
         ) { rows throws(QueueError) in
             for row in 0..<rows.count {
                 guard let error = rows.text(row, 2) else { continue }

@@ -1,8 +1,9 @@
 /// A queue of jobs in Postgres: enqueue, follow batches, and work.
 ///
-/// Holds at most five connections, each made on first use and made anew when it breaks: one for everything, one for
-/// claims, so that a worker claims while it settles, one for heartbeats alone, one for upkeep and one for vacuum, so that
-/// neither a long statement nor a blocked upkeep costs a worker its lease.
+/// Holds at most six connections, each made on first use and made anew when it breaks: one for everything, one for
+/// claims, so that a worker claims while it settles, one for heartbeats alone, one for upkeep that others wait
+/// for, one for the rest of it and one for vacuum, so that neither a long statement nor a blocked upkeep costs a worker
+/// its lease.
 /// Works through pgbouncer in transaction mode.
 public final class PostgresJobQueue: Sendable {
     /// How to reach and use the database.
@@ -32,6 +33,7 @@ public final class PostgresJobQueue: Sendable {
     let claims: Connection
     let pulse: Connection
     let upkeep: Connection
+    let urgentUpkeep: Connection
     let housekeeping: Connection
     private let configuration: Configuration
 
@@ -44,6 +46,7 @@ public final class PostgresJobQueue: Sendable {
         var hurried = configuration
         hurried.statementTimeout = min(configuration.statementTimeout, configuration.upkeepTimeout)
         upkeep = Connection(hurried, name: "queue-upkeep")
+        urgentUpkeep = Connection(hurried, name: "queue-urgent-upkeep")
         hurried.statementTimeout = min(configuration.statementTimeout, configuration.housekeepingTimeout)
         housekeeping = Connection(hurried, name: "queue-house")
     }
@@ -54,6 +57,7 @@ public final class PostgresJobQueue: Sendable {
         await claims.close()
         await pulse.close()
         await upkeep.close()
+        await urgentUpkeep.close()
         await housekeeping.close()
     }
 

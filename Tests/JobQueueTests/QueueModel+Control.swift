@@ -96,6 +96,7 @@ extension QueueModel {
             case .parked("cancelled"): return .refused(.unknownJob)
             case .delayed, .parked("lost"):
                 if job.place == .parked("lost") { jobs[id]?.rescues = 0 }
+                jobs[id]?.notice = .none
                 putBack(id)
             default: break
             }

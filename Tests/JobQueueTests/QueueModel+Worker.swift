@@ -88,7 +88,7 @@ extension QueueModel {
         switch end {
         case .succeeded, .foundInCache:
             if job.passesBlocklist && end == .succeeded { blocked.remove(job.key.url) }
-            if cachingWorkers.contains(run.worker) { stored.insert(job.key) }
+            if cachingWorkers.contains(run.worker) && end == .succeeded { stored.insert(job.key) }
             self.end(id, "succeeded", by: run)
             return "succeeded"
         case .cancelled where job.notice == .revived:
@@ -124,12 +124,17 @@ extension QueueModel {
     }
 
     mutating func release(_ runs: [Run]) {
-        for run in runs where jobs[run.claim.job]?.place == .running(run) { putBack(run.claim.job) }
+        for run in runs where jobs[run.claim.job]?.place == .running(run) { giveBack(run.claim.job) }
     }
 
     mutating func stop(_ worker: Int64) {
         deadWorkers.insert(worker)
-        for job in held(by: worker) { putBack(job.id) }
+        for job in held(by: worker) { giveBack(job.id) }
+    }
+
+    /// Ready again, unless it was cancelled while it ran: then upkeep ends it.
+    mutating func giveBack(_ id: Int64) {
+        if jobs[id]?.notice == .told { jobs[id]?.place = .parked("cancelled") } else { putBack(id) }
     }
 
     func held(by worker: Int64) -> [LiveJob] {
@@ -146,10 +151,10 @@ extension QueueModel {
         for worker in deadWorkers {
             for job in held(by: worker) {
                 jobs[job.id]?.rescues += 1
-                if job.rescues + 1 >= Self.mostRescues {
+                if job.rescues + 1 >= Self.mostRescues && job.notice != .told {
                     jobs[job.id]?.place = .parked("lost")
                 } else {
-                    putBack(job.id)
+                    giveBack(job.id)
                 }
             }
         }
@@ -165,8 +170,9 @@ extension QueueModel {
             batches[name]?.isFinished = true
         }
         for job in jobs.values where job.place == .parked("cancelled") || job.place == .parked("paused") {
-            if unpark(job.id) { continue }
-            if job.place == .parked("cancelled") && job.items.isEmpty { end(job.id, "cancelled", by: nil) }
+            let isTold = job.place == .parked("cancelled") && job.notice == .told
+            if !isTold && unpark(job.id) { continue }
+            if isTold || job.place == .parked("cancelled") && job.items.isEmpty { end(job.id, "cancelled", by: nil) }
         }
     }
 

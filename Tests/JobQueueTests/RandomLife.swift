@@ -327,6 +327,7 @@ extension QueueModel.End {
         case .succeeded:
             var outcome = Outcome(claim, .succeeded)
             outcome.downloads = 1
+            outcome.stored = [StoredFile(key: "key", path: "default/file")]
             return outcome
         case .foundInCache: return Outcome(claim, .succeeded)
         case .cancelled: return Outcome(claim, .cancelled)

@@ -1,0 +1,53 @@
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+@Suite("Cancelling beside a settle", .timeLimit(.minutes(5)))
+struct CancelRaceTests {
+    private func counts(_ fixture: QueueFixture) async throws -> [Int] {
+        let progress = try await fixture.queue.progress(of: .name("batch"))
+        return [progress.total, progress.open, progress.succeeded, progress.failed, progress.cancelled]
+    }
+
+    @Test func `an item whose settle is under way counts as it ended, and never as cancelled before`() async throws {
+        let fixture = try await QueueFixture.make()
+        // For longer than on every queue, so that a busy machine sees it wait.
+        try await fixture.sql("ALTER FUNCTION larder_data.hold_running(bigint) SET lock_timeout = '60s'")
+        try await fixture.lookForDeadlocksLate()
+        try await fixture.enqueue(["http://a/1", "http://a/2", "http://a/3"])
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 2)
+        let settler = fixture.otherConnection()
+        _ = try await settler.rows("BEGIN")
+        _ = try await settler.rows(
+            "SELECT larder.complete_v1(\(worker.id), '{\(jobs[0].id)}', '{\(jobs[0].held.number)}', '{succeeded}')")
+        async let open = fixture.queue.cancel(.name("batch"))
+        try await fixture.waitUntilSomebodyWaits()
+        // Asked beside the queue's own connection, which waits.
+        #expect(try await fixture.value("SELECT open FROM larder.progress") == "3")
+        _ = try await settler.rows("COMMIT")
+        #expect(try await open == 2)
+        #expect(try await counts(fixture) == [3, 0, 1, 0, 2])
+        #expect(try await worker.settleAll([Outcome(jobs[1].held, .succeeded)]).map(\.decision) == [.succeeded])
+        #expect(try await counts(fixture) == [3, 0, 1, 0, 2])
+        try await fixture.expectSound()
+    }
+
+    @Test func `a producer that holds a running job for long delays a cancel, and does not stop it`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"])
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        let joiner = fixture.otherConnection()
+        _ = try await joiner.rows("BEGIN")
+        _ = try await joiner.rows("SELECT larder.enqueue('http://a/1', batch => 'other')")
+        #expect(try await fixture.queue.cancel(.name("batch")) == 1)
+        #expect(try await counts(fixture) == [1, 0, 0, 0, 1])
+        _ = try await joiner.rows("COMMIT")
+        #expect(try await worker.settleAll([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
+        #expect(try await counts(fixture) == [1, 0, 0, 0, 1])
+        #expect(try await fixture.queue.progress(of: .name("other")).succeeded == 1)
+        try await fixture.expectSound()
+    }
+}
