@@ -118,11 +118,11 @@ struct PathDistanceTests {
             }
             psnr.append(found.planes.psnr - found.libvips.psnr)
             ssim.append(found.planes.ssim - found.libvips.ssim)
-            #expect(found.planes.psnr > found.libvips.psnr - 3.5, "\(seed): \(found)")
+            #expect(found.planes.psnr > found.libvips.psnr - 1.5, "\(seed): \(found)")
             #expect(found.planes.ssim > found.libvips.ssim - 0.01, "\(seed): \(found)")
         }
         #expect(made > Self.count / 16, "most plans are for planes")
         let count = Double(max(1, psnr.count))
-        #expect(psnr.reduce(0, +) / count > -0.2 && ssim.reduce(0, +) / count > -0.001)
+        #expect(psnr.reduce(0, +) / count > -0.05 && ssim.reduce(0, +) / count > -0.001)
     }
 }

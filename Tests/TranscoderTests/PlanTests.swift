@@ -166,17 +166,17 @@ struct PlanTests {
 
     private func output(_ plan: DecodePlan, _ index: Int) throws -> PlannedOutput { try plan.outputs[index].get() }
 
-    @Test func `a small variant is drawn from the next larger one of at least twice its size`() throws {
+    @Test func `a small variant is drawn from the next larger one where it is five eighths of that or less`() throws {
         let plan = try plan(
             header(4000, 3000), #""thumbnail":{"width":160,"height":160}"#,
             #""thumbnail":{"width":1024,"height":1024}"#,
-            #""thumbnail":{"width":400,"height":400}"#, #""thumbnail":{"width":300,"height":300}"#)
+            #""thumbnail":{"width":400,"height":400}"#, #""thumbnail":{"width":256,"height":256}"#)
         #expect(plan.order == [1, 2, 3, 0])
         #expect(try output(plan, 1).start == .base)
         #expect(try output(plan, 2).start == .output(1))
-        // 300 is more than half of 400.
+        // 256 is more than five eighths of 400.
         #expect(try output(plan, 3).start == .output(1))
-        #expect(try output(plan, 0).start == .output(2))
+        #expect(try output(plan, 0).start == .output(3))
         #expect(try output(plan, 0).steps == [.scale(PixelSize(width: 160, height: 120))])
     }
 

@@ -171,6 +171,19 @@ struct PlanePathTests {
         }
     }
 
+    @Test(arguments: ["1x1", "2x1", "2x2", "1x2", "4x1"])
+    func `chroma written in full is enlarged as decoders do it`(sampling: String) async throws {
+        for (width, height) in [(90, 70), (81, 59)] {
+            let file = try photo(width, height).jpeg(["-quality", "95", "-sample", sampling])
+            #expect(try await path(file, #""keySuffix":"a","quality":97"#) == "planes")
+            let exact = ExactPicture(try #require(PixelSample(file)))
+            let one = try await planes.make(file, #""keySuffix":"a","quality":97"#).sample()
+            let other = try await libvips.make(file, #""keySuffix":"a","quality":97"#).sample()
+            let (ours, reference) = (exact.psnr(ExactPicture(one)), exact.psnr(ExactPicture(other)))
+            #expect(ours > reference - 0.25, "\(width)x\(height): \(ours) \(reference)")
+        }
+    }
+
     @Test func `both paths give nearly the same digest`() async throws {
         let file = try photo(400, 300).jpeg([])
         let one = try #require(try await planes.make(file, small).report.digest)
@@ -188,14 +201,22 @@ struct PlanePathTests {
         for _ in 0..<400 {
             let length = Int.random(in: 1...600, using: &random), count = Int.random(in: 1...300, using: &random)
             let step = Double.random(in: -9...9, using: &random), start = Double.random(in: -700...700, using: &random)
-            let axis = PlaneAxis(count: count, length: length, start: start, step: step)
-            #expect(axis.first.count % 8 == 0 && axis.first.count >= count)
-            #expect(axis.weights.count == axis.first.count * axis.taps)
-            #expect(axis.first.allSatisfy { $0 >= 0 && Int($0) + axis.taps <= length })
-            for index in axis.first.indices {
-                let sum = axis.weights[index * axis.taps..<(index + 1) * axis.taps].reduce(0, +)
-                #expect(abs(sum - 1) < 0.001, "\(length) \(count) \(start) \(step)")
+            let fine = PlaneAxis(count: count, length: length, start: start, step: step)
+            for span in 1...5 {
+                let coarse = (length + span - 1) / span
+                let axis = span == 1 ? fine : PlaneAxis(fine, span: span, length: coarse)
+                expectSound(axis, count: count, length: coarse, "\(length) \(count) \(start) \(step) \(span)")
             }
+        }
+    }
+
+    private func expectSound(_ axis: PlaneAxis, count: Int, length: Int, _ what: String) {
+        #expect(axis.first.count % 8 == 0 && axis.first.count >= count)
+        #expect(axis.weights.count == axis.first.count * axis.taps)
+        #expect(axis.first.allSatisfy { $0 >= 0 && Int($0) + axis.taps <= length }, "\(what)")
+        for index in axis.first.indices {
+            let sum = axis.weights[index * axis.taps..<(index + 1) * axis.taps].reduce(0, +)
+            #expect(abs(sum - 1) < 0.001, "\(what)")
         }
     }
 

@@ -33,6 +33,34 @@ package struct PlaneAxis: Sendable {
         }
     }
 
+    /// The same results from a coarser plane, each of whose samples spans `span` of the finer one's: from chroma as
+    /// decoders enlarge it.
+    ///
+    /// libjpeg and libwebp make a pixel of three parts of its own sample and one of the nearer neighbour where samples
+    /// span two pixels; they repeat those that span more.
+    ///
+    /// - Parameter length: samples of the coarser plane.
+    package init(_ fine: PlaneAxis, span: Int, length: Int) {
+        count = fine.count
+        let isMixed = span == 2
+        taps = min(length, isMixed ? fine.taps / 2 + 2 : (fine.taps + span - 2) / span + 1)
+        first.reserveCapacity(fine.first.count)
+        weights = [Float](repeating: 0, count: fine.first.count * taps)
+        for (index, start) in fine.first.enumerated() {
+            let lowest = isMixed ? (Int(start) - 1) >> 1 : Int(start) / span
+            let begin = min(max(0, lowest), length - taps)
+            first.append(Int32(begin))
+            let row = index * taps - begin
+            for tap in 0..<fine.taps {
+                let pixel = Int(start) + tap, weight = fine.weights[index * fine.taps + tap]
+                let own = min(pixel / span, length - 1)
+                let next = isMixed ? min(max(0, own + pixel % 2 * 2 - 1), length - 1) : own
+                weights[row + own] += weight * 0.75
+                weights[row + next] += weight * 0.25
+            }
+        }
+    }
+
     /// The kernel reaches so far to either side, in samples of the coarser side.
     private static let radius = 3.0
     /// Results are computed in groups of so many.

@@ -7,11 +7,14 @@ extension PlanarPicture {
     /// - Throws: `PlaneFailure` when there is no memory.
     func drawn(_ view: PlaneView, chroma: Chroma) throws(PlaneFailure) -> PlanarPicture {
         let size = view.window.size
-        let (luma, blue) = (PlaneAxes(view, of: luma, span: 1), PlaneAxes(view, of: blue, span: chroma.span))
+        let ofLuma = PlaneAxes(view, of: luma, span: 1)
+        // A sample for each pixel is made as any decoder would; fewer are better made without that detour.
+        let ofChroma =
+            chroma == .full ? PlaneAxes(ofLuma, from: luma, to: blue) : PlaneAxes(view, of: blue, span: chroma.span)
         return PlanarPicture(
-            size: size, luma: try luma.resample(self.luma, size, span: 1),
-            blue: try blue.resample(self.blue, size, span: chroma.span),
-            red: try blue.resample(red, size, span: chroma.span))
+            size: size, luma: try ofLuma.resample(luma, size, span: 1),
+            blue: try ofChroma.resample(blue, size, span: chroma.span),
+            red: try ofChroma.resample(red, size, span: chroma.span))
     }
 }
 
@@ -27,6 +30,16 @@ private struct PlaneAxes {
         down = PlaneAxis(
             extent: plane.down, length: plane.height, scaled: view.scaled.height, offset: window.y,
             pixels: window.height, span: span, isMirrored: view.mirrorsRows)
+    }
+
+    /// The same of a coarser plane of the same picture.
+    init(_ axes: PlaneAxes, from fine: SamplePlane, to coarse: SamplePlane) {
+        func axis(_ axis: PlaneAxis, _ extents: (Double, Double), _ lengths: (Int, Int)) -> PlaneAxis {
+            let span = max(2, Int((extents.0 / extents.1).rounded()))
+            return lengths.0 == lengths.1 ? axis : PlaneAxis(axis, span: span, length: lengths.1)
+        }
+        across = axis(axes.across, (fine.across, coarse.across), (fine.width, coarse.width))
+        down = axis(axes.down, (fine.down, coarse.down), (fine.height, coarse.height))
     }
 
     /// The plane of a picture of `size`, each of whose samples spans `span` pixels.

@@ -13,19 +13,18 @@ struct VipsDigester {
     func digest(_ header: SourceHeader) throws(VipsFailure) -> PictureDigest? {
         guard let source else { return nil }
         let size = source.picture.size
-        let near = size.area > Self.mostPixels ? try source.picture.drawn(.scale(Self.fit(size, 256))) : nil
-        var digest: PictureDigest?
+        // What is in memory already is not copied.
+        let near =
+            size.area > Self.mostPixels
+            ? try source.picture.drawn(.scale(Self.fit(size, 256))).inMemory() : try source.picture.inMemory()
+        guard near.isByteRGB, [3, 4].contains(near.bands), let start = larder_pixels(near.image) else {
+            throw VipsFailure()
+        }
+        let pixels = BytePixels(start: start, bands: near.bands, size: near.size)
         // Means of boxes, as each resampling by libvips takes longer to set up than to run.
-        func look(_ raster: Raster) {
-            digest = PictureDigest(
-                header, small: raster.means(Self.fit(size, Self.side)),
-                square: raster.means(PixelSize(width: Self.side, height: Self.side)))
-        }
-        switch near {
-        case .some(let near): _ = try near.redrawn(look)
-        case nil: _ = try source.picture.redrawn(look)
-        }
-        return digest
+        return PictureDigest(
+            header, small: pixels.means(Self.fit(size, Self.side)),
+            square: pixels.means(PixelSize(width: Self.side, height: Self.side)))
     }
 
     /// The size of a picture shrunk into a square.
@@ -34,24 +33,30 @@ struct VipsDigester {
     }
 }
 
-extension Raster {
-    /// The mean of each of the boxes that `size` divides the picture into, each colour weighed by its alpha.
-    fileprivate func means(_ size: PixelSize) -> DigestPixels {
+/// Pixels in libvips' memory, with or without alpha. A view: they outlive it.
+private struct BytePixels {
+    let start: UnsafePointer<UInt8>
+    /// 3 or 4.
+    let bands: Int
+    let size: PixelSize
+
+    /// The mean of each of the boxes the picture is divided into, so many across and down, each colour weighed by its alpha.
+    func means(_ boxes: PixelSize) -> DigestPixels {
         func span(_ index: Int, of count: Int, _ length: Int) -> Range<Int> {
             index * length / count..<max((index + 1) * length / count, index * length / count + 1)
         }
         var means: [UInt8] = []
-        means.reserveCapacity(size.area * 4)
-        for y in 0..<size.height {
-            let rows = span(y, of: size.height, height)
-            for x in 0..<size.width {
-                let columns = span(x, of: size.width, width)
+        means.reserveCapacity(boxes.area * 4)
+        for y in 0..<boxes.height {
+            let rows = span(y, of: boxes.height, size.height)
+            for x in 0..<boxes.width {
+                let columns = span(x, of: boxes.width, size.width)
                 var sum = SIMD4<UInt32>.zero, opacity: UInt32 = 0
                 for row in rows {
                     for column in columns {
-                        let start = (row * width + column) * 4
-                        let alpha = UInt32(bytes[start + 3])
-                        let color = SIMD4(UInt32(bytes[start]), UInt32(bytes[start + 1]), UInt32(bytes[start + 2]), 1)
+                        let pixel = start + (row * size.width + column) * bands
+                        let alpha = bands == 4 ? UInt32(pixel[3]) : 255
+                        let color = SIMD4(UInt32(pixel[0]), UInt32(pixel[1]), UInt32(pixel[2]), 1)
                         sum &+= color &* alpha
                         opacity &+= alpha
                     }
@@ -61,6 +66,6 @@ extension Raster {
                 means.append(UInt8((opacity + pixels / 2) / pixels))
             }
         }
-        return DigestPixels(width: size.width, height: size.height, bytes: means)
+        return DigestPixels(width: boxes.width, height: boxes.height, bytes: means)
     }
 }
