@@ -21,9 +21,6 @@ struct WorkerShift: Sendable {
     static let housekeeping = Duration.seconds(30)
     /// Between two looks at what other workers found of origins.
     static let manners = Duration.seconds(1)
-    /// So many of a claim's jobs begin before those that began go on: else no transfer would start before hundreds of
-    /// jobs were all made ready.
-    static let portion = 8
     /// Work due later than this does not keep a drain waiting.
     static let patience = Duration.seconds(30)
 
@@ -120,10 +117,7 @@ struct WorkerShift: Sendable {
                         if !claimed.isEmpty { worker.observe(.claimed(count: claimed.count)) }
                         tally.start(claimed.count)
                         let now = ContinuousClock.now
-                        for (number, job) in claimed.enumerated() {
-                            jobs.addTask { await perform(job, claimedAt: now) }
-                            if number % Self.portion == Self.portion - 1 { await Task.yield() }
-                        }
+                        for job in claimed { jobs.addTask { await perform(job, claimedAt: now) } }
                         if claimed.isEmpty, try await batchIsOver() {
                             policy.stop()
                             // What runs on is nobody's of this batch any more, which was cancelled: it goes back, its attempt
