@@ -107,4 +107,45 @@ struct OriginTests {
         await end(workers)
         #expect(try await scene.faults().isEmpty)
     }
+
+    @Test func `status names the origins that are held while work is open, health also without`() async throws {
+        let scene = try await Scene()
+        let name = "http://127.0.0.1:\(scene.origin.port)"
+        func status(_ words: String...) async throws -> CommandOutcome {
+            try await scene.larder(["status"] + words).run()
+        }
+        _ = try await scene.larder("origin", "hold", scene.origin.url("/"), "--for", "30m")
+        let idle = try await status()
+        #expect(idle.code == 0 && idle.text.isEmpty)
+        let health = try await status("--health")
+        #expect(health.code == 0)
+        #expect(health.text.hasPrefix("info: an origin is held: \(name), until 2"), "\(health.text)")
+        #expect(health.text.contains("Z, operator (its jobs come back after that; 'larder origin clear \(name)' "))
+
+        _ = try await scene.larder("enqueue", "--batch", "b", scene.origin.url("/a.png"))
+        for text in try await [status().text, status("b").text] {
+            #expect(text.contains("b (1): sealed, 0% 0/1"))
+            #expect(text.contains("\norigin \(name) is held until 2"), "\(text)")
+        }
+        // Each line of these is a batch.
+        #expect(try await status("--json").lines.count == 1)
+        #expect(try await status("b", "--json").lines.count == 1)
+        let finding = try await status("--health", "--json").lines
+        #expect(finding.contains { $0.contains("\"an origin is held\"") && $0.contains("\"info\"") }, "\(finding)")
+    }
+
+    @Test func `health warns of an origin that is given up`() async throws {
+        let scene = try await Scene()
+        try await scene.queue.report([
+            OriginReport(
+                origin: "http://a.example:80",
+                .opened(
+                    .seconds(60), failedProbes: 3, givesUp: true,
+                    FailureReason(domain: "NSURLErrorDomain", code: -1004, message: ""), httpStatus: nil))
+        ])
+        let health = try await scene.larder("status", "--health")
+        #expect(health.code == 0)
+        let words = "warning: an origin is given up: http://a.example:80, 3 probes failed in a row after "
+        #expect(health.text.contains(words + "NSURLErrorDomain -1004"), "\(health.text)")
+    }
 }

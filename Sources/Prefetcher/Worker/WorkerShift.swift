@@ -14,7 +14,7 @@ struct WorkerShift: Sendable {
     }
 
     /// Between two heartbeats, which also tell what was cancelled: whoever cancels a batch is heard so soon.
-    static let beat = Duration.seconds(1)
+    static let beat = Duration.milliseconds(750)
     /// Between two rounds of upkeep.
     static let upkeep = Duration.seconds(1)
     /// Between two rounds of housekeeping.

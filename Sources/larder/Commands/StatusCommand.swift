@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import JobQueue
 
@@ -7,7 +8,8 @@ extension Command {
         summary: "Progress of all batches or of one, by name or number; or a job with its attempts",
         discussion: """
             Without a BATCH the newest 100, newest first, each by its name, if it has one, and number. --watch follows on
-            standard output: on a terminal the lines are redrawn, elsewhere a line is printed at each change. 'status
+            standard output: on a terminal the lines are redrawn, elsewhere a line is printed at each change. While work
+            is open the origins that are held just now follow, and until when; --health has them with --json, too. 'status
             job:N' is 'status --job N'.
             """,
         examples: ["larder status", "larder status spring --watch", "larder status --job 17 --json"],
@@ -27,8 +29,13 @@ extension Command {
         let queue = try await Settings(arguments).openQueue()
         if arguments.flag("health") {
             let findings = try await queue.health()
-            if findings.isEmpty && !json { Console.line("nothing is wrong") }
-            for finding in findings { try HealthLine(finding).show(json: json) }
+            let origins = try await HeldOriginLine.visible(in: queue).map { HeldOriginLine.health($0, now: .now) }
+            if findings.isEmpty && origins.isEmpty && !json { Console.line("nothing is wrong") }
+            // By severity, the worst first, as the view has them.
+            let lines = findings.map { HealthLine($0) } + origins
+            for severity in HealthLine.severities {
+                for line in lines where line.severity == severity.rawValue { try line.show(json: json) }
+            }
             return findings.contains { $0.severity == .error } ? .failed : .done
         }
         if let number = target?.job {
@@ -40,13 +47,17 @@ extension Command {
             if arguments.flag("watch") {
                 try await BatchesWatch(queue: queue, interval: interval, json: json, isTerminal: isTerminal).follow()
             } else {
-                for progress in try await queue.progress(limit: BatchesWatch.most) { try show(progress, json: json) }
+                let batches = try await queue.progress(limit: BatchesWatch.most)
+                for progress in batches { try show(progress, json: json) }
+                if !json, batches.contains(where: { !$0.isOver }) { try await tellHeldOrigins(queue) }
             }
             return .done
         }
         let batch = try await queue.batch(called: name)
         guard arguments.flag("watch") else {
-            try show(try await queue.progress(of: batch), json: json)
+            let progress = try await queue.progress(of: batch)
+            try show(progress, json: json)
+            if !json, !progress.isOver { try await tellHeldOrigins(queue) }
             return .done
         }
         if !json {
@@ -64,5 +75,10 @@ extension Command {
 
     private static func show(_ progress: BatchProgress, json: Bool) throws {
         if json { try Console.json(ReportJSON(progress)) } else { Console.write(StatusText.text(progress)) }
+    }
+
+    /// Why work that is open may not move. For programs it stands in `--health --json`: here each line is a batch.
+    private static func tellHeldOrigins(_ queue: PostgresJobQueue) async throws {
+        for line in try await HeldOriginLine.all(in: queue).prefix(20) { Console.line(line) }
     }
 }

@@ -2,16 +2,23 @@ import JobQueue
 
 /// One finding of the queue's health, as `status --health` prints it.
 struct HealthLine: Encodable {
+    /// The worst first.
+    static let severities = [HealthFinding.Severity.error, .warning, .info]
+
     let severity: String
     let what: String
     let detail: String
     let hint: String
 
     init(_ finding: HealthFinding) {
-        severity = finding.severity.rawValue
-        what = finding.what
-        detail = finding.detail
-        hint = finding.hint
+        self.init(severity: finding.severity, what: finding.what, detail: finding.detail, hint: finding.hint)
+    }
+
+    init(severity: HealthFinding.Severity, what: String, detail: String, hint: String) {
+        self.severity = severity.rawValue
+        self.what = what
+        self.detail = detail
+        self.hint = hint
     }
 
     /// The finding as a text.
