@@ -214,7 +214,7 @@ CREATE TABLE larder_data.parked (
     why text NOT NULL CHECK (why IN ('lost', 'paused', 'cancelled')),
     parked_at timestamptz NOT NULL DEFAULT now()
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
-COMMENT ON TABLE larder_data.parked IS 'Jobs set aside, by why: lost (with their worker too often; waits for an operator), paused (no batch that wants it goes on), cancelled (no batch wants it; upkeep ends it).';
+COMMENT ON TABLE larder_data.parked IS 'Jobs set aside, by why: lost (with their worker too often; waits for an operator), paused (no batch that wants it goes on), cancelled (no batch wants it, or it was cancelled while it ran and came back; upkeep ends it).';
 COMMENT ON INDEX larder_data.parked_pkey IS 'Finds a job''s place.';
 CREATE INDEX parked_why ON larder_data.parked (why, job_id);
 COMMENT ON INDEX larder_data.parked_why IS 'Upkeep goes through the paused and the cancelled ones, in portions.';

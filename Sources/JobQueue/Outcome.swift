@@ -31,7 +31,7 @@ public struct StoredFile: Sendable, Equatable, Codable {
     public var width: Int?
     /// The picture's height in pixels, as stored.
     public var height: Int?
-    /// SHA-256 of the original, 64 hexadecimal digits.
+    /// SHA-256 of a file that this job stored, 64 hexadecimal digits.
     public var sha256: String?
     /// What the origin said of the original for robots, `X-Robots-Tag` and `robots.txt`, when it said anything.
     public var robots: String?
@@ -41,6 +41,8 @@ public struct StoredFile: Sendable, Equatable, Codable {
     public var replaced: String?
     /// True when no quality gave as few bytes as the variant asks for.
     public var exceedsMaxBytes: Bool?
+    /// True when the source was asked and has the same: a 304, or the same bytes once more.
+    public var unchanged: Bool?
     /// How the file came to be there; nil when there is none.
     public var origin: Origin?
     /// Why the variant could not be made.

@@ -93,6 +93,19 @@ struct FetchTests {
         #expect(settled.count == 1 && settled.allSatisfy { $0.contains(" unchanged=true") })
     }
 
+    @Test func `a run and a report tell which originals were unchanged`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        func original(_ options: String...) async throws -> [String: Any] {
+            let run = try await scene.larder(["run", url, "--batch", "b\(options.count)", "--json"] + options).run()
+            return try #require(try fields(run.lines[0])["original"] as? [String: Any])
+        }
+        #expect(try await original()["unchanged"] == nil)
+        #expect(try await original("--options", "RefreshCached")["unchanged"] as? Bool == true)
+        let page = try await scene.larder("report", "b2", "--format", "html", "--files")
+        #expect(page.text.contains(", unchanged"), "\(page.text)")
+    }
+
     @Test func `a drain that leaves work says which origin is held until when`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")

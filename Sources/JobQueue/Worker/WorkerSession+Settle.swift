@@ -114,6 +114,7 @@ extension JSONText {
             json.add("robots", file.robots)
             json.add("replaced", file.replaced)
             json.add("exceedsMaxBytes", file.exceedsMaxBytes)
+            json.add("unchanged", file.unchanged)
             json.add("origin", file.origin?.rawValue)
             if let digest = file.digest {
                 json.member("digest")

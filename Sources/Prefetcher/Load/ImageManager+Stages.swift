@@ -2,6 +2,7 @@ internal import DiskCache
 internal import Executors
 private import Foundation
 private import Glibc
+internal import JobQueue
 internal import Transcoder
 
 /// The stages of a load, each on the threads it needs.
@@ -158,6 +159,9 @@ extension ImageManager {
         guard !Task.isCancelled else { throw LoadError.cancelled.carrying(report) }
         do throws(LoadError) {
             report.stored = try await disk.run { () throws(LoadError) in try publication.publish() }
+            if report.isUnchanged, let original = report.stored.firstIndex(where: { $0.name == nil }) {
+                report.stored[original].unchanged = true
+            }
             report.timing.store += .now - start
             return report
         } catch {

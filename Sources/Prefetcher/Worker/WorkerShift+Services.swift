@@ -26,11 +26,16 @@ extension WorkerShift {
     }
 
     /// Does the queue's upkeep that is due: any worker may, and who comes first does.
-    func keepUp() async {
+    func keepUp() async { await everySecond { () throws(QueueError) in try await worker.queue.tick() } }
+
+    /// Does what others wait for, a dead worker's jobs above all, and is never behind the rest.
+    func keepUrgent() async { await everySecond { () throws(QueueError) in try await worker.queue.tickUrgent() } }
+
+    private func everySecond(_ upkeep: () async throws(QueueError) -> Int) async {
         while !Task.isCancelled {
             do throws(QueueError) {
                 // A full portion: more of the same is due.
-                if try await worker.queue.tick() >= PostgresJobQueue.upkeepPortion { continue }
+                if try await upkeep() >= PostgresJobQueue.upkeepPortion { continue }
             } catch {
                 worker.observe(.queueUnavailable(error))
             }

@@ -58,6 +58,7 @@ struct WorkerShift: Sendable {
         let reason = await withTaskGroup(of: Void.self) { services in
             services.addTask { await settler.run() }
             services.addTask { await keepLease() }
+            services.addTask { await keepUrgent() }
             services.addTask { await keepUp() }
             services.addTask { await keepHouse() }
             services.addTask { await keepManners() }

@@ -84,6 +84,7 @@ struct HTMLReport {
         var facts = [file.format].compactMap(\.self)
         if let width = file.width, let height = file.height { facts.append("\(width)×\(height)") }
         if let bytes = file.bytes { facts.append(ByteCount(bytes).text) }
+        if file.unchanged == true { facts.append("unchanged") }
         return facts.isEmpty ? "" : " " + facts.joined(separator: ", ")
     }
 

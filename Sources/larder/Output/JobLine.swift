@@ -18,7 +18,7 @@ struct JobLine: Encodable {
         self.init(url: record.url, outcome: record.end.rawValue, files: record.stored, error: record.error)
     }
 
-    private enum Keys: CodingKey { case url, outcome, original, variants, error, key, path, name }
+    private enum Keys: CodingKey { case url, outcome, original, variants, error, key, path, name, unchanged }
 
     func encode(to encoder: any Encoder) throws {
         var line = encoder.container(keyedBy: Keys.self)
@@ -28,6 +28,7 @@ struct JobLine: Encodable {
             var object = line.nestedContainer(keyedBy: Keys.self, forKey: .original)
             try object.encode(original.key, forKey: .key)
             try object.encode(original.path, forKey: .path)
+            try object.encodeIfPresent(original.unchanged, forKey: .unchanged)
         } else {
             try line.encodeNil(forKey: .original)
         }
