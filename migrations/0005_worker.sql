@@ -138,9 +138,7 @@ BEGIN
     SELECT x.id, x.lifo, x.paused_at IS NOT NULL, x.low_every,
         coalesce((
             SELECT f.floors FROM larder_data.lane_floor f
-            -- Known after now: the clock was set back meanwhile.
-            WHERE f.queue_id = x.id AND f.known_at BETWEEN clock_timestamp() - interval '10 s' AND clock_timestamp() + interval '1 s'
-                AND NOT x.lifo), '{0,0,0,0,0,0,0,0,0,0}'),
+            WHERE f.queue_id = x.id AND f.known_at > clock_timestamp() - interval '10 s' AND NOT x.lifo), '{0,0,0,0,0,0,0,0,0,0}'),
         EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))
             OR EXISTS (SELECT FROM larder_data.job j WHERE j.items = 0),
         EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() OR h.why = 'breaker'),

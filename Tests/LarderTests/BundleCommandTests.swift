@@ -94,7 +94,8 @@ struct BundleCommandTests {
         #expect(outcome.code == 1 && line["files"] as? Int == 5 && line["changed"] as? Int == 1)
         #expect(outcome.errorText.contains("no longer what the batch stored: "))
         let stored = try await scene.sql(
-            "SELECT count(*) FROM larder_data.job_history h, json_array_elements(h.stored) f WHERE length(f->>'sha256') = 64")
+            "SELECT count(*) FROM larder_data.job_history h, json_array_elements(h.stored) f WHERE length(f->>'sha256') = 64"
+        )
         #expect(stored == "6")
     }
 

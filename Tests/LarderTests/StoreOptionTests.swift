@@ -35,7 +35,9 @@ struct StoreOptionTests {
             ["--owner", "nobody at all"], ["--group", "4294967295"], ["--durability", "some"],
         ])
     func wrongUsage(options: [String]) async throws {
-        var command = LarderCommand(environment: ["LARDER_DATABASE_URL": "nonsense", "LARDER_HOME": "/nonexistent/home"])
+        var command = LarderCommand(environment: [
+            "LARDER_DATABASE_URL": "nonsense", "LARDER_HOME": "/nonexistent/home",
+        ])
         command.arguments = ["run", "http://a.example/"] + options
         let outcome = try await command.run()
         #expect(outcome.code == 2 && outcome.errorText.contains(options[0]), "\(outcome.errorText)")

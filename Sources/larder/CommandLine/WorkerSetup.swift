@@ -11,7 +11,8 @@ struct WorkerSetup {
             Option("slots", .value("N"), "jobs at once, default 32"),
             Option("grace", .value("DURATION"), "how long running jobs may go on once stopped, default 20s"),
             Option(
-                "also-read", .values("DIR"), "a cache that is looked into, too, and never changed, e.g. an unpacked bundle"),
+                "also-read", .values("DIR"),
+                "a cache that is looked into, too, and never changed, e.g. an unpacked bundle"),
             Option(
                 "allow-invalid-certificates",
                 "hear jobs that ask for no check of certificates (AllowInvalidSSLCertificates)"),

@@ -52,7 +52,9 @@ extension Command {
             try await BundleOutput.write(entries, of: place, to: output, as: form)
         }
         // Standard output may be the manifest itself.
-        if output != nil { try BundleLine(entries, missing: missing, changed: changed).show(asJSON: arguments.flag("json")) }
+        if output != nil {
+            try BundleLine(entries, missing: missing, changed: changed).show(asJSON: arguments.flag("json"))
+        }
         return missing + changed == 0 ? .done : .failed
     }
 

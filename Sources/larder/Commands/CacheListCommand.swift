@@ -30,7 +30,8 @@ extension Command {
                 guard filter.passes(format) else { return true }
                 guard isJSON else {
                     Console.line(
-                        "\(LogValue.oneLine(entry.path))\t\(entry.size)\t\(entry.accessed.seconds)" + (format.map { "\t" + $0 } ?? ""))
+                        "\(LogValue.oneLine(entry.path))\t\(entry.size)\t\(entry.accessed.seconds)"
+                            + (format.map { "\t" + $0 } ?? ""))
                     return Console.failure == nil
                 }
                 do {

@@ -46,7 +46,8 @@ extension Command {
             Console.write(text)
         }
         let left = [
-            (map.skipped, "no web address"), (map.shadowed, "asked for like another"), (map.tooLong, "too long for nginx"),
+            (map.skipped, "no web address"), (map.shadowed, "asked for like another"),
+            (map.tooLong, "too long for nginx"),
         ].filter { $0.0 > 0 }.map { "; \($0.0.counted("key")) left out: \($0.1)" }
         Console.note("larder: \(map.count.counted("file"))" + left.joined())
         return .done
