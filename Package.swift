@@ -58,7 +58,8 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "Benchmarks", dependencies: ["Transcoder", "DiskCache", "Executors", "Measuring", "CGLib"],
-            path: "Benchmarks", exclude: ["Results", "peers", "dead-origins"], swiftSettings: strict),
+            path: "Benchmarks", exclude: ["Results", "peers", "dead-origins", "cancelled-batch", "figures.py"],
+            swiftSettings: strict),
 
         .target(
             name: "TestSupport", dependencies: ["JobQueue", "Executors", "CLinux"], path: "Tests/TestSupport",

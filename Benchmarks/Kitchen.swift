@@ -29,14 +29,22 @@ struct Kitchen: Sendable {
     static let one = [#"{"name":"small","thumbnail":{"width":256,"height":256},"format":"jpeg","quality":95}"#]
 
     let pool: TranscoderPool
-    let children = max(1, ProcessInfo.processInfo.activeProcessorCount)
+    let children: Int
+    /// Whether the peak of a child's memory is told anew for each picture: with one child alone, or another one's picture
+    /// would be cut in two.
+    private let countsEachPeak: Bool
     private let scratch: String
     private let variants: [Variant]
 
     /// - Parameters:
     ///   - scratch: a directory for the outputs.
     ///   - variants: as JSON.
-    init(scratch: String, variants: [String] = three, allowsPlanes: Bool = true) throws {
+    ///   - countsEachPeak: with one child, whose peak is that of each picture, not of all so far.
+    init(
+        scratch: String, variants: [String] = three, allowsPlanes: Bool = true, countsEachPeak: Bool = false
+    ) throws {
+        self.countsEachPeak = countsEachPeak
+        children = countsEachPeak ? 1 : max(1, ProcessInfo.processInfo.activeProcessorCount)
         var program = [CChar](repeating: 0, count: Int(PATH_MAX))
         let length = readlink("/proc/self/exe", &program, program.count)
         let path = String(decoding: program.prefix(max(0, length)).map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -108,6 +116,7 @@ struct Kitchen: Sendable {
         let all = Array(variants.indices)
         for wanted in together ? [all] : all.map({ [$0] }) {
             for index in wanted { ftruncate(outputs[index].descriptor, 0) }
+            if countsEachPeak { for child in pool.children { forgetPeak(of: child) } }
             let report = try await pool.transcode(
                 TranscodeRequest(
                     source: source, variants: wanted.map { variants[$0] },
@@ -120,6 +129,14 @@ struct Kitchen: Sendable {
     }
 
     private func outputs() throws -> [OutputFile] { try variants.map { _ in try OutputFile(in: scratch) } }
+}
+
+/// From here on the kernel notes anew how much memory the process held at most.
+private func forgetPeak(of process: Int32) {
+    let file = open("/proc/\(process)/clear_refs", O_WRONLY | O_CLOEXEC)
+    guard file >= 0 else { return }
+    write(file, "5", 1)
+    close(file)
 }
 
 /// A file without a name for one variant after another.

@@ -19,9 +19,11 @@ extension ClusterPlace {
             case .rejecting: usleep(20_000)
             case .silent:
                 // Where a server left its process id, it may be coming up still, or its last children, orphaned by a
-                // crash, need a moment to end; until then no new one starts.
-                let patience: Duration = postmaster == nil ? .zero : .seconds(10)
+                // crash, need a moment to end; until then no new one starts. So it is where one has come up meanwhile: a
+                // command that was killed leaves behind what starts it.
+                let wasThere = postmaster != nil
                 if let failure = try startServer() {
+                    let patience: Duration = wasThere || postmaster != nil ? .seconds(10) : .zero
                     let end = givingUp ?? ContinuousClock.now + patience
                     givingUp = end
                     if ContinuousClock.now >= end { throw failure }
