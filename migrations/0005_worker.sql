@@ -568,6 +568,7 @@ COMMENT ON FUNCTION larder_data.lower_floors IS 'Makes claims begin no later tha
 CREATE FUNCTION larder.release_v1(worker bigint, jobs bigint[], claims bigint[]) RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
+    released int;
     queues smallint[];
     lanes smallint[];
     back bigint[];
@@ -585,9 +586,11 @@ BEGIN
     ), again AS (
         INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT m.queue_id, m.priority, m.job_id FROM met m WHERE NOT m.unwanted
     )
-    SELECT array_agg(m.queue_id), array_agg(m.priority), array_agg(m.job_id) INTO queues, lanes, back FROM met m;
+    SELECT count(*), array_agg(m.queue_id) FILTER (WHERE NOT m.unwanted), array_agg(m.priority) FILTER (WHERE NOT m.unwanted),
+        array_agg(m.job_id) FILTER (WHERE NOT m.unwanted)
+    INTO released, queues, lanes, back FROM met m;
     PERFORM larder_data.lower_floors(queues, lanes, back);
-    RETURN coalesce(cardinality(back), 0);
+    RETURN released;
 END $$;
 COMMENT ON FUNCTION larder.release_v1 IS 'Gives claims back unstarted: ready at their old place, the attempt not counted; those that somebody cancelled are ended by upkeep. Claims no longer held are passed over.';
 

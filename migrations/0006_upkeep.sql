@@ -73,7 +73,9 @@ BEGIN
     ), again AS (
         INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT c.queue_id, c.priority, c.id FROM counted c WHERE c.why IS NULL
     )
-    SELECT count(*), array_agg(c.queue_id), array_agg(c.priority), array_agg(c.id) INTO moved, queues, lanes, jobs FROM counted c;
+    SELECT count(*), array_agg(c.queue_id) FILTER (WHERE c.why IS NULL), array_agg(c.priority) FILTER (WHERE c.why IS NULL),
+        array_agg(c.id) FILTER (WHERE c.why IS NULL)
+    INTO moved, queues, lanes, jobs FROM counted c;
     PERFORM larder_data.lower_floors(queues, lanes, jobs);
     IF moved >= 5000 THEN
         UPDATE larder_data.upkeep u SET next_at = clock_timestamp() WHERE u.task = 'rescue';

@@ -244,12 +244,15 @@ extension RandomLife {
     }
 
     /// An answer that is lost when the session breaks while the statement runs, or just before or after.
+    ///
+    /// Idle sessions go along only now and then: each new one costs the server its plans, and the life its time.
     mutating func loseAnswer() async throws {
         last = "lose an answer"
         let fixture = fixture
         let killing = """
             SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity
             WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+                \(chance(30) ? "" : "AND state <> 'idle'")
             """
         guard chance(50) else {
             async let killed = fixture.value(killing)

@@ -23,9 +23,10 @@ actor QueueBench {
     /// When no further round begins: what follows them still has its time within ten minutes.
     private static let patience = Duration.seconds(300)
 
-    /// Wide enough for the bare shape to be measured well, and for a slow disk to be bearable.
+    /// Wide enough for the bare shape to be measured well and for a new session's plans not to count, and for a slow disk
+    /// to be bearable.
     private var sample: (ones: Int, hundreds: Int, fiveHundreds: Int) {
-        (min(500, jobs / 8), min(50_000, jobs / 8), min(75_000, jobs / 4))
+        (min(2_000, jobs / 8), min(50_000, jobs / 8), min(75_000, jobs / 4))
     }
 
     init(_ server: BenchServer, jobs: Int, rounds: Int) {
