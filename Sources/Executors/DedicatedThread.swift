@@ -14,8 +14,11 @@ package protocol Parking: Sendable {
 
 /// A serial executor on one named thread of its own: where an actor lives that holds C handles or blocks.
 ///
+/// A task that does little else than ask such an actor may prefer its thread, and so spare two switches of threads a
+/// question. It must end before the actor does.
+///
 /// The thread keeps its executor alive until `stop()`, which the owning actor calls from its `deinit`.
-package final class DedicatedThread: SerialExecutor {
+package final class DedicatedThread: SerialExecutor, TaskExecutor {
     private struct State: Sendable {
         var jobs: [UnownedJob] = []
         var stopped = false
@@ -65,7 +68,9 @@ package final class DedicatedThread: SerialExecutor {
                 defer { state.jobs.removeAll(keepingCapacity: true) }
                 return (state.jobs, state.stopped)
             }
-            for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
+            for job in jobs {
+                job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+            }
             if jobs.isEmpty {
                 if stopped { return }
                 parking.park()

@@ -51,6 +51,9 @@ public final class PostgresJobQueue: Sendable {
         housekeeping = Connection(hurried, name: "queue-house")
     }
 
+    /// Where a loop that does little else than settle runs best: on the thread of its connection. Only while the queue lives.
+    package var settlingExecutor: any TaskExecutor { connection.executor }
+
     /// Ends the connections; a later call makes new ones.
     public func close() async {
         await connection.close()

@@ -5,7 +5,7 @@ import Testing
 @Suite("Threads and children", .timeLimit(.minutes(5)))
 struct ThreadTests {
     actor Pinned {
-        private let thread = DedicatedThread(name: "pinned")
+        nonisolated let thread = DedicatedThread(name: "pinned")
         nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
         func current() -> UInt { UInt(pthread_self()) }
         deinit { thread.stop() }
@@ -19,6 +19,18 @@ struct ThreadTests {
         for _ in 0..<20 { others.insert(await actor.current()) }
         #expect(others == [first])
         #expect(UInt(pthread_self()) != first)
+    }
+
+    @Test("a task that prefers an actor's thread asks the actor from there, and is back where it was afterwards")
+    func preferred() async {
+        let actor = Pinned()
+        let thread = await actor.current()
+        let (before, asked, after) = await withTaskExecutorPreference(actor.thread) {
+            let before = UInt(pthread_self())
+            return (before, await actor.current(), UInt(pthread_self()))
+        }
+        #expect([before, asked, after] == [thread, thread, thread])
+        #expect(UInt(pthread_self()) != thread)
     }
 
     private struct Refusal: Error, Equatable {}

@@ -10,6 +10,9 @@ actor Connection {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
+    /// The session's thread, for tasks that do little else than ask it, while the connection lives.
+    nonisolated var executor: any TaskExecutor { thread }
+
     init(_ configuration: PostgresJobQueue.Configuration, name: String) {
         self.configuration = configuration
         thread = DedicatedThread(name: name)

@@ -42,6 +42,11 @@ struct BenchWorker: Sendable {
 
     /// Jobs a second when up to `most` are claimed and settled, `width` at a time, and how many were; two seconds at most.
     func rate(width: Int, most: Int) async throws -> (rate: Double, settled: Int) {
+        // As a worker's settler does.
+        try await withTaskExecutorPreference(queue.settlingExecutor) { try await settleRate(width: width, most: most) }
+    }
+
+    private func settleRate(width: Int, most: Int) async throws -> (rate: Double, settled: Int) {
         let session = try await start(slots: width)
         var settled = 0
         var held = try await step([], width, in: session)
