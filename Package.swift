@@ -29,6 +29,7 @@ let package = Package(
         // Transcoder
         .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
         .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
+        .systemLibrary(name: "CSpng", pkgConfig: "spng", providers: [.apt(["libspng-dev"])]),
         .target(name: "CPlanes", linkerSettings: [.linkedLibrary("jpeg")]),
         // JobQueue
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -45,7 +46,7 @@ let package = Package(
             name: "JobQueue", dependencies: ["Executors", "CPostgres"],
             resources: [.embedInCode("Migrations")], swiftSettings: strict),
         .target(
-            name: "Transcoder", dependencies: ["Executors", "CVips", "CWebP", "CPlanes", "CLinux"],
+            name: "Transcoder", dependencies: ["Executors", "CVips", "CWebP", "CSpng", "CPlanes", "CLinux"],
             swiftSettings: strict),
         .target(
             name: "Prefetcher",

@@ -2,12 +2,8 @@
 
 #include <string.h>
 
-/// Built once more for processors with AVX2 and fused multiplication, and chosen when the program is loaded.
-#if defined(__x86_64__)
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v3", "default")))
-#else
-#define FOR_EACH_PROCESSOR
-#endif
+#include "Processors.h"
+
 #define INLINE static inline __attribute__((always_inline))
 
 enum { group = larder_axis_group, tile = 32 };

@@ -23,7 +23,10 @@ struct FuzzTests {
             $0.count = 2
             $0.limits.memoryBytes = 256 << 20
         }
-        let files = try Self.pictures.map(Fixtures.picture)
+        var random = SeededRandom(1)
+        let photo = MadePhoto(61, 43, &random)
+        let files =
+            try Self.pictures.map(Fixtures.picture) + MadePNG.allCases.map { $0.file(photo) } + [photo.losslessWebP()]
         try await withThrowingTaskGroup(of: (UInt64, TranscodeError?).self) { group in
             var next: UInt64 = 0
             var outcomes: [Int: Int] = [:]

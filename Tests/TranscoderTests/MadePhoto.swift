@@ -60,6 +60,9 @@ struct MadePhoto {
         return Array("RIFF".utf8) + little(body.count, 4) + body
     }
 
+    /// As a lossless WebP by Debian's `cwebp`.
+    func losslessWebP() throws -> [UInt8] { try encoded { path in ["cwebp", "-quiet", "-lossless", path, "-o", "-"] } }
+
     private func encoded(_ command: (String) -> [String]) throws -> [UInt8] {
         let path = FileManager.default.temporaryDirectory.appending(path: "larder-\(UUID().uuidString).ppm")
         defer { try? FileManager.default.removeItem(at: path) }

@@ -10,8 +10,10 @@ enum MadePicture {
         return png(big(width) + big(height) + [8, 6, 0, 0, 0], rows)
     }
 
-    private static func png(_ header: [UInt8], _ rows: [UInt8]) -> [UInt8] {
-        [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + chunk("IHDR", header) + chunk("IDAT", zlib(rows))
+    /// - Parameter beforePixels: chunks that stand between header and pixels.
+    static func png(_ header: [UInt8], _ rows: [UInt8], beforePixels: [UInt8] = []) -> [UInt8] {
+        [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + chunk("IHDR", header) + beforePixels
+            + chunk("IDAT", zlib(rows))
             + chunk("IEND", [])
     }
 
@@ -29,15 +31,15 @@ enum MadePicture {
         png(width, height) { x, y in [UInt8(x % 256), UInt8(y % 256), UInt8((x / 256 * 16 + y / 256) % 256), 255] }
     }
 
-    private static func big(_ number: Int) -> [UInt8] { (0..<4).map { UInt8(number >> (24 - 8 * $0) & 255) } }
+    static func big(_ number: Int) -> [UInt8] { (0..<4).map { UInt8(number >> (24 - 8 * $0) & 255) } }
 
-    private static func chunk(_ name: String, _ data: [UInt8]) -> [UInt8] {
+    static func chunk(_ name: String, _ data: [UInt8]) -> [UInt8] {
         let body = Array(name.utf8) + data
         return big(data.count) + body + big(Int(checksum(body)))
     }
 
     /// Stored, not compressed.
-    private static func zlib(_ data: [UInt8]) -> [UInt8] {
+    static func zlib(_ data: [UInt8]) -> [UInt8] {
         var result: [UInt8] = [0x78, 0x01]
         for start in stride(from: 0, to: data.count, by: 65535) {
             let block = data[start..<min(data.count, start + 65535)]

@@ -21,12 +21,19 @@ struct PathDistanceTests {
         let variant: String
         let text: String
 
-        init(_ seed: UInt64) throws {
+        /// - Parameter hasPixels: a PNG or a lossless WebP, whose planes are made of pixels; else a JPEG or a lossy WebP.
+        init(_ seed: UInt64, hasPixels: Bool) throws {
             var random = SeededRandom(seed)
             let width = Int.random(in: 8...130, using: &random), height = Int.random(in: 8...100, using: &random)
             let photo = MadePhoto(width, height, &random)
             let quality = Int.random(in: 50...97, using: &random)
-            if Int.random(in: 0..<6, using: &random) == 0 {
+            if hasPixels {
+                let kind = MadePNG.allCases.randomElement(using: &random) ?? .color
+                let isPNG = Int.random(in: 0..<4, using: &random) > 0
+                file = isPNG ? kind.file(photo) : try photo.losslessWebP()
+                orientation = 1
+                text = isPNG ? "\(kind) png" : "lossless webp"
+            } else if Int.random(in: 0..<6, using: &random) == 0 {
                 let isExtended = Bool.random(using: &random)
                 file = try photo.webp(quality: quality, isExtended: isExtended)
                 orientation = 1
@@ -75,8 +82,8 @@ struct PathDistanceTests {
         ProcessInfo.processInfo.environment["LARDER_PATH_PICTURES"].flatMap(Int.init) ?? 200
 
     /// How far both paths are from the exact result; nil where the plan keeps to libvips.
-    private func distances(_ seed: UInt64) async throws -> Distances? {
-        let wanted = try Case(seed)
+    private func distances(_ seed: UInt64, hasPixels: Bool) async throws -> Distances? {
+        let wanted = try Case(seed, hasPixels: hasPixels)
         let dish = try await planes.make(wanted.file, wanted.variant)
         let variant = try Variant(json: #"{"name":"v",\#(wanted.variant)}"#.utf8)
         let plan = DecodePlan(
@@ -102,9 +109,18 @@ struct PathDistanceTests {
 
     @Test(arguments: 0..<8)
     func `planes come as close to the exact result as libvips does`(lane: Int) async throws {
+        try await compare(lane, hasPixels: false)
+    }
+
+    @Test(arguments: 0..<4)
+    func `planes made of pixels come as close to the exact result as libvips does`(lane: Int) async throws {
+        try await compare(lane, hasPixels: true)
+    }
+
+    private func compare(_ lane: Int, hasPixels: Bool) async throws {
         var psnr: [Double] = [], ssim: [Double] = [], made = 0
         for seed in stride(from: lane, to: Self.count, by: 8) {
-            guard let found = try await distances(UInt64(seed)) else { continue }
+            guard let found = try await distances(UInt64(seed), hasPixels: hasPixels) else { continue }
             made += 1
             if Self.count > 200 {
                 print(

@@ -1,5 +1,5 @@
 #pragma once
-// What the path by planes needs of C: libjpeg, whose errors jump, and a loop as wide as the processor's registers.
+// What the path by planes needs of C: libjpeg, whose errors jump, and loops as wide as the processor's registers.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,6 +50,13 @@ struct larder_jpeg_picture {
 
 /// Writes a JPEG with no metadata; `quality` is 1 to 100. `*bytes` is to be freed with `free`. 0, or -1.
 int larder_jpeg_write(const struct larder_jpeg_picture *picture, int quality, uint8_t **bytes, size_t *length);
+
+// MARK: Colours
+
+/// Turns `count` pixels of red, green and blue into luma and chroma by JFIF's matrix, each rounded to the nearest. The
+/// three rows do not overlap the pixels.
+void larder_rgb_row(const uint8_t *restrict rgb, size_t count, uint8_t *restrict luma, uint8_t *restrict blue,
+                    uint8_t *restrict red);
 
 // MARK: Resampling
 

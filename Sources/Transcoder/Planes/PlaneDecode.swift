@@ -1,29 +1,37 @@
 private import CPlanes
 private import CWebP
+private import Glibc
 
 extension PlanarPicture {
-    /// Whether a file holds planes of luma and chroma that can be taken as they are: 8-bit, luma at the finest sampling,
-    /// both planes of chroma alike or none, opaque and still. In WebP that is the lossy kind.
-    static func isStored(in bytes: UnsafeRawBufferPointer, _ format: ImageFormat) -> Bool {
+    /// Whether a file is decoded to planes: opaque, still and of 8 bits. Of JPEG and lossy WebP they are those in the
+    /// file, luma at the finest sampling and both planes of chroma alike or none; of PNG and lossless WebP they are made
+    /// of its pixels.
+    static func isDecoded(in bytes: UnsafeRawBufferPointer, _ format: ImageFormat) -> Bool {
         switch format {
         case .jpeg: return JPEGReader(bytes, shrink: 1) != nil
         case .webp:
             var features = WebPBitstreamFeatures()
             let status = WebPGetFeatures(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, &features)
-            let isLossy = features.format == 1
-            return status == VP8_STATUS_OK && isLossy && features.has_alpha == 0 && features.has_animation == 0
+            return status == VP8_STATUS_OK && features.has_alpha == 0 && features.has_animation == 0
+        case .png: return PNGReader(bytes) != nil
         default: return false
         }
     }
 
-    /// Decodes a picture for which `isStored` holds, as stored.
+    /// Decodes a picture for which `isDecoded` holds, as stored.
     ///
-    /// - Parameter shrink: libjpeg's shrinking while it decodes, 1, 2, 4 or 8; WebP ignores it.
+    /// - Parameter shrink: libjpeg's shrinking while it decodes, 1, 2, 4 or 8; other formats ignore it.
     /// - Throws: `PlaneFailure` when the file is cut short or broken, or there is no memory.
     init(decoding bytes: UnsafeRawBufferPointer, _ header: SourceHeader, shrink: Int) throws(PlaneFailure) {
         switch header.format {
         case .jpeg: try self.init(jpeg: bytes, header, shrink: shrink)
-        case .webp: try self.init(webp: bytes, header)
+        case .png:
+            guard let reader = PNGReader(bytes) else { throw PlaneFailure(message: "no planes") }
+            self = try reader.picture()
+        case .webp:
+            var features = WebPBitstreamFeatures()
+            WebPGetFeatures(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, &features)
+            self = features.format == 2 ? try .init(losslessWebP: bytes, header) : try .init(webp: bytes, header)
         default: throw PlaneFailure(message: "there are no planes in a \(header.format.name)")
         }
     }
@@ -56,6 +64,30 @@ extension PlanarPicture {
         SampleRange.lumaToFull.apply(to: luma)
         for plane in chroma { SampleRange.chromaToFull.apply(to: plane) }
         self.init(size: size, luma: luma, blue: chroma[0], red: chroma[1])
+    }
+}
+
+extension PlanarPicture {
+    /// libwebp holds all of a lossless picture, so its pixels may as well be given at once.
+    private init(losslessWebP bytes: UnsafeRawBufferPointer, _ header: SourceHeader) throws(PlaneFailure) {
+        let size = header.storedSize, stride = size.width * 3
+        guard let memory = malloc(stride * size.height) else { throw PlaneFailure.memory }
+        defer { free(memory) }
+        let pixels = memory.assumingMemoryBound(to: UInt8.self)
+        // The frame alone, as libvips has it: what follows in the file is no part of it.
+        var data = WebPData(bytes: bytes.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
+        let container = WebPDemux(&data)
+        defer { WebPDemuxDelete(container) }
+        var frame = WebPIterator()
+        defer { WebPDemuxReleaseIterator(&frame) }
+        guard WebPDemuxGetFrame(container, 1, &frame) != 0, frame.width == size.width, frame.height == size.height
+        else { throw PlaneFailure(message: "no frame of the picture's size") }
+        let decoded = WebPDecodeRGBInto(
+            frame.fragment.bytes, frame.fragment.size, pixels, stride * size.height, Int32(stride))
+        guard decoded != nil else { throw PlaneFailure(message: "libwebp gives up") }
+        try self.init(roomFor: size, isGrey: false)
+        for y in 0..<size.height { fill(row: y, rgb: pixels + y * stride) }
+        for plane in planes { plane.continueRows() }
     }
 }
 

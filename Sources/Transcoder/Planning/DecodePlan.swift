@@ -6,7 +6,8 @@ package struct DecodePlan: Sendable, Hashable {
     package enum Path: String, Sendable, Hashable, Codable {
         /// libvips decodes, resamples and encodes: for every picture and every variant.
         case libvips
-        /// Planes of luma and chroma as the file has them are resampled and encoded, for all variants or for none.
+        /// Planes of luma and chroma, as the file has them where it has some, are resampled and encoded, for all variants
+        /// or for none.
         case planes
     }
 
@@ -46,18 +47,17 @@ package struct DecodePlan: Sendable, Hashable {
         outputs = planned.outputs
         order = planned.order
         let made = outputs.compactMap { try? $0.get() }
-        path =
-            limits.allowsPlanes && frames == 1 && header.hasPlanes && made.allSatisfy(\.fitsPlanes)
-            ? .planes : .libvips
         chroma = made.contains { $0.encoding.chroma == .full } ? .full : .halved
-        let spare = path == .libvips ? 2 : chroma == .full ? 1.3 : 1
-        shrink = header.format == .jpeg ? Self.shrink(from: header.storedSize, to: base, spare: spare) : 1
-        let cost =
-            path == .planes
-            ? PlanCost(planes: header, shrink: shrink, base: base, outputs: made)
-            : PlanCost(header, shrink: shrink, base: base, frames: frames, outputs: made)
-        memoryBytes = cost.memoryBytes
-        processorTime = cost.processorTime
+        let byPlanes = Self.shrink(header, to: base, spare: chroma == .full ? 1.3 : 1)
+        let byLibvips = Self.shrink(header, to: base, spare: 2)
+        let planes = PlanCost(planes: header, shrink: byPlanes, base: base, outputs: made)
+        let libvips = PlanCost(header, shrink: byLibvips, base: base, frames: frames, outputs: made)
+        let isFit = limits.allowsPlanes && frames == 1 && header.hasPlanes && made.allSatisfy(\.fitsPlanes)
+        // Planes are whole pictures, while libvips takes a PNG by strips: what is too large for the one may do for the other.
+        path = isFit && planes.memoryBytes <= max(limits.memoryBytes, libvips.memoryBytes) ? .planes : .libvips
+        shrink = path == .planes ? byPlanes : byLibvips
+        memoryBytes = path == .planes ? planes.memoryBytes : libvips.memoryBytes
+        processorTime = path == .planes ? planes.processorTime : libvips.processorTime
     }
 
     /// Each side as long as the most demanding variant needs it, never longer than the original's.
@@ -84,9 +84,9 @@ package struct DecodePlan: Sendable, Hashable {
     /// As far as `spare` times the needed size is left. libvips' path wants twice of it, as `vips_thumbnail` does: the
     /// resampling that follows then hides what libjpeg's coarse one did. That of planes is measured, see
     /// docs/faster-path.md.
-    private static func shrink(from stored: PixelSize, to base: PixelSize, spare: Double) -> Int {
-        let ratio = min(
-            Double(stored.width) / Double(base.width), Double(stored.height) / Double(base.height))
+    private static func shrink(_ header: SourceHeader, to base: PixelSize, spare: Double) -> Int {
+        guard header.format == .jpeg else { return 1 }
+        let ratio = min(Double(header.width) / Double(base.width), Double(header.height) / Double(base.height))
         return [8, 4, 2].first { ratio >= spare * Double($0) } ?? 1
     }
 }

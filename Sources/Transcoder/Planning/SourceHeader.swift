@@ -20,7 +20,7 @@ public struct SourceHeader: Sendable, Hashable, Codable {
     /// Whether its colours are RGB of an embedded profile that is not sRGB.
     public var hasOwnProfile = false
 
-    /// Whether the file holds planes of luma and chroma in sRGB that can be taken as they are, see `PlanarPicture`.
+    /// Whether the file can be decoded to planes of luma and chroma in sRGB, see `PlanarPicture`.
     package var hasPlanes = false
 
     package init(

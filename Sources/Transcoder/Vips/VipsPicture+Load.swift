@@ -42,7 +42,7 @@ extension VipsPicture {
             header.frameMilliseconds = FrameTiming.milliseconds(integers("delay"), frames: header.frames)
         }
         header.hasOwnProfile = hasOwnProfile
-        header.hasPlanes = !hasProfileToApply && PlanarPicture.isStored(in: bytes, format)
+        header.hasPlanes = !hasProfileToApply && PlanarPicture.isDecoded(in: bytes, format)
         return header
     }
 

@@ -1,0 +1,124 @@
+import Testing
+import Transcoder
+
+/// Planes made of the pixels of PNG and lossless WebP.
+@Suite(.timeLimit(.minutes(5)))
+struct PixelPlaneTests {
+    private let planes = Kitchen()
+    private let libvips = Kitchen { $0.limits.allowsPlanes = false }
+    private let small = #""thumbnail":{"width":20,"height":20},"format":"jpeg""#
+
+    private func photo(_ width: Int, _ height: Int, seed: UInt64 = 1) -> MadePhoto {
+        var random = SeededRandom(seed)
+        return MadePhoto(width, height, &random)
+    }
+
+    private func path(_ file: [UInt8], _ variant: String) async throws -> String {
+        let source = try ScratchFile(file)
+        return try await planes.pool.plan(
+            source.descriptor, variants: [try Variant(json: #"{"name":"v",\#(variant)}"#.utf8)]
+        ).path
+    }
+
+    /// A quotient rounded to the nearest whole number, halves upwards, no more than a byte holds.
+    private func nearest(_ sum: Int, _ divisor: Int) -> UInt8 { UInt8(min(255, (2 * sum + divisor) / (2 * divisor))) }
+
+    @Test func `luma and chroma are JFIF's, each rounded to the nearest`() {
+        let levels = Array(stride(from: 0, through: 255, by: 5)) + [1, 127, 128, 254]
+        for red in levels {
+            var pixels: [UInt8] = [], expected: [[UInt8]] = [[], [], []]
+            for green in levels {
+                for blue in levels {
+                    pixels += [UInt8(red), UInt8(green), UInt8(blue)]
+                    expected[0].append(nearest(299 * red + 587 * green + 114 * blue, 1000))
+                    expected[1].append(nearest(886 * blue - 299 * red - 587 * green + 128 * 1772, 1772))
+                    expected[2].append(nearest(701 * red - 587 * green - 114 * blue + 128 * 1402, 1402))
+                }
+            }
+            #expect(PlanarPicture.samples(rgb: pixels) == expected, "\(red)")
+        }
+    }
+
+    @Test func `opaque PNG and lossless WebP go by planes, whatever their size`() async throws {
+        for (width, height) in [(1, 1), (2, 3), (7, 5), (17, 9), (129, 65), (2047, 3)] {
+            let photo = photo(width, height)
+            for file in try MadePNG.allCases.map({ $0.file(photo) }) + [photo.losslessWebP()] {
+                let wanted = [
+                    #""keySuffix":"a","format":"jpeg""#, #""keySuffix":"b","format":"webp""#,
+                    #""keySuffix":"c","format":"jpeg","quality":95"#, small,
+                ]
+                #expect(try await path(file, wanted[0]) == "planes", "\(width)x\(height)")
+                let one = try await planes.make(file, wanted[0], wanted[1], wanted[2], wanted[3])
+                let other = try await libvips.make(file, wanted[0], wanted[1], wanted[2], wanted[3])
+                for index in wanted.indices {
+                    #expect(try one.made(index).width == other.made(index).width)
+                    #expect(try one.made(index).height == other.made(index).height)
+                    let distance = ExactPicture(try one.sample(index)).psnr(ExactPicture(try other.sample(index)))
+                    #expect(distance > 24, "\(width)x\(height) \(index): \(distance)")
+                }
+            }
+        }
+    }
+
+    @Test func `grey of one bit goes by planes and keeps its black`() async throws {
+        let dish = try await planes.make(MadePicture.black(50, 40), small)
+        #expect(try await path(MadePicture.black(50, 40), small) == "planes")
+        #expect(try dish.sample().pixel(3, 3) == [0, 0, 0, 255])
+    }
+
+    @Test func `transparent, deep, interlaced, animated and profiled ones stay with libvips`() async throws {
+        for name in [
+            "alpha.png", "rgb16.png", "white16.png", "interlaced-large.png", "animated.png", "wide.png", "alpha.webp",
+            "animated.webp",
+        ] {
+            #expect(try await path(try Fixtures.picture(name), small) == "libvips", "\(name)")
+        }
+        let photo = photo(40, 30)
+        let kinds: [(MadePNG, Int)] = [(.color, 6), (.grey, 2), (.palette, 1)]
+        for (kind, values) in kinds {
+            let transparency = MadePicture.chunk("tRNS", [UInt8](repeating: 0, count: values))
+            #expect(try await path(kind.file(photo, beforePixels: transparency), small) == "libvips", "\(kind)")
+        }
+        let wanted = #""thumbnail":{"width":20,"height":20},"format":"png""#
+        #expect(try await path(MadePNG.color.file(photo), wanted) == "libvips")
+    }
+
+    @Test func `files cut short end as they do by libvips`() async throws {
+        let photo = photo(60, 50)
+        for file in try MadePNG.allCases.map({ $0.file(photo) }) + [photo.losslessWebP()] {
+            // The last 16 bytes of the PNGs are the last chunk's checksum and the end of the file.
+            for missing in [1, 4, 11, 12, 13, 16, 17, 40, file.count / 3, file.count - 60] {
+                let part = Array(file.dropLast(missing))
+                let one = try await planes.refusal(part, small), other = try await libvips.refusal(part, small)
+                #expect(one?.code == other?.code, "\(file.count) less \(missing)")
+            }
+        }
+    }
+
+    @Test(arguments: [0 as UInt64, 1000, 2000])
+    func `spoilt PNG and lossless WebP files end as they do by libvips`(seed: UInt64) async throws {
+        let photo = photo(60, 50, seed: seed)
+        let files = try MadePNG.allCases.map { $0.file(photo) } + [photo.losslessWebP(), Fixtures.picture("rgb.png")]
+        for step in seed..<seed + 60 {
+            var random = SeededRandom(step)
+            let file = files.randomElement(using: &random) ?? [], other = files.randomElement(using: &random) ?? []
+            let spoilt = Mutation.random(of: file, beside: other, &random)
+            let one = try await planes.refusal(spoilt, small), two = try await libvips.refusal(spoilt, small)
+            #expect(one?.code == two?.code, "\(step): \(String(describing: one)) \(String(describing: two))")
+        }
+    }
+
+    @Test func `what is too large as planes may do by strips`() throws {
+        var header = SourceHeader(format: .png, width: 8000, height: 6000)
+        header.hasPlanes = true
+        let variant = try Variant(json: #"{"name":"v","thumbnail":{"width":200,"height":200},"format":"jpeg"}"#.utf8)
+        func plan(_ limits: TranscodeLimits) -> DecodePlan {
+            DecodePlan(header, variants: [variant], scale: 1, limits: limits, writable: [.jpeg])
+        }
+        let whole = plan(TranscodeLimits())
+        #expect(whole.path == .planes && whole.memoryBytes > 3 * 8000 * 6000)
+        var limits = TranscodeLimits()
+        limits.memoryBytes = 3 * 8000 * 6000
+        #expect(plan(limits).path == .libvips && plan(limits).memoryBytes < limits.memoryBytes)
+    }
+}
