@@ -4,8 +4,8 @@ private import Glibc
 
 extension PlanarPicture {
     /// Whether a file is decoded to planes: opaque, still and of 8 bits. Of JPEG and lossy WebP they are those in the
-    /// file, luma at the finest sampling and both planes of chroma alike or none; of PNG and lossless WebP they are made
-    /// of its pixels.
+    /// file, luma at the finest sampling and both planes of chroma alike or none; of PNG and lossless WebP they are
+    /// made of the pixels.
     static func isDecoded(in bytes: UnsafeRawBufferPointer, _ format: ImageFormat) -> Bool {
         switch format {
         case .jpeg: return JPEGReader(bytes, shrink: 1) != nil

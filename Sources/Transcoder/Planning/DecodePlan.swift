@@ -53,7 +53,8 @@ package struct DecodePlan: Sendable, Hashable {
         let planes = PlanCost(planes: header, shrink: byPlanes, base: base, outputs: made)
         let libvips = PlanCost(header, shrink: byLibvips, base: base, frames: frames, outputs: made)
         let isFit = limits.allowsPlanes && frames == 1 && header.hasPlanes && made.allSatisfy(\.fitsPlanes)
-        // Planes are whole pictures, while libvips takes a PNG by strips: what is too large for the one may do for the other.
+        // Planes are whole pictures, while libvips takes a PNG by strips: what is too large for the one may do for the
+        // other.
         path = isFit && planes.memoryBytes <= max(limits.memoryBytes, libvips.memoryBytes) ? .planes : .libvips
         shrink = path == .planes ? byPlanes : byLibvips
         memoryBytes = path == .planes ? planes.memoryBytes : libvips.memoryBytes
