@@ -104,7 +104,9 @@ struct CrowdedQueue: Sendable {
             let start = ContinuousClock.now
             let batches = try await worker.queue.progress(limit: batches, isDetailed: false)
             latencies.append((ContinuousClock.now - start) / .milliseconds(1))
-            guard batches.count == self.batches else { throw MeasuringError("\(batches.count) batches have a progress") }
+            guard batches.count == self.batches else {
+                throw MeasuringError("\(batches.count) batches have a progress")
+            }
         }
         return latencies.median
     }
