@@ -160,6 +160,13 @@ struct `Expiring a cache` {
         for (number, key) in keys.enumerated() {
             try file(key.fileName, accessed: old + number, modified: tomorrow, size: 4096)
         }
+        // Of the moment in which the run begins, a file would count as used since.
+        var newest = Timestamp(seconds: 0)
+        try layout.visit { (entry) throws(StoreError) in
+            newest = max(newest, entry.changed)
+            return true
+        }
+        while Timestamp.nowOfFiles <= newest {}
         // Passed by the last file only: by then the oldest has been met, or is the last itself.
         let policy = ExpiryPolicy(maxAge: nil, maxSize: 20 * 4096 - 1)
         var cache: DiskCache?
