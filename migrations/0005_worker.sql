@@ -285,7 +285,7 @@ BEGIN
                     FOR UPDATE OF j SKIP LOCKED));
             END LOOP;
             IF results = '{succeeded}' AND busy = '{}' THEN
-                -- The same for one job alone, whose four small statements start less of the executor than the large one does.
+                -- As below, for one job alone: four small statements start less of the executor than the large one does.
                 DELETE FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = jobs[1] AND r.claim_no = claims[1]
                 RETURNING r.claimed_at INTO begun;
                 IF FOUND THEN

@@ -56,6 +56,7 @@ struct WorkerShift: Sendable {
     /// Works until there is a reason to end; nothing started here runs on after it.
     func run() async -> (summary: PrefetchWorker.Summary, reason: Reason) {
         let reason = await withTaskGroup(of: Void.self) { services in
+            // It does little else than ask that connection: elsewhere each answer would wake another thread.
             services.addTask(executorPreference: worker.queue.settlingExecutor) { await settler.run() }
             services.addTask { await keepLease() }
             services.addTask { await keepUrgent() }

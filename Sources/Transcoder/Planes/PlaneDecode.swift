@@ -74,20 +74,46 @@ extension PlanarPicture {
         guard let memory = malloc(stride * size.height) else { throw PlaneFailure.memory }
         defer { free(memory) }
         let pixels = memory.assumingMemoryBound(to: UInt8.self)
-        // The frame alone, as libvips has it: what follows in the file is no part of it.
-        var data = WebPData(bytes: bytes.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
-        let container = WebPDemux(&data)
-        defer { WebPDemuxDelete(container) }
-        var frame = WebPIterator()
-        defer { WebPDemuxReleaseIterator(&frame) }
-        guard WebPDemuxGetFrame(container, 1, &frame) != 0, frame.width == size.width, frame.height == size.height
-        else { throw PlaneFailure(message: "no frame of the picture's size") }
-        let decoded = WebPDecodeRGBInto(
-            frame.fragment.bytes, frame.fragment.size, pixels, stride * size.height, Int32(stride))
-        guard decoded != nil else { throw PlaneFailure(message: "libwebp gives up") }
+        guard let frame = WebPFrame(bytes), frame.size == size else {
+            throw PlaneFailure(message: "no frame of the picture's size")
+        }
+        guard frame.decode(into: pixels, stride: stride) else { throw PlaneFailure(message: "libwebp gives up") }
         try self.init(roomFor: size, isGrey: false)
         for y in 0..<size.height { fill(row: y, rgb: pixels + y * stride) }
         for plane in planes { plane.continueRows() }
+    }
+}
+
+/// The first frame alone of a WebP, as libvips has it: what follows in the file is no part of it.
+private struct WebPFrame: ~Copyable {
+    private let container: OpaquePointer
+    private let frame: WebPIterator
+
+    /// Nil where there is none. `bytes` must outlive the frame.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        var data = WebPData(bytes: bytes.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
+        guard let container = WebPDemux(&data) else { return nil }
+        var frame = WebPIterator()
+        guard WebPDemuxGetFrame(container, 1, &frame) != 0 else {
+            WebPDemuxDelete(container)
+            return nil
+        }
+        self.container = container
+        self.frame = frame
+    }
+
+    deinit {
+        var frame = frame
+        WebPDemuxReleaseIterator(&frame)
+        WebPDemuxDelete(container)
+    }
+
+    var size: PixelSize { PixelSize(width: Int(frame.width), height: Int(frame.height)) }
+
+    /// Fills as many rows as the frame has with red, green and blue; false where it is broken.
+    func decode(into pixels: UnsafeMutablePointer<UInt8>, stride: Int) -> Bool {
+        let room = stride * size.height
+        return WebPDecodeRGBInto(frame.fragment.bytes, frame.fragment.size, pixels, room, Int32(stride)) != nil
     }
 }
 
