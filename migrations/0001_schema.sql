@@ -446,7 +446,7 @@ CREATE TABLE larder_data.retry_rule (
     CONSTRAINT retry_rule_error UNIQUE NULLS NOT DISTINCT (domain, code, http_status)
 );
 COMMENT ON TABLE larder_data.retry_rule IS
-    'What each error means, for operators to change. The row that says most wins: status, then code; code NULL = the rest of the domain. block_for doubles with each block. then_code: what the error becomes, at once and for good, when it happens to a job a second time.';
+    'What each error means, for operators to change. The row that says most wins: status, then code; code NULL = the rest of the domain. counts_for_origin: a failure that opens the origin''s breaker when it comes often enough in a row. block_for doubles with each block. then_code: what the error becomes, at once and for good, when it happens to a job a second time.';
 COMMENT ON INDEX larder_data.retry_rule_error IS 'One rule per error.';
 
 CREATE TABLE larder_data.upkeep (

@@ -59,10 +59,6 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION larder_data.why_aside IS 'Why no batch that wants a job lets it run now: paused, cancelled; NULL when one does.';
 
-CREATE TYPE larder_data.claim_terms AS (
-    id smallint, lifo boolean, paused boolean, low_every smallint, low bigint[], some_held boolean, some_held_back boolean, worker_lives boolean);
-COMMENT ON TYPE larder_data.claim_terms IS 'What a claim must know of its queue and its worker.';
-
 -- The jobs of one batch, its own and those that it has joined, wherever they stand: by number, so that what is done with,
 -- below the floor, is not walked over. A delayed job costs three probes, not one per lane.
 CREATE FUNCTION larder_data.pick_of_batch(batch_no bigint, floor bigint, most int) RETURNS tid[]
@@ -114,7 +110,14 @@ CREATE FUNCTION larder.claim_v1(
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
-    q larder_data.claim_terms;
+    queue_no smallint;
+    newest_first boolean;
+    is_paused boolean;
+    low_every smallint;
+    low bigint[];
+    some_held boolean;
+    some_held_back boolean;
+    worker_lives boolean;
     lowest_first boolean;
     wanted int := least(coalesce(most, 0), 1000);
     got int := 0;
@@ -145,10 +148,11 @@ BEGIN
         EXISTS (
             SELECT FROM larder_data.worker w
             WHERE w.id = worker AND w.stopped_at IS NULL AND w.beat_at + w.lease_ms * interval '1 ms' > clock_timestamp())
-    INTO q FROM larder_data.queue x WHERE x.name = queue;
+    INTO queue_no, newest_first, is_paused, low_every, low, some_held, some_held_back, worker_lives
+    FROM larder_data.queue x WHERE x.name = queue;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'no queue is called "%"', queue USING ERRCODE = 'LA006';
-    ELSIF NOT q.worker_lives THEN
+    ELSIF NOT worker_lives THEN
         RAISE EXCEPTION 'worker % is unknown, stopped, or its lease has run out', worker USING ERRCODE = 'LA005';
     END IF;
     -- Asked only when told: the look goes through all that the worker holds, and held while an old snapshot is open.
@@ -165,35 +169,35 @@ BEGIN
             RETURN;
         END IF;
     END IF;
-    IF q.paused AND only_batch IS NULL OR wanted < 1 THEN
+    IF is_paused AND only_batch IS NULL OR wanted < 1 THEN
         RETURN;
     END IF;
     -- What a batch wants that goes on is never set aside.
-    q.some_held := q.some_held AND only_batch IS NULL;
+    some_held := some_held AND only_batch IS NULL;
     -- The guaranteed share: low priorities go first in one claim of so many.
-    lowest_first := q.low_every > 0 AND claim_no % q.low_every = 0;
+    lowest_first := low_every > 0 AND claim_no % low_every = 0;
     FOR round IN 1 .. 20 LOOP
         -- Many at a time where some may have to be set aside: behind a paused batch of a million others wait.
-        portion := CASE WHEN q.some_held OR q.some_held_back THEN 1000 ELSE wanted - got END;
+        portion := CASE WHEN some_held OR some_held_back THEN 1000 ELSE wanted - got END;
         IF only_batch IS NOT NULL THEN
             picked := larder_data.pick_of_batch(only_batch, coalesce(floors[1], 0), portion);
-        ELSIF q.lifo THEN
+        ELSIF newest_first THEN
             picked := ARRAY(
                 SELECT pick.tid FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS lane (k), LATERAL (
                     SELECT x.ctid AS tid FROM larder_data.ready x
-                    WHERE x.queue_id = q.id AND x.priority = CASE WHEN lowest_first THEN 9 - k ELSE k END
+                    WHERE x.queue_id = queue_no AND x.priority = CASE WHEN lowest_first THEN 9 - k ELSE k END
                     ORDER BY x.job_id DESC LIMIT portion FOR UPDATE SKIP LOCKED) AS pick
                 LIMIT portion);
         ELSE
             picked := ARRAY(
                 SELECT pick.tid FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS lane (k), LATERAL (
                     SELECT x.ctid AS tid FROM larder_data.ready x
-                    WHERE x.queue_id = q.id AND x.priority = CASE WHEN lowest_first THEN 9 - k ELSE k END
-                        AND x.job_id > greatest(q.low[CASE WHEN lowest_first THEN 10 - k ELSE k + 1 END], floors[CASE WHEN lowest_first THEN 10 - k ELSE k + 1 END])
+                    WHERE x.queue_id = queue_no AND x.priority = CASE WHEN lowest_first THEN 9 - k ELSE k END
+                        AND x.job_id > greatest(low[CASE WHEN lowest_first THEN 10 - k ELSE k + 1 END], floors[CASE WHEN lowest_first THEN 10 - k ELSE k + 1 END])
                     ORDER BY x.job_id LIMIT portion FOR UPDATE SKIP LOCKED) AS pick
                 LIMIT portion);
         END IF;
-        IF q.some_held AND cardinality(picked) > 0 THEN
+        IF some_held AND cardinality(picked) > 0 THEN
             -- What only held batches want is set aside, and the claim goes on behind it.
             WITH judged AS MATERIALIZED (
                 SELECT r.tid, r.job_id, t.ord, larder_data.why_aside(j.id, j.batch_id, j.items, j.followed) AS why
@@ -207,11 +211,22 @@ BEGIN
             SELECT (array_agg(j.tid ORDER BY j.ord) FILTER (WHERE j.why IS NULL))[1 : wanted - got], bool_or(j.why IS NOT NULL)
             INTO picked, some_aside FROM judged j;
         END IF;
-        IF q.some_held_back AND cardinality(picked) > 0 THEN
+        IF some_held_back AND cardinality(picked) > 0 THEN
             SELECT k.kept, k.some_away INTO picked, some_away FROM larder_data.keep_away(picked, wanted - got) k;
             some_aside := some_aside IS TRUE OR some_away;
         END IF;
-        IF cardinality(picked) > 0 THEN
+        IF cardinality(picked) = 1 THEN
+            -- As below, for one job alone: three small statements start less of the executor than the large one does.
+            DELETE FROM larder_data.ready r WHERE r.ctid = picked[1] RETURNING r.job_id INTO STRICT job_id;
+            INSERT INTO larder_data.running (worker_id, job_id, claim_no) VALUES (worker, job_id, claim_v1.claim_no);
+            SELECT j.attempt + 1, j.max_attempts::int, j.url, j.pipeline_id, j.options, j.context, j.priority::int,
+                (SELECT o.name FROM larder_data.origin o WHERE o.id = j.origin_id), j.batch_id,
+                j.options & 1 = 0 AND EXISTS (SELECT FROM larder_data.blocklist x WHERE x.url_hash = substring(j.key FOR 16) AND x.until > clock_timestamp())
+            INTO STRICT attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id, blocked
+            FROM larder_data.job j WHERE j.id = job_id;
+            RETURN NEXT;
+            got := got + 1;
+        ELSIF cardinality(picked) > 0 THEN
             RETURN QUERY
             WITH taken AS (
                 DELETE FROM larder_data.ready r WHERE r.ctid = ANY (picked) RETURNING r.priority, r.job_id
@@ -222,7 +237,7 @@ BEGIN
                 j.options & 1 = 0 AND EXISTS (SELECT FROM larder_data.blocklist x WHERE x.url_hash = substring(j.key FOR 16) AND x.until > clock_timestamp())
             FROM taken t, LATERAL (SELECT * FROM larder_data.job x WHERE x.id = t.job_id OFFSET 0) AS j,
                 LATERAL (SELECT x.name FROM larder_data.origin x WHERE x.id = j.origin_id OFFSET 0) AS o
-            ORDER BY t.priority, CASE WHEN q.lifo THEN -t.job_id ELSE t.job_id END;
+            ORDER BY t.priority, CASE WHEN newest_first THEN -t.job_id ELSE t.job_id END;
             got := got + cardinality(picked);
         END IF;
         EXIT WHEN got >= wanted OR floors IS NULL AND some_aside IS NOT TRUE;
@@ -251,6 +266,9 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable
 SET lock_timeout = '25ms' AS $$
 #variable_conflict use_column
 DECLARE
+    is_lone boolean := cardinality(jobs) = 1 AND cardinality(claims) = 1 AND results = '{succeeded}';
+    some_cancelled boolean;
+    cache_no int;
     cancelled bigint;
     busy bigint[] := '{}';
     done bigint[];
@@ -258,44 +276,54 @@ DECLARE
     followed bigint[];
     forgiven text[];
     begun timestamptz;
-    one larder_data.job;
+    one record;
 BEGIN
-    IF (cardinality(claims), cardinality(results)) IS DISTINCT FROM (cardinality(jobs), cardinality(jobs)) THEN
-        RAISE EXCEPTION 'jobs, claims and results are equally many' USING ERRCODE = '22023';
-    ELSIF cardinality(jobs) > 1000 THEN
-        RAISE EXCEPTION 'at most 1000 outcomes a call, not %', cardinality(jobs) USING ERRCODE = '22023';
-    ELSIF NOT results <@ ARRAY['succeeded', 'failed', 'cancelled'] THEN
-        RAISE EXCEPTION 'a result is succeeded, failed or cancelled' USING ERRCODE = '22023';
-    ELSIF coalesce(cardinality(jobs), 0) = 0 THEN
-        RETURN;
-    ELSIF cardinality(jobs) > 1 THEN
-        IF cardinality(jobs) <> (SELECT count(*) FROM (SELECT DISTINCT g.job, g.claim FROM unnest(jobs, claims) AS g (job, claim)) AS d) THEN
-            RAISE EXCEPTION 'each claim comes once in one call' USING ERRCODE = '22023';
+    IF is_lone IS NOT TRUE THEN
+        IF (cardinality(claims), cardinality(results)) IS DISTINCT FROM (cardinality(jobs), cardinality(jobs)) THEN
+            RAISE EXCEPTION 'jobs, claims and results are equally many' USING ERRCODE = '22023';
+        ELSIF cardinality(jobs) > 1000 THEN
+            RAISE EXCEPTION 'at most 1000 outcomes a call, not %', cardinality(jobs) USING ERRCODE = '22023';
+        ELSIF NOT results <@ ARRAY['succeeded', 'failed', 'cancelled'] THEN
+            RAISE EXCEPTION 'a result is succeeded, failed or cancelled' USING ERRCODE = '22023';
+        ELSIF coalesce(cardinality(jobs), 0) = 0 THEN
+            RETURN;
+        ELSIF cardinality(jobs) > 1 THEN
+            IF cardinality(jobs) <> (SELECT count(*) FROM (SELECT DISTINCT g.job, g.claim FROM unnest(jobs, claims) AS g (job, claim)) AS d) THEN
+                RAISE EXCEPTION 'each claim comes once in one call' USING ERRCODE = '22023';
+            END IF;
         END IF;
     END IF;
     FOR try IN 1 .. 3 LOOP
         BEGIN
-            -- Items of a cancelled batch that upkeep has not come to yet are cancelled, whatever becomes of the job.
-            FOR cancelled IN SELECT b.id FROM larder_data.batch b WHERE b.finished_at IS NULL AND b.cancelled_at IS NOT NULL LOOP
-                PERFORM larder_data.end_items(cancelled, ARRAY(
-                    SELECT j.id FROM larder_data.job j
-                    WHERE j.id = ANY (jobs) AND j.id <> ALL (busy)
-                        -- Of a stale outcome nothing comes, not even that.
-                        AND EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = j.id OFFSET 0)
-                    FOR UPDATE OF j SKIP LOCKED));
-            END LOOP;
-            IF results = '{succeeded}' AND busy = '{}' THEN
-                -- As below, for one job alone: four small statements start less of the executor than the large one does.
+            SELECT EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at IS NULL AND b.cancelled_at IS NOT NULL),
+                (SELECT w.cache_id FROM larder_data.worker w WHERE w.id = worker)
+            INTO some_cancelled, cache_no;
+            IF some_cancelled THEN
+                -- Items of a cancelled batch that upkeep has not come to yet are cancelled, whatever becomes of the job.
+                FOR cancelled IN SELECT b.id FROM larder_data.batch b WHERE b.finished_at IS NULL AND b.cancelled_at IS NOT NULL LOOP
+                    PERFORM larder_data.end_items(cancelled, ARRAY(
+                        SELECT j.id FROM larder_data.job j
+                        WHERE j.id = ANY (jobs) AND j.id <> ALL (busy)
+                            -- Of a stale outcome nothing comes, not even that.
+                            AND EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = j.id OFFSET 0)
+                        FOR UPDATE OF j SKIP LOCKED));
+                END LOOP;
+            END IF;
+            IF is_lone THEN
+                -- As below, for one success alone, as quick workers settle them: four small statements start less of the
+                -- executor than the large one does, and each expression that PL/pgSQL evaluates costs a start of its own.
                 DELETE FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = jobs[1] AND r.claim_no = claims[1]
                 RETURNING r.claimed_at INTO begun;
                 IF FOUND THEN
-                    DELETE FROM larder_data.job j WHERE j.id = jobs[1] RETURNING j.* INTO STRICT one;
+                    DELETE FROM larder_data.job j WHERE j.id = jobs[1]
+                    RETURNING j.id, j.batch_id, j.created_at, j.options, j.pipeline_id, j.origin_id, j.items, j.priority, j.attempt, j.rescues,
+                        j.followed, j.url, j.context INTO STRICT one;
                     INSERT INTO larder_data.job_history (
                         created_at, job_id, batch_id, worker_id, claim_no, cache_id, options, bytes_in, bytes_out, pipeline_id, origin_id, items,
                         queue_ms, wait_ms, fetch_ms, transcode_ms, store_ms, http_status, outcome, priority, attempt, rescues,
                         downloads, variants, url, context, stored)
                     VALUES (
-                        one.created_at, one.id, one.batch_id, worker, claims[1], (SELECT w.cache_id FROM larder_data.worker w WHERE w.id = worker),
+                        one.created_at, one.id, one.batch_id, worker, claims[1], cache_no,
                         one.options, coalesce(bytes_in[1], 0), coalesce(bytes_out[1], 0), one.pipeline_id, one.origin_id, one.items,
                         least(date_part('epoch', begun - one.created_at) * 1000, 2147483647), wait_ms[1], fetch_ms[1], transcode_ms[1], store_ms[1],
                         http_statuses[1], 1, one.priority, one.attempt + 1, one.rescues,
@@ -304,10 +332,17 @@ BEGIN
                     VALUES (
                         one.batch_id, coalesce(bytes_in[1], 0), coalesce(bytes_out[1], 0), one.items, coalesce(downloads[1], 0), coalesce(variants[1], 0), 1,
                         larder_data.duration_class(date_part('epoch', now() - begun) * 1000));
-                    done := jobs;
-                    done_claims := claims;
-                    followed := CASE WHEN one.followed THEN jobs END;
-                    forgiven := CASE WHEN one.options & 1 = 1 AND downloads[1] > 0 THEN ARRAY[one.url] END;
+                    IF one.followed THEN
+                        PERFORM larder_data.finish_followers(jobs);
+                    END IF;
+                    IF one.options & 1 = 1 AND downloads[1] > 0 THEN
+                        PERFORM larder_data.forgive(ARRAY[one.url]);
+                    END IF;
+                    job_id := one.id;
+                    claim_no := claims[1];
+                    decision := 'succeeded';
+                    RETURN NEXT;
+                    RETURN;
                 END IF;
             ELSIF 'succeeded' = ANY (results) THEN
                 -- By place in the arrays: unnest of thirteen would cost as much as all the rest for one job.
@@ -333,7 +368,7 @@ BEGIN
                         queue_ms, wait_ms, fetch_ms, transcode_ms, store_ms, http_status, outcome, priority, attempt, rescues,
                         downloads, variants, url, context, stored)
                     SELECT e.created_at, e.id, e.batch_id, worker, e.claim_no,
-                           (SELECT w.cache_id FROM larder_data.worker w WHERE w.id = worker), e.options, e.bytes_in, e.bytes_out, e.pipeline_id, e.origin_id, e.items,
+                           cache_no, e.options, e.bytes_in, e.bytes_out, e.pipeline_id, e.origin_id, e.items,
                            least(date_part('epoch', e.claimed_at - e.created_at) * 1000, 2147483647),
                            wait_ms[e.place], fetch_ms[e.place], transcode_ms[e.place], store_ms[e.place],
                            http_statuses[e.place], 1, e.priority, e.attempt + 1, e.rescues, e.downloads, e.variants, e.url, e.context, stored[e.place]
@@ -352,11 +387,7 @@ BEGIN
                 PERFORM larder_data.finish_followers(followed);
             END IF;
             IF forgiven IS NOT NULL THEN
-                -- As SDWebImage: only a download that succeeded with RetryFailed (bit 0) forgets an earlier failure; the cache's
-                -- answer does not.
-                DELETE FROM larder_data.blocklist x WHERE x.ctid = ANY (ARRAY(
-                    SELECT y.ctid FROM larder_data.blocklist y
-                    WHERE y.url_hash = ANY (ARRAY(SELECT larder_data.url_hash(u.url) FROM unnest(forgiven) AS u (url))) FOR UPDATE SKIP LOCKED));
+                PERFORM larder_data.forgive(forgiven);
             END IF;
             IF cardinality(jobs) > cardinality(busy) + coalesce(cardinality(done), 0) THEN
                 RETURN QUERY
@@ -380,6 +411,7 @@ BEGIN
         busy := ARRAY(
             SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs)
             EXCEPT SELECT f.id FROM (SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs) FOR UPDATE SKIP LOCKED) AS f);
+        is_lone := is_lone AND busy = '{}';
     END LOOP;
     decision := 'succeeded';
     FOR i IN 1 .. coalesce(cardinality(done), 0) LOOP
@@ -395,8 +427,18 @@ END $$;
 COMMENT ON FUNCTION larder.complete_v1 IS
     'Settles outcomes, given as arrays with one element per claim: results succeeded, failed or cancelled; what is not known may be left out. Answers per job: succeeded, retried (with its delay), failed, cancelled, stale (nothing recorded) or busy (send it again). May be repeated.';
 
+CREATE FUNCTION larder_data.forgive(urls text[]) RETURNS void
+LANGUAGE sql AS $$
+    -- As SDWebImage: only a download that succeeded with RetryFailed (bit 0) forgets an earlier failure; the cache's answer
+    -- does not.
+    DELETE FROM larder_data.blocklist x WHERE x.ctid = ANY (ARRAY(
+        SELECT y.ctid FROM larder_data.blocklist y
+        WHERE y.url_hash = ANY (ARRAY(SELECT larder_data.url_hash(u.url) FROM unnest(urls) AS u (url))) FOR UPDATE SKIP LOCKED))
+$$;
+COMMENT ON FUNCTION larder_data.forgive IS 'Takes URLs off the blocklist, except where somebody holds the row, who decides on that URL himself.';
+
 CREATE FUNCTION larder_data.duration_class(ms double precision) RETURNS int
-LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN ms > 1 THEN least(floor(ln(ms) / 0.34657359)::int, 60) ELSE 0 END $$;
+LANGUAGE sql IMMUTABLE AS $$ SELECT least(floor(ln(greatest(ms, 1)) / 0.34657359)::int, 60) $$;
 COMMENT ON FUNCTION larder_data.duration_class IS 'The class c of a duration: 2^(c/2) to 2^((c+1)/2) ms.';
 
 -- The records of other batches' items that rode on jobs which have just ended: told apart from what ended before by the
@@ -541,6 +583,13 @@ BEGIN
                 until = greatest(x.until, now() + least((excluded.until - now()) * power(2, least(x.fails, 20)), (SELECT m.block_cap FROM larder_data.meta m))),
                 last_at = now(), fails = x.fails + 1, code = excluded.code, http_status = excluded.http_status,
                 domain = excluded.domain, message = excluded.message
+        ), forgiven AS (
+            -- What larder_data.forgive does, for downloads that succeeded and whose job failed of something else.
+            DELETE FROM larder_data.blocklist x WHERE x.ctid = ANY (ARRAY(
+                SELECT y.tid FROM judged j, LATERAL (SELECT larder_data.url_hash(j.url) AS hash OFFSET 0) AS u,
+                    LATERAL (SELECT b.ctid AS tid FROM larder_data.blocklist b WHERE b.url_hash = u.hash FOR UPDATE SKIP LOCKED) AS y
+                WHERE j.options & 1 = 1 AND j.downloads > 0 AND j.verdict IN (0, 2) AND NOT j.blocks
+                    AND NOT EXISTS (SELECT FROM ended e WHERE e.url = j.url AND e.verdict = 2 AND e.blocks)))
         ), ledger AS (
             INSERT INTO larder_data.batch_delta (batch_id, bytes_in, bytes_out, failed, cancelled, retries, downloads, variants)
             SELECT j.batch_id, sum(j.bytes_in), sum(j.bytes_out), sum(j.items * (j.verdict = 2)::int), sum(j.items * (j.verdict = 3)::int),

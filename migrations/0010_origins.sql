@@ -177,6 +177,14 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.origin_holds_v1 IS 'The origins to be left alone now, for how long still; at most 4096, the longest first. Workers ask every second.';
 
+CREATE FUNCTION larder.origin_faults_v1() RETURNS TABLE (domain text, code int, http_status int, counts boolean)
+LANGUAGE sql STABLE AS $$
+    SELECT r.domain, r.code, r.http_status, r.counts_for_origin FROM larder_data.retry_rule r
+    ORDER BY r.domain, r.code NULLS LAST, r.http_status NULLS LAST
+$$;
+COMMENT ON FUNCTION larder.origin_faults_v1 IS
+    'Which errors count against an origin and in the end open its breaker: of retry_rule, where operators change it. The row that says most wins: status, then code; NULL means any. Workers ask every minute.';
+
 CREATE FUNCTION larder.origin_hold(origin text, length interval) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column

@@ -48,9 +48,9 @@ COMMENT ON INDEX larder_data.permission_pkey IS 'Each once.';
 INSERT INTO larder_data.permission (role, name)
 SELECT 'larder_producer', unnest('{enqueue,enqueue_many,batch_open,batch_seal,batch_source,batch_source_end,pipeline_set,ring,wait_batch,ready_v1,progress,pipeline}'::text[])
 UNION ALL
-SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,complete_v1,release_v1,beat_v1,worker_stop_v1,snooze_v1,origin_report_v1,origin_holds_v1,tick,remaining,ready_v1,progress,pipeline,record,failed}'::text[])
+SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,complete_v1,release_v1,beat_v1,worker_stop_v1,snooze_v1,origin_report_v1,origin_holds_v1,origin_faults_v1,tick,remaining,ready_v1,progress,pipeline,record,failed}'::text[])
 UNION ALL
-SELECT 'larder_reader', unnest('{check,wait_batch,remaining,ready_v1,job_status,blocklist_page}'::text[]);
+SELECT 'larder_reader', unnest('{check,wait_batch,remaining,ready_v1,job_status,blocklist_page,origin_holds_v1}'::text[]);
 
 CREATE FUNCTION larder.ready_v1() RETURNS TABLE (migrations int, protocol_oldest int, protocol_newest int)
 LANGUAGE plpgsql STABLE AS $$

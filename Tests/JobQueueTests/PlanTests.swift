@@ -51,6 +51,9 @@ struct PlanTests {
             name: "claim", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 2, 10)",
             shows: ["Tid Scan on ready", "ready_pkey", "job_pkey"]),
         Hot(
+            name: "claim one", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 4, 1)",
+            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "origin_pkey", "blocklist_pkey"]),
+        Hot(
             name: "claim sent again", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 2, 10, again => true)",
             shows: ["running_pkey", "job_pkey"]),
         Hot(
@@ -61,6 +64,14 @@ struct PlanTests {
             before: "UPDATE larder_data.batch SET paused_at = now() WHERE name = 'p';",
             sql: "SELECT count(*) FROM larder.claim_v1(:worker, 3, 10)",
             shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "job_follow_pkey", "batch_pkey"]),
+        Hot(
+            name: "claim beside a held origin", before: "SELECT larder.origin_hold('http://elsewhere', '1 hour');",
+            sql: "SELECT count(*) FROM larder.claim_v1(:worker, 5, 10)",
+            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "origin_hold_pkey"]),
+        Hot(
+            name: "settle one success", before: held(1),
+            sql: "SELECT count(*) FROM larder.complete_v1(:worker, :'jobs', :'claims', '{succeeded}')",
+            shows: ["running_pkey", "job_pkey"]),
         Hot(
             name: "settle successes", before: held(10),
             sql: """

@@ -24,7 +24,7 @@ extension QueueModel {
         var got: [Int64] = []
         for _ in 1...20 {
             // Many at a time where some may have to be set aside.
-            let portion = isSomeHeld ? 1_000 : most - got.count
+            let portion = isSomeHeld || !heldOrigins.isEmpty ? 1_000 : most - got.count
             var isSomeAside = false
             var taken: [LiveJob] = []
             let ready = jobs.values.filter { $0.place == .ready }
@@ -42,10 +42,11 @@ extension QueueModel {
                 if isSomeHeld, let why = aside(job) {
                     isSomeAside = true
                     jobs[job.id]?.place = .parked(why)
-                } else if going.count < most - got.count {
+                } else if !isSomeHeld || going.count < most - got.count {
                     going.append(job)
                 }
             }
+            if keepAway(&going, most - got.count) { isSomeAside = true }
             // Handed out in order of priority, whatever was looked at first.
             going.sort { ($0.priority, isNewestFirst ? -$0.id : $0.id) < ($1.priority, isNewestFirst ? -$1.id : $1.id) }
             for job in going {
@@ -63,19 +64,32 @@ extension QueueModel {
         -> [Int64]
     {
         guard let batch = batches[name], batch.goesOn, !batch.isFinished else { return [] }
+        var floor = floor
         var got: [Int64] = []
-        for low in floor.map({ [$0, 0] }) ?? [0] {
-            let found = jobs.values.filter { $0.place == .ready && $0.items[name] != nil && $0.id > low }
-                .sorted { $0.id < $1.id }.prefix(most - got.count)
-                .sorted {
-                    ($0.priority, isNewestFirst ? -$0.id : $0.id) < ($1.priority, isNewestFirst ? -$1.id : $1.id)
-                }
+        for _ in 1...20 {
+            var found = jobs.values.filter { $0.place == .ready && $0.items[name] != nil && $0.id > floor ?? 0 }
+                .sorted { $0.id < $1.id }
+            found = Array(found.prefix(heldOrigins.isEmpty ? most - got.count : 1_000))
+            let isSomeAway = keepAway(&found, most - got.count)
+            found.sort {
+                ($0.priority, isNewestFirst ? -$0.id : $0.id) < ($1.priority, isNewestFirst ? -$1.id : $1.id)
+            }
             for job in found {
                 jobs[job.id]?.place = .running(Run(worker: worker, claim: Claim(job: job.id, number: number)))
             }
             got += found.map(\.id)
+            if got.count >= most || floor == nil && !isSomeAway { break }
+            floor = nil
         }
         return got
+    }
+
+    /// Leaves of these jobs at most so many that may run; those of held origins come back later. True when there were some.
+    private mutating func keepAway(_ picked: inout [LiveJob], _ wanted: Int) -> Bool {
+        let away = picked.filter(isHeldBack)
+        for job in away { jobs[job.id]?.place = .delayed(isDue: false) }
+        picked = Array(picked.filter { !isHeldBack($0) }.prefix(wanted))
+        return !away.isEmpty
     }
 
     /// What settling this run must answer.
@@ -104,6 +118,7 @@ extension QueueModel {
         }
         let isPoison = end == .transcoderDied && job.deaths > 0
         let isRetried = [.unavailable, .transcoderDied, .handshake].contains(end) && !isPoison
+        if end == .badVariant && job.passesBlocklist { blocked.remove(job.key.url) }
         if !isRetried || job.attempt + 1 >= job.maxAttempts {
             if [.notAnImage, .handshake, .tooLarge].contains(end) || isPoison { blocked.insert(job.key.url) }
             self.end(id, "failed", by: run)

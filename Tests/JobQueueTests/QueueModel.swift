@@ -112,6 +112,8 @@ struct QueueModel {
         var isSuccess: Bool { self == .succeeded || self == .foundInCache }
 
         case succeeded, foundInCache, unavailable, missing, notAnImage, transcoderDied, handshake, tooLarge, cancelled
+        /// The download succeeded, a variant did not.
+        case badVariant
     }
 
     var batches: [String: Batch] = [:]
@@ -126,6 +128,8 @@ struct QueueModel {
     var deadWorkers: Set<Int64> = []
     var isPaused = false
     var isNewestFirst = false
+    /// As URLs that begin with them.
+    var heldOrigins: Set<String> = []
     /// Where claims begin, by priority; nil before the first look.
     var floors: [Int64]?
 
@@ -214,6 +218,9 @@ struct QueueModel {
         }
         history[id] = ended
     }
+
+    /// Whether a job's origin is to be left alone.
+    func isHeldBack(_ job: LiveJob) -> Bool { heldOrigins.contains { job.key.url.hasPrefix($0) } }
 
     /// Why no batch that wants a job lets it run: nil when one does.
     func aside(_ job: LiveJob) -> String? {

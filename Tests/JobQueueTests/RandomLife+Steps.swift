@@ -200,6 +200,26 @@ extension RandomLife {
         }
     }
 
+    /// Somebody, or the origin itself, wants an origin to be left alone; or all of them may be asked again.
+    mutating func holdOrClearOrigins() async throws {
+        let origin = "http://host\(Int.random(in: 0..<5, using: &random))/"
+        if model.heldOrigins.isEmpty || chance(30) {
+            last = "hold \(origin)"
+            model.heldOrigins.insert(origin)
+            if chance(50) {
+                try await anyQueue().holdOrigin(origin, for: .seconds(86_400))
+            } else {
+                try await anyQueue().report([OriginReport(origin: origin.dropLast() + ":80", .held(.seconds(3_000)))])
+            }
+        } else {
+            last = "clear origins"
+            let foreseen = model.heldOrigins.count
+            model.heldOrigins = []
+            let held = try await anyQueue().clearOrigin()
+            expect(held == foreseen, "\(held) were held, not \(foreseen)")
+        }
+    }
+
     /// A session that the server ends after the work and before the commit leaves no trace.
     mutating func breakOff() async throws {
         guard let name = pick(names), let worker = pick(workers)?.session else { return }

@@ -120,7 +120,8 @@ struct RandomLife {
         case 914..<934: try await blockOrUnblock()
         case 934..<942: try await seal()
         case 942..<950: try await pauseOrResumeQueue()
-        case 950..<975: try await breakOff()
+        case 950..<956: try await holdOrClearOrigins()
+        case 956..<975: try await breakOff()
         default: try await loseAnswer()
         }
     }
@@ -250,9 +251,9 @@ struct RandomLife {
             // In one call successes go first, and what is not held last.
             let held = outcomes.filter { model.jobs[$0.0.claim.job]?.place == .running($0.0) }
             let others = outcomes.filter { outcome in !held.contains { $0.0 == outcome.0 } }
-            for (run, end, outcome) in held.filter({ $0.1.isSuccess }) + held.filter({ !$0.1.isSuccess })
-                + others
-            {
+            // What blocks a URL wins over what forgives it.
+            let failures = held.filter { $0.1 == .badVariant } + held.filter { !$0.1.isSuccess && $0.1 != .badVariant }
+            for (run, end, outcome) in held.filter({ $0.1.isSuccess }) + failures + others {
                 foreseen[run.claim] = model.settle(run, end, asksToWait: outcome.asksToWait)
             }
             for settlement in try await caller.settle(outcomes.map(\.2)) {
@@ -337,6 +338,10 @@ extension QueueModel.End {
         case .transcoderDied: return failed("LarderErrorDomain", 301)
         case .handshake: return failed("NSURLErrorDomain", -1200)
         case .tooLarge: return failed("LarderErrorDomain", 201)
+        case .badVariant:
+            var outcome = failed("LarderErrorDomain", 401)
+            outcome.downloads = 1
+            return outcome
         }
     }
 }
