@@ -50,7 +50,40 @@ public struct OriginReport: Sendable, Equatable {
     }
 }
 
+/// Whether an error counts against the origin: a row of `retry_rule`.
+public struct OriginFaultRule: Sendable, Equatable {
+    /// The error's domain, `NSURLErrorDomain`.
+    public let domain: String
+    /// The error's code; nil for the rest of the domain.
+    public let code: Int?
+    /// The status of the answer; nil for any.
+    public let httpStatus: Int?
+    /// Whether it counts.
+    public let counts: Bool
+
+    /// Describes a rule.
+    public init(domain: String, code: Int?, httpStatus: Int?, counts: Bool) {
+        self.domain = domain
+        self.code = code
+        self.httpStatus = httpStatus
+        self.counts = counts
+    }
+}
+
 extension PostgresJobQueue {
+    /// Which errors count against an origin, by the rows that operators may change.
+    public func originFaults() async throws(QueueError) -> [OriginFaultRule] {
+        try await ask("SELECT domain, code, http_status, counts FROM larder.origin_faults_v1()") {
+            rows throws(QueueError) in
+            (0..<rows.count).compactMap { row in
+                guard let domain = rows.text(row, 0) else { return nil }
+                return OriginFaultRule(
+                    domain: domain, code: rows.integer(row, 1).map(Int.init),
+                    httpStatus: rows.integer(row, 2).map(Int.init), counts: rows.flag(row, 3) ?? false)
+            }
+        }
+    }
+
     /// The origins that are left alone now, at most 4,096, the longest first.
     public func heldOrigins() async throws(QueueError) -> [HeldOrigin] {
         try await ask(

@@ -108,6 +108,23 @@ struct OriginTests {
         #expect(try await scene.faults().isEmpty)
     }
 
+    @Test func `a row that an operator changed decides what counts against an origin`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.sql(
+            "UPDATE larder_data.retry_rule SET counts_for_origin = true WHERE code = 2001 AND http_status IS NULL RETURNING 1")
+        let paths = (0..<400).map { "/\($0).png" }
+        for path in paths { scene.origin.on(path, .status(404)) }
+        _ = try await scene.queue.enqueue(EnqueueRequest(urls: paths.map { scene.origin.url($0) }, batch: "b"))
+        let workers = try workers(scene, [scene.origin.port], ["--slots", "2"])
+        #expect(
+            await workers[0].reaches { _ in
+                scene.holds("EXISTS (SELECT FROM larder.held_origin WHERE why = 'breaker' AND http_status = 404)")
+            })
+        // Its jobs failed, and so it says in the end.
+        for worker in workers { worker.signal(SIGTERM) }
+        for worker in workers { #expect(await worker.outcome().code == 1) }
+    }
+
     @Test func `status names the origins that are held while work is open, health also without`() async throws {
         let scene = try await Scene()
         let name = "http://127.0.0.1:\(scene.origin.port)"

@@ -7,7 +7,7 @@ package enum HopResult: Sendable, Equatable {
     /// It was not asked, or left before it could answer: nothing is known.
     case unknown
 
-    /// What it means for the breaker.
+    /// What it may mean for the breaker.
     enum Meaning: Sendable, Equatable {
         case good
         case bad
@@ -16,10 +16,11 @@ package enum HopResult: Sendable, Equatable {
         case nothing
     }
 
-    var meaning: Meaning {
+    /// What it means by these rules, the standard ones by default.
+    func meaning(_ faults: OriginFaults = OriginFaults()) -> Meaning {
         switch self {
-        case .answered(let status, _, _): (500..<600).contains(status) ? .bad : .good
-        case .failed(.cannotConnect), .failed(.timedOut): .bad
+        case _ where faults.counts(self): .bad
+        case .answered: .good
         case .failed: .neither
         case .unknown: .nothing
         }

@@ -156,6 +156,9 @@ package final class OriginManners: Sendable {
         state.withLock { state in for (origin, changes) in changes { state.table.shared(origin, changes) } }
     }
 
+    /// What counts against an origin from now on.
+    package func judge(by faults: OriginFaults) { state.withLock { $0.table.faults = faults } }
+
     /// Takes over all that the others know.
     package func learn(_ known: [SharedOrigin]) {
         let woken = state.withLock { state in

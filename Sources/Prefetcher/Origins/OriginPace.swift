@@ -62,8 +62,8 @@ struct OriginPace: Sendable, Equatable {
         return .later(back)
     }
 
-    /// A request has ended.
-    mutating func end(_ pass: OriginPass, _ result: HopResult, at now: Instant) {
+    /// A request has ended; `isGood` when it went as it should.
+    mutating func end(_ pass: OriginPass, _ result: HopResult, isGood: Bool = true, at now: Instant) {
         inFlight -= 1
         guard case .answered(_, _, let firstByte) = result else { return }
         if result.isOverload { return cut(to: 0.5, pass, at: now) }
@@ -71,7 +71,7 @@ struct OriginPace: Sendable, Equatable {
             smooth = best
             return cut(to: 0.75, pass, at: now)
         }
-        if let limit, result.meaning == .good {
+        if let limit, isGood {
             let more = limit + 1 / limit
             self.limit = more >= most ? nil : more
         }

@@ -1,6 +1,7 @@
 /// How much consideration origins get; every number is a setting of the command line.
 public struct OriginSettings: Sendable, Equatable {
-    /// Failures in a row that open the breaker: connections refused, timeouts and 5xx, `10`.
+    /// Failures in a row that open the breaker: connections refused, timeouts and 5xx, where the
+    /// queue's rules do not say otherwise, `10`.
     public var failures = 10
     /// How long an open breaker keeps everybody away before it lets one probe through, `60 s`.
     public var open: Duration = .seconds(60)

@@ -73,10 +73,13 @@ struct OriginState: Sendable, Equatable {
     }
 
     /// A request that was let go has ended. Answers what others should hear of.
-    mutating func end(_ pass: OriginPass, _ result: HopResult, at now: Instant) -> [OriginChange] {
-        pace.end(pass, result, at: now)
+    mutating func end(
+        _ pass: OriginPass, _ result: HopResult, _ faults: OriginFaults = OriginFaults(), at now: Instant
+    ) -> [OriginChange] {
+        let meaning = result.meaning(faults)
+        pace.end(pass, result, isGood: meaning == .good, at: now)
         var changes: [OriginChange] = []
-        if let change = judge(pass, result, at: now) { changes.append(change) }
+        if let change = judge(pass, result, meaning, at: now) { changes.append(change) }
         if let wait = result.hold, wait > .zero {
             let until = now + min(wait, settings.longestHold)
             if hold.map({ $0 < until }) ?? true {
@@ -88,14 +91,16 @@ struct OriginState: Sendable, Equatable {
         return changes
     }
 
-    private mutating func judge(_ pass: OriginPass, _ result: HopResult, at now: Instant) -> OriginChange? {
+    private mutating func judge(
+        _ pass: OriginPass, _ result: HopResult, _ meaning: HopResult.Meaning, at now: Instant
+    ) -> OriginChange? {
         guard pass.epoch == epoch else { return nil }
-        if case .answered(let status, _, _) = result, result.meaning == .bad {
+        if case .answered(let status, _, _) = result, meaning == .bad {
             trouble = OriginTrouble(code: .badStatus, httpStatus: status)
         } else if case .failed(let code) = result {
             trouble = OriginTrouble(code: code, httpStatus: nil)
         }
-        switch (breaker, result.meaning) {
+        switch (breaker, meaning) {
         case (.closed, .good):
             breaker = .closed(failures: 0)
         case (.closed(let failures), .bad):

@@ -3,6 +3,8 @@ struct OriginTable: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     private let settings: OriginSettings
+    /// What counts against an origin.
+    var faults = OriginFaults()
     private var states: [Origin: OriginState] = [:]
 
     init(_ settings: OriginSettings) { self.settings = settings }
@@ -24,7 +26,7 @@ struct OriginTable: Sendable {
 
     /// A request has ended.
     mutating func end(_ origin: Origin, _ pass: OriginPass, _ result: HopResult, at now: Instant) -> [OriginChange] {
-        states[origin]?.end(pass, result, at: now) ?? []
+        states[origin]?.end(pass, result, faults, at: now) ?? []
     }
 
     /// The queue's database knows of a change.

@@ -46,9 +46,14 @@ extension WorkerShift {
     /// Tells the other workers at once what was found of origins here, and hears every second what they found.
     func keepManners() async {
         guard let origins = worker.configuration.origins else { return }
+        var rulesAsked: ContinuousClock.Instant?
         while !Task.isCancelled {
             let changes = origins.takeChanges()
             do throws(QueueError) {
+                if rulesAsked.map({ .now - $0 >= Self.rules }) ?? true {
+                    origins.judge(by: OriginFaults(try await worker.queue.originFaults()))
+                    rulesAsked = .now
+                }
                 try await worker.queue.report(origins.reports(changes))
                 origins.shared(changes)
                 origins.learn(try await worker.queue.heldOrigins().compactMap { SharedOrigin($0) })

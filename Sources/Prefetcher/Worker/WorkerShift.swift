@@ -21,6 +21,8 @@ struct WorkerShift: Sendable {
     static let housekeeping = Duration.seconds(30)
     /// Between two looks at what other workers found of origins.
     static let manners = Duration.seconds(1)
+    /// Between two looks at the rules by which errors count against origins.
+    static let rules = Duration.seconds(60)
     /// Work due later than this does not keep a drain waiting.
     static let patience = Duration.seconds(30)
 
@@ -148,7 +150,7 @@ struct WorkerShift: Sendable {
         guard !claimed.isEmpty else { return }
         worker.observe(.claimed(count: claimed.count))
         let now = ContinuousClock.now
-        for job in claimed { jobs.addTask { await perform(job, claimedAt: now) } }
+        for job in StartOrder(claimed).jobs { jobs.addTask { await perform(job, claimedAt: now) } }
     }
 
     /// Nothing is left of the batch this shift was for. What runs on is nobody's of it any more, as it was cancelled: it

@@ -71,8 +71,8 @@ struct OriginHistoryTests {
                 if changes.isEmpty || changes == [.held(for: .seconds(2))], !pass.isProbe, !isOpen,
                     pass.epoch == epoch
                 {
-                    if result.meaning == .bad { failures += 1 }
-                    if result.meaning == .good { failures = 0 }
+                    if result.meaning() == .bad { failures += 1 }
+                    if result.meaning() == .good { failures = 0 }
                 }
             }
             #expect(running.count == state.pace.inFlight)
