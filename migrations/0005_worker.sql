@@ -217,14 +217,16 @@ BEGIN
         END IF;
         IF cardinality(picked) = 1 THEN
             -- As below, for one job alone: three small statements start less of the executor than the large one does.
-            DELETE FROM larder_data.ready r WHERE r.ctid = picked[1] RETURNING r.job_id INTO STRICT job_id;
+            DELETE FROM larder_data.ready r WHERE r.ctid = picked[1] RETURNING r.job_id INTO job_id;
             INSERT INTO larder_data.running (worker_id, job_id, claim_no) VALUES (worker, job_id, claim_v1.claim_no);
             SELECT j.attempt + 1, j.max_attempts::int, j.url, j.pipeline_id, j.options, j.context, j.priority::int,
                 (SELECT o.name FROM larder_data.origin o WHERE o.id = j.origin_id), j.batch_id,
                 j.options & 1 = 0 AND EXISTS (SELECT FROM larder_data.blocklist x WHERE x.url_hash = substring(j.key FOR 16) AND x.until > clock_timestamp())
-            INTO STRICT attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id, blocked
+            INTO attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id, blocked
             FROM larder_data.job j WHERE j.id = job_id;
-            RETURN NEXT;
+            IF FOUND THEN
+                RETURN NEXT;
+            END IF;
             got := got + 1;
         ELSIF cardinality(picked) > 0 THEN
             RETURN QUERY
@@ -588,8 +590,7 @@ BEGIN
             DELETE FROM larder_data.blocklist x WHERE x.ctid = ANY (ARRAY(
                 SELECT y.tid FROM judged j, LATERAL (SELECT larder_data.url_hash(j.url) AS hash OFFSET 0) AS u,
                     LATERAL (SELECT b.ctid AS tid FROM larder_data.blocklist b WHERE b.url_hash = u.hash FOR UPDATE SKIP LOCKED) AS y
-                WHERE j.options & 1 = 1 AND j.downloads > 0 AND j.verdict IN (0, 2) AND NOT j.blocks
-                    AND NOT EXISTS (SELECT FROM ended e WHERE e.url = j.url AND e.verdict = 2 AND e.blocks)))
+                WHERE j.options & 1 = 1 AND j.downloads > 0 AND NOT j.blocks AND NOT EXISTS (SELECT FROM ended e WHERE e.url = j.url AND e.verdict = 2 AND e.blocks)))
         ), ledger AS (
             INSERT INTO larder_data.batch_delta (batch_id, bytes_in, bytes_out, failed, cancelled, retries, downloads, variants)
             SELECT j.batch_id, sum(j.bytes_in), sum(j.bytes_out), sum(j.items * (j.verdict = 2)::int), sum(j.items * (j.verdict = 3)::int),

@@ -183,7 +183,7 @@ LANGUAGE sql STABLE AS $$
     ORDER BY r.domain, r.code NULLS LAST, r.http_status NULLS LAST
 $$;
 COMMENT ON FUNCTION larder.origin_faults_v1 IS
-    'Which errors count against an origin and in the end open its breaker: of retry_rule, where operators change it. The row that says most wins: status, then code; NULL means any. Workers ask every minute.';
+    'Which errors count against an origin and in the end open its breaker: of retry_rule, where operators change it. The row that says most wins: status, then code; NULL means any. But a status of 500 to 599 without a row of its own counts. Workers ask every minute.';
 
 CREATE FUNCTION larder.origin_hold(origin text, length interval) RETURNS void
 LANGUAGE plpgsql AS $$

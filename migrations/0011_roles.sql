@@ -50,7 +50,7 @@ SELECT 'larder_producer', unnest('{enqueue,enqueue_many,batch_open,batch_seal,ba
 UNION ALL
 SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,complete_v1,release_v1,beat_v1,worker_stop_v1,snooze_v1,origin_report_v1,origin_holds_v1,origin_faults_v1,tick,remaining,ready_v1,progress,pipeline,record,failed}'::text[])
 UNION ALL
-SELECT 'larder_reader', unnest('{check,wait_batch,remaining,ready_v1,job_status,blocklist_page,origin_holds_v1}'::text[]);
+SELECT 'larder_reader', unnest('{check,wait_batch,remaining,ready_v1,job_status,blocklist_page}'::text[]);
 
 CREATE FUNCTION larder.ready_v1() RETURNS TABLE (migrations int, protocol_oldest int, protocol_newest int)
 LANGUAGE plpgsql STABLE AS $$

@@ -14,7 +14,7 @@ public struct HeldOrigin: Sendable, Equatable {
     public let origin: String
     /// Why.
     public let reason: Reason
-    /// How long still, by the database's clock; zero or less when a breaker's probe is due.
+    /// How long still, by the database's clock; zero, or to workers less, when a breaker's probe is due.
     public let remaining: Duration
     /// Probes that failed in a row since the breaker opened.
     public let failedProbes: Int
@@ -84,14 +84,27 @@ extension PostgresJobQueue {
         }
     }
 
-    /// The origins that are left alone now, at most 4,096, the longest first.
+    /// The origins that are left alone now, at most 4,096, the longest first: for people; whoever may read views may ask.
     public func heldOrigins() async throws(QueueError) -> [HeldOrigin] {
-        try await ask(
+        try await holds(
+            """
+            SELECT origin, why, ceil(extract(epoch FROM remaining) * 1000)::bigint, failed_probes, gave_up, domain, code,
+                http_status
+            FROM larder.held_origin ORDER BY until DESC LIMIT 4096
+            """)
+    }
+
+    /// The same for workers, who forget on the way what is over.
+    public func originHolds() async throws(QueueError) -> [HeldOrigin] {
+        try await holds(
             """
             SELECT origin, why, remaining_ms, failed_probes, gave_up, domain, code, http_status
             FROM larder.origin_holds_v1()
-            """
-        ) { rows throws(QueueError) in
+            """)
+    }
+
+    private func holds(_ sql: String) async throws(QueueError) -> [HeldOrigin] {
+        try await ask(sql) { rows throws(QueueError) in
             (0..<rows.count).compactMap { row in
                 guard let origin = rows.text(row, 0),
                     let reason = rows.text(row, 1).flatMap({ HeldOrigin.Reason(rawValue: $0) })

@@ -32,8 +32,8 @@ extension PostgresJobQueue {
     /// Where the newest batches stand, newest first; `isDetailed`, the default, with pace, quantiles and errors,
     /// which cost a look per batch.
     public func progress(limit: Int = 100, isDetailed: Bool = true) async throws(QueueError) -> [BatchProgress] {
-        // The limit stands in the text: behind a parameter the planner takes it for a tenth of all, and looks up ten thousand
-        // batches one by one.
+        // The limit stands in the text: for a parameter the plan that a session keeps expects a tenth of all, and looks up ten
+        // thousand batches one by one.
         try await ask(
             """
             SELECT \(Self.counts)\(isDetailed ? Self.details : "") FROM larder.progress

@@ -139,6 +139,28 @@ struct FailureTests {
         try await fixture.expectSound()
     }
 
+    @Test(
+        "with RetryFailed a download that succeeded unblocks whatever fails after it, unless that blocks",
+        arguments: [
+            // (code, downloads, cancelled meanwhile, still blocked)
+            (401, 1, false, false), (403, 1, false, false), (403, 1, true, false), (401, 0, false, true),
+            (302, 1, false, true),
+        ])
+    func forgives(code: Int, downloads: Int, isCancelled: Bool, staysBlocked: Bool) async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"]) { $0.options = 1 }
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        try await fixture.queue.block(["http://a/1"])
+        if isCancelled { _ = try await fixture.queue.cancel(job: job.id) }
+        var outcome = Outcome(
+            job.held, .failed(FailureReason(domain: "LarderErrorDomain", code: code, message: "after the download")))
+        outcome.downloads = downloads
+        _ = try await worker.settle([outcome])
+        #expect(try await fixture.queue.blocklist().isEmpty == !staysBlocked)
+        try await fixture.expectSound()
+    }
+
     @Test("a job whose URL was blocked after it was enqueued is claimed as blocked, unless it says RetryFailed")
     func blockedMeanwhile() async throws {
         let fixture = try await QueueFixture.make()

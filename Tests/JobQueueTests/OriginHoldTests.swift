@@ -49,7 +49,7 @@ struct OriginHoldTests {
         try await passTime(fixture)
         let jobs = try await worker.claim(upTo: 8)
         #expect(jobs.count == 3 && jobs.allSatisfy { $0.attempt == 1 })
-        #expect(try await fixture.queue.heldOrigins().isEmpty)
+        #expect(try await fixture.queue.originHolds().isEmpty)
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.origin_hold") == "0")
     }
 
@@ -160,7 +160,7 @@ struct OriginHoldTests {
         #expect(try await fixture.value("SELECT count(*) FROM larder.held_origin") == "1")
         #expect(try await fixture.queue.heldOrigins().map(\.reason) == [.breaker])
         try await fixture.sql("UPDATE larder_data.origin_hold SET until = now() - interval '11 min'")
-        #expect(try await fixture.queue.heldOrigins().isEmpty)
+        #expect(try await fixture.queue.originHolds().isEmpty)
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.origin_hold") == "0")
     }
 }

@@ -203,7 +203,7 @@ extension RandomLife {
     /// Somebody, or the origin itself, wants an origin to be left alone; or all of them may be asked again.
     mutating func holdOrClearOrigins() async throws {
         let origin = "http://host\(Int.random(in: 0..<5, using: &random))/"
-        if model.heldOrigins.isEmpty || chance(30) {
+        if model.heldOrigins.isEmpty ? chance(40) : chance(15) {
             last = "hold \(origin)"
             model.heldOrigins.insert(origin)
             if chance(50) {

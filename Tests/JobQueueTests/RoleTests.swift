@@ -83,10 +83,12 @@ struct RoleTests {
                 "SELECT * FROM larder.running", "SELECT * FROM larder.failed", "SELECT * FROM larder.record",
                 "SELECT * FROM larder.blocklist", "SELECT * FROM larder.throughput", "SELECT * FROM larder.health",
                 "SELECT * FROM larder.upkeep", "SELECT * FROM larder.pipeline", "SELECT * FROM larder.check()",
+                "SELECT * FROM larder.held_origin",
             ],
             [
                 "SELECT * FROM larder_data.job", "SELECT * FROM larder.enqueue('http://a/1')", "SELECT larder.tick()",
                 "SELECT larder.pipeline_set('p', '{}')", "SELECT larder.batch_seal(1)", "SELECT larder.cancel(1)",
+                "SELECT * FROM larder.origin_holds_v1()",
             ]
         ),
         (

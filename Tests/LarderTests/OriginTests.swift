@@ -120,9 +120,11 @@ struct OriginTests {
             await workers[0].reaches { _ in
                 scene.holds("EXISTS (SELECT FROM larder.held_origin WHERE why = 'breaker' AND http_status = 404)")
             })
-        // Its jobs failed, and so it says in the end.
+        // Who had jobs that failed says so in the end.
         for worker in workers { worker.signal(SIGTERM) }
-        for worker in workers { #expect(await worker.outcome().code == 1) }
+        var codes: Set<Int32?> = []
+        for worker in workers { codes.insert(await worker.outcome().code) }
+        #expect(codes.contains(1))
     }
 
     @Test func `status names the origins that are held while work is open, health also without`() async throws {

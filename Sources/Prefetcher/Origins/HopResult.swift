@@ -16,8 +16,8 @@ package enum HopResult: Sendable, Equatable {
         case nothing
     }
 
-    /// What it means by these rules, the standard ones by default.
-    func meaning(_ faults: OriginFaults = OriginFaults()) -> Meaning {
+    /// What it means by these rules.
+    func meaning(_ faults: OriginFaults) -> Meaning {
         switch self {
         case _ where faults.counts(self): .bad
         case .answered: .good

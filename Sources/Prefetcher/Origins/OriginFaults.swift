@@ -2,8 +2,11 @@ internal import JobQueue
 
 /// Which failures count against an origin, and in the end open its breaker.
 ///
-/// What a row of the queue's `retry_rule` says of exactly that error holds. Without one, connections that cannot be made,
-/// timeouts and statuses 500…599 count; other errors as the row for the rest of their code or domain says.
+/// The row of the queue's `retry_rule` that says most of the error decides: status, then code. Where none names its status,
+/// or its code where it has no status, connections that cannot be made, timeouts and statuses 500…599 count.
+///
+/// Only what says something about the origin can count: a status from 400 on, or a connection that failed. Names, redirects,
+/// and what is wrong with a body are the URL's matter.
 package struct OriginFaults: Sendable, Equatable {
     private struct Fault: Hashable {
         let domain: String
@@ -34,10 +37,10 @@ package struct OriginFaults: Sendable, Equatable {
     }
 
     private func decide(_ error: FetchError, _ status: Int?, standard: Bool) -> Bool {
-        var fault = Fault(domain: error.domain, code: error.domainCode, status: status)
-        if let own = rows[fault] { return own }
+        let code = error.domainCode
+        if let own = rows[Fault(domain: error.domain, code: code, status: status)] { return own }
+        if let status, let own = rows[Fault(domain: error.domain, status: status)] { return own }
         if standard { return true }
-        fault.status = nil
-        return rows[fault] ?? rows[Fault(domain: error.domain)] ?? false
+        return rows[Fault(domain: error.domain, code: code)] ?? rows[Fault(domain: error.domain)] ?? false
     }
 }

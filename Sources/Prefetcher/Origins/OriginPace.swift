@@ -63,7 +63,7 @@ struct OriginPace: Sendable, Equatable {
     }
 
     /// A request has ended; `isGood` when it went as it should.
-    mutating func end(_ pass: OriginPass, _ result: HopResult, isGood: Bool = true, at now: Instant) {
+    mutating func end(_ pass: OriginPass, _ result: HopResult, isGood: Bool, at now: Instant) {
         inFlight -= 1
         guard case .answered(_, _, let firstByte) = result else { return }
         if result.isOverload { return cut(to: 0.5, pass, at: now) }

@@ -74,7 +74,7 @@ struct OriginState: Sendable, Equatable {
 
     /// A request that was let go has ended. Answers what others should hear of.
     mutating func end(
-        _ pass: OriginPass, _ result: HopResult, _ faults: OriginFaults = OriginFaults(), at now: Instant
+        _ pass: OriginPass, _ result: HopResult, _ faults: OriginFaults, at now: Instant
     ) -> [OriginChange] {
         let meaning = result.meaning(faults)
         pace.end(pass, result, isGood: meaning == .good, at: now)

@@ -50,19 +50,27 @@ extension WorkerShift {
         while !Task.isCancelled {
             let changes = origins.takeChanges()
             do throws(QueueError) {
-                if rulesAsked.map({ .now - $0 >= Self.rules }) ?? true {
-                    origins.judge(by: OriginFaults(try await worker.queue.originFaults()))
-                    rulesAsked = .now
-                }
                 try await worker.queue.report(origins.reports(changes))
                 origins.shared(changes)
-                origins.learn(try await worker.queue.heldOrigins().compactMap { SharedOrigin($0) })
+                origins.learn(try await worker.queue.originHolds().compactMap { SharedOrigin($0) })
             } catch {
                 origins.putBack(changes)
                 worker.observe(.queueUnavailable(error))
                 try? await Task.sleep(for: Self.manners)
             }
+            if rulesAsked.map({ .now - $0 >= Self.rules }) ?? true, await learnFaults(origins) { rulesAsked = .now }
             await origins.changed.wait(atMost: Self.manners)
+        }
+    }
+
+    /// Hears what counts against an origin; false when it could not, and the rules stay as they are.
+    private func learnFaults(_ origins: OriginManners) async -> Bool {
+        do throws(QueueError) {
+            origins.judge(by: OriginFaults(try await worker.queue.originFaults()))
+            return true
+        } catch {
+            worker.observe(.queueUnavailable(error))
+            return false
         }
     }
 

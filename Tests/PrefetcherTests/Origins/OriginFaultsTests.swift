@@ -30,6 +30,10 @@ struct OriginFaultsTests {
         #expect(!faults.counts(.answered(status: 403)))
     }
 
+    @Test func `a row for a status of any code decides, too`() {
+        #expect(rules((status, nil, 410, true), (status, 2001, nil, false)).counts(.answered(status: 410)))
+    }
+
     @Test func `the row for the rest of a code leaves 5xx as they are and makes the others count`() {
         #expect(rules((status, 2001, nil, false)).counts(.answered(status: 501)))
         #expect(rules((status, 2001, nil, true)).counts(.answered(status: 403)))

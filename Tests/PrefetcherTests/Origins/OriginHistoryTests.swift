@@ -50,7 +50,7 @@ struct OriginHistoryTests {
                         .answered(status: 200), .answered(status: 500), .answered(status: 429, retryAfter: .seconds(2)),
                         .failed(.timedOut), .failed(.connectionLost), .unknown,
                     ].randomElement(using: &random) ?? .unknown
-                let changes = state.end(pass, result, at: now)
+                let changes = state.end(pass, result, OriginFaults(), at: now)
                 for change in changes {
                     switch change {
                     case .opened:
@@ -71,8 +71,8 @@ struct OriginHistoryTests {
                 if changes.isEmpty || changes == [.held(for: .seconds(2))], !pass.isProbe, !isOpen,
                     pass.epoch == epoch
                 {
-                    if result.meaning() == .bad { failures += 1 }
-                    if result.meaning() == .good { failures = 0 }
+                    if result.meaning(OriginFaults()) == .bad { failures += 1 }
+                    if result.meaning(OriginFaults()) == .good { failures = 0 }
                 }
             }
             #expect(running.count == state.pace.inFlight)

@@ -27,19 +27,19 @@ struct OriginPaceTests {
     func halves() {
         var pace = pace()
         for _ in 0..<4 { _ = pace.ask(at: start) }
-        for status in [429, 503, 429, 503] { pace.end(pass(start), .answered(status: status), at: start + .seconds(1)) }
+        for status in [429, 503, 429, 503] { pace.end(pass(start), .answered(status: status), isGood: false, at: start + .seconds(1)) }
         #expect(pace.limit == 2)
         let later = start + .seconds(2)
         #expect(pace.ask(at: later) == .go(at: later))
         #expect(pace.ask(at: later) == .go(at: later))
         #expect(pace.ask(at: later) == .full)
-        pace.end(pass(later), .answered(status: 429), at: later)
-        pace.end(pass(later), .answered(status: 429), at: later + .seconds(1))
+        pace.end(pass(later), .answered(status: 429), isGood: false, at: later)
+        pace.end(pass(later), .answered(status: 429), isGood: false, at: later + .seconds(1))
         #expect(pace.limit == 1)
         var answers = 0
         while pace.limit != nil {
             #expect(pace.ask(at: later) == .go(at: later))
-            pace.end(pass(later + .seconds(2)), .answered(status: 200), at: later)
+            pace.end(pass(later + .seconds(2)), .answered(status: 200), isGood: true, at: later)
             answers += 1
         }
         #expect((3...10).contains(answers))
@@ -51,7 +51,7 @@ struct OriginPaceTests {
         func answer(_ wait: Duration, _ step: Int, _ pace: inout OriginPace) {
             let now = start + .seconds(step)
             _ = pace.ask(at: now)
-            pace.end(pass(now), .answered(status: 200, firstByte: wait), at: now)
+            pace.end(pass(now), .answered(status: 200, firstByte: wait), isGood: true, at: now)
         }
         for step in 0..<20 { answer(.milliseconds(20), step, &pace) }
         answer(.milliseconds(900), 20, &pace)

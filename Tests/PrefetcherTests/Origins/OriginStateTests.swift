@@ -49,7 +49,7 @@ struct OriginStateTests {
         guard case .go(let probe, _) = state.ask(at: later) else { return #expect(Bool(false)) }
         #expect(probe.isProbe)
         #expect(state.ask(at: later) == .held(until: later + OriginState.probePause))
-        #expect(state.end(probe, good, at: later) == [.closed])
+        #expect(state.end(probe, good, OriginFaults(), at: later) == [.closed])
         #expect(state.away(at: later) == nil)
     }
 
@@ -84,7 +84,7 @@ struct OriginStateTests {
         var state = state { $0.failures = 1 }
         guard case .go(let old, _) = state.ask(at: start) else { return #expect(Bool(false)) }
         _ = state.request(refused, at: start)
-        #expect(state.end(old, good, at: start) == [])
+        #expect(state.end(old, good, OriginFaults(), at: start) == [])
         #expect(state.away(at: start) != nil)
     }
 
@@ -140,6 +140,6 @@ extension OriginState {
     /// One request that may go, from its start to its end.
     mutating func request(_ result: HopResult, at now: Instant) -> [OriginChange] {
         guard case .go(let pass, _) = ask(at: now) else { return [] }
-        return end(pass, result, at: now)
+        return end(pass, result, OriginFaults(), at: now)
     }
 }
