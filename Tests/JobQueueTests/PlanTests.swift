@@ -52,7 +52,9 @@ struct PlanTests {
             shows: ["Tid Scan on ready", "ready_pkey", "job_pkey"]),
         Hot(
             name: "claim one", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 4, 1)",
-            shows: ["r.ctid = picked[1]", "Tid Scan on ready", "ready_pkey", "job_pkey", "origin_pkey", "blocklist_pkey"]),
+            shows: [
+                "r.ctid = picked[1]", "Tid Scan on ready", "ready_pkey", "job_pkey", "origin_pkey", "blocklist_pkey",
+            ]),
         Hot(
             name: "claim sent again", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 2, 10, again => true)",
             shows: ["running_pkey", "job_pkey"]),
@@ -75,7 +77,8 @@ struct PlanTests {
         Hot(
             name: "settle one success that forgives",
             before: held(1) + "\nUPDATE larder_data.job SET options = 1 WHERE id = ANY (:'jobs');",
-            sql: "SELECT count(*) FROM larder.complete_v1(:worker, :'jobs', :'claims', '{succeeded}', downloads => '{1}')",
+            sql:
+                "SELECT count(*) FROM larder.complete_v1(:worker, :'jobs', :'claims', '{succeeded}', downloads => '{1}')",
             shows: ["larder_data.blocklist x", "blocklist_pkey"]),
         Hot(
             name: "settle successes", before: held(10),

@@ -111,7 +111,8 @@ struct OriginTests {
     @Test func `a row that an operator changed decides what counts against an origin`() async throws {
         let scene = try await Scene()
         _ = try await scene.sql(
-            "UPDATE larder_data.retry_rule SET counts_for_origin = true WHERE code = 2001 AND http_status IS NULL RETURNING 1")
+            "UPDATE larder_data.retry_rule SET counts_for_origin = true WHERE code = 2001 AND http_status IS NULL RETURNING 1"
+        )
         let paths = (0..<400).map { "/\($0).png" }
         for path in paths { scene.origin.on(path, .status(404)) }
         _ = try await scene.queue.enqueue(EnqueueRequest(urls: paths.map { scene.origin.url($0) }, batch: "b"))

@@ -27,7 +27,9 @@ struct OriginPaceTests {
     func halves() {
         var pace = pace()
         for _ in 0..<4 { _ = pace.ask(at: start) }
-        for status in [429, 503, 429, 503] { pace.end(pass(start), .answered(status: status), isGood: false, at: start + .seconds(1)) }
+        for status in [429, 503, 429, 503] {
+            pace.end(pass(start), .answered(status: status), isGood: false, at: start + .seconds(1))
+        }
         #expect(pace.limit == 2)
         let later = start + .seconds(2)
         #expect(pace.ask(at: later) == .go(at: later))

@@ -7,7 +7,9 @@ import Testing
 struct StartOrderTests {
     private func started(_ jobs: [(origin: String, priority: Int)]) -> [Int64] {
         let claimed = jobs.enumerated().map { index, job in
-            Job(id: Int64(index + 1), claim: 1, url: "\(job.origin)/\(index)", priority: job.priority, origin: job.origin)
+            Job(
+                id: Int64(index + 1), claim: 1, url: "\(job.origin)/\(index)", priority: job.priority,
+                origin: job.origin)
         }
         return StartOrder(claimed).jobs.map(\.id)
     }
