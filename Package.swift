@@ -14,15 +14,15 @@ let strict: [SwiftSetting] = [
 let package = Package(
     name: "larder",
     products: [
-        .library(name: "JobQueue", targets: ["JobQueue"]),
-        .library(name: "Transcoder", targets: ["Transcoder"]),
-        .library(name: "DiskCache", targets: ["DiskCache"]),
         .library(name: "Prefetcher", targets: ["Prefetcher"]),
+        .library(name: "Transcoder", targets: ["Transcoder"]),
+        .library(name: "JobQueue", targets: ["JobQueue"]),
+        .library(name: "DiskCache", targets: ["DiskCache"]),
         .executable(name: "larder", targets: ["larder"]),
     ],
     targets: [
         // C libraries, each behind one door: only the Swift target named beside it imports it, GLib excepted.
-        // Prefetcher
+        // Downloader
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CCares", linkerSettings: [.linkedLibrary("cares")]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
@@ -40,47 +40,86 @@ let package = Package(
         // What Linux has and Swift cannot see
         .target(name: "CLinux"),
 
-        .target(name: "Executors", dependencies: ["CLinux"], swiftSettings: strict),
+        .target(name: "ImageModel", dependencies: ["CGLib"], swiftSettings: strict),
+        .target(name: "Concurrency", dependencies: ["CLinux"], swiftSettings: strict),
+        .target(
+            name: "Downloader",
+            dependencies: ["ImageModel", "Concurrency", "CCurl", "CCares", "CCrypto", "CLinux"], swiftSettings: strict),
         .target(name: "DiskCache", dependencies: ["CGLib", "CArchive", "CLinux"], swiftSettings: strict),
         .target(
-            name: "JobQueue", dependencies: ["Executors", "CPostgres"],
-            resources: [.embedInCode("Migrations")], swiftSettings: strict),
-        .target(
-            name: "Transcoder", dependencies: ["Executors", "CVips", "CWebP", "CSpng", "CPlanes", "CLinux"],
+            name: "Transcoder",
+            dependencies: ["ImageModel", "Concurrency", "CVips", "CWebP", "CSpng", "CPlanes", "CLinux"],
             swiftSettings: strict),
         .target(
             name: "Prefetcher",
-            dependencies: ["JobQueue", "Transcoder", "DiskCache", "Executors", "CCurl", "CCares", "CCrypto", "CLinux"],
+            dependencies: ["ImageModel", "Concurrency", "Downloader", "DiskCache", "Transcoder", "CLinux"],
             swiftSettings: strict),
-        .target(name: "Measuring", dependencies: ["Executors"], swiftSettings: strict),
+        .target(
+            name: "JobQueue", dependencies: ["ImageModel", "Concurrency", "CPostgres"],
+            resources: [.embedInCode("Migrations")], swiftSettings: strict),
+        .target(
+            name: "EmbeddedPostgres", dependencies: ["Concurrency", "JobQueue", "CPostgres"], swiftSettings: strict),
+        .target(
+            name: "Worker", dependencies: ["ImageModel", "Concurrency", "Downloader", "Prefetcher", "JobQueue"],
+            swiftSettings: strict),
+        .target(name: "Measuring", dependencies: ["Concurrency"], swiftSettings: strict),
         .executableTarget(
             name: "larder",
-            dependencies: ["Prefetcher", "JobQueue", "Transcoder", "DiskCache", "Executors", "Measuring", "CGLib"],
+            dependencies: [
+                "Worker", "Prefetcher", "JobQueue", "EmbeddedPostgres", "Downloader", "Transcoder", "DiskCache",
+                "ImageModel",
+                "Concurrency", "Measuring", "CGLib",
+            ],
             swiftSettings: strict),
         .executableTarget(
-            name: "Benchmarks", dependencies: ["Transcoder", "DiskCache", "Executors", "Measuring", "CGLib"],
+            name: "Benchmarks",
+            dependencies: ["ImageModel", "Transcoder", "DiskCache", "Concurrency", "Measuring", "CGLib"],
             path: "Benchmarks", exclude: ["Results", "peers", "dead-origins", "cancelled-batch", "figures.py"],
             swiftSettings: strict),
 
         .target(
-            name: "TestSupport", dependencies: ["JobQueue", "Executors", "CLinux"], path: "Tests/TestSupport",
-            swiftSettings: strict),
-        .testTarget(name: "ExecutorsTests", dependencies: ["Executors"], swiftSettings: strict),
+            name: "TestSupport", dependencies: ["Downloader", "JobQueue", "EmbeddedPostgres", "Concurrency", "CLinux"],
+            path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(name: "ConcurrencyTests", dependencies: ["Concurrency"], swiftSettings: strict),
+        .testTarget(
+            name: "DownloaderTests",
+            dependencies: [
+                "Downloader", "Worker", "Prefetcher", "DiskCache", "Transcoder", "JobQueue", "ImageModel",
+                "Concurrency", "TestSupport",
+            ],
+            resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
             name: "DiskCacheTests", dependencies: ["DiskCache", "TestSupport"], resources: [.copy("Vectors")],
             swiftSettings: strict),
         .testTarget(
-            name: "JobQueueTests", dependencies: ["JobQueue", "TestSupport", "Executors"], swiftSettings: strict),
-        .testTarget(
-            name: "TranscoderTests", dependencies: ["Transcoder", "TestSupport"],
+            name: "TranscoderTests", dependencies: ["Transcoder", "ImageModel", "TestSupport"],
             resources: [.copy("Vectors"), .copy("Pictures")], swiftSettings: strict),
         .testTarget(
             name: "PrefetcherTests",
-            dependencies: ["Prefetcher", "DiskCache", "JobQueue", "Transcoder", "TestSupport"],
+            dependencies: [
+                "Prefetcher", "Worker", "JobQueue", "Downloader", "DiskCache", "Transcoder", "ImageModel",
+                "Concurrency", "TestSupport",
+            ],
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
-            name: "LarderTests", dependencies: ["Executors", "JobQueue", "TestSupport", "larder"], swiftSettings: strict
-        ),
+            name: "JobQueueTests",
+            dependencies: ["JobQueue", "ImageModel", "EmbeddedPostgres", "Concurrency", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "EmbeddedPostgresTests",
+            dependencies: ["EmbeddedPostgres", "JobQueue", "Concurrency", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "WorkerTests",
+            dependencies: [
+                "Worker", "Prefetcher", "JobQueue", "Downloader", "DiskCache", "Transcoder", "ImageModel",
+                "Concurrency",
+                "TestSupport",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "LarderTests",
+            dependencies: ["Concurrency", "JobQueue", "EmbeddedPostgres", "ImageModel", "TestSupport", "larder"],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -17,7 +17,7 @@ extension Benchmark {
         name: "resident", question: "How much memory does a child hold, and does it grow?"
     ) { options in
         let scratch = try Scratch()
-        let kitchen = try Kitchen(scratch: scratch.path, countsEachPeak: true)
+        let kitchen = try TranscodeHarness(scratch: scratch.path, countsEachPeak: true)
         let files = try await goodFiles(options, kitchen)
         let rounds = try await Rounds(
             options.rounds,
@@ -36,7 +36,7 @@ extension Benchmark {
 }
 
 /// The files of which every variant can be made.
-private func goodFiles(_ options: Options, _ kitchen: Kitchen) async throws -> [String] {
+private func goodFiles(_ options: Options, _ kitchen: TranscodeHarness) async throws -> [String] {
     var good: [String] = []
     for file in try pictureFiles(options.pictures) where await kitchen.canMake(file) { good.append(file) }
     return good
@@ -46,7 +46,7 @@ private struct PathRun {
     private let options: Options
     private let scratch: String
     /// The tasks by name, and the mode in which the loop does the same.
-    private static let tasks = [("three", Kitchen.three, "chain"), ("small", Kitchen.one, "256")]
+    private static let tasks = [("three", TranscodeHarness.three, "chain"), ("small", TranscodeHarness.one, "256")]
 
     init(_ options: Options, _ scratch: String) {
         self.options = options
@@ -54,7 +54,7 @@ private struct PathRun {
     }
 
     func measure() async throws -> Benchmark.Findings {
-        let probe = try Kitchen(scratch: scratch)
+        let probe = try TranscodeHarness(scratch: scratch)
         var plain: [String] = [], profiled: [String] = []
         for file in try await goodFiles(options, probe) {
             if try await probe.hasOwnProfile(file) { profiled.append(file) } else { plain.append(file) }
@@ -110,7 +110,7 @@ private struct PathRun {
                 }
             }
         }
-        let (other, peaks) = try await cost(profiled, Kitchen.three, allowsPlanes: true)
+        let (other, peaks) = try await cost(profiled, TranscodeHarness.three, allowsPlanes: true)
         let shares = (plain: Double(plain.count), profiled: Double(profiled.count))
         func overall(_ one: Double, _ other: Double) -> Double {
             (one * shares.plain + other * shares.profiled) / (shares.plain + shares.profiled)
@@ -132,7 +132,7 @@ private struct PathRun {
         _ files: [String], _ variants: [String], allowsPlanes: Bool
     ) async throws -> (Double, [Double]) {
         guard !files.isEmpty else { return (0, [0]) }
-        let kitchen = try Kitchen(scratch: scratch, variants: variants, allowsPlanes: allowsPlanes)
+        let kitchen = try TranscodeHarness(scratch: scratch, variants: variants, allowsPlanes: allowsPlanes)
         let cost = try await kitchen.make(files, together: true)
         await kitchen.pool.shutdown()
         return (cost.childSeconds * 1_000 / Double(files.count), cost.peaks.map { Double($0) / 1_048_576 })

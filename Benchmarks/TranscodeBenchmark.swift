@@ -8,7 +8,7 @@ extension Benchmark {
         name: "transcode", question: "What does a picture cost through the pool's children, and what beside them?"
     ) { options in
         let scratch = try Scratch()
-        let kitchen = try Kitchen(scratch: scratch.path)
+        let kitchen = try TranscodeHarness(scratch: scratch.path)
         do {
             let findings = try await measureTranscoding(in: kitchen, options, scratch)
             await kitchen.pool.shutdown()
@@ -21,7 +21,7 @@ extension Benchmark {
 }
 
 private func measureTranscoding(
-    in kitchen: Kitchen, _ options: Options, _ scratch: Scratch
+    in kitchen: TranscodeHarness, _ options: Options, _ scratch: Scratch
 ) async throws -> Benchmark.Findings {
     let files = try pictureFiles(options.pictures)
     var good: [String] = []

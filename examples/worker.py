@@ -4,7 +4,7 @@
     DATABASE_URL=postgresql://… examples/worker.py DIRECTORY
 
 Needs psycopg2 (Debian: python3-psycopg2). It has no limits and no rules about addresses: an example, no `larder work`.
-SIGTERM: downloads that run are finished and settled, the rest goes back.
+SIGTERM: downloads that run are finished and completed, the rest goes back.
 """
 import concurrent.futures, hashlib, os, signal, socket, sys, threading, time, urllib.error, urllib.request
 import psycopg2
@@ -53,17 +53,17 @@ class Lease:
 
     def keep(self):
         database = Database()
-        while not self.over.wait(1):  # a beat is due every 5 s at least, upkeep every second
+        while not self.over.wait(1):  # a heartbeat is due every 5 s at least, maintenance every second
             asked = clock()
             try:
-                beat = "SELECT lease_ms, lease_was_lost, cancelled_jobs, cancelled_claims FROM larder.beat_v1(%s)"
-                [(lease_ms, lost, jobs, claims)] = database.ask(beat, [self.worker], patient=False)
+                heartbeat = "SELECT lease_ms, lease_was_lost, cancelled_jobs, cancelled_claims FROM larder.heartbeat_v1(%s)"
+                [(lease_ms, lost, jobs, claims)] = database.ask(heartbeat, [self.worker], patient=False)
                 if lost:
                     self.ends = 0
                     return
                 self.ends = asked + lease_ms / 1000
                 self.cancelled = set(zip(jobs, claims))
-                database.ask("SELECT task, error FROM larder.tick()", patient=False)
+                database.ask("SELECT task, error FROM larder.maintain()", patient=False)
             except psycopg2.Error as error:
                 print(f"worker.py: {error}".strip(), file=sys.stderr)
 
@@ -91,7 +91,7 @@ def download(url, directory, lease):
         return ("failed", "LarderErrorDomain", 403, str(error), None, None, None)
 
 
-def settle(database, worker, claim, outcomes):
+def complete(database, worker, claim, outcomes):
     """Sends the outcomes of one claim until none is busy; `outcomes` maps jobs to what download() returned."""
     while outcomes:
         columns = list(zip(*outcomes.values()))
@@ -110,8 +110,8 @@ def main(directory):
     start = "SELECT worker_id, lease_ms FROM larder.worker_start_v1('worker.py', %s, %s, '1', %s)"
     [(worker, lease_ms)] = database.ask(start, [socket.gethostname(), os.getpid(), SLOTS])
     lease = Lease(worker, lease_ms, asked)
-    beats = threading.Thread(target=lease.keep, daemon=True)
-    beats.start()
+    heartbeats = threading.Thread(target=lease.keep, daemon=True)
+    heartbeats.start()
     claim = 0
     with concurrent.futures.ThreadPoolExecutor(SLOTS) as slots:
         while not stopping.is_set() and lease.holds():
@@ -126,10 +126,10 @@ def main(directory):
             futures = {job: slots.submit(download, url, directory, lease) for job, url in jobs}
             outcomes = {job: future.result() for job, future in futures.items()}
             cancelled = ("cancelled", None, None, None, None, None, None)
-            settle(database, worker, claim, {
+            complete(database, worker, claim, {
                 job: cancelled if (job, claim) in lease.cancelled else outcome for job, outcome in outcomes.items()})
     lease.over.set()
-    beats.join()
+    heartbeats.join()
     database.ask("SELECT larder.worker_stop_v1(%s)", [worker])
 
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A worker in bash: runs a command for each URL, as in `worker.sh curl -fsS -o /dev/null`, until nothing is left to do.
-# Needs psql; DATABASE_URL names the database. SIGTERM: what runs is finished and settled, the rest goes back.
+# Needs psql; DATABASE_URL names the database. SIGTERM: what runs is finished and completed, the rest goes back.
 set -uo pipefail
 (($#)) || { echo "usage: DATABASE_URL=... $0 COMMAND [ARGUMENT]...   (the URL is added as the last argument)" >&2 && exit 2; }
 ask() { psql -XAtq -F $'\t' -v ON_ERROR_STOP=1 -v worker="${worker-}" "$@" "${DATABASE_URL:?}"; } # SQL on standard input
@@ -9,17 +9,17 @@ worker=$(ask <<<"SELECT worker_id FROM larder.worker_start_v1('worker.sh', '$HOS
 stopping=
 trap 'stopping=1' TERM INT
 
-beat() { # For as long as this process lives: extends the lease, and does the upkeep that is due.
+heartbeat() { # For as long as this process lives: extends the lease, and does the maintenance that is due.
     trap 'exit' TERM
     local good=$SECONDS lost
     while kill -0 $$ 2>/dev/null && ((SECONDS - good < 10)); do
-        lost=$(ask <<<"SELECT lease_was_lost FROM larder.beat_v1(:worker); SELECT FROM larder.tick();") && good=$SECONDS
+        lost=$(ask <<<"SELECT lease_was_lost FROM larder.heartbeat_v1(:worker); SELECT FROM larder.maintain();") && good=$SECONDS
         [[ $lost == t* ]] && break
         sleep 1
     done
     kill -TERM $$ 2>/dev/null # The lease is lost, or may be soon: stop.
 }
-beat & beats=$!
+heartbeat & heartbeats=$!
 
 number=0
 while [[ -z $stopping ]]; do
@@ -35,12 +35,12 @@ while [[ -z $stopping ]]; do
         if "$@" "$url" </dev/null; then results+=(succeeded); else results+=(failed); fi
         jobs+=("$job") claims+=("$number")
     done < <([[ -z $rows ]] || printf '%s\n' "$rows")
-    # Sent again, whole, until all is settled: a lost answer or a busy job costs nothing but time.
+    # Sent again, whole, until all is completed: a lost answer or a busy job costs nothing but time.
     until answer=$(ask -v jobs="$(array "${jobs[@]}")" -v claims="$(array "${claims[@]}")" -v results="$(array "${results[@]}")" <<<"
         SELECT job_id, decision FROM larder.complete_v1(:worker, :'jobs', :'claims', :'results',
             domains => array_fill('NSURLErrorDomain'::text, ARRAY[${#jobs[@]}]), codes => array_fill(-1005::bigint, ARRAY[${#jobs[@]}]))"
     ) && [[ $answer != *busy* ]]; do sleep 0.5; done
 done
-kill "$beats" 2>/dev/null
-wait "$beats"
+kill "$heartbeats" 2>/dev/null
+wait "$heartbeats"
 ask <<<"SELECT larder.worker_stop_v1(:worker)" >/dev/null

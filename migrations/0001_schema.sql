@@ -3,14 +3,14 @@
 -- Two schemas: `larder` holds functions and views, the contract; `larder_data` holds tables, which may change under it.
 --
 -- A job is one wide row, written once. Where it stands is one narrow row in exactly one of four small tables: ready,
--- delayed, running, parked. So the rows that change hands thousands of times a second are short, the wide row is
+-- scheduled, running, suspended. So the rows that change hands thousands of times a second are short, the wide row is
 -- touched only on a retry or a join, and what is over leaves the live tables for history, partitioned by day.
 --
 -- A job's number is also its place: within a priority, lower numbers go first, and a job that comes back (released,
 -- rescued, retried) stands where it stood. Therefore `ready` needs one index and no other order.
 --
 -- Counts are a ledger: each transaction adds one row of differences per batch, nobody updates a shared row, and
--- whoever holds the upkeep row folds them. Totals are exact at any instant because the differences commit with the
+-- whoever holds the maintenance row folds them. Totals are exact at any instant because the differences commit with the
 -- change they count.
 --
 -- No foreign keys on the tables that jobs pass through: each would cost an index probe and a row lock per job, and
@@ -30,12 +30,12 @@ COMMENT ON SCHEMA larder_data IS 'Larder''s tables; may change under the functio
 CREATE SCHEMA larder;
 COMMENT ON SCHEMA larder IS 'Larder''s functions and views: the contract.';
 
-CREATE TABLE larder_data.meta (
+CREATE TABLE larder_data.settings (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     protocol_oldest int NOT NULL,
     protocol_newest int NOT NULL,
     lease_ms int NOT NULL DEFAULT 15000 CHECK (lease_ms >= 10000),
-    most_rescues int NOT NULL DEFAULT 5 CHECK (most_rescues > 0),
+    rescue_limit int NOT NULL DEFAULT 5 CHECK (rescue_limit > 0),
     retry_base_ms int NOT NULL DEFAULT 1000 CHECK (retry_base_ms >= 0),
     retry_cap_ms int NOT NULL DEFAULT 900000 CHECK (retry_cap_ms >= 0),
     retry_after_cap_ms int NOT NULL DEFAULT 3600000 CHECK (retry_after_cap_ms >= 0),
@@ -44,9 +44,9 @@ CREATE TABLE larder_data.meta (
     keep_attempts interval NOT NULL DEFAULT '14 days' CHECK (keep_attempts >= '1 day'),
     held_after interval NOT NULL DEFAULT '60 s'
 );
-COMMENT ON TABLE larder_data.meta IS 'One row: the worker protocols offered, and the settings that hold for all queues. lease_ms: a beat is due every 5 s, and one that is missed must not cost a lease. keep_*: how long what is over is kept. held_after: health names transactions older than this.';
-COMMENT ON INDEX larder_data.meta_pkey IS 'Keeps it one row.';
-INSERT INTO larder_data.meta (protocol_oldest, protocol_newest) VALUES (1, 1);
+COMMENT ON TABLE larder_data.settings IS 'One row: the worker protocols offered, and the settings that hold for all queues. lease_ms: a heartbeat is due every 5 s, and one that is missed must not cost a lease. keep_*: how long what is over is kept. held_after: health names transactions older than this.';
+COMMENT ON INDEX larder_data.settings_pkey IS 'Keeps it one row.';
+INSERT INTO larder_data.settings (protocol_oldest, protocol_newest) VALUES (1, 1);
 
 CREATE TABLE larder_data.queue (
     id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -101,7 +101,7 @@ COMMENT ON TABLE larder_data.batch IS
 COMMENT ON INDEX larder_data.batch_pkey IS 'Jobs name their batch by number.';
 COMMENT ON INDEX larder_data.batch_name_key IS 'Callers name a batch by name.';
 CREATE INDEX batch_unfinished ON larder_data.batch (id) WHERE finished_at IS NULL;
-COMMENT ON INDEX larder_data.batch_unfinished IS 'The few batches that upkeep looks at.';
+COMMENT ON INDEX larder_data.batch_unfinished IS 'The few batches that maintenance looks at.';
 CREATE INDEX batch_held ON larder_data.batch (id) WHERE finished_at IS NULL AND (paused_at IS NOT NULL OR cancelled_at IS NOT NULL);
 COMMENT ON INDEX larder_data.batch_held IS 'The fewer whose jobs a claim must not hand out.';
 
@@ -143,7 +143,7 @@ CREATE TABLE larder_data.job (
     attempt smallint NOT NULL DEFAULT 0,
     max_attempts smallint NOT NULL CHECK (max_attempts BETWEEN 1 AND 100),
     rescues smallint NOT NULL DEFAULT 0,
-    deaths smallint NOT NULL DEFAULT 0,
+    crashes smallint NOT NULL DEFAULT 0,
     followed boolean NOT NULL DEFAULT false,
     key bytea NOT NULL UNIQUE,
     url text NOT NULL CHECK (octet_length(url) <= 8192),
@@ -152,8 +152,8 @@ CREATE TABLE larder_data.job (
     last_message text
 ) WITH (fillfactor = 90);
 COMMENT ON TABLE larder_data.job IS
-    'Live jobs, one URL x one pipeline each. items: how many of its batch''s items ride on it; attempt: attempts used up; deaths: transcoders that died over it; last_*: the attempt before.';
-COMMENT ON INDEX larder_data.job_pkey IS 'Settle and claim find jobs by number.';
+    'Live jobs, one URL x one pipeline each. items: how many of its batch''s items ride on it; attempt: attempts used up; crashes: transcoders that died over it; last_*: the attempt before.';
+COMMENT ON INDEX larder_data.job_pkey IS 'Complete and claim find jobs by number.';
 COMMENT ON INDEX larder_data.job_key_key IS 'At most one live job per (URL, pipeline): 128 bits of SHA-256 over the URL''s bytes, then the pipeline''s number.';
 CREATE INDEX job_batch ON larder_data.job (batch_id, id) WHERE items > 0;
 COMMENT ON INDEX larder_data.job_batch IS 'Proves that no item of a batch is open; finds the jobs of a batch, for a claim of its jobs alone in their order. Jobs that a cancelled batch has left to others are not in it.';
@@ -161,16 +161,16 @@ COMMENT ON INDEX larder_data.job_batch IS 'Proves that no item of a batch is ope
 CREATE INDEX job_left ON larder_data.job (id) WHERE items = 0;
 COMMENT ON INDEX larder_data.job_left IS 'Jobs that their own batch, cancelled, has left to others or to nobody: tells claims whether there are any.';
 
-CREATE TABLE larder_data.job_follow (
+CREATE TABLE larder_data.job_subscriber (
     job_id bigint NOT NULL,
     batch_id bigint NOT NULL,
     items int NOT NULL CHECK (items > 0),
     PRIMARY KEY (job_id, batch_id)
 );
-COMMENT ON TABLE larder_data.job_follow IS 'Other batches whose items ride on a job. Written only with the job''s row locked.';
-COMMENT ON INDEX larder_data.job_follow_pkey IS 'Settle finds who follows a job.';
-CREATE INDEX job_follow_batch ON larder_data.job_follow (batch_id, job_id);
-COMMENT ON INDEX larder_data.job_follow_batch IS 'Proves that a batch follows no job any more; finds what it follows, in the jobs'' order.';
+COMMENT ON TABLE larder_data.job_subscriber IS 'Other batches whose items ride on a job. Written only with the job''s row locked.';
+COMMENT ON INDEX larder_data.job_subscriber_pkey IS 'Complete finds who follows a job.';
+CREATE INDEX job_subscriber_batch ON larder_data.job_subscriber (batch_id, job_id);
+COMMENT ON INDEX larder_data.job_subscriber_batch IS 'Proves that a batch follows no job any more; finds what it follows, in the jobs'' order.';
 
 CREATE TABLE larder_data.ready (
     queue_id smallint NOT NULL,
@@ -181,23 +181,23 @@ CREATE TABLE larder_data.ready (
 COMMENT ON TABLE larder_data.ready IS 'Jobs that may be claimed. Rows are never updated, so a claim may delete them by tuple id.';
 COMMENT ON INDEX larder_data.ready_pkey IS 'The order of claims, and the only way in.';
 
-CREATE TABLE larder_data.lane_floor (
+CREATE TABLE larder_data.claim_cursor (
     queue_id smallint PRIMARY KEY,
     floors bigint[] NOT NULL,
     known_at timestamptz NOT NULL
 ) WITH (fillfactor = 30);
-COMMENT ON TABLE larder_data.lane_floor IS
+COMMENT ON TABLE larder_data.claim_cursor IS
     'Per queue, and in it per priority 0 to 9: below this number nothing was ready at known_at. A hint that lets claims step over dead rows which an old snapshot keeps; one task looks for all, claims do not believe one that is old.';
-COMMENT ON INDEX larder_data.lane_floor_pkey IS 'One row per queue.';
+COMMENT ON INDEX larder_data.claim_cursor_pkey IS 'One row per queue.';
 
-CREATE TABLE larder_data.delayed (
+CREATE TABLE larder_data.scheduled (
     run_at timestamptz NOT NULL,
     job_id bigint PRIMARY KEY
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
-COMMENT ON TABLE larder_data.delayed IS 'Jobs that wait for a time: scheduled, or put off after a failure.';
-COMMENT ON INDEX larder_data.delayed_pkey IS 'Finds a job''s place.';
-CREATE INDEX delayed_due ON larder_data.delayed (run_at);
-COMMENT ON INDEX larder_data.delayed_due IS 'Finds what is due.';
+COMMENT ON TABLE larder_data.scheduled IS 'Jobs that wait for a time: scheduled, or put off after a failure.';
+COMMENT ON INDEX larder_data.scheduled_pkey IS 'Finds a job''s place.';
+CREATE INDEX scheduled_due ON larder_data.scheduled (run_at);
+COMMENT ON INDEX larder_data.scheduled_due IS 'Finds what is due.';
 
 CREATE TABLE larder_data.running (
     worker_id bigint NOT NULL,
@@ -207,21 +207,21 @@ CREATE TABLE larder_data.running (
     PRIMARY KEY (worker_id, job_id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 COMMENT ON TABLE larder_data.running IS 'Jobs that a worker holds, under the number of its claim: the fence that a late outcome does not pass.';
-COMMENT ON INDEX larder_data.running_pkey IS 'Settle finds a worker''s claim, rescue all claims of a dead worker.';
+COMMENT ON INDEX larder_data.running_pkey IS 'Complete finds a worker''s claim, rescue all claims of a dead worker.';
 
-CREATE TABLE larder_data.parked (
+CREATE TABLE larder_data.suspended (
     job_id bigint PRIMARY KEY,
-    why text NOT NULL CHECK (why IN ('lost', 'paused', 'cancelled')),
-    parked_at timestamptz NOT NULL DEFAULT now()
+    reason text NOT NULL CHECK (reason IN ('crashed', 'paused', 'cancelled')),
+    suspended_at timestamptz NOT NULL DEFAULT now()
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
-COMMENT ON TABLE larder_data.parked IS 'Jobs set aside, by why: lost (with their worker too often; waits for an operator), paused (no batch that wants it goes on), cancelled (no batch wants it, or it was cancelled while it ran and came back; upkeep ends it).';
-COMMENT ON INDEX larder_data.parked_pkey IS 'Finds a job''s place.';
-CREATE INDEX parked_why ON larder_data.parked (why, job_id);
-COMMENT ON INDEX larder_data.parked_why IS 'Upkeep goes through the paused and the cancelled ones, in portions.';
+COMMENT ON TABLE larder_data.suspended IS 'Jobs set aside, by why: lost (with their worker too often; waits for an operator), paused (no batch that wants it goes on), cancelled (no batch wants it, or it was cancelled while it ran and came back; maintenance ends it).';
+COMMENT ON INDEX larder_data.suspended_pkey IS 'Finds a job''s place.';
+CREATE INDEX suspended_why ON larder_data.suspended (reason, job_id);
+COMMENT ON INDEX larder_data.suspended_why IS 'Maintenance goes through the paused and the cancelled ones, in portions.';
 
 CREATE TABLE larder_data.worker (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    beat_at timestamptz NOT NULL DEFAULT now(),
+    heartbeat_at timestamptz NOT NULL DEFAULT now(),
     started_at timestamptz NOT NULL DEFAULT now(),
     stopped_at timestamptz,
     lease_ms int NOT NULL,
@@ -233,7 +233,7 @@ CREATE TABLE larder_data.worker (
     cache_id int
 ) WITH (fillfactor = 30);
 COMMENT ON TABLE larder_data.worker IS
-    'One row per start of a worker: a fresh identity each time. No index on beat_at, so that a heartbeat stays within its page.';
+    'One row per start of a worker: a fresh identity each time. No index on heartbeat_at, so that a heartbeat stays within its page.';
 COMMENT ON INDEX larder_data.worker_pkey IS 'Heartbeats and claims name their worker by number.';
 
 CREATE TABLE larder_data.cache (
@@ -263,7 +263,7 @@ CREATE TABLE larder_data.batch_delta (
     duration_class smallint
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 COMMENT ON TABLE larder_data.batch_delta IS
-    'The ledger''s new entries, in items: one row or a few per batch and transaction, added, never updated. succeeded includes fresh; failed includes blocked and invalid. jobs: how many jobs took 2^(duration_class/2) to 2^((duration_class+1)/2) ms from claim to settle.';
+    'The ledger''s new entries, in items: one row or a few per batch and transaction, added, never updated. succeeded includes fresh; failed includes blocked and invalid. jobs: how many jobs took 2^(duration_class/2) to 2^((duration_class+1)/2) ms from claim to complete.';
 CREATE INDEX batch_delta_batch ON larder_data.batch_delta (batch_id);
 COMMENT ON INDEX larder_data.batch_delta_batch IS 'Progress adds up the entries of a batch.';
 
@@ -309,7 +309,7 @@ CREATE TABLE larder_data.batch_detail (
 COMMENT ON TABLE larder_data.batch_detail IS 'The folded details: items by error; where domain is NULL, jobs by duration_class, which is in code. Written only by whoever folds.';
 COMMENT ON INDEX larder_data.batch_detail_key IS 'One row per batch and error, or class of duration.';
 
-CREATE TABLE larder_data.minute (
+CREATE TABLE larder_data.throughput (
     at timestamptz PRIMARY KEY,
     bytes_in bigint NOT NULL,
     bytes_out bigint NOT NULL,
@@ -321,8 +321,8 @@ CREATE TABLE larder_data.minute (
     downloads bigint NOT NULL,
     variants bigint NOT NULL
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE larder_data.minute IS 'What the ledger gained per minute, in items, all batches together. Written only by whoever folds.';
-COMMENT ON INDEX larder_data.minute_pkey IS 'One row per minute.';
+COMMENT ON TABLE larder_data.throughput IS 'What the ledger gained per minute, in items, all batches together. Written only by whoever folds.';
+COMMENT ON INDEX larder_data.throughput_pkey IS 'One row per minute.';
 
 CREATE TABLE larder_data.job_attempt (
     at timestamptz NOT NULL DEFAULT now(),
@@ -403,7 +403,7 @@ CREATE TABLE larder_data.item_history (
     code int,
     outcome smallint NOT NULL CHECK (outcome BETWEEN 1 AND 3),
     attempt smallint NOT NULL DEFAULT 0,
-    why text NOT NULL CHECK (why IN ('fresh', 'blocked', 'invalid', 'followed', 'cancelled')),
+    reason text NOT NULL CHECK (reason IN ('fresh', 'blocked', 'invalid', 'followed', 'cancelled')),
     url text NOT NULL,
     domain text,
     message text,
@@ -449,19 +449,19 @@ COMMENT ON TABLE larder_data.retry_rule IS
     'What each error means, for operators to change. The row that says most wins: status, then code; code NULL = the rest of the domain. counts_for_origin: a failure that opens the origin''s breaker when it comes often enough in a row. block_for doubles with each block. then_code: what the error becomes, at once and for good, when it happens to a job a second time.';
 COMMENT ON INDEX larder_data.retry_rule_error IS 'One rule per error.';
 
-CREATE TABLE larder_data.upkeep (
+CREATE TABLE larder_data.maintenance (
     task text PRIMARY KEY,
     place int NOT NULL UNIQUE,
     every interval NOT NULL,
     next_at timestamptz NOT NULL DEFAULT '-infinity',
-    looked_to bigint NOT NULL DEFAULT 0,
+    cursor bigint NOT NULL DEFAULT 0,
     failed_at timestamptz,
     last_error text
 );
-COMMENT ON TABLE larder_data.upkeep IS
-    'The upkeep tasks: whoever comes by when one is due does it, holding its row. place: what others wait for goes first. looked_to: how far a task has come that looks at its rows in turns. failed_at, last_error: set while a task fails.';
-COMMENT ON INDEX larder_data.upkeep_pkey IS 'One row per task.';
-COMMENT ON INDEX larder_data.upkeep_place_key IS 'One order.';
-INSERT INTO larder_data.upkeep (task, place, every) VALUES
+COMMENT ON TABLE larder_data.maintenance IS
+    'The maintenance tasks: whoever comes by when one is due does it, holding its row. place: what others wait for goes first. cursor: how far a task has come that looks at its rows in turns. failed_at, last_error: set while a task fails.';
+COMMENT ON INDEX larder_data.maintenance_pkey IS 'One row per task.';
+COMMENT ON INDEX larder_data.maintenance_place_key IS 'One order.';
+INSERT INTO larder_data.maintenance (task, place, every) VALUES
     ('rescue', 1, '1 s'), ('promote', 2, '200 ms'), ('floors', 3, '1 s'), ('fold', 4, '1 s'), ('finish', 5, '1 s'),
     ('cancelled', 6, '1 s'), ('resumed', 7, '1 s'), ('partitions', 8, '1 h'), ('purge', 9, '10 min');

@@ -22,7 +22,7 @@ DECLARE
     part text;
     made int := 0;
 BEGIN
-    PERFORM FROM larder_data.upkeep u WHERE u.task = 'partitions' FOR UPDATE;
+    PERFORM FROM larder_data.maintenance u WHERE u.task = 'partitions' FOR UPDATE;
     FOREACH parent IN ARRAY ARRAY['job_history', 'item_history', 'job_attempt'] LOOP
         FOR i IN -1 .. days LOOP
             part := parent || '_' || to_char(today + i, 'YYYYMMDD');
@@ -41,7 +41,7 @@ SELECT larder_data.create_partitions(7);
 CREATE FUNCTION larder_data.ensure_today() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    -- A queue that slept for weeks wakes with an enqueue or a settle, before any upkeep.
+    -- A queue that slept for weeks wakes with an enqueue or a complete, before any maintenance.
     IF to_regclass('larder_data.item_history_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')) IS NULL THEN
         PERFORM larder_data.create_partitions(7);
     END IF;
@@ -228,7 +228,7 @@ COMMENT ON FUNCTION larder.batch_open IS
 
 -- Two transactions that have both added to a batch, and both seal it before they end, wait for each other. The one that
 -- Postgres picks then leaves a wish instead, and the other one, which waits on, seals the batch for both; if that one is
--- rolled back, upkeep does.
+-- rolled back, maintenance does.
 CREATE FUNCTION larder.batch_seal(batch_id bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column

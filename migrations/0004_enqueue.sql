@@ -4,13 +4,13 @@
 -- statements over arrays, so a call of 10,000 URLs costs little more than one of 100.
 --
 -- Two enqueuers that meet at the same (URL, pipeline) meet at the unique key: ON CONFLICT DO UPDATE either inserts or
--- locks the live job and joins it, and inserts after all when the job was settled meanwhile. Keys are visited in
--- order, so two calls cannot wait for each other. Settle does not wait for a job that a joiner holds (see 0005).
+-- locks the live job and joins it, and inserts after all when the job was completed meanwhile. Keys are visited in
+-- order, so two calls cannot wait for each other. Complete does not wait for a job that a joiner holds (see 0005).
 
 -- The origin of each URL, or what is wrong with it: 1 empty, 2 too long, 3 characters, 4 no scheme, 5 other scheme,
 -- 6 no host or a bad port. Stages are materialised because the planner would else repeat each expression at each use.
 -- In PL/pgSQL, which keeps the plan: a function in SQL is parsed and planned at each call, half the cost of one URL.
-CREATE FUNCTION larder_data.examine(urls text[], OUT origins text[], OUT faults smallint[])
+CREATE FUNCTION larder_data.validate(urls text[], OUT origins text[], OUT faults smallint[])
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     WITH given AS MATERIALIZED (
@@ -50,7 +50,7 @@ BEGIN
     SELECT array_agg(CASE WHEN v.fault IS NULL THEN v.origin END ORDER BY v.ord), array_agg(v.fault ORDER BY v.ord)
     INTO origins, faults FROM verdict v;
 END $$;
-COMMENT ON FUNCTION larder_data.examine IS 'The origin of each URL, or what is wrong with it.';
+COMMENT ON FUNCTION larder_data.validate IS 'The origin of each URL, or what is wrong with it.';
 
 CREATE TABLE larder_data.refusal (
     fault smallint PRIMARY KEY,
@@ -58,10 +58,10 @@ CREATE TABLE larder_data.refusal (
     code int,
     message text
 );
-COMMENT ON TABLE larder_data.refusal IS 'What is said of items that end at enqueue: 0 blocked, 1 to 6 the faults of larder_data.examine, 7 fresh, which is no error.';
+COMMENT ON TABLE larder_data.refusal IS 'What is said of items that end at enqueue: 0 blocked, 1 to 6 the faults of larder_data.validate, 7 fresh, which is no error.';
 COMMENT ON INDEX larder_data.refusal_pkey IS 'One row per fault.';
 INSERT INTO larder_data.refusal VALUES
-    (0, 'SDWebImageErrorDomain', 1003, 'the URL is blocked; larder blocklist list says why and until when'),
+    (0, 'SDWebImageErrorDomain', 1003, 'the URL is blocked; larder blocklist list says reason and until when'),
     (1, 'SDWebImageErrorDomain', 1000, 'the URL is empty'),
     (2, 'SDWebImageErrorDomain', 1000, 'the URL is longer than 8192 bytes'),
     (3, 'SDWebImageErrorDomain', 1000, 'the URL has a control character or bytes that are not UTF-8'),
@@ -73,9 +73,9 @@ INSERT INTO larder_data.refusal VALUES
 -- A join raises the job's priority if higher, and lets a job scheduled for later come sooner when somebody wants it
 -- sooner; a back-off is kept. After the joining statement, so that the snapshot shows where a job stood that it had to
 -- wait for. All ten lanes are probed: where a ready row stands is not quite what its job's priority says while a
--- join and an upkeep pass each other.
+-- join and an maintenance pass each other.
 -- OFFSET 0 fixes the order of the join: one index probe per job, whatever the statistics say.
-CREATE FUNCTION larder_data.hurry(jobs bigint[], due timestamptz) RETURNS void
+CREATE FUNCTION larder_data.promote_joined(jobs bigint[], due timestamptz) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_nestloop = on SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
@@ -95,18 +95,18 @@ BEGIN
     ) AS j ORDER BY risen.job_id;
     -- What was set aside for batches that are paused or cancelled is wanted now.
     WITH wanted AS (
-        DELETE FROM larder_data.parked p WHERE p.job_id = ANY (jobs) AND p.why <> 'lost' RETURNING p.job_id
+        DELETE FROM larder_data.suspended p WHERE p.job_id = ANY (jobs) AND p.reason <> 'crashed' RETURNING p.job_id
     )
     INSERT INTO larder_data.ready (queue_id, priority, job_id)
     SELECT j.queue_id, j.priority, w.job_id FROM wanted w, LATERAL (
         SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = w.job_id OFFSET 0) AS j;
-    UPDATE larder_data.delayed d SET run_at = coalesce(due, now()) WHERE d.ctid = ANY (ARRAY(
+    UPDATE larder_data.scheduled d SET run_at = coalesce(due, now()) WHERE d.ctid = ANY (ARRAY(
         SELECT place.tid FROM larder_data.job j, LATERAL (
-            SELECT x.ctid AS tid, x.run_at FROM larder_data.delayed x WHERE x.job_id = j.id OFFSET 0 FOR UPDATE SKIP LOCKED
+            SELECT x.ctid AS tid, x.run_at FROM larder_data.scheduled x WHERE x.job_id = j.id OFFSET 0 FOR UPDATE SKIP LOCKED
         ) AS place
         WHERE j.id = ANY (jobs) AND j.attempt = 0 AND place.run_at > coalesce(due, now())));
 END $$;
-COMMENT ON FUNCTION larder_data.hurry IS 'Moves joined jobs forward to their raised priority and earlier time, and back from where they were set aside.';
+COMMENT ON FUNCTION larder_data.promote_joined IS 'Moves joined jobs forward to their raised priority and earlier time, and back from where they were set aside.';
 
 -- The URLs a cache already has: who asks names the cache, or there is only one.
 CREATE FUNCTION larder_data.cache_number(cache text) RETURNS int
@@ -219,7 +219,7 @@ BEGIN
 
     site_of := ARRAY(SELECT larder_data.site(u.url) FROM unnest(urls) WITH ORDINALITY AS u (url, ord) ORDER BY u.ord);
     sites := ARRAY(SELECT DISTINCT u.site FROM unnest(site_of) AS u (site) WHERE u.site IS NOT NULL);
-    SELECT e.origins INTO origins FROM larder_data.examine(sites) e;
+    SELECT e.origins INTO origins FROM larder_data.validate(sites) e;
     -- Anti-join first: ON CONFLICT alone would use up a number for each known origin. In order, so that two calls
     -- cannot wait for each other.
     INSERT INTO larder_data.origin (name)
@@ -263,7 +263,7 @@ BEGIN
             ), to_ready AS (
                 INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT queue_no, lane, n.id FROM numbered n WHERE due IS NULL
             ), to_delayed AS (
-                INSERT INTO larder_data.delayed (run_at, job_id) SELECT due, n.id FROM numbered n WHERE due IS NOT NULL
+                INSERT INTO larder_data.scheduled (run_at, job_id) SELECT due, n.id FROM numbered n WHERE due IS NOT NULL
             )
             SELECT array_agg(n.id ORDER BY n.ord) INTO jobs FROM numbered n;
             INSERT INTO larder_data.batch_delta (batch_id, total) VALUES (b.id, cardinality(urls));
@@ -319,12 +319,12 @@ BEGIN
         INSERT INTO larder_data.ready (queue_id, priority, job_id)
         SELECT queue_no, lane, p.id FROM placed p WHERE NOT p.met AND due IS NULL ORDER BY p.id
     ), to_delayed AS (
-        INSERT INTO larder_data.delayed (run_at, job_id)
+        INSERT INTO larder_data.scheduled (run_at, job_id)
         SELECT due, p.id FROM placed p WHERE NOT p.met AND due IS NOT NULL ORDER BY p.id
     ), follow AS (
-        INSERT INTO larder_data.job_follow AS f (job_id, batch_id, items)
+        INSERT INTO larder_data.job_subscriber AS f (job_id, batch_id, items)
         SELECT p.id, b.id, p.items FROM placed p WHERE p.met AND p.home <> b.id
-        ON CONFLICT ON CONSTRAINT job_follow_pkey DO UPDATE SET items = f.items + excluded.items
+        ON CONFLICT ON CONSTRAINT job_subscriber_pkey DO UPDATE SET items = f.items + excluded.items
     ), answered AS (
         SELECT t.ord, p.id, p.met,
                CASE WHEN j.key IS NULL THEN 'invalid' WHEN j.answer IS NOT NULL THEN j.answer
@@ -338,7 +338,7 @@ BEGIN
     INTO answers, jobs, joined, counts FROM answered a;
 
     IF joined IS NOT NULL THEN
-        PERFORM larder_data.hurry(joined, due);
+        PERFORM larder_data.promote_joined(joined, due);
     END IF;
 
     INSERT INTO larder_data.batch_delta (batch_id, total, succeeded, failed, blocked, invalid, joined, fresh)
@@ -352,13 +352,13 @@ BEGIN
 
     -- Some ended here and now: 0 is blocked, 1 to 6 are what is wrong with a URL, 7 is fresh.
     SELECT array_agg(CASE a.answer WHEN 'blocked' THEN 0 WHEN 'fresh' THEN 7 WHEN 'invalid' THEN e.faults[a.ord] END ORDER BY a.ord) INTO faults
-    FROM unnest(answers) WITH ORDINALITY AS a (answer, ord), larder_data.examine(urls) AS e;
+    FROM unnest(answers) WITH ORDINALITY AS a (answer, ord), larder_data.validate(urls) AS e;
     WITH ended AS MATERIALIZED (
         SELECT a.url, a.answer, f.domain, f.code, f.message
         FROM unnest(urls, answers, faults) WITH ORDINALITY AS a (url, answer, fault, ord) JOIN larder_data.refusal f ON f.fault = a.fault
         ORDER BY a.ord
     ), record AS (
-        INSERT INTO larder_data.item_history (id, batch_id, pipeline_id, code, outcome, why, url, domain, message)
+        INSERT INTO larder_data.item_history (id, batch_id, pipeline_id, code, outcome, reason, url, domain, message)
         SELECT nextval('larder_data.item_id'), b.id, CASE e.answer WHEN 'blocked' THEN pipeline_no END, e.code, CASE e.answer WHEN 'fresh' THEN 1 ELSE 2 END,
                e.answer, CASE e.answer WHEN 'blocked' THEN e.url ELSE left(coalesce(e.url, ''), 2000) END, e.domain, e.message
         FROM ended e

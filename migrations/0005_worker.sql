@@ -1,20 +1,20 @@
 -- The worker protocol, version 1, for any language that can call a function: worker_start, claim, complete, release,
--- beat, worker_stop.
+-- heartbeat, worker_stop.
 --
 -- The fence: a claim is (worker, job, claim number). The worker's number is a fresh row per start, the claim number its
--- own counter. Whoever settles must present exactly the claim that stands in `running`; a worker that lost its lease,
+-- own counter. Whoever completes must present exactly the claim that stands in `running`; a worker that lost its lease,
 -- a zombie, or the same worker with an older claim finds no such row and records nothing.
 --
 -- Answers may be lost. claim, told so, answers the same jobs again under the same number; complete finds what it recorded
--- in history, or on the job that it put off, and answers the same again; release, beat and stop may be repeated.
+-- in history, or on the job that it put off, and answers the same again; release, heartbeat and stop may be repeated.
 --
--- Durability: claim, beat and worker_stop commit without waiting for the disk. What a crash of the server forgets of
+-- Durability: claim, heartbeat and worker_stop commit without waiting for the disk. What a crash of the server forgets of
 -- them is as if it had not been: the jobs are ready again, or rescued with their worker, and the fence refuses who thinks
--- that it holds them. Settle waits, and so does release: a worker that lives on would never be rescued of a job it gave back.
--- A claim behind a settle, in one transaction, waits with it.
+-- that it holds them. Complete waits, and so does release: a worker that lives on would never be rescued of a job it gave back.
+-- A claim behind a complete, in one transaction, waits with it.
 --
 -- Claims step over dead rows. A snapshot held open by anybody keeps every claimed row in the index; a claim that began
--- at the head each time would walk over all of them. So it begins at a floor: the highest of what one upkeep task
+-- at the head each time would walk over all of them. So it begins at a floor: the highest of what one maintenance task
 -- found ready lowest, a second ago, and what the worker itself has passed. Jobs that come in below (released, retried,
 -- enqueued by a transaction that was open for long) wait until the next look, a second at most.
 --
@@ -29,7 +29,7 @@ CREATE FUNCTION larder.worker_start_v1(
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
-    IF NOT EXISTS (SELECT FROM larder_data.meta m WHERE 1 BETWEEN m.protocol_oldest AND m.protocol_newest) THEN
+    IF NOT EXISTS (SELECT FROM larder_data.settings m WHERE 1 BETWEEN m.protocol_oldest AND m.protocol_newest) THEN
         RAISE EXCEPTION 'this database no longer offers worker protocol 1' USING ERRCODE = 'LA004';
     ELSIF coalesce(worker_start_v1.slots, 0) < 1 THEN
         RAISE EXCEPTION 'a worker has at least one slot' USING ERRCODE = '22023';
@@ -40,27 +40,27 @@ BEGIN
         WHERE NOT EXISTS (SELECT FROM larder_data.cache c WHERE c.name = left(worker_start_v1.cache_id, 200)) ON CONFLICT (name) DO NOTHING;
     END IF;
     RETURN QUERY
-    INSERT INTO larder_data.worker AS w (name, host, pid, version, slots, cache_id, lease_ms, beat_at)
+    INSERT INTO larder_data.worker AS w (name, host, pid, version, slots, cache_id, lease_ms, heartbeat_at)
     SELECT left(worker_start_v1.name, 200), left(worker_start_v1.host, 200), worker_start_v1.pid, left(worker_start_v1.version, 200),
            worker_start_v1.slots, (SELECT c.id FROM larder_data.cache c WHERE c.name = left(worker_start_v1.cache_id, 200)), m.lease_ms, clock_timestamp()
-    FROM larder_data.meta m
+    FROM larder_data.settings m
     RETURNING w.id, w.lease_ms;
 END $$;
-COMMENT ON FUNCTION larder.worker_start_v1 IS 'Registers one start of a worker: a fresh number and its lease, which beats extend.';
+COMMENT ON FUNCTION larder.worker_start_v1 IS 'Registers one start of a worker: a fresh number and its lease, which heartbeats extend.';
 
-CREATE FUNCTION larder_data.why_aside(job_id bigint, home bigint, items int, followed boolean) RETURNS text
+CREATE FUNCTION larder_data.hold_reason(job_id bigint, home bigint, items int, followed boolean) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN bool_or(b.cancelled_at IS NULL AND b.paused_at IS NULL) THEN NULL
                 WHEN bool_or(b.cancelled_at IS NULL) THEN 'paused' ELSE 'cancelled' END
     FROM (
         SELECT home AS id WHERE items > 0
-        UNION ALL SELECT f.batch_id FROM larder_data.job_follow f WHERE followed AND f.job_id = why_aside.job_id
+        UNION ALL SELECT f.batch_id FROM larder_data.job_subscriber f WHERE followed AND f.job_id = hold_reason.job_id
     ) AS w, LATERAL (SELECT x.cancelled_at, x.paused_at FROM larder_data.batch x WHERE x.id = w.id OFFSET 0) AS b
 $$;
-COMMENT ON FUNCTION larder_data.why_aside IS 'Why no batch that wants a job lets it run now: paused, cancelled; NULL when one does.';
+COMMENT ON FUNCTION larder_data.hold_reason IS 'Why no batch that wants a job lets it run now: paused, cancelled; NULL when one does.';
 
 -- The jobs of one batch, its own and those that it has joined, wherever they stand: by number, so that what is done with,
--- below the floor, is not walked over. A delayed job costs three probes, not one per lane.
+-- below the floor, is not walked over. A scheduled job costs three probes, not one per lane.
 CREATE FUNCTION larder_data.pick_of_batch(batch_no bigint, floor bigint, most int) RETURNS tid[]
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off
 SET jit = off SET plan_cache_mode = force_generic_plan AS $$
@@ -82,16 +82,16 @@ BEGIN
                 (SELECT j.batch_id, j.id FROM larder_data.job j
                  WHERE (j.batch_id, j.id) > (batch_no, floor) AND j.batch_id <= batch_no AND j.items > 0 ORDER BY j.batch_id, j.id)
                 UNION ALL
-                (SELECT f.batch_id, f.job_id FROM larder_data.job_follow f
+                (SELECT f.batch_id, f.job_id FROM larder_data.job_subscriber f
                  WHERE (f.batch_id, f.job_id) > (batch_no, floor) AND f.batch_id <= batch_no ORDER BY f.batch_id, f.job_id)
             ) AS wanted ORDER BY wanted.batch_id, wanted.id OFFSET 0
         ) AS mine,
         LATERAL (SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = mine.id AND x.queue_id <> ALL (paused) OFFSET 0) AS j,
         LATERAL (
-            -- Its own lane first; now and then it stands in another one, see larder_data.hurry.
+            -- Its own lane first; now and then it stands in another one, see larder_data.promote_joined.
             SELECT found.tid FROM (
                 SELECT j.priority::int AS p
-                UNION ALL SELECT generate_series(0, 9) WHERE NOT EXISTS (SELECT FROM larder_data.delayed d WHERE d.job_id = mine.id)
+                UNION ALL SELECT generate_series(0, 9) WHERE NOT EXISTS (SELECT FROM larder_data.scheduled d WHERE d.job_id = mine.id)
             ) AS lane, LATERAL (
                 SELECT x.ctid AS tid FROM larder_data.ready x
                 WHERE x.queue_id = j.queue_id AND x.priority = lane.p AND x.job_id = mine.id FOR UPDATE SKIP LOCKED) AS found
@@ -129,7 +129,7 @@ DECLARE
 BEGIN
     -- Assignments of one expression each, which PL/pgSQL computes by itself: a statement would start the executor.
     --
-    -- What this transaction wrote before, a settle perhaps, is not to be forgotten.
+    -- What this transaction wrote before, a complete perhaps, is not to be forgotten.
     IF pg_current_xact_id_if_assigned() IS NULL THEN
         told := set_config('synchronous_commit', 'off', true);
     END IF;
@@ -140,14 +140,14 @@ BEGIN
     -- are held, mostly none: see 0010.
     SELECT x.id, x.lifo, x.paused_at IS NOT NULL, x.low_every,
         coalesce((
-            SELECT f.floors FROM larder_data.lane_floor f
+            SELECT f.floors FROM larder_data.claim_cursor f
             WHERE f.queue_id = x.id AND f.known_at > clock_timestamp() - interval '10 s' AND NOT x.lifo), '{0,0,0,0,0,0,0,0,0,0}'),
         EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))
             OR EXISTS (SELECT FROM larder_data.job j WHERE j.items = 0),
-        EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() OR h.why = 'breaker'),
+        EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() OR h.reason = 'breaker'),
         EXISTS (
             SELECT FROM larder_data.worker w
-            WHERE w.id = worker AND w.stopped_at IS NULL AND w.beat_at + w.lease_ms * interval '1 ms' > clock_timestamp())
+            WHERE w.id = worker AND w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp())
     INTO queue_no, newest_first, is_paused, low_every, low, some_held, some_held_back, worker_lives
     FROM larder_data.queue x WHERE x.name = queue;
     IF NOT FOUND THEN
@@ -200,19 +200,19 @@ BEGIN
         IF some_held AND cardinality(picked) > 0 THEN
             -- What only held batches want is set aside, and the claim goes on behind it.
             WITH judged AS MATERIALIZED (
-                SELECT r.tid, r.job_id, t.ord, larder_data.why_aside(j.id, j.batch_id, j.items, j.followed) AS why
+                SELECT r.tid, r.job_id, t.ord, larder_data.hold_reason(j.id, j.batch_id, j.items, j.followed) AS reason
                 FROM unnest(picked) WITH ORDINALITY AS t (tid, ord), LATERAL (SELECT x.ctid AS tid, x.job_id FROM larder_data.ready x WHERE x.ctid = t.tid OFFSET 0) AS r,
                     LATERAL (SELECT x.id, x.batch_id, x.items, x.followed FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j
             ), gone AS (
-                DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(SELECT j.tid FROM judged j WHERE j.why IS NOT NULL))
+                DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(SELECT j.tid FROM judged j WHERE j.reason IS NOT NULL))
             ), aside AS (
-                INSERT INTO larder_data.parked (job_id, why) SELECT j.job_id, j.why FROM judged j WHERE j.why IS NOT NULL
+                INSERT INTO larder_data.suspended (job_id, reason) SELECT j.job_id, j.reason FROM judged j WHERE j.reason IS NOT NULL
             )
-            SELECT (array_agg(j.tid ORDER BY j.ord) FILTER (WHERE j.why IS NULL))[1 : wanted - got], bool_or(j.why IS NOT NULL)
+            SELECT (array_agg(j.tid ORDER BY j.ord) FILTER (WHERE j.reason IS NULL))[1 : wanted - got], bool_or(j.reason IS NOT NULL)
             INTO picked, some_aside FROM judged j;
         END IF;
         IF some_held_back AND cardinality(picked) > 0 THEN
-            SELECT k.kept, k.some_away INTO picked, some_away FROM larder_data.keep_away(picked, wanted - got) k;
+            SELECT k.kept, k.some_away INTO picked, some_away FROM larder_data.defer_held(picked, wanted - got) k;
             some_aside := some_aside IS TRUE OR some_away;
         END IF;
         IF cardinality(picked) = 1 THEN
@@ -251,11 +251,11 @@ END $$;
 COMMENT ON FUNCTION larder.claim_v1 IS
     'Claims at most `most` (1 to 1000) ready jobs: lowest priority number first, in it the oldest, or the newest where the queue is lifo; each so-manieth claim, by its number, the other way round. again: the number was used before and the answer lost; the same jobs are answered, if it took any, so that none is held unknowingly. floors, per priority 0 to 9: skip jobs up to these numbers. only_batch: nothing but what this batch wants, jobs it has joined in other queues too, the oldest first whatever the priority; of floors the first counts. blocked: the URL is on the blocklist by now, and the job does not say RetryFailed; it is to fail with SDWebImageErrorDomain 1003, whatever is cached.';
 
--- Settle.
+-- Complete.
 --
 -- In the common case nobody joins the jobs just now, and they are deleted without being locked first. An enqueue that is
--- joining one holds its row until the producer's transaction ends; 99 other jobs must not wait for that. So settle waits
--- for 25 ms, then gives up, finds out which rows are held, answers these `busy`, to be sent again, and settles the rest.
+-- joining one holds its row until the producer's transaction ends; 99 other jobs must not wait for that. So complete waits
+-- for 25 ms, then gives up, finds out which rows are held, answers these `busy`, to be sent again, and completes the rest.
 -- A job that was joined up to the last moment is deleted in its newest version, with all its items; who follows it is
 -- asked after that, when nobody can join any more.
 CREATE FUNCTION larder.complete_v1(
@@ -301,7 +301,7 @@ BEGIN
                 (SELECT w.cache_id FROM larder_data.worker w WHERE w.id = worker)
             INTO some_cancelled, cache_no;
             IF some_cancelled THEN
-                -- Items of a cancelled batch that upkeep has not come to yet are cancelled, whatever becomes of the job.
+                -- Items of a cancelled batch that maintenance has not come to yet are cancelled, whatever becomes of the job.
                 FOR cancelled IN SELECT b.id FROM larder_data.batch b WHERE b.finished_at IS NULL AND b.cancelled_at IS NOT NULL LOOP
                     PERFORM larder_data.end_items(cancelled, ARRAY(
                         SELECT j.id FROM larder_data.job j
@@ -312,7 +312,7 @@ BEGIN
                 END LOOP;
             END IF;
             IF is_lone THEN
-                -- As below, for one success alone, as quick workers settle them: four small statements start less of the
+                -- As below, for one success alone, as quick workers complete them: four small statements start less of the
                 -- executor than the large one does, and each expression that PL/pgSQL evaluates costs a start of its own.
                 DELETE FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = jobs[1] AND r.claim_no = claims[1]
                 RETURNING r.claimed_at INTO begun;
@@ -338,7 +338,7 @@ BEGIN
                         PERFORM larder_data.finish_followers(jobs);
                     END IF;
                     IF one.options & 1 = 1 AND downloads[1] > 0 THEN
-                        PERFORM larder_data.forgive(ARRAY[one.url]);
+                        PERFORM larder_data.unblock(ARRAY[one.url]);
                     END IF;
                     job_id := one.id;
                     claim_no := claims[1];
@@ -389,11 +389,11 @@ BEGIN
                 PERFORM larder_data.finish_followers(followed);
             END IF;
             IF forgiven IS NOT NULL THEN
-                PERFORM larder_data.forgive(forgiven);
+                PERFORM larder_data.unblock(forgiven);
             END IF;
             IF cardinality(jobs) > cardinality(busy) + coalesce(cardinality(done), 0) THEN
                 RETURN QUERY
-                SELECT * FROM larder_data.settle_others(worker, jobs, claims, results, domains, codes, messages, http_statuses, retry_after_ms,
+                SELECT * FROM larder_data.complete_others(worker, jobs, claims, results, domains, codes, messages, http_statuses, retry_after_ms,
                     bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored, busy,
                     coalesce(done, '{}'), coalesce(done_claims, '{}'), try < 3);
             END IF;
@@ -427,9 +427,9 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION larder.complete_v1 IS
-    'Settles outcomes, given as arrays with one element per claim: results succeeded, failed or cancelled; what is not known may be left out. Answers per job: succeeded, retried (with its delay), failed, cancelled, stale (nothing recorded) or busy (send it again). May be repeated.';
+    'Completes outcomes, given as arrays with one element per claim: results succeeded, failed or cancelled; what is not known may be left out. Answers per job: succeeded, retried (with its delay), failed, cancelled, stale (nothing recorded) or busy (send it again). May be repeated.';
 
-CREATE FUNCTION larder_data.forgive(urls text[]) RETURNS void
+CREATE FUNCTION larder_data.unblock(urls text[]) RETURNS void
 LANGUAGE sql AS $$
     -- As SDWebImage: only a download that succeeded with RetryFailed (bit 0) forgets an earlier failure; the cache's answer
     -- does not.
@@ -437,7 +437,7 @@ LANGUAGE sql AS $$
         SELECT y.ctid FROM larder_data.blocklist y
         WHERE y.url_hash = ANY (ARRAY(SELECT larder_data.url_hash(u.url) FROM unnest(urls) AS u (url))) FOR UPDATE SKIP LOCKED))
 $$;
-COMMENT ON FUNCTION larder_data.forgive IS 'Takes URLs off the blocklist, except where somebody holds the row, who decides on that URL himself.';
+COMMENT ON FUNCTION larder_data.unblock IS 'Takes URLs off the blocklist, except where somebody holds the row, who decides on that URL himself.';
 
 CREATE FUNCTION larder_data.duration_class(ms double precision) RETURNS int
 LANGUAGE sql IMMUTABLE AS $$ SELECT least(floor(ln(greatest(ms, 1)) / 0.34657359)::int, 60) $$;
@@ -449,13 +449,13 @@ CREATE FUNCTION larder_data.finish_followers(jobs bigint[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_nestloop = on SET jit = off AS $$
 BEGIN
     WITH gone AS (
-        DELETE FROM larder_data.job_follow f WHERE f.job_id = ANY (jobs) RETURNING f.job_id, f.batch_id, f.items
+        DELETE FROM larder_data.job_subscriber f WHERE f.job_id = ANY (jobs) RETURNING f.job_id, f.batch_id, f.items
     ), told AS MATERIALIZED (
         SELECT g.batch_id AS follower, g.items AS riding, h.* FROM gone g, LATERAL (
             SELECT x.* FROM larder_data.job_history x
             WHERE x.job_id = g.job_id AND x.finished_at = now() LIMIT 1) AS h
     ), record AS (
-        INSERT INTO larder_data.item_history (id, batch_id, job_id, items, code, outcome, attempt, why, url, domain, message, stored)
+        INSERT INTO larder_data.item_history (id, batch_id, job_id, items, code, outcome, attempt, reason, url, domain, message, stored)
         SELECT nextval('larder_data.item_id'), t.follower, t.job_id, t.riding, t.code, t.outcome, t.attempt, 'followed', t.url, t.domain, t.message, t.stored
         FROM told t
     ), detail AS (
@@ -468,7 +468,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.finish_followers IS 'Finishes the items of other batches that rode on jobs which ended in this transaction.';
 
-CREATE FUNCTION larder_data.settle_others(
+CREATE FUNCTION larder_data.complete_others(
     worker bigint, jobs bigint[], claims bigint[], results text[], domains text[], codes bigint[], messages text[], http_statuses bigint[],
     retry_after_ms bigint[], bytes_in bigint[], bytes_out bigint[], downloads bigint[], variants bigint[], wait_ms bigint[], fetch_ms bigint[],
     transcode_ms bigint[], store_ms bigint[], stored json[], busy bigint[], done bigint[], done_claims bigint[], blocking boolean
@@ -511,11 +511,11 @@ BEGIN
         ), met AS MATERIALIZED (
             -- What happens to a job a second time may become something else, at once and for good: 301 becomes poison.
             SELECT g.*, j.*, r.claimed_at, r.claim_tid, second.then_code IS NOT NULL AS counted,
-                   CASE WHEN g.reason IS NULL THEN NULL WHEN j.deaths > 0 THEN coalesce(second.then_code, g.code, 0) ELSE coalesce(g.code, 0) END AS meant
+                   CASE WHEN g.reason IS NULL THEN NULL WHEN j.crashes > 0 THEN coalesce(second.then_code, g.code, 0) ELSE coalesce(g.code, 0) END AS meant
             FROM given g
             CROSS JOIN LATERAL (
                 SELECT x.ctid AS tid, x.id, x.batch_id, x.created_at, x.options, x.pipeline_id, x.origin_id, x.items, x.retry_base_ms, x.queue_id,
-                       x.priority, x.attempt, x.max_attempts, x.rescues, x.deaths, x.followed, x.url, x.context, x.cancelled_at
+                       x.priority, x.attempt, x.max_attempts, x.rescues, x.crashes, x.followed, x.url, x.context, x.cancelled_at
                 FROM larder_data.job x WHERE x.id = g.job OFFSET 0) AS j
             CROSS JOIN LATERAL (
                 SELECT x.ctid AS claim_tid, x.claimed_at FROM larder_data.running x WHERE x.worker_id = worker AND x.job_id = g.job AND x.claim_no = g.claim OFFSET 0) AS r
@@ -530,10 +530,10 @@ BEGIN
                      WHEN m.cancelled_at > '-infinity' THEN 3
                      ELSE 0 END AS verdict,
                 greatest(
-                    least(coalesce(m.retry_after_ms, 0), meta.retry_after_cap_ms),
-                    floor(random() * least(meta.retry_cap_ms, coalesce(m.retry_base_ms, meta.retry_base_ms) * power(4, least(m.attempt, 15))))
+                    least(coalesce(m.retry_after_ms, 0), settings.retry_after_cap_ms),
+                    floor(random() * least(settings.retry_cap_ms, coalesce(m.retry_base_ms, settings.retry_base_ms) * power(4, least(m.attempt, 15))))
                 )::bigint AS delay
-            FROM met m CROSS JOIN larder_data.meta LEFT JOIN LATERAL (
+            FROM met m CROSS JOIN larder_data.settings LEFT JOIN LATERAL (
                 SELECT x.retried, x.blocks, x.block_for FROM larder_data.retry_rule x
                 WHERE m.reason IS NOT NULL AND x.domain = m.reason AND (x.code = m.meant OR x.code IS NULL)
                   AND (x.http_status = m.http_status OR x.http_status IS NULL)
@@ -560,11 +560,11 @@ BEGIN
                    e.max_attempts, e.retry_base_ms, e.downloads, e.variants, e.url, e.context, e.final_domain, e.final_message, e.stored
             FROM ended e
         ), again AS (
-            UPDATE larder_data.job j SET attempt = j.attempt + 1, deaths = j.deaths + e.counted::int, last_worker_id = worker,
+            UPDATE larder_data.job j SET attempt = j.attempt + 1, crashes = j.crashes + e.counted::int, last_worker_id = worker,
                 last_claim_no = e.claim, last_domain = e.reason, last_code = e.meant, last_message = e.said, cancelled_at = NULL
             FROM judged e WHERE e.verdict = 0 AND j.ctid = e.tid
         ), put_off AS (
-            INSERT INTO larder_data.delayed (run_at, job_id)
+            INSERT INTO larder_data.scheduled (run_at, job_id)
             SELECT now() + e.delay * interval '1 ms', e.id FROM judged e WHERE e.verdict = 0
         ), attempts AS (
             INSERT INTO larder_data.job_attempt (
@@ -578,15 +578,15 @@ BEGIN
             INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT e.queue_id, e.priority, e.id FROM judged e WHERE e.verdict = 4
         ), block AS (
             INSERT INTO larder_data.blocklist AS x (url_hash, until, code, http_status, url, domain, message)
-            SELECT DISTINCT ON (hash) hash, now() + least(e.block_for, meta.block_cap), e.final_code, e.http_status, e.url, e.final_domain, e.final_message
-            FROM ended e CROSS JOIN larder_data.meta, LATERAL (SELECT larder_data.url_hash(e.url) AS hash OFFSET 0) AS u
+            SELECT DISTINCT ON (hash) hash, now() + least(e.block_for, settings.block_cap), e.final_code, e.http_status, e.url, e.final_domain, e.final_message
+            FROM ended e CROSS JOIN larder_data.settings, LATERAL (SELECT larder_data.url_hash(e.url) AS hash OFFSET 0) AS u
             WHERE e.verdict = 2 AND e.blocks AND blocking ORDER BY hash
             ON CONFLICT (url_hash) DO UPDATE SET
-                until = greatest(x.until, now() + least((excluded.until - now()) * power(2, least(x.fails, 20)), (SELECT m.block_cap FROM larder_data.meta m))),
+                until = greatest(x.until, now() + least((excluded.until - now()) * power(2, least(x.fails, 20)), (SELECT m.block_cap FROM larder_data.settings m))),
                 last_at = now(), fails = x.fails + 1, code = excluded.code, http_status = excluded.http_status,
                 domain = excluded.domain, message = excluded.message
         ), forgiven AS (
-            -- What larder_data.forgive does, for downloads that succeeded and whose job failed of something else.
+            -- What larder_data.unblock does, for downloads that succeeded and whose job failed of something else.
             DELETE FROM larder_data.blocklist x WHERE x.ctid = ANY (ARRAY(
                 SELECT y.tid FROM judged j, LATERAL (SELECT larder_data.url_hash(j.url) AS hash OFFSET 0) AS u,
                     LATERAL (SELECT b.ctid AS tid FROM larder_data.blocklist b WHERE b.url_hash = u.hash FOR UPDATE SKIP LOCKED) AS y
@@ -607,14 +607,14 @@ BEGIN
                CASE j.verdict WHEN 3 THEN 2002 ELSE j.meant END,
                CASE j.verdict WHEN 3 THEN 'the job was cancelled' ELSE coalesce(j.said, '') END
         FROM judged j;
-        SELECT array_agg(DISTINCT f.job_id) INTO over FROM larder_data.job_follow f
+        SELECT array_agg(DISTINCT f.job_id) INTO over FROM larder_data.job_subscriber f
         WHERE f.job_id = ANY (held) AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.id = f.job_id OFFSET 0);
         IF over IS NOT NULL THEN
             PERFORM larder_data.finish_followers(over);
         END IF;
     END IF;
 
-    -- Claims that were not held: settled before and the answer lost, or stale.
+    -- Claims that were not held: completed before and the answer lost, or stale.
     RETURN QUERY
     SELECT g.job, g.claim,
         CASE WHEN h.outcome IS NOT NULL THEN (ARRAY['succeeded', 'failed', 'cancelled'])[h.outcome]
@@ -632,24 +632,24 @@ BEGIN
     LEFT JOIN LATERAL (
         SELECT x.id, x.last_domain, x.last_code, x.last_message FROM larder_data.job x
         WHERE x.id = g.job AND x.last_worker_id = worker AND x.last_claim_no = g.claim) AS j ON true
-    LEFT JOIN LATERAL (SELECT x.run_at FROM larder_data.delayed x WHERE x.job_id = j.id) AS d ON true;
+    LEFT JOIN LATERAL (SELECT x.run_at FROM larder_data.scheduled x WHERE x.job_id = j.id) AS d ON true;
 END $$;
-COMMENT ON FUNCTION larder_data.settle_others IS 'Records failures and cancels by the rows of retry_rule, and answers claims that are not held (any more).';
+COMMENT ON FUNCTION larder_data.complete_others IS 'Records failures and cancels by the rows of retry_rule, and answers claims that are not held (any more).';
 
 -- What comes back to ready stands where it stood: below a floor, perhaps.
-CREATE FUNCTION larder_data.lower_floors(queues smallint[], lanes smallint[], jobs bigint[]) RETURNS void
+CREATE FUNCTION larder_data.lower_cursors(queues smallint[], lanes smallint[], jobs bigint[]) RETURNS void
 LANGUAGE sql AS $$
-    UPDATE larder_data.lane_floor f SET floors = ARRAY(
+    UPDATE larder_data.claim_cursor f SET floors = ARRAY(
         SELECT least(f.floors[l.p + 1], (SELECT min(g.job) - 1 FROM unnest(queues, lanes, jobs) AS g (queue, lane, job) WHERE g.queue = f.queue_id AND g.lane = l.p))
         FROM generate_series(0, 9) AS l (p) ORDER BY l.p)
     -- A floor is a hint: who finds the row held goes on without, and the next look comes within a second.
     WHERE f.ctid = ANY (ARRAY(
-        SELECT x.ctid FROM larder_data.lane_floor x
+        SELECT x.ctid FROM larder_data.claim_cursor x
         WHERE x.queue_id IN (
             SELECT g.queue FROM unnest(queues, lanes, jobs) AS g (queue, lane, job) WHERE g.queue = x.queue_id AND g.job <= x.floors[g.lane + 1])
         FOR UPDATE SKIP LOCKED))
 $$;
-COMMENT ON FUNCTION larder_data.lower_floors IS 'Makes claims begin no later than at these jobs, which are ready again.';
+COMMENT ON FUNCTION larder_data.lower_cursors IS 'Makes claims begin no later than at these jobs, which are ready again.';
 
 CREATE FUNCTION larder.release_v1(worker bigint, jobs bigint[], claims bigint[]) RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
@@ -667,22 +667,22 @@ BEGIN
         SELECT f.job_id, j.queue_id, j.priority, coalesce(j.cancelled_at > '-infinity', false) AS unwanted FROM freed f, LATERAL (
             SELECT x.queue_id, x.priority, x.cancelled_at FROM larder_data.job x WHERE x.id = f.job_id OFFSET 0) AS j
     ), aside AS (
-        -- What was cancelled while it ran does not run again: upkeep ends it.
-        INSERT INTO larder_data.parked (job_id, why) SELECT m.job_id, 'cancelled' FROM met m WHERE m.unwanted
+        -- What was cancelled while it ran does not run again: maintenance ends it.
+        INSERT INTO larder_data.suspended (job_id, reason) SELECT m.job_id, 'cancelled' FROM met m WHERE m.unwanted
     ), again AS (
         INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT m.queue_id, m.priority, m.job_id FROM met m WHERE NOT m.unwanted
     )
     SELECT count(*), array_agg(m.queue_id) FILTER (WHERE NOT m.unwanted), array_agg(m.priority) FILTER (WHERE NOT m.unwanted),
         array_agg(m.job_id) FILTER (WHERE NOT m.unwanted)
     INTO released, queues, lanes, back FROM met m;
-    PERFORM larder_data.lower_floors(queues, lanes, back);
+    PERFORM larder_data.lower_cursors(queues, lanes, back);
     RETURN released;
 END $$;
-COMMENT ON FUNCTION larder.release_v1 IS 'Gives claims back unstarted: ready at their old place, the attempt not counted; those that somebody cancelled are ended by upkeep. Claims no longer held are passed over.';
+COMMENT ON FUNCTION larder.release_v1 IS 'Gives claims back unstarted: ready at their old place, the attempt not counted; those that somebody cancelled are ended by maintenance. Claims no longer held are passed over.';
 
 -- A lease that has run out stays so: from that moment on the jobs are anybody's, and rescue must find their worker dead
--- even if it beats again just then. The worker starts anew, under a new number.
-CREATE FUNCTION larder.beat_v1(worker bigint)
+-- even if it heartbeats again just then. The worker starts anew, under a new number.
+CREATE FUNCTION larder.heartbeat_v1(worker bigint)
 RETURNS TABLE (lease_ms int, lease_was_lost boolean, cancelled_jobs bigint[], cancelled_claims bigint[])
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 #variable_conflict use_column
@@ -691,7 +691,7 @@ DECLARE
     lease int;
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
-    SELECT w.beat_at + w.lease_ms * interval '1 ms' <= clock_timestamp(), w.lease_ms INTO lost, lease
+    SELECT w.heartbeat_at + w.lease_ms * interval '1 ms' <= clock_timestamp(), w.lease_ms INTO lost, lease
     FROM larder_data.worker w WHERE w.id = worker AND w.stopped_at IS NULL FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'worker % is unknown or stopped', worker USING ERRCODE = 'LA005';
@@ -699,7 +699,7 @@ BEGIN
         RETURN QUERY SELECT lease, true, '{}'::bigint[], '{}'::bigint[];
         RETURN;
     END IF;
-    UPDATE larder_data.worker w SET beat_at = clock_timestamp(), lease_ms = m.lease_ms FROM larder_data.meta m WHERE w.id = worker
+    UPDATE larder_data.worker w SET heartbeat_at = clock_timestamp(), lease_ms = m.lease_ms FROM larder_data.settings m WHERE w.id = worker
     RETURNING w.lease_ms INTO lease;
     RETURN QUERY
     SELECT lease, false, coalesce(array_agg(r.job_id), '{}'), coalesce(array_agg(r.claim_no), '{}')
@@ -707,7 +707,7 @@ BEGIN
         LATERAL (SELECT FROM larder_data.job x WHERE x.id = r.job_id AND x.cancelled_at > '-infinity' OFFSET 0) AS j
     WHERE r.worker_id = worker;
 END $$;
-COMMENT ON FUNCTION larder.beat_v1 IS
+COMMENT ON FUNCTION larder.heartbeat_v1 IS
     'Extends the lease of all a worker''s jobs by one update; answers which of them somebody cancelled. lease_was_lost: it had run out and was not extended; the worker must start anew.';
 
 CREATE FUNCTION larder.worker_stop_v1(worker bigint) RETURNS int

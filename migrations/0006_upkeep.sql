@@ -1,10 +1,10 @@
--- Upkeep without a leader, and the proof that all is well.
+-- Maintenance without a leader, and the proof that all is well.
 --
--- Whoever comes by calls tick(): a worker once a second, cron, a person. A task that is due is done by the first who
--- gets its row in `upkeep`; the others skip it, so no task runs twice at once and none needs a lock that could be left
+-- Whoever comes by calls maintain(): a worker once a second, cron, a person. A task that is due is done by the first who
+-- gets its row in `maintenance`; the others skip it, so no task runs twice at once and none needs a lock that could be left
 -- behind. Every task takes a bounded number of rows and skips those that others hold.
 
-CREATE FUNCTION larder_data.upkeep_promote() RETURNS int
+CREATE FUNCTION larder_data.maintenance_promote() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     queues smallint[];
@@ -12,8 +12,8 @@ DECLARE
     jobs bigint[];
 BEGIN
     WITH due AS (
-        DELETE FROM larder_data.delayed d WHERE d.ctid = ANY (ARRAY(
-            SELECT x.ctid FROM larder_data.delayed x WHERE x.run_at <= now() ORDER BY x.run_at LIMIT 5000 FOR UPDATE SKIP LOCKED))
+        DELETE FROM larder_data.scheduled d WHERE d.ctid = ANY (ARRAY(
+            SELECT x.ctid FROM larder_data.scheduled x WHERE x.run_at <= now() ORDER BY x.run_at LIMIT 5000 FOR UPDATE SKIP LOCKED))
         RETURNING d.job_id
     ), again AS (
         INSERT INTO larder_data.ready (queue_id, priority, job_id)
@@ -22,18 +22,18 @@ BEGIN
         RETURNING queue_id, priority, job_id
     )
     SELECT array_agg(a.queue_id), array_agg(a.priority), array_agg(a.job_id) INTO queues, lanes, jobs FROM again a;
-    PERFORM larder_data.lower_floors(queues, lanes, jobs);
+    PERFORM larder_data.lower_cursors(queues, lanes, jobs);
     IF cardinality(jobs) >= 5000 THEN
-        UPDATE larder_data.upkeep u SET next_at = clock_timestamp() WHERE u.task = 'promote';
+        UPDATE larder_data.maintenance u SET next_at = clock_timestamp() WHERE u.task = 'promote';
     END IF;
     RETURN coalesce(cardinality(jobs), 0);
 END $$;
-COMMENT ON FUNCTION larder_data.upkeep_promote IS 'Makes delayed jobs ready whose time has come, at most 5,000; at once again while there are more.';
+COMMENT ON FUNCTION larder_data.maintenance_promote IS 'Makes scheduled jobs ready whose time has come, at most 5,000; at once again while there are more.';
 
--- A worker is dead when it has not beaten for a lease, or has stopped. Its row is locked, so a beat that comes at the
--- same moment either counts or comes too late; what it settles later finds no claim. The loss of a worker says nothing
--- about a picture: the attempt is not counted, but after most_rescues the job waits for an operator.
-CREATE FUNCTION larder_data.upkeep_rescue() RETURNS int
+-- A worker is dead when it has not beaten for a lease, or has stopped. Its row is locked, so a heartbeat that comes at the
+-- same moment either counts or comes too late; what it completes later finds no claim. The loss of a worker says nothing
+-- about a picture: the attempt is not counted, but after rescue_limit the job waits for an operator.
+CREATE FUNCTION larder_data.maintenance_rescue() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     dead bigint[];
@@ -42,12 +42,12 @@ DECLARE
     lanes smallint[];
     jobs bigint[];
 BEGIN
-    -- The clock was set back: a beat from the future would keep a dead worker alive until then.
-    UPDATE larder_data.worker w SET beat_at = clock_timestamp() WHERE w.id = ANY (ARRAY(
-        SELECT x.id FROM larder_data.worker x WHERE x.beat_at > clock_timestamp() + interval '1 s' FOR UPDATE SKIP LOCKED));
+    -- The clock was set back: a heartbeat from the future would keep a dead worker alive until then.
+    UPDATE larder_data.worker w SET heartbeat_at = clock_timestamp() WHERE w.id = ANY (ARRAY(
+        SELECT x.id FROM larder_data.worker x WHERE x.heartbeat_at > clock_timestamp() + interval '1 s' FOR UPDATE SKIP LOCKED));
     SELECT array_agg(x.id) INTO dead FROM (
         SELECT w.id FROM larder_data.worker w
-        WHERE (w.stopped_at IS NOT NULL OR w.beat_at + w.lease_ms * interval '1 ms' < clock_timestamp())
+        WHERE (w.stopped_at IS NOT NULL OR w.heartbeat_at + w.lease_ms * interval '1 ms' < clock_timestamp())
           AND EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = w.id OFFSET 0)
         FOR UPDATE OF w SKIP LOCKED
     ) AS x;
@@ -66,23 +66,23 @@ BEGIN
         -- By number: a join may have moved the row since this statement's snapshot.
         UPDATE larder_data.job j SET rescues = j.rescues + 1 WHERE j.id = ANY (ARRAY(SELECT l.id FROM lost l))
         RETURNING j.id, j.queue_id, j.priority,
-            CASE WHEN j.cancelled_at > '-infinity' THEN 'cancelled' WHEN j.rescues >= (SELECT m.most_rescues FROM larder_data.meta m) THEN 'lost' END AS why
+            CASE WHEN j.cancelled_at > '-infinity' THEN 'cancelled' WHEN j.rescues >= (SELECT m.rescue_limit FROM larder_data.settings m) THEN 'crashed' END AS reason
     ), aside AS (
         -- What was cancelled while it ran does not run again: the task `cancelled` ends it.
-        INSERT INTO larder_data.parked (job_id, why) SELECT c.id, c.why FROM counted c WHERE c.why IS NOT NULL
+        INSERT INTO larder_data.suspended (job_id, reason) SELECT c.id, c.reason FROM counted c WHERE c.reason IS NOT NULL
     ), again AS (
-        INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT c.queue_id, c.priority, c.id FROM counted c WHERE c.why IS NULL
+        INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT c.queue_id, c.priority, c.id FROM counted c WHERE c.reason IS NULL
     )
-    SELECT count(*), array_agg(c.queue_id) FILTER (WHERE c.why IS NULL), array_agg(c.priority) FILTER (WHERE c.why IS NULL),
-        array_agg(c.id) FILTER (WHERE c.why IS NULL)
+    SELECT count(*), array_agg(c.queue_id) FILTER (WHERE c.reason IS NULL), array_agg(c.priority) FILTER (WHERE c.reason IS NULL),
+        array_agg(c.id) FILTER (WHERE c.reason IS NULL)
     INTO moved, queues, lanes, jobs FROM counted c;
-    PERFORM larder_data.lower_floors(queues, lanes, jobs);
+    PERFORM larder_data.lower_cursors(queues, lanes, jobs);
     IF moved >= 5000 THEN
-        UPDATE larder_data.upkeep u SET next_at = clock_timestamp() WHERE u.task = 'rescue';
+        UPDATE larder_data.maintenance u SET next_at = clock_timestamp() WHERE u.task = 'rescue';
     END IF;
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.upkeep_rescue IS 'Makes the jobs of dead workers ready again, or parks them, as lost too often or as cancelled, at most 5,000; at once again while there are more.';
+COMMENT ON FUNCTION larder_data.maintenance_rescue IS 'Makes the jobs of dead workers ready again, or parks them, as lost too often or as cancelled, at most 5,000; at once again while there are more.';
 
 -- Not less than e^-100: after some hours of silence the exponential would be an error, not 0.
 CREATE FUNCTION larder_data.rate_after(rate double precision, passed interval, finished bigint) RETURNS double precision
@@ -95,29 +95,29 @@ COMMENT ON FUNCTION larder_data.rate_after IS 'A rate per second, forgotten with
 
 -- Claims step over what is dead at the head of a lane, see 0005. The numbers given out so far are read first: a lane
 -- that is empty then has nothing below them, but for an enqueue still under way, which waits for the next look.
-CREATE FUNCTION larder_data.upkeep_floors() RETURNS int
+CREATE FUNCTION larder_data.maintenance_floors() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
     given_out bigint := (SELECT s.last_value FROM larder_data.job_id s);
     moved int;
 BEGIN
     -- Who finds a row held, by an operator's open transaction perhaps, leaves it: claims do not believe one that is old.
-    INSERT INTO larder_data.lane_floor (queue_id, floors, known_at)
+    INSERT INTO larder_data.claim_cursor (queue_id, floors, known_at)
     SELECT q.id, '{0,0,0,0,0,0,0,0,0,0}', '-infinity' FROM larder_data.queue q
-    WHERE NOT q.lifo AND NOT EXISTS (SELECT FROM larder_data.lane_floor f WHERE f.queue_id = q.id) ON CONFLICT (queue_id) DO NOTHING;
+    WHERE NOT q.lifo AND NOT EXISTS (SELECT FROM larder_data.claim_cursor f WHERE f.queue_id = q.id) ON CONFLICT (queue_id) DO NOTHING;
     WITH free AS (
-        SELECT x.ctid AS tid, x.queue_id FROM larder_data.lane_floor x FOR UPDATE SKIP LOCKED
+        SELECT x.ctid AS tid, x.queue_id FROM larder_data.claim_cursor x FOR UPDATE SKIP LOCKED
     )
-    UPDATE larder_data.lane_floor f SET known_at = clock_timestamp(), floors = ARRAY(
+    UPDATE larder_data.claim_cursor f SET known_at = clock_timestamp(), floors = ARRAY(
             SELECT coalesce((SELECT min(r.job_id) - 1 FROM larder_data.ready r WHERE r.queue_id = f.queue_id AND r.priority = lane.p), given_out)
             FROM generate_series(0, 9) AS lane (p) ORDER BY lane.p)
     WHERE f.ctid = ANY (ARRAY(SELECT x.tid FROM free x));
     GET DIAGNOSTICS moved = ROW_COUNT;
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.upkeep_floors IS 'Remembers below which number nothing is ready, per queue and priority.';
+COMMENT ON FUNCTION larder_data.maintenance_floors IS 'Remembers below which number nothing is ready, per queue and priority.';
 
-CREATE FUNCTION larder_data.upkeep_fold() RETURNS int
+CREATE FUNCTION larder_data.maintenance_fold() RETURNS int
 LANGUAGE plpgsql SET jit = off AS $$
 DECLARE
     moved int;
@@ -127,7 +127,7 @@ BEGIN
             SELECT y.ctid FROM larder_data.batch_delta y LIMIT 20000 FOR UPDATE SKIP LOCKED))
         RETURNING x.*
     ), gained AS (
-        INSERT INTO larder_data.minute AS m (at, bytes_in, bytes_out, enqueued, succeeded, failed, cancelled, retries, downloads, variants)
+        INSERT INTO larder_data.throughput AS m (at, bytes_in, bytes_out, enqueued, succeeded, failed, cancelled, retries, downloads, variants)
         SELECT date_trunc('minute', clock_timestamp()), sum(d.bytes_in), sum(d.bytes_out), sum(d.total), sum(d.succeeded), sum(greatest(d.failed, 0)),
                sum(d.cancelled), sum(d.retries), sum(d.downloads), sum(d.variants)
         FROM d HAVING count(*) > 0
@@ -168,10 +168,10 @@ BEGIN
     ON CONFLICT ON CONSTRAINT batch_detail_key DO UPDATE SET n = t.n + excluded.n;
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.upkeep_fold IS 'Adds the ledger''s new entries to the totals, at most 20,000 of each kind.';
+COMMENT ON FUNCTION larder_data.maintenance_fold IS 'Adds the ledger''s new entries to the totals, at most 20,000 of each kind.';
 
 -- A batch of millions is cancelled by one update of its row: from that moment on all its open items count as cancelled,
--- and upkeep clears the jobs away behind it, portion by portion.
+-- and maintenance clears the jobs away behind it, portion by portion.
 --
 -- The new entries are added up in one pass, not by a look-up per batch; a condition on batch_id goes into that pass.
 CREATE VIEW larder_data.ledger AS
@@ -206,11 +206,11 @@ LANGUAGE plpgsql SET enable_seqscan = off AS $$
 BEGIN
     RETURN (SELECT l.total = l.succeeded + l.failed + l.cancelled FROM larder_data.ledger l WHERE l.batch_id = batch_no)
         AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.batch_id = batch_no AND j.items > 0)
-        AND NOT EXISTS (SELECT FROM larder_data.job_follow f WHERE f.batch_id = batch_no);
+        AND NOT EXISTS (SELECT FROM larder_data.job_subscriber f WHERE f.batch_id = batch_no);
 END $$;
 COMMENT ON FUNCTION larder_data.is_over IS 'Whether nothing of a batch is left: by the ledger, and by the jobs.';
 
-CREATE FUNCTION larder_data.upkeep_finish() RETURNS int
+CREATE FUNCTION larder_data.maintenance_finish() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     held bigint[];
@@ -236,7 +236,7 @@ BEGIN
             LATERAL (SELECT l.total - l.succeeded - l.failed - l.cancelled AS open FROM larder_data.ledger l WHERE l.batch_id = x.id OFFSET 0) AS l
         WHERE x.finished_at IS NULL AND x.sealed_at IS NOT NULL AND l.open = 0
           AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.batch_id = x.id AND j.items > 0 OFFSET 0)
-          AND NOT EXISTS (SELECT FROM larder_data.job_follow f WHERE f.batch_id = x.id OFFSET 0)
+          AND NOT EXISTS (SELECT FROM larder_data.job_subscriber f WHERE f.batch_id = x.id OFFSET 0)
         LIMIT 1000 FOR UPDATE OF x SKIP LOCKED);
     WITH finished AS (
         UPDATE larder_data.batch b SET finished_at = now() WHERE b.id = ANY (held) AND larder_data.is_over(b.id) RETURNING b.id, b.notify
@@ -244,9 +244,9 @@ BEGIN
     SELECT count(*), count(pg_notify('larder_batch', f.id::text)) FILTER (WHERE f.notify) INTO moved, told FROM finished f;
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.upkeep_finish IS 'Marks batches finished of which nothing is left, and tells who asked to hear it.';
+COMMENT ON FUNCTION larder_data.maintenance_finish IS 'Marks batches finished of which nothing is left, and tells who asked to hear it.';
 
-CREATE FUNCTION larder_data.upkeep_purge() RETURNS int
+CREATE FUNCTION larder_data.maintenance_purge() RETURNS int
 LANGUAGE plpgsql SET jit = off AS $$
 DECLARE
     workers int;
@@ -254,7 +254,7 @@ DECLARE
 BEGIN
     DELETE FROM larder_data.worker w WHERE w.id IN (
         SELECT x.id FROM larder_data.worker x
-        WHERE x.beat_at < now() - interval '1 day' AND NOT EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = x.id)
+        WHERE x.heartbeat_at < now() - interval '1 day' AND NOT EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = x.id)
         FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS workers = ROW_COUNT;
     DELETE FROM larder_data.blocklist b WHERE b.url_hash IN (
@@ -262,13 +262,13 @@ BEGIN
     GET DIAGNOSTICS blocks = ROW_COUNT;
     RETURN workers + blocks;
 END $$;
-COMMENT ON FUNCTION larder_data.upkeep_purge IS 'Forgets workers gone for a day and blocks over for 30 days.';
+COMMENT ON FUNCTION larder_data.maintenance_purge IS 'Forgets workers gone for a day and blocks over for 30 days.';
 
-CREATE FUNCTION larder_data.upkeep_partitions() RETURNS int
+CREATE FUNCTION larder_data.maintenance_partitions() RETURNS int
 LANGUAGE sql RETURN larder_data.create_partitions(7);
-COMMENT ON FUNCTION larder_data.upkeep_partitions IS 'Makes the partitions of the next days.';
+COMMENT ON FUNCTION larder_data.maintenance_partitions IS 'Makes the partitions of the next days.';
 
--- A task is a row in `upkeep` and a function upkeep_<task> that answers how many rows it moved.
+-- A task is a row in `maintenance` and a function upkeep_<task> that answers how many rows it moved.
 -- Each task fails alone: what went wrong is written down, answered, and tried again when the task is next due, and the
 -- others are done. Nobody waits long for a lock; a task that was cancelled, for it took too long, has failed as well.
 --
@@ -277,7 +277,7 @@ COMMENT ON FUNCTION larder_data.upkeep_partitions IS 'Makes the partitions of th
 -- calls for them alone, and then for the rest.
 --
 -- Due is also what lies further ahead than a whole period: the clock was set back.
-CREATE FUNCTION larder.tick(force boolean DEFAULT false, tasks text[] DEFAULT NULL) RETURNS TABLE (task text, moved int, error text, error_code text)
+CREATE FUNCTION larder.maintain(force boolean DEFAULT false, tasks text[] DEFAULT NULL) RETURNS TABLE (task text, moved int, error text, error_code text)
 LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
 #variable_conflict use_column
 DECLARE
@@ -285,33 +285,33 @@ DECLARE
     failed boolean;
 BEGIN
     FOR due IN
-        SELECT u.task FROM larder_data.upkeep u WHERE tasks IS NULL OR u.task = ANY (tasks)
+        SELECT u.task FROM larder_data.maintenance u WHERE tasks IS NULL OR u.task = ANY (tasks)
         ORDER BY u.task IN ('rescue', 'promote', 'floors'), u.place
     LOOP
         -- One by one, so that no row is held before its turn.
-        SELECT u.failed_at IS NOT NULL INTO failed FROM larder_data.upkeep u
+        SELECT u.failed_at IS NOT NULL INTO failed FROM larder_data.maintenance u
         WHERE u.task = due AND (force OR u.next_at <= clock_timestamp() OR u.next_at > clock_timestamp() + u.every + interval '1 s')
         FOR UPDATE SKIP LOCKED;
         CONTINUE WHEN NOT FOUND;
-        UPDATE larder_data.upkeep u SET next_at = clock_timestamp() + u.every WHERE u.task = due;
+        UPDATE larder_data.maintenance u SET next_at = clock_timestamp() + u.every WHERE u.task = due;
         task := due;
         moved := NULL;
         error := NULL;
         error_code := NULL;
         BEGIN
-            EXECUTE format('SELECT larder_data.%I()', 'upkeep_' || due) INTO moved;
+            EXECUTE format('SELECT larder_data.%I()', 'maintenance_' || due) INTO moved;
             IF failed THEN
-                UPDATE larder_data.upkeep u SET failed_at = NULL, last_error = NULL WHERE u.task = due;
+                UPDATE larder_data.maintenance u SET failed_at = NULL, last_error = NULL WHERE u.task = due;
             END IF;
         EXCEPTION WHEN OTHERS OR query_canceled THEN
             GET STACKED DIAGNOSTICS error = MESSAGE_TEXT, error_code = RETURNED_SQLSTATE;
-            UPDATE larder_data.upkeep u SET failed_at = clock_timestamp(), last_error = left(error_code || ': ' || error, 2000) WHERE u.task = due;
+            UPDATE larder_data.maintenance u SET failed_at = clock_timestamp(), last_error = left(error_code || ': ' || error, 2000) WHERE u.task = due;
         END;
         RETURN NEXT;
     END LOOP;
 END $$;
-COMMENT ON FUNCTION larder.tick IS
-    'Does what upkeep is due, the tasks of larder.upkeep. Any number of callers; force also does what is not due; tasks: these only. What it did is seen when the call has ended: call it for rescue, promote and floors in a statement of its own, and then for the rest. Answers per task how many rows it moved, or its error: each fails alone.';
+COMMENT ON FUNCTION larder.maintain IS
+    'Does what maintenance is due, the tasks of larder.maintenance. Any number of callers; force also does what is not due; tasks: these only. What it did is seen when the call has ended: call it for rescue, promote and floors in a statement of its own, and then for the rest. Answers per task how many rows it moved, or its error: each fails alone.';
 
 CREATE FUNCTION larder_data.oldest_history() RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
@@ -327,13 +327,13 @@ CREATE FUNCTION larder.check() RETURNS TABLE (invariant text, subject bigint, de
 LANGUAGE sql STABLE SET jit = off AS $$
     WITH place AS MATERIALIZED (
         SELECT r.job_id, 'ready' AS at FROM larder_data.ready r
-        UNION ALL SELECT d.job_id, 'delayed' FROM larder_data.delayed d
+        UNION ALL SELECT d.job_id, 'scheduled' FROM larder_data.scheduled d
         UNION ALL SELECT r.job_id, 'running' FROM larder_data.running r
-        UNION ALL SELECT p.job_id, 'parked' FROM larder_data.parked p
+        UNION ALL SELECT p.job_id, 'suspended' FROM larder_data.suspended p
     ), recount AS (
         SELECT batch_id, sum(open) AS open, sum(succeeded) AS succeeded, sum(failed) AS failed, sum(cancelled) AS cancelled FROM (
             SELECT j.batch_id, j.items AS open, 0 AS succeeded, 0 AS failed, 0 AS cancelled FROM larder_data.job j
-            UNION ALL SELECT f.batch_id, f.items, 0, 0, 0 FROM larder_data.job_follow f
+            UNION ALL SELECT f.batch_id, f.items, 0, 0, 0 FROM larder_data.job_subscriber f
             UNION ALL SELECT h.batch_id, 0, h.items * (h.outcome = 1)::int, h.items * (h.outcome = 2)::int, h.items * (h.outcome = 3)::int
             FROM larder_data.job_history h WHERE h.retried_as IS NULL
             UNION ALL SELECT h.batch_id, 0, h.items * (h.outcome = 1)::int, h.items * (h.outcome = 2)::int, h.items * (h.outcome = 3)::int
@@ -350,7 +350,7 @@ LANGUAGE sql STABLE SET jit = off AS $$
     SELECT 'a job''s key is the digest of its URL and pipeline', j.id, encode(j.key, 'hex') FROM larder_data.job j WHERE j.key <> larder_data.job_key(j.url, j.pipeline_id)
     UNION ALL
     SELECT 'a follow belongs to a live job marked followed, and not to its own batch', f.job_id, 'batch ' || f.batch_id
-    FROM larder_data.job_follow f LEFT JOIN larder_data.job j ON j.id = f.job_id WHERE j.id IS NULL OR NOT j.followed OR j.batch_id = f.batch_id
+    FROM larder_data.job_subscriber f LEFT JOIN larder_data.job j ON j.id = f.job_id WHERE j.id IS NULL OR NOT j.followed OR j.batch_id = f.batch_id
     UNION ALL
     SELECT 'a running job belongs to a registered worker', r.job_id, 'worker ' || r.worker_id
     FROM larder_data.running r WHERE NOT EXISTS (SELECT FROM larder_data.worker w WHERE w.id = r.worker_id)
@@ -370,7 +370,7 @@ LANGUAGE sql STABLE SET jit = off AS $$
           coalesce(r.cancelled, 0) + CASE WHEN b.cancelled_at IS NULL THEN 0 ELSE coalesce(r.open, 0) END)
     UNION ALL
     SELECT 'the errors counted are those of the failed items', l.batch_id, format('%s failed, %s of known errors', l.failed, coalesce(e.n, 0))
-    FROM larder_data.ledger l CROSS JOIN larder_data.meta m LEFT JOIN (
+    FROM larder_data.ledger l CROSS JOIN larder_data.settings m LEFT JOIN (
         SELECT x.batch_id, sum(x.n) AS n FROM (
             SELECT d.batch_id, d.n FROM larder_data.batch_detail d WHERE d.domain IS NOT NULL
             UNION ALL SELECT d.batch_id, d.n FROM larder_data.batch_detail_delta d

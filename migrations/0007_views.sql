@@ -25,7 +25,7 @@ BEGIN
             FROM class c WHERE c.until >= share * c.total ORDER BY c.code LIMIT 1) ORDER BY place)
         FROM unnest(shares) WITH ORDINALITY AS s (share, place));
 END $$;
-COMMENT ON FUNCTION larder_data.quantiles IS 'The times, in ms from claim to settle, within which these shares of a batch''s jobs that succeeded were done; NULLs when none is.';
+COMMENT ON FUNCTION larder_data.quantiles IS 'The times, in ms from claim to complete, within which these shares of a batch''s jobs that succeeded were done; NULLs when none is.';
 
 CREATE FUNCTION larder_data.top_errors(batch_id bigint, most int) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
@@ -62,7 +62,7 @@ CROSS JOIN LATERAL (
     SELECT round((CASE WHEN b.finished_at IS NOT NULL OR b.cancelled_at IS NOT NULL OR t.seconds < 30 THEN f.finished / greatest(t.seconds, 0.001)
         ELSE larder_data.rate_after(b.rate, statement_timestamp() - b.folded_at, greatest(f.finished - b.folded, 0)) END)::numeric, 2) AS rate) AS r;
 COMMENT ON VIEW larder.progress IS
-    'Where each batch stands, in items, exact at this instant: total = open + finished; finished, skipped (with an error) and total are SDWebImage''s prefetch counts. rate: finished items per second of late (mean over 30 s; over its life for a batch that is over or younger); eta: at that rate, NULL when nothing moves. p50_ms, p95_ms: from claim to settle, of those of this batch''s own jobs that succeeded, to within a few percent. top_errors: the five most frequent, with items.';
+    'Where each batch stands, in items, exact at this instant: total = open + finished; finished, skipped (with an error) and total are SDWebImage''s prefetch counts. rate: finished items per second of late (mean over 30 s; over its life for a batch that is over or younger); eta: at that rate, NULL when nothing moves. p50_ms, p95_ms: from claim to complete, of those of this batch''s own jobs that succeeded, to within a few percent. top_errors: the five most frequent, with items.';
 
 CREATE VIEW larder.queue AS
 SELECT q.name AS queue, q.lifo, q.low_every, q.paused_at,
@@ -75,16 +75,16 @@ SELECT q.name AS queue, q.lifo, q.low_every, q.paused_at,
         SELECT x.total - x.succeeded - x.failed - x.cancelled AS open FROM larder_data.ledger x WHERE x.batch_id = b.id OFFSET 0) AS l
      WHERE b.queue_id = q.id AND b.finished_at IS NULL) AS open_items,
     (SELECT count(*) FROM larder_data.worker w
-     WHERE w.stopped_at IS NULL AND w.beat_at + w.lease_ms * interval '1 ms' >= statement_timestamp()) AS live_workers
+     WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' >= statement_timestamp()) AS live_workers
 FROM larder_data.queue q;
 COMMENT ON VIEW larder.queue IS
     'The queues, whether they have something to hand out, and their open items by the ledger. oldest_ready: how long ago the oldest job at the head of a priority was enqueued. live_workers: of all queues, for a worker may serve any.';
 
 CREATE VIEW larder.worker AS
 SELECT w.id AS worker, w.name, w.host, w.pid, w.version, w.slots,
-    (SELECT c.name FROM larder_data.cache c WHERE c.id = w.cache_id) AS cache_id, w.started_at, w.beat_at, w.stopped_at,
+    (SELECT c.name FROM larder_data.cache c WHERE c.id = w.cache_id) AS cache_id, w.started_at, w.heartbeat_at, w.stopped_at,
     CASE WHEN w.stopped_at IS NOT NULL THEN 'stopped'
-         WHEN w.beat_at + w.lease_ms * interval '1 ms' < statement_timestamp() THEN 'lost' ELSE 'live' END AS state,
+         WHEN w.heartbeat_at + w.lease_ms * interval '1 ms' < statement_timestamp() THEN 'crashed' ELSE 'live' END AS state,
     (SELECT count(*) FROM larder_data.running r WHERE r.worker_id = w.id) AS running
 FROM larder_data.worker w;
 COMMENT ON VIEW larder.worker IS 'The workers of the last day: live, lost or stopped, and how many jobs each holds. cache_id: the random id of the cache that it fills.';
@@ -93,11 +93,11 @@ CREATE VIEW larder.running AS
 SELECT r.job_id, r.worker_id AS worker, w.name AS worker_name, j.batch_id, j.attempt + 1 AS attempt, j.max_attempts, j.priority, r.claimed_at,
     statement_timestamp() - r.claimed_at AS running_for, nullif(j.cancelled_at, '-infinity') AS cancelled_at, j.url
 FROM larder_data.running r JOIN larder_data.job j ON j.id = r.job_id LEFT JOIN larder_data.worker w ON w.id = r.worker_id;
-COMMENT ON VIEW larder.running IS 'The jobs that workers hold, and for how long. cancelled_at: the worker hears of it with its next beat.';
+COMMENT ON VIEW larder.running IS 'The jobs that workers hold, and for how long. cancelled_at: the worker hears of it with its next heartbeat.';
 
-CREATE VIEW larder.parked AS
-SELECT p.job_id, p.why, p.parked_at, j.batch_id, j.rescues, j.url FROM larder_data.parked p JOIN larder_data.job j ON j.id = p.job_id;
-COMMENT ON VIEW larder.parked IS 'Jobs set aside: lost (with their worker too often; larder.retry or larder.cancel them), paused, cancelled.';
+CREATE VIEW larder.suspended AS
+SELECT p.job_id, p.reason, p.suspended_at, j.batch_id, j.rescues, j.url FROM larder_data.suspended p JOIN larder_data.job j ON j.id = p.job_id;
+COMMENT ON VIEW larder.suspended IS 'Jobs set aside: lost (with their worker too often; larder.retry or larder.cancel them), paused, cancelled.';
 
 CREATE VIEW larder.blocklist AS
 SELECT b.url, b.until, b.fails, b.domain, b.code, b.message, b.http_status, b.first_at, b.last_at
@@ -128,7 +128,7 @@ SELECT m.at AS minute, sum(m.enqueued)::bigint AS enqueued, sum(m.succeeded + m.
     round(sum(m.succeeded + m.failed + m.cancelled) / s.seconds, 2) AS items_per_second,
     round(sum(m.bytes_in) / s.seconds) AS bytes_in_per_second, round(sum(m.bytes_out) / s.seconds) AS bytes_out_per_second
 FROM (
-    SELECT x.at, x.bytes_in, x.bytes_out, x.enqueued, x.succeeded, x.failed, x.cancelled, x.retries, x.downloads, x.variants FROM larder_data.minute x
+    SELECT x.at, x.bytes_in, x.bytes_out, x.enqueued, x.succeeded, x.failed, x.cancelled, x.retries, x.downloads, x.variants FROM larder_data.throughput x
     UNION ALL
     SELECT date_trunc('minute', statement_timestamp()), sum(d.bytes_in), sum(d.bytes_out), sum(d.total), sum(d.succeeded), sum(greatest(d.failed, 0)),
         sum(d.cancelled), sum(d.retries), sum(d.downloads), sum(d.variants)
@@ -145,9 +145,9 @@ SELECT p.id AS pipeline_id, p.name, p.version, p.spec, p.created_at,
 FROM larder_data.pipeline p;
 COMMENT ON VIEW larder.pipeline IS 'The versions of all pipelines; newest: what an enqueue by name takes.';
 
-CREATE VIEW larder.upkeep AS
-SELECT u.task, u.every, u.next_at, u.failed_at, u.last_error FROM larder_data.upkeep u ORDER BY u.place;
-COMMENT ON VIEW larder.upkeep IS 'The upkeep tasks, when each is next due, and what it failed of, while it fails.';
+CREATE VIEW larder.maintenance AS
+SELECT u.task, u.every, u.next_at, u.failed_at, u.last_error FROM larder_data.maintenance u ORDER BY u.place;
+COMMENT ON VIEW larder.maintenance IS 'The maintenance tasks, when each is next due, and what it failed of, while it fails.';
 
 CREATE FUNCTION larder.remaining(batch_id bigint DEFAULT NULL, queue text DEFAULT 'default')
 RETURNS TABLE (has_ready boolean, has_running boolean, has_parked boolean, next_due_ms bigint)
@@ -164,31 +164,31 @@ BEGIN
                 AND EXISTS (SELECT FROM larder_data.queue q WHERE q.id = queue_no AND q.paused_at IS NULL),
             EXISTS (SELECT FROM larder_data.running r, LATERAL (
                 SELECT FROM larder_data.job x WHERE x.id = r.job_id AND x.queue_id = queue_no OFFSET 0) AS j),
-            EXISTS (SELECT FROM larder_data.parked p, LATERAL (
+            EXISTS (SELECT FROM larder_data.suspended p, LATERAL (
                 SELECT FROM larder_data.job x WHERE x.id = p.job_id AND x.queue_id = queue_no OFFSET 0) AS j),
             -- The first in order of time that is of this queue: the first one looked at, unless other queues wait too.
             (SELECT greatest(extract(epoch FROM d.run_at - clock_timestamp()) * 1000, 0)::bigint
-             FROM larder_data.delayed d, LATERAL (
+             FROM larder_data.scheduled d, LATERAL (
                 SELECT FROM larder_data.job x WHERE x.id = d.job_id AND x.queue_id = queue_no OFFSET 0) AS j
              ORDER BY d.run_at LIMIT 1);
     ELSE
         RETURN QUERY
         WITH mine AS MATERIALIZED (
             SELECT j.id, j.queue_id FROM larder_data.job j WHERE j.batch_id = asked AND j.items > 0
-            UNION ALL SELECT j.id, j.queue_id FROM larder_data.job_follow f JOIN larder_data.job j ON j.id = f.job_id WHERE f.batch_id = asked
+            UNION ALL SELECT j.id, j.queue_id FROM larder_data.job_subscriber f JOIN larder_data.job j ON j.id = f.job_id WHERE f.batch_id = asked
         )
         SELECT EXISTS (SELECT FROM larder_data.queue q, mine m, generate_series(0, 9) AS lane (p), LATERAL (
                 SELECT FROM larder_data.ready x WHERE x.queue_id = m.queue_id AND x.priority = lane.p AND x.job_id = m.id OFFSET 0) AS r
                 WHERE q.id = m.queue_id AND q.paused_at IS NULL)
                 AND EXISTS (SELECT FROM larder_data.batch b WHERE b.id = asked AND b.paused_at IS NULL),
             EXISTS (SELECT FROM mine m JOIN larder_data.running r ON r.job_id = m.id),
-            EXISTS (SELECT FROM mine m JOIN larder_data.parked p ON p.job_id = m.id),
+            EXISTS (SELECT FROM mine m JOIN larder_data.suspended p ON p.job_id = m.id),
             (SELECT greatest(extract(epoch FROM d.run_at - clock_timestamp()) * 1000, 0)::bigint
-             FROM mine m JOIN larder_data.delayed d ON d.job_id = m.id ORDER BY d.run_at LIMIT 1);
+             FROM mine m JOIN larder_data.scheduled d ON d.job_id = m.id ORDER BY d.run_at LIMIT 1);
     END IF;
 END $$;
 COMMENT ON FUNCTION larder.remaining IS
     'What is left of a batch, in whatever queue, or of a queue. has_ready: a worker could claim it now for this batch, so not what is ready in a paused queue or for a paused batch. Of a batch it reads the live jobs: ask larder.progress first, and this only when nothing moves.';
 
 -- Of a few rows each, so autovacuum never counts them; the planner would take them for a thousand, and compile for that.
-ANALYZE larder_data.meta, larder_data.queue, larder_data.retry_rule, larder_data.upkeep;
+ANALYZE larder_data.settings, larder_data.queue, larder_data.retry_rule, larder_data.maintenance;

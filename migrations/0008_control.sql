@@ -1,13 +1,13 @@
 -- Taking hold of what is in the queue: cancel, pause, resume, retry, priorities, the blocklist, looking up, waiting.
 --
--- Two locks make this safe beside claims, settles and joins. A job's row is locked first, in a statement of its own that
+-- Two locks make this safe beside claims, completes and joins. A job's row is locked first, in a statement of its own that
 -- skips what others hold; the next statement's snapshot then sees every join that came before. After it the job's
--- place: a row of ready, delayed or parked that is locked can be moved by nobody else, so whoever holds both may end the
--- job. A place that somebody is just moving is left for the next look. `running` is not locked: a worker's settle waits
--- for the job's row, and a job that it gives back meanwhile is parked, then or by the next claim, and ended by upkeep.
+-- place: a row of ready, scheduled or suspended that is locked can be moved by nobody else, so whoever holds both may end the
+-- job. A place that somebody is just moving is left for the next look. `running` is not locked: a worker's complete waits
+-- for the job's row, and a job that it gives back meanwhile is suspended, then or by the next claim, and ended by maintenance.
 --
 -- Cancelling a batch of millions is one update: the ledger counts its open items as cancelled from then on. What ends
--- the jobs behind it is bounded, and so is what brings the jobs of a resumed batch back; upkeep does the rest.
+-- the jobs behind it is bounded, and so is what brings the jobs of a resumed batch back; maintenance does the rest.
 --
 -- Error codes: LA001 batch closed, LA002 no such batch, LA006 no such queue, LA007 no such job or nothing to be done with
 -- it, LA008 waited too long, 22023 argument.
@@ -44,30 +44,30 @@ BEGIN
                    x.rescues, x.url, x.context
             FROM larder_data.job x WHERE x.id = h.id OFFSET 0) AS j
         LEFT JOIN LATERAL (
-            SELECT x.ctid AS tid, x.items FROM larder_data.job_follow x WHERE x.job_id = j.id AND x.batch_id = batch_no OFFSET 0) AS ride ON true
-        LEFT JOIN LATERAL (SELECT true AS wants FROM larder_data.job_follow x WHERE x.job_id = j.id AND x.batch_id <> batch_no LIMIT 1) AS other ON true
+            SELECT x.ctid AS tid, x.items FROM larder_data.job_subscriber x WHERE x.job_id = j.id AND x.batch_id = batch_no OFFSET 0) AS ride ON true
+        LEFT JOIN LATERAL (SELECT true AS wants FROM larder_data.job_subscriber x WHERE x.job_id = j.id AND x.batch_id <> batch_no LIMIT 1) AS other ON true
     ), placed AS MATERIALIZED (
-        SELECT m.*, r.tid AS ready_tid, d.tid AS delayed_tid, p.tid AS parked_tid, m.id IN (SELECT x.job_id FROM larder_data.running x) AS runs
+        SELECT m.*, r.tid AS ready_tid, d.tid AS scheduled_tid, p.tid AS suspended_tid, m.id IN (SELECT x.job_id FROM larder_data.running x) AS runs
         FROM mine m
         LEFT JOIN LATERAL (
-            -- Its own lane first; now and then it stands in another one, see larder_data.hurry.
+            -- Its own lane first; now and then it stands in another one, see larder_data.promote_joined.
             SELECT place.tid FROM (SELECT m.priority::int AS p UNION ALL SELECT generate_series(0, 9)) AS lane, LATERAL (
                 SELECT x.ctid AS tid FROM larder_data.ready x
                 WHERE x.queue_id = m.queue_id AND x.priority = lane.p AND x.job_id = m.id FOR UPDATE SKIP LOCKED) AS place
             WHERE NOT m.shared LIMIT 1) AS r ON true
         LEFT JOIN LATERAL (
-            SELECT x.ctid AS tid FROM larder_data.delayed x WHERE x.job_id = m.id AND NOT m.shared FOR UPDATE SKIP LOCKED) AS d ON true
+            SELECT x.ctid AS tid FROM larder_data.scheduled x WHERE x.job_id = m.id AND NOT m.shared FOR UPDATE SKIP LOCKED) AS d ON true
         LEFT JOIN LATERAL (
-            SELECT x.ctid AS tid FROM larder_data.parked x WHERE x.job_id = m.id AND NOT m.shared FOR UPDATE SKIP LOCKED) AS p ON true
+            SELECT x.ctid AS tid FROM larder_data.suspended x WHERE x.job_id = m.id AND NOT m.shared FOR UPDATE SKIP LOCKED) AS p ON true
     ), ended AS MATERIALIZED (
-        SELECT p.*, NOT p.shared AND coalesce(p.ready_tid, p.delayed_tid, p.parked_tid) IS NOT NULL AS gone
-        FROM placed p WHERE p.shared OR p.runs OR coalesce(p.ready_tid, p.delayed_tid, p.parked_tid) IS NOT NULL
+        SELECT p.*, NOT p.shared AND coalesce(p.ready_tid, p.scheduled_tid, p.suspended_tid) IS NOT NULL AS gone
+        FROM placed p WHERE p.shared OR p.runs OR coalesce(p.ready_tid, p.scheduled_tid, p.suspended_tid) IS NOT NULL
     ), not_ready AS (
         DELETE FROM larder_data.ready x WHERE x.ctid = ANY (ARRAY(SELECT e.ready_tid FROM ended e WHERE e.gone))
     ), not_delayed AS (
-        DELETE FROM larder_data.delayed x WHERE x.ctid = ANY (ARRAY(SELECT e.delayed_tid FROM ended e WHERE e.gone))
+        DELETE FROM larder_data.scheduled x WHERE x.ctid = ANY (ARRAY(SELECT e.scheduled_tid FROM ended e WHERE e.gone))
     ), not_parked AS (
-        DELETE FROM larder_data.parked x WHERE x.ctid = ANY (ARRAY(SELECT e.parked_tid FROM ended e WHERE e.gone))
+        DELETE FROM larder_data.suspended x WHERE x.ctid = ANY (ARRAY(SELECT e.suspended_tid FROM ended e WHERE e.gone))
     ), over AS (
         DELETE FROM larder_data.job x WHERE x.ctid = ANY (ARRAY(SELECT e.tid FROM ended e WHERE e.gone))
     ), left_behind AS (
@@ -76,7 +76,7 @@ BEGIN
             cancelled_at = CASE WHEN e.shared OR x.cancelled_at > '-infinity' THEN x.cancelled_at ELSE now() END
         FROM ended e WHERE NOT e.gone AND (e.home OR NOT e.shared) AND x.ctid = e.tid
     ), unfollowed AS (
-        DELETE FROM larder_data.job_follow x WHERE x.ctid = ANY (ARRAY(SELECT e.ride_tid FROM ended e WHERE NOT e.home))
+        DELETE FROM larder_data.job_subscriber x WHERE x.ctid = ANY (ARRAY(SELECT e.ride_tid FROM ended e WHERE NOT e.home))
     ), history AS (
         INSERT INTO larder_data.job_history (
             created_at, job_id, batch_id, options, pipeline_id, origin_id, items, code, outcome, priority, attempt, rescues, url, context, domain, message)
@@ -84,7 +84,7 @@ BEGIN
                'SDWebImageErrorDomain', 'the job was cancelled'
         FROM ended e WHERE e.gone
     ), item_history AS (
-        INSERT INTO larder_data.item_history (id, batch_id, job_id, items, code, outcome, attempt, why, url, domain, message)
+        INSERT INTO larder_data.item_history (id, batch_id, job_id, items, code, outcome, attempt, reason, url, domain, message)
         SELECT nextval('larder_data.item_id'), batch_no, e.id, e.going, 2002, 3, e.attempt, 'cancelled', e.url,
                'SDWebImageErrorDomain', 'the job was cancelled'
         FROM ended e WHERE e.going > 0 AND NOT (e.gone AND e.home)
@@ -106,7 +106,7 @@ DECLARE
 BEGIN
     FOR batch_no, mine IN
         SELECT w.batch_id, array_agg(w.id) FROM (
-            SELECT f.batch_id, f.job_id AS id, 1 AS place FROM larder_data.job_follow f WHERE f.job_id = ANY (held)
+            SELECT f.batch_id, f.job_id AS id, 1 AS place FROM larder_data.job_subscriber f WHERE f.job_id = ANY (held)
             UNION ALL SELECT j.batch_id, j.id, 2 FROM larder_data.job j WHERE j.id = ANY (held)) AS w
         GROUP BY w.place, w.batch_id ORDER BY w.place, w.batch_id
     LOOP
@@ -126,7 +126,7 @@ BEGIN
     SELECT array_agg(x.id) INTO held FROM (
         SELECT own.id FROM (SELECT j.id FROM larder_data.job j WHERE j.batch_id = batch_no AND j.items > 0 FOR UPDATE SKIP LOCKED) AS own
         UNION ALL
-        SELECT j.id FROM larder_data.job_follow f, LATERAL (
+        SELECT j.id FROM larder_data.job_subscriber f, LATERAL (
             SELECT x.id FROM larder_data.job x WHERE x.id = f.job_id FOR UPDATE SKIP LOCKED) AS j
         WHERE f.batch_id = batch_no
         LIMIT most) AS x;
@@ -146,15 +146,15 @@ BEGIN
     SELECT array_agg(j.id) INTO held FROM larder_data.running r, LATERAL (
         SELECT x.id FROM larder_data.job x
         WHERE x.id = r.job_id AND (x.batch_id = batch_no AND x.items > 0
-            OR x.followed AND EXISTS (SELECT FROM larder_data.job_follow f WHERE f.job_id = x.id AND f.batch_id = batch_no))
+            OR x.followed AND EXISTS (SELECT FROM larder_data.job_subscriber f WHERE f.job_id = x.id AND f.batch_id = batch_no))
         FOR UPDATE SKIP LOCKED) AS j;
     PERFORM larder_data.ensure_today();
     RETURN (larder_data.end_items(batch_no, held)).jobs;
 END $$;
-COMMENT ON FUNCTION larder_data.sweep_running IS 'The same for what runs, so that workers hear at their next beat, however large the batch.';
+COMMENT ON FUNCTION larder_data.sweep_running IS 'The same for what runs, so that workers hear at their next heartbeat, however large the batch.';
 
 -- In the order of keys, as enqueue locks. Who holds a row for longer, a producer that joins in a transaction of its own,
--- is left alone: then nothing is held here either, and what is settled in that moment may still count as it ended.
+-- is left alone: then nothing is held here either, and what is completed in that moment may still count as it ended.
 CREATE FUNCTION larder_data.hold_running(batch_no bigint) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET lock_timeout = '500ms' AS $$
 BEGIN
@@ -162,12 +162,12 @@ BEGIN
         SELECT r.job_id FROM larder_data.running r, LATERAL (
             SELECT FROM larder_data.job j
             WHERE j.id = r.job_id AND (j.batch_id = batch_no AND j.items > 0
-                OR j.followed AND EXISTS (SELECT FROM larder_data.job_follow f WHERE f.job_id = j.id AND f.batch_id = batch_no)) OFFSET 0) AS mine))
+                OR j.followed AND EXISTS (SELECT FROM larder_data.job_subscriber f WHERE f.job_id = j.id AND f.batch_id = batch_no)) OFFSET 0) AS mine))
     ORDER BY x.key FOR UPDATE;
 EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
     NULL;
 END $$;
-COMMENT ON FUNCTION larder_data.hold_running IS 'Waits for settles under way of jobs that a batch wants, half a second at most, and keeps others from beginning.';
+COMMENT ON FUNCTION larder_data.hold_running IS 'Waits for completes under way of jobs that a batch wants, half a second at most, and keeps others from beginning.';
 
 CREATE FUNCTION larder.batch_cancel(batch_id bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$
@@ -193,7 +193,7 @@ BEGIN
     RETURN open_items;
 END $$;
 COMMENT ON FUNCTION larder.batch_cancel(bigint) IS
-    'Cancels a batch: its open items are finished at once, with SDWebImageErrorDomain 2002. A job ends only when no other batch wants it. Answers how many items were open; 0 for a batch that is over. Waits for transactions that still add to it, and half a second at most for settles under way.';
+    'Cancels a batch: its open items are finished at once, with SDWebImageErrorDomain 2002. A job ends only when no other batch wants it. Answers how many items were open; 0 for a batch that is over. Waits for transactions that still add to it, and half a second at most for completes under way.';
 
 CREATE FUNCTION larder.batch_cancel(batch text) RETURNS bigint
 LANGUAGE sql AS $$ SELECT larder.batch_cancel(larder_data.batch_number(batch)) $$;
@@ -201,7 +201,7 @@ COMMENT ON FUNCTION larder.batch_cancel(text) IS 'Cancels a batch, by name.';
 
 -- Pause and resume.
 
-CREATE FUNCTION larder_data.unpark(jobs bigint[]) RETURNS int
+CREATE FUNCTION larder_data.unsuspend(jobs bigint[]) RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     queues smallint[];
@@ -212,28 +212,28 @@ BEGIN
         SELECT p.tid, j.id, j.queue_id, j.priority
         FROM unnest(jobs) AS h (id)
         CROSS JOIN LATERAL (
-            SELECT x.ctid AS tid, x.why FROM larder_data.parked x WHERE x.job_id = h.id AND x.why IN ('paused', 'cancelled') FOR UPDATE SKIP LOCKED) AS p
+            SELECT x.ctid AS tid, x.reason FROM larder_data.suspended x WHERE x.job_id = h.id AND x.reason IN ('paused', 'cancelled') FOR UPDATE SKIP LOCKED) AS p
         CROSS JOIN LATERAL (
             SELECT x.id, x.batch_id, x.items, x.queue_id, x.priority FROM larder_data.job x
             -- What an operator cancelled is wanted by nobody, whatever its batches do.
-            WHERE x.id = h.id AND NOT (p.why = 'cancelled' AND coalesce(x.cancelled_at > '-infinity', false)) OFFSET 0) AS j
+            WHERE x.id = h.id AND NOT (p.reason = 'cancelled' AND coalesce(x.cancelled_at > '-infinity', false)) OFFSET 0) AS j
         CROSS JOIN LATERAL (
             SELECT FROM (
-                SELECT j.batch_id AS id WHERE j.items > 0 UNION ALL SELECT f.batch_id FROM larder_data.job_follow f WHERE f.job_id = j.id
+                SELECT j.batch_id AS id WHERE j.items > 0 UNION ALL SELECT f.batch_id FROM larder_data.job_subscriber f WHERE f.job_id = j.id
             ) AS wants, LATERAL (
                 SELECT FROM larder_data.batch b WHERE b.id = wants.id AND b.paused_at IS NULL AND b.cancelled_at IS NULL OFFSET 0) AS goes_on
             LIMIT 1) AS somebody
     ), gone AS (
-        -- By tuple id: rows of parked are never updated.
-        DELETE FROM larder_data.parked x WHERE x.ctid = ANY (ARRAY(SELECT w.tid FROM wanted w))
+        -- By tuple id: rows of suspended are never updated.
+        DELETE FROM larder_data.suspended x WHERE x.ctid = ANY (ARRAY(SELECT w.tid FROM wanted w))
     ), again AS (
         INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT w.queue_id, w.priority, w.id FROM wanted w
     )
     SELECT array_agg(w.queue_id), array_agg(w.priority), array_agg(w.id) INTO queues, lanes, back FROM wanted w;
-    PERFORM larder_data.lower_floors(queues, lanes, back);
+    PERFORM larder_data.lower_cursors(queues, lanes, back);
     RETURN coalesce(cardinality(back), 0);
 END $$;
-COMMENT ON FUNCTION larder_data.unpark IS 'Makes those of these jobs ready that are parked for their batches'' sake, were not cancelled by themselves, and that a batch wants which goes on.';
+COMMENT ON FUNCTION larder_data.unsuspend IS 'Makes those of these jobs ready that are suspended for their batches'' sake, were not cancelled by themselves, and that a batch wants which goes on.';
 
 CREATE FUNCTION larder.batch_pause(batch_id bigint) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -256,12 +256,12 @@ BEGIN
     PERFORM larder_data.batch_held(batch_no, true);
     UPDATE larder_data.batch b SET paused_at = NULL WHERE b.id = batch_no AND b.paused_at IS NOT NULL;
     IF FOUND THEN
-        PERFORM larder_data.unpark(ARRAY(
-            SELECT p.job_id FROM larder_data.parked p, LATERAL (
+        PERFORM larder_data.unsuspend(ARRAY(
+            SELECT p.job_id FROM larder_data.suspended p, LATERAL (
                 SELECT FROM larder_data.job j
                 WHERE j.id = p.job_id AND (j.batch_id = batch_no AND j.items > 0
-                    OR j.followed AND EXISTS (SELECT FROM larder_data.job_follow f WHERE f.job_id = j.id AND f.batch_id = batch_no)) OFFSET 0) AS mine
-            WHERE p.why = 'paused' LIMIT 10000));
+                    OR j.followed AND EXISTS (SELECT FROM larder_data.job_subscriber f WHERE f.job_id = j.id AND f.batch_id = batch_no)) OFFSET 0) AS mine
+            WHERE p.reason = 'paused' LIMIT 10000));
     END IF;
 END $$;
 COMMENT ON FUNCTION larder.batch_resume(bigint) IS 'Lets a paused batch go on: its jobs are ready again at their old place. Resuming what is not paused changes nothing.';
@@ -270,7 +270,7 @@ CREATE FUNCTION larder.batch_resume(batch text) RETURNS void
 LANGUAGE sql AS $$ SELECT larder.batch_resume(larder_data.batch_number(batch)) $$;
 COMMENT ON FUNCTION larder.batch_resume(text) IS 'Lets a paused batch go on, by name.';
 
-CREATE FUNCTION larder_data.upkeep_cancelled() RETURNS int
+CREATE FUNCTION larder_data.maintenance_cancelled() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     portion CONSTANT int := 5000;
@@ -283,45 +283,45 @@ BEGIN
         EXIT WHEN moved >= portion;
     END LOOP;
     -- What was set aside: ended when it was cancelled while it ran, or nobody wants it; ready again when somebody joined it since.
-    SELECT array_agg(j.id) INTO held FROM (SELECT p.job_id FROM larder_data.parked p WHERE p.why = 'cancelled' LIMIT portion) AS p, LATERAL (
+    SELECT array_agg(j.id) INTO held FROM (SELECT p.job_id FROM larder_data.suspended p WHERE p.reason = 'cancelled' LIMIT portion) AS p, LATERAL (
         SELECT x.id FROM larder_data.job x WHERE x.id = p.job_id FOR UPDATE SKIP LOCKED) AS j;
     IF held IS NOT NULL THEN
         PERFORM larder_data.ensure_today();
-        moved := moved + larder_data.unpark(held) + larder_data.end_jobs(ARRAY(
+        moved := moved + larder_data.unsuspend(held) + larder_data.end_jobs(ARRAY(
             SELECT j.id FROM unnest(held) AS h (id), LATERAL (
                 SELECT x.id FROM larder_data.job x WHERE x.id = h.id AND x.cancelled_at > '-infinity' OFFSET 0) AS j));
         moved := moved + (larder_data.end_items(0, ARRAY(
             SELECT j.id FROM unnest(held) AS h (id), LATERAL (
                 SELECT x.id FROM larder_data.job x
-                WHERE x.id = h.id AND x.items = 0 AND NOT EXISTS (SELECT FROM larder_data.job_follow f WHERE f.job_id = x.id) OFFSET 0) AS j))).jobs;
+                WHERE x.id = h.id AND x.items = 0 AND NOT EXISTS (SELECT FROM larder_data.job_subscriber f WHERE f.job_id = x.id) OFFSET 0) AS j))).jobs;
     END IF;
     IF moved >= portion THEN
-        UPDATE larder_data.upkeep u SET next_at = clock_timestamp() WHERE u.task = 'cancelled';
+        UPDATE larder_data.maintenance u SET next_at = clock_timestamp() WHERE u.task = 'cancelled';
     END IF;
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.upkeep_cancelled IS 'Ends the jobs of cancelled batches, at most about 5,000; at once again while there are more.';
+COMMENT ON FUNCTION larder_data.maintenance_cancelled IS 'Ends the jobs of cancelled batches, at most about 5,000; at once again while there are more.';
 
--- A look at each parked job in turns: a batch may have been resumed, or joined the job, or a claim may have parked it
+-- A look at each suspended job in turns: a batch may have been resumed, or joined the job, or a claim may have suspended it
 -- just as its batch was resumed.
-CREATE FUNCTION larder_data.upkeep_resumed() RETURNS int
+CREATE FUNCTION larder_data.maintenance_resumed() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     portion CONSTANT int := 5000;
-    before bigint := (SELECT u.looked_to FROM larder_data.upkeep u WHERE u.task = 'resumed');
+    before bigint := (SELECT u.cursor FROM larder_data.maintenance u WHERE u.task = 'resumed');
     looked_at bigint[] := ARRAY(
-        SELECT p.job_id FROM larder_data.parked p WHERE p.why = 'paused' AND p.job_id > before ORDER BY p.job_id LIMIT portion);
+        SELECT p.job_id FROM larder_data.suspended p WHERE p.reason = 'paused' AND p.job_id > before ORDER BY p.job_id LIMIT portion);
     is_last boolean := cardinality(looked_at) < portion;
-    moved int := larder_data.unpark(looked_at);
+    moved int := larder_data.unsuspend(looked_at);
 BEGIN
     IF before > 0 OR NOT is_last THEN
-        UPDATE larder_data.upkeep u
-        SET looked_to = CASE WHEN is_last THEN 0 ELSE looked_at[portion] END, next_at = CASE WHEN moved > 0 THEN clock_timestamp() ELSE u.next_at END
+        UPDATE larder_data.maintenance u
+        SET cursor = CASE WHEN is_last THEN 0 ELSE looked_at[portion] END, next_at = CASE WHEN moved > 0 THEN clock_timestamp() ELSE u.next_at END
         WHERE u.task = 'resumed';
     END IF;
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.upkeep_resumed IS 'Makes paused jobs ready that a batch wants which goes on; looks at 5,000, at once at the next ones when it found any.';
+COMMENT ON FUNCTION larder_data.maintenance_resumed IS 'Makes paused jobs ready that a batch wants which goes on; looks at 5,000, at once at the next ones when it found any.';
 
 -- Retry and drop.
 
@@ -350,12 +350,12 @@ DECLARE
 BEGIN
     WITH refused AS MATERIALIZED (
         SELECT i.finished_at, i.id, i.items, i.url, i.pipeline_id, i.domain, i.code FROM larder_data.item_history i
-        WHERE i.batch_id = b.id AND i.outcome = 2 AND i.retried_as IS NULL AND i.dropped_at IS NULL AND i.why = 'blocked' AND i.pipeline_id IS NOT NULL
+        WHERE i.batch_id = b.id AND i.outcome = 2 AND i.retried_as IS NULL AND i.dropped_at IS NULL AND i.reason = 'blocked' AND i.pipeline_id IS NOT NULL
           AND only_job IS NULL
         LIMIT most
     ), examined AS MATERIALIZED (
         SELECT g.ids, g.urls, e.origins
-        FROM (SELECT array_agg(r.id) AS ids, array_agg(r.url) AS urls FROM refused r) AS g, LATERAL larder_data.examine(g.urls) AS e
+        FROM (SELECT array_agg(r.id) AS ids, array_agg(r.url) AS urls FROM refused r) AS g, LATERAL larder_data.validate(g.urls) AS e
     ), picked AS MATERIALIZED (
         (SELECT h.finished_at AS at, h.job_id AS record, NULL::bigint AS item, h.items, 0 AS blocked, h.url, h.pipeline_id, h.options, h.context, h.priority,
                 h.origin_id, h.max_attempts, h.retry_base_ms, h.domain, h.code
@@ -370,7 +370,7 @@ BEGIN
          FROM larder_data.item_history i, LATERAL (
             SELECT x.url, x.pipeline_id, x.options, x.context, x.priority, x.origin_id, x.max_attempts, x.retry_base_ms
             FROM larder_data.job_history x WHERE x.finished_at = i.finished_at AND x.job_id = i.job_id LIMIT 1) AS h
-         WHERE i.batch_id = b.id AND i.outcome = 2 AND i.retried_as IS NULL AND i.dropped_at IS NULL AND i.why = 'followed' AND only_job IS NULL
+         WHERE i.batch_id = b.id AND i.outcome = 2 AND i.retried_as IS NULL AND i.dropped_at IS NULL AND i.reason = 'followed' AND only_job IS NULL
          LIMIT most)
         UNION ALL
         (SELECT r.finished_at, NULL, r.id, r.items, r.items, r.url, r.pipeline_id, 0, NULL, coalesce(b.priority, 4), o.id, NULL, NULL, r.domain, r.code
@@ -405,8 +405,8 @@ BEGIN
     ), to_ready AS (
         INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT b.queue_id, p.lane, p.id FROM placed p WHERE NOT p.met ORDER BY p.id
     ), follow AS (
-        INSERT INTO larder_data.job_follow AS f (job_id, batch_id, items) SELECT p.id, b.id, p.riding FROM placed p WHERE p.met AND p.home <> b.id
-        ON CONFLICT ON CONSTRAINT job_follow_pkey DO UPDATE SET items = f.items + excluded.items
+        INSERT INTO larder_data.job_subscriber AS f (job_id, batch_id, items) SELECT p.id, b.id, p.riding FROM placed p WHERE p.met AND p.home <> b.id
+        ON CONFLICT ON CONSTRAINT job_subscriber_pkey DO UPDATE SET items = f.items + excluded.items
     ), detail AS (
         INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)
         SELECT b.id, -sum(k.items), k.code, k.domain FROM keyed k GROUP BY k.domain, k.code
@@ -420,7 +420,7 @@ BEGIN
     END IF;
     PERFORM larder_data.mark_retried(b.id, ats, records, item_ids, jobs);
     IF joined IS NOT NULL THEN
-        PERFORM larder_data.hurry(joined, NULL);
+        PERFORM larder_data.promote_joined(joined, NULL);
     END IF;
     INSERT INTO larder_data.batch_delta (batch_id, failed, blocked) VALUES (b.id, -items, -blocked);
     UPDATE larder_data.batch x SET finished_at = NULL WHERE x.id = b.id AND x.finished_at IS NOT NULL;
@@ -440,14 +440,14 @@ CREATE FUNCTION larder.batch_retry_failed(batch text) RETURNS bigint
 LANGUAGE sql AS $$ SELECT larder.batch_retry_failed(larder_data.batch_number(batch)) $$;
 COMMENT ON FUNCTION larder.batch_retry_failed(text) IS 'Reopens the failed items of a batch, by name.';
 
-CREATE FUNCTION larder.batch_drop_failed(batch_id bigint, most int DEFAULT 10000) RETURNS bigint
+CREATE FUNCTION larder.batch_discard_failed(batch_id bigint, most int DEFAULT 10000) RETURNS bigint
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     dropped bigint;
     last_job bigint;
     last_item bigint;
 BEGIN
-    PERFORM FROM larder_data.batch b WHERE b.id = batch_drop_failed.batch_id FOR NO KEY UPDATE;
+    PERFORM FROM larder_data.batch b WHERE b.id = batch_discard_failed.batch_id FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'no batch has the number %', batch_id USING ERRCODE = 'LA002';
     END IF;
@@ -455,32 +455,32 @@ BEGIN
     -- jobs that ran for other batches alone, go along: a portion of nothing else would look like the end.
     SELECT max(x.job_id) INTO last_job FROM (
         SELECT h.job_id FROM larder_data.job_history h
-        WHERE h.batch_id = batch_drop_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL AND h.items > 0
+        WHERE h.batch_id = batch_discard_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL AND h.items > 0
         ORDER BY h.job_id LIMIT most) AS x;
     SELECT max(x.id) INTO last_item FROM (
         SELECT h.id FROM larder_data.item_history h
-        WHERE h.batch_id = batch_drop_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL AND h.items > 0
+        WHERE h.batch_id = batch_discard_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL AND h.items > 0
         ORDER BY h.id LIMIT most) AS x;
     WITH of_jobs AS (
         UPDATE larder_data.job_history h SET dropped_at = now()
-        WHERE h.batch_id = batch_drop_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL
+        WHERE h.batch_id = batch_discard_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL
           AND h.job_id <= last_job
         RETURNING h.items
     ), of_items AS (
         UPDATE larder_data.item_history h SET dropped_at = now()
-        WHERE h.batch_id = batch_drop_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL
+        WHERE h.batch_id = batch_discard_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL
           AND h.id <= last_item
         RETURNING h.items
     )
     SELECT coalesce(sum(x.items), 0) INTO dropped FROM (SELECT o.items FROM of_jobs o UNION ALL SELECT o.items FROM of_items o) AS x;
     RETURN dropped;
 END $$;
-COMMENT ON FUNCTION larder.batch_drop_failed(bigint, int) IS
+COMMENT ON FUNCTION larder.batch_discard_failed(bigint, int) IS
     'Is done with the failures of a batch, at most so many records of jobs and of items a call: call it until it answers 0. They stay in its counts and its report, but are neither listed in larder.failed nor retried. Answers how many items.';
 
-CREATE FUNCTION larder.batch_drop_failed(batch text, most int DEFAULT 10000) RETURNS bigint
-LANGUAGE sql AS $$ SELECT larder.batch_drop_failed(larder_data.batch_number(batch), most) $$;
-COMMENT ON FUNCTION larder.batch_drop_failed(text, int) IS 'Is done with the failures of a batch, by name.';
+CREATE FUNCTION larder.batch_discard_failed(batch text, most int DEFAULT 10000) RETURNS bigint
+LANGUAGE sql AS $$ SELECT larder.batch_discard_failed(larder_data.batch_number(batch), most) $$;
+COMMENT ON FUNCTION larder.batch_discard_failed(text, int) IS 'Is done with the failures of a batch, by name.';
 
 -- Priorities.
 
@@ -503,9 +503,9 @@ BEGIN
     SELECT array_agg(x.id) INTO held FROM (
         SELECT own.id FROM (
             SELECT j.id FROM larder_data.job j WHERE j.batch_id = b.id AND j.items > 0 AND (j.priority > lane
-                OR j.priority < lane AND NOT EXISTS (SELECT FROM larder_data.job_follow f WHERE f.job_id = j.id)) FOR UPDATE SKIP LOCKED) AS own
+                OR j.priority < lane AND NOT EXISTS (SELECT FROM larder_data.job_subscriber f WHERE f.job_id = j.id)) FOR UPDATE SKIP LOCKED) AS own
         UNION ALL
-        SELECT j.id FROM larder_data.job_follow f, LATERAL (
+        SELECT j.id FROM larder_data.job_subscriber f, LATERAL (
             SELECT x.id FROM larder_data.job x WHERE x.id = f.job_id AND x.priority > lane FOR UPDATE SKIP LOCKED) AS j
         WHERE f.batch_id = b.id
         LIMIT most) AS x;
@@ -526,7 +526,7 @@ BEGIN
         INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT m.queue_id, lane, m.job_id FROM moved m ORDER BY m.job_id
     )
     SELECT array_agg(m.queue_id), array_agg(lane), array_agg(m.job_id) INTO queues, lanes, back FROM moved m;
-    PERFORM larder_data.lower_floors(queues, lanes, back);
+    PERFORM larder_data.lower_cursors(queues, lanes, back);
     RETURN cardinality(held);
 END $$;
 COMMENT ON FUNCTION larder.batch_reprioritize(bigint, int, int) IS
@@ -543,12 +543,12 @@ COMMENT ON FUNCTION larder.batch_reprioritize(text, int, int) IS 'Gives a batch 
 CREATE FUNCTION larder_data.place_of(job_no bigint) RETURNS text
 LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
-    parked_for text;
+    suspended_for text;
 BEGIN
     FOR i IN 1 .. 1000 LOOP
-        PERFORM FROM larder_data.delayed d WHERE d.job_id = job_no FOR UPDATE;
+        PERFORM FROM larder_data.scheduled d WHERE d.job_id = job_no FOR UPDATE;
         IF FOUND THEN
-            RETURN 'delayed';
+            RETURN 'scheduled';
         END IF;
         PERFORM FROM larder_data.job j, generate_series(0, 9) AS lane (p), LATERAL (
             SELECT x.job_id FROM larder_data.ready x WHERE x.queue_id = j.queue_id AND x.priority = lane.p AND x.job_id = j.id FOR UPDATE) AS r
@@ -556,9 +556,9 @@ BEGIN
         IF FOUND THEN
             RETURN 'ready';
         END IF;
-        SELECT p.why INTO parked_for FROM larder_data.parked p WHERE p.job_id = job_no FOR UPDATE;
+        SELECT p.reason INTO suspended_for FROM larder_data.suspended p WHERE p.job_id = job_no FOR UPDATE;
         IF FOUND THEN
-            RETURN parked_for;
+            RETURN suspended_for;
         END IF;
         PERFORM FROM larder_data.running r WHERE r.job_id = job_no;
         IF FOUND THEN
@@ -567,7 +567,7 @@ BEGIN
     END LOOP;
     RAISE EXCEPTION 'job % has no place, see larder.check()', job_no USING ERRCODE = 'data_corrupted';
 END $$;
-COMMENT ON FUNCTION larder_data.place_of IS 'Where a live job stands: ready, delayed, running, or why it is parked.';
+COMMENT ON FUNCTION larder_data.place_of IS 'Where a live job stands: ready, scheduled, running, or why it is suspended.';
 
 CREATE FUNCTION larder.cancel(job bigint) RETURNS text
 LANGUAGE plpgsql AS $$
@@ -588,7 +588,7 @@ BEGIN
     RETURN 'cancelled';
 END $$;
 COMMENT ON FUNCTION larder.cancel IS
-    'Cancels one job for all batches that want it: cancelled (it did not run, its items are finished), told (it runs; its worker hears at the next beat, and its items finish when it settles, or is given back or lost) or over (it had ended).';
+    'Cancels one job for all batches that want it: cancelled (it did not run, its items are finished), told (it runs; its worker hears at the next heartbeat, and its items finish when it completes, or is given back or lost) or over (it had ended).';
 
 CREATE FUNCTION larder.retry(job bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$
@@ -602,13 +602,13 @@ BEGIN
         place := larder_data.place_of(retry.job);
         IF place = 'cancelled' THEN
             RAISE EXCEPTION 'job % is cancelled', retry.job USING ERRCODE = 'LA007';
-        ELSIF place IN ('delayed', 'lost') THEN
-            DELETE FROM larder_data.delayed d WHERE d.job_id = retry.job;
-            DELETE FROM larder_data.parked p WHERE p.job_id = retry.job;
-            UPDATE larder_data.job j SET rescues = CASE place WHEN 'lost' THEN 0 ELSE j.rescues END, cancelled_at = NULL
-            WHERE j.id = retry.job AND (place = 'lost' OR j.cancelled_at IS NOT NULL);
+        ELSIF place IN ('scheduled', 'crashed') THEN
+            DELETE FROM larder_data.scheduled d WHERE d.job_id = retry.job;
+            DELETE FROM larder_data.suspended p WHERE p.job_id = retry.job;
+            UPDATE larder_data.job j SET rescues = CASE place WHEN 'crashed' THEN 0 ELSE j.rescues END, cancelled_at = NULL
+            WHERE j.id = retry.job AND (place = 'crashed' OR j.cancelled_at IS NOT NULL);
             INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT j.queue_id, j.priority, j.id FROM larder_data.job j WHERE j.id = retry.job;
-            PERFORM larder_data.lower_floors(ARRAY[j.queue_id], ARRAY[j.priority], ARRAY[j.id]) FROM larder_data.job j WHERE j.id = retry.job;
+            PERFORM larder_data.lower_cursors(ARRAY[j.queue_id], ARRAY[j.priority], ARRAY[j.id]) FROM larder_data.job j WHERE j.id = retry.job;
         END IF;
         RETURN retry.job;
     END IF;
@@ -626,7 +626,7 @@ BEGIN
     RETURN coalesce(again, larder.retry(retry.job));
 END $$;
 COMMENT ON FUNCTION larder.retry IS
-    'Lets one job run again, and answers its number: a delayed one is ready at once, one lost with its workers too often is ready again, a failed one becomes a new job. One that is ready or runs stays as it is.';
+    'Lets one job run again, and answers its number: a scheduled one is ready at once, one lost with its workers too often is ready again, a failed one becomes a new job. One that is ready or runs stays as it is.';
 
 CREATE FUNCTION larder.job_status(job_id bigint) RETURNS TABLE (
     job bigint, state text, url text, batch_id bigint, batch text, pipeline text, version int, priority int, items int, attempt int, max_attempts int,
@@ -643,8 +643,8 @@ BEGIN
     FROM larder_data.job j
     JOIN larder_data.batch b ON b.id = j.batch_id JOIN larder_data.pipeline p ON p.id = j.pipeline_id
     CROSS JOIN LATERAL (
-        SELECT 'delayed' AS state, d.run_at AS due, NULL::bigint AS worker, NULL::timestamptz AS claimed_at FROM larder_data.delayed d WHERE d.job_id = j.id
-        UNION ALL SELECT 'parked (' || x.why || ')', NULL, NULL, NULL FROM larder_data.parked x WHERE x.job_id = j.id
+        SELECT 'scheduled' AS state, d.run_at AS due, NULL::bigint AS worker, NULL::timestamptz AS claimed_at FROM larder_data.scheduled d WHERE d.job_id = j.id
+        UNION ALL SELECT 'suspended (' || x.reason || ')', NULL, NULL, NULL FROM larder_data.suspended x WHERE x.job_id = j.id
         UNION ALL SELECT 'running', NULL, r.worker_id, r.claimed_at FROM larder_data.running r WHERE r.job_id = j.id
         UNION ALL SELECT 'ready', NULL, NULL, NULL FROM generate_series(0, 9) AS lane (p), LATERAL (
             SELECT FROM larder_data.ready r WHERE r.queue_id = j.queue_id AND r.priority = lane.p AND r.job_id = j.id OFFSET 0) AS r
@@ -667,7 +667,7 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION larder.job_status IS
-    'Where one job stands: ready, delayed, running, parked (and why), succeeded, failed or cancelled. attempt: the one that runs, else attempts used up; the error is the last attempt''s.';
+    'Where one job stands: ready, scheduled, running, suspended (and reason), succeeded, failed or cancelled. attempt: the one that runs, else attempts used up; the error is the last attempt''s.';
 
 CREATE VIEW larder.attempt AS
 SELECT a.job_id, a.attempt::int AS attempt, 'retried' AS outcome, a.worker_id AS worker, a.claimed_at, a.at AS ended_at, a.domain, a.code, a.message,
@@ -707,9 +707,9 @@ END $$;
 COMMENT ON FUNCTION larder.queue_set IS
     'Makes a queue, or changes one; NULL leaves a setting as it is. lifo: newest first within a priority. low_every: each so-manieth claim looks at the lowest priorities first; 0 never.';
 
-CREATE FUNCTION larder.ring(queue text DEFAULT 'default') RETURNS void
+CREATE FUNCTION larder.notify(queue text DEFAULT 'default') RETURNS void
 LANGUAGE sql AS $$ SELECT pg_notify('larder', queue) $$;
-COMMENT ON FUNCTION larder.ring IS 'Tells whoever listens on channel larder that a queue has work.';
+COMMENT ON FUNCTION larder.notify IS 'Tells whoever listens on channel larder that a queue has work.';
 
 -- The blocklist, by hand. A block by hand is no failure: the next failure blocks for as long as it would have.
 

@@ -8,7 +8,7 @@
 CREATE FUNCTION larder_data.expired_partitions() RETURNS TABLE (parent text, part text, attached boolean, pending boolean)
 LANGUAGE sql STABLE AS $$
     SELECT k.parent, c.relname::text, i.inhrelid IS NOT NULL, coalesce(i.inhdetachpending, false)
-    FROM larder_data.meta m
+    FROM larder_data.settings m
     CROSS JOIN LATERAL (VALUES ('job_history', m.keep_history), ('item_history', m.keep_history), ('job_attempt', m.keep_attempts)) AS k (parent, keep)
     JOIN pg_catalog.pg_class c ON c.relnamespace = 'larder_data'::regnamespace AND c.relkind = 'r'
         AND c.relname ~ ('^' || k.parent || '_[0-9]{8}$')
@@ -18,18 +18,18 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION larder_data.expired_partitions IS 'The days of history whose time is over, oldest first. pending: somebody began to detach it; not attached: detached and not yet dropped.';
 
-CREATE FUNCTION larder_data.upkeep_retention() RETURNS int
+CREATE FUNCTION larder_data.maintenance_retention() RETURNS int
 LANGUAGE plpgsql SET lock_timeout = '500ms' SET jit = off AS $$
 DECLARE
-    kept larder_data.meta;
+    kept larder_data.settings;
     old record;
     moved int;
     total int := 0;
     again boolean := false;
 BEGIN
-    SELECT * INTO kept FROM larder_data.meta;
+    SELECT * INTO kept FROM larder_data.settings;
 
-    DELETE FROM larder_data.minute m WHERE m.at < now() - interval '30 days';
+    DELETE FROM larder_data.throughput m WHERE m.at < now() - interval '30 days';
     GET DIAGNOSTICS moved = ROW_COUNT;
     total := total + moved;
 
@@ -63,13 +63,13 @@ BEGIN
     END IF;
 
     IF again THEN
-        UPDATE larder_data.upkeep u SET next_at = clock_timestamp() + interval '10 s' WHERE u.task = 'retention';
+        UPDATE larder_data.maintenance u SET next_at = clock_timestamp() + interval '10 s' WHERE u.task = 'retention';
     END IF;
     RETURN total;
 END $$;
-COMMENT ON FUNCTION larder_data.upkeep_retention IS
+COMMENT ON FUNCTION larder_data.maintenance_retention IS
     'Forgets, in portions, what is over: days of history, minutes, details of batches without history. Comes back in 10 s when there is more.';
-INSERT INTO larder_data.upkeep (task, place, every) VALUES ('retention', 10, '1 h');
+INSERT INTO larder_data.maintenance (task, place, every) VALUES ('retention', 10, '1 h');
 
 CREATE TABLE larder_data.housekeeping (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -78,7 +78,7 @@ CREATE TABLE larder_data.housekeeping (
     login text
 );
 COMMENT ON TABLE larder_data.housekeeping IS
-    'One row: when a worker is to vacuum and detach next, and when and as whom one last did. Not a task of larder.tick(), which cannot do what must be a top-level statement.';
+    'One row: when a worker is to vacuum and detach next, and when and as whom one last did. Not a task of larder.maintain(), which cannot do what must be a top-level statement.';
 COMMENT ON INDEX larder_data.housekeeping_pkey IS 'Keeps it one row.';
 INSERT INTO larder_data.housekeeping DEFAULT VALUES;
 
@@ -86,7 +86,7 @@ CREATE FUNCTION larder_data.hot_tables() RETURNS TABLE (name text, dead bigint, 
 LANGUAGE sql STABLE AS $$
     SELECT s.relname::text, s.n_dead_tup, greatest(s.last_vacuum, s.last_autovacuum)
     FROM pg_catalog.pg_stat_all_tables s
-    WHERE s.schemaname = 'larder_data' AND s.relname IN ('ready', 'running', 'delayed', 'parked', 'batch_delta', 'batch_detail_delta')
+    WHERE s.schemaname = 'larder_data' AND s.relname IN ('ready', 'running', 'scheduled', 'suspended', 'batch_delta', 'batch_detail_delta')
 $$;
 COMMENT ON FUNCTION larder_data.hot_tables IS 'The small tables that rows pass through, how many dead rows each is thought to have, and when it was last vacuumed.';
 
@@ -116,12 +116,12 @@ COMMENT ON FUNCTION larder_data.housekeeping_due IS
 -- Cheap: looks at statistics, catalogues and small tables; counts no jobs.
 CREATE VIEW larder.health AS
 SELECT f.severity, f.what, f.detail, f.hint FROM (
-    SELECT 'error' AS severity, 'upkeep task fails' AS what, format('%s, since %s: %s', u.task, to_char(u.failed_at, 'YYYY-MM-DD HH24:MI:SS TZ'), u.last_error) AS detail,
+    SELECT 'error' AS severity, 'maintenance task fails' AS what, format('%s, since %s: %s', u.task, to_char(u.failed_at, 'YYYY-MM-DD HH24:MI:SS TZ'), u.last_error) AS detail,
         'mend what the message says; the task is tried again when it is next due' AS hint
-    FROM larder_data.upkeep u WHERE u.failed_at IS NOT NULL
+    FROM larder_data.maintenance u WHERE u.failed_at IS NOT NULL
     UNION ALL
-    SELECT 'warning', 'upkeep is late', string_agg(u.task, ', ' ORDER BY u.place), 'start a worker, or call larder.tick() from cron; it may also be stuck behind a lock'
-    FROM larder_data.upkeep u
+    SELECT 'warning', 'maintenance is late', string_agg(u.task, ', ' ORDER BY u.place), 'start a worker, or call larder.maintain() from cron; it may also be stuck behind a lock'
+    FROM larder_data.maintenance u
     WHERE u.next_at + greatest(10 * u.every, interval '10 s') < clock_timestamp() AND EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at IS NULL)
     HAVING count(*) > 0
     UNION ALL
@@ -138,11 +138,11 @@ SELECT f.severity, f.what, f.detail, f.hint FROM (
         format('end it, or SELECT pg_terminate_backend(%s); see idle_in_transaction_session_timeout', a.pid)
     FROM pg_catalog.pg_stat_activity a
     WHERE a.datname = current_database() AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL) AND a.pid <> pg_backend_pid()
-      AND a.backend_type <> 'autovacuum worker' AND a.xact_start < clock_timestamp() - (SELECT m.held_after FROM larder_data.meta m)
+      AND a.backend_type <> 'autovacuum worker' AND a.xact_start < clock_timestamp() - (SELECT m.held_after FROM larder_data.settings m)
     UNION ALL
     SELECT 'warning', 'a prepared transaction holds vacuum back', format('%s, user %s, for %s s', p.gid, p.owner, floor(extract(epoch FROM clock_timestamp() - p.prepared))),
         format('COMMIT PREPARED %L or ROLLBACK PREPARED %L', p.gid, p.gid)
-    FROM pg_catalog.pg_prepared_xacts p WHERE p.database = current_database() AND p.prepared < clock_timestamp() - (SELECT m.held_after FROM larder_data.meta m)
+    FROM pg_catalog.pg_prepared_xacts p WHERE p.database = current_database() AND p.prepared < clock_timestamp() - (SELECT m.held_after FROM larder_data.settings m)
     UNION ALL
     -- A slot has no clock: that it is behind shows in transactions.
     SELECT 'warning', 'a replication slot holds vacuum back', format('%s, %s, xmin %s transactions old', s.slot_name, CASE WHEN s.active THEN 'active' ELSE 'inactive' END, age(s.xmin)),
@@ -159,7 +159,7 @@ SELECT f.severity, f.what, f.detail, f.hint FROM (
     SELECT 'warning', 'dead rows pile up', format('%s in %s', s.n_dead_tup, s.relname), 'see what holds vacuum back, and whether autovacuum runs'
     FROM pg_catalog.pg_stat_all_tables s
     WHERE s.schemaname = 'larder_data' AND s.n_dead_tup > 50000
-      AND s.relname IN ('ready', 'running', 'delayed', 'parked', 'batch_delta', 'batch_detail_delta')
+      AND s.relname IN ('ready', 'running', 'scheduled', 'suspended', 'batch_delta', 'batch_detail_delta')
     UNION ALL
     SELECT 'error', 'autovacuum is off', s.name || ' = off', 'switch it on: without it tables grow without end' FROM pg_catalog.pg_settings s
     WHERE s.name IN ('autovacuum', 'track_counts') AND s.setting = 'off'
@@ -168,7 +168,7 @@ SELECT f.severity, f.what, f.detail, f.hint FROM (
     FROM pg_catalog.pg_class c WHERE c.relnamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = 'larder_data')
       AND c.reloptions && ARRAY['autovacuum_enabled=off', 'autovacuum_enabled=false', 'autovacuum_enabled=0']
     UNION ALL
-    SELECT 'warning', 'too few partitions ahead', format('%s ends on %s', k.parent, coalesce(k.last_day::text, 'no day')), 'the upkeep task partitions makes them: see whether it is late or fails'
+    SELECT 'warning', 'too few partitions ahead', format('%s ends on %s', k.parent, coalesce(k.last_day::text, 'no day')), 'the maintenance task partitions makes them: see whether it is late or fails'
     FROM (
         SELECT p.relname AS parent, max(to_date(right(c.relname, 8), 'YYYYMMDD')) AS last_day
         FROM pg_catalog.pg_class p JOIN pg_catalog.pg_namespace n ON n.oid = p.relnamespace AND n.nspname = 'larder_data'
@@ -177,23 +177,23 @@ SELECT f.severity, f.what, f.detail, f.hint FROM (
     ) AS k
     WHERE coalesce(k.last_day, '-infinity') < (clock_timestamp() AT TIME ZONE 'UTC')::date + 2
     UNION ALL
-    SELECT 'warning', 'history is kept too long', format('%s holds %s, which should be gone', k.parent, k.first_day), 'a long transaction may hold it: see what holds vacuum back; the upkeep task retention drops it'
+    SELECT 'warning', 'history is kept too long', format('%s holds %s, which should be gone', k.parent, k.first_day), 'a long transaction may hold it: see what holds vacuum back; the maintenance task retention drops it'
     FROM (
         SELECT p.relname AS parent, min(to_date(right(c.relname, 8), 'YYYYMMDD')) AS first_day
         FROM pg_catalog.pg_class p JOIN pg_catalog.pg_namespace n ON n.oid = p.relnamespace AND n.nspname = 'larder_data'
         JOIN pg_catalog.pg_inherits i ON i.inhparent = p.oid JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
         WHERE p.relkind = 'p' GROUP BY p.relname
-    ) AS k CROSS JOIN larder_data.meta m
+    ) AS k CROSS JOIN larder_data.settings m
     WHERE k.first_day + 3 <= ((clock_timestamp() - CASE k.parent WHEN 'job_attempt' THEN m.keep_attempts ELSE m.keep_history END) AT TIME ZONE 'UTC')::date
     UNION ALL
-    SELECT 'warning', 'jobs are parked', format('%s%s, lost with their worker too often', p.n, CASE WHEN p.n = 1000 THEN ' or more' ELSE '' END),
+    SELECT 'warning', 'jobs are suspended', format('%s%s, lost with their worker too often', p.n, CASE WHEN p.n = 1000 THEN ' or more' ELSE '' END),
         'see what kills the workers, then larder.retry(job) or larder.cancel(job)'
-    FROM (SELECT count(*) AS n FROM (SELECT FROM larder_data.parked x WHERE x.why = 'lost' LIMIT 1000) AS x) AS p WHERE p.n > 0
+    FROM (SELECT count(*) AS n FROM (SELECT FROM larder_data.suspended x WHERE x.reason = 'crashed' LIMIT 1000) AS x) AS p WHERE p.n > 0
     UNION ALL
-    SELECT 'warning', 'workers were lost', format('%s in the last day, the last one %s on %s', w.n, w.last[2], w.last[3]), 'their jobs were rescued; see why they ended without a word: memory, kill -9, network'
+    SELECT 'warning', 'workers were lost', format('%s in the last day, the last one %s on %s', w.n, w.last[2], w.last[3]), 'their jobs were rescued; see reason they ended without a word: memory, kill -9, network'
     FROM (
-        SELECT count(*) AS n, max(ARRAY[to_char(x.beat_at, 'YYYY-MM-DD HH24:MI:SS.US'), x.name, x.host]) AS last FROM larder_data.worker x
-        WHERE x.stopped_at IS NULL AND x.beat_at + x.lease_ms * interval '1 ms' < clock_timestamp() AND x.beat_at > clock_timestamp() - interval '1 day'
+        SELECT count(*) AS n, max(ARRAY[to_char(x.heartbeat_at, 'YYYY-MM-DD HH24:MI:SS.US'), x.name, x.host]) AS last FROM larder_data.worker x
+        WHERE x.stopped_at IS NULL AND x.heartbeat_at + x.lease_ms * interval '1 ms' < clock_timestamp() AND x.heartbeat_at > clock_timestamp() - interval '1 day'
     ) AS w WHERE w.n > 0
     UNION ALL
     -- Only a sealed batch is ever finished. Each entry of the ledger moves folded_at on; what is not folded yet is of now.
@@ -208,13 +208,13 @@ SELECT f.severity, f.what, f.detail, f.hint FROM (
         LIMIT 1000
     ) AS b HAVING count(*) > 0
     UNION ALL
-    SELECT 'warning', 'the ledger is not folded', 'more than 100000 new entries', 'progress of all batches is slow until the upkeep task fold has caught up'
+    SELECT 'warning', 'the ledger is not folded', 'more than 100000 new entries', 'progress of all batches is slow until the maintenance task fold has caught up'
     WHERE EXISTS (SELECT FROM larder_data.batch_delta OFFSET 100000) OR EXISTS (SELECT FROM larder_data.batch_detail_delta OFFSET 100000)
     UNION ALL
-    SELECT 'info', 'no worker may vacuum', 'no live worker''s login may act as the owner of the tables', 'autovacuum and larder.tick() do the work; at high rates GRANT the owner''s role to the workers'' login'
+    SELECT 'info', 'no worker may vacuum', 'no live worker''s login may act as the owner of the tables', 'autovacuum and larder.maintain() do the work; at high rates GRANT the owner''s role to the workers'' login'
     FROM larder_data.housekeeping h
     WHERE coalesce(h.last_at, '-infinity') < clock_timestamp() - interval '5 min'
-      AND EXISTS (SELECT FROM larder_data.worker w WHERE w.stopped_at IS NULL AND w.beat_at + w.lease_ms * interval '1 ms' >= clock_timestamp() AND w.started_at < clock_timestamp() - interval '5 min')
+      AND EXISTS (SELECT FROM larder_data.worker w WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' >= clock_timestamp() AND w.started_at < clock_timestamp() - interval '5 min')
     UNION ALL
     SELECT 'info', 'roles are missing', string_agg(r.name, ', ' ORDER BY r.name), 'as a login that may create roles: SELECT larder_data.create_roles(); then as the owner: SELECT larder_data.secure()'
     FROM unnest('{larder_producer,larder_worker,larder_reader,larder_admin}'::text[]) AS r (name)

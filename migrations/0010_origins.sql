@@ -14,7 +14,7 @@ CREATE TABLE larder_data.origin_hold (
     since timestamptz NOT NULL DEFAULT clock_timestamp(),
     until timestamptz NOT NULL,
     probing_until timestamptz,
-    why text NOT NULL CHECK (why IN ('retry-after', 'breaker', 'operator')),
+    reason text NOT NULL CHECK (reason IN ('retry-after', 'breaker', 'operator')),
     gave_up boolean NOT NULL DEFAULT false,
     failed_probes int NOT NULL DEFAULT 0,
     code int,
@@ -22,14 +22,14 @@ CREATE TABLE larder_data.origin_hold (
     domain text
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE larder_data.origin_hold IS
-    'Origins to be left alone until a time. why: what asks for it. Of a breaker: domain, code, http_status: the failure that opened it; failed_probes: in a row; gave_up: its jobs are handed out, to fail; probing_until: until then somebody''s probe is on its way. A breaker''s row stays behind `until`, until a probe succeeds.';
+    'Origins to be left alone until a time. reason: what asks for it. Of a breaker: domain, code, http_status: the failure that opened it; failed_probes: in a row; gave_up: its jobs are handed out, to fail; probing_until: until then somebody''s probe is on its way. A breaker''s row stays behind `until`, until a probe succeeds.';
 COMMENT ON INDEX larder_data.origin_hold_pkey IS 'One hold per origin; claims probe it once per job while there is any.';
 
 INSERT INTO larder_data.retry_rule (domain, code, http_status, retried, blocks, block_for, counts_for_origin, then_code, what) VALUES
     ('LarderErrorDomain', 106, NULL, true, false, '24 h', false, NULL, 'the origin is held');
 
 -- Called by claims while there is any row. `picked` are rows of ready, locked, in the order of the claim.
-CREATE FUNCTION larder_data.keep_away(picked tid[], wanted int, OUT kept tid[], OUT some_away boolean)
+CREATE FUNCTION larder_data.defer_held(picked tid[], wanted int, OUT kept tid[], OUT some_away boolean)
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     probed int[];
@@ -42,7 +42,7 @@ BEGIN
             LATERAL (SELECT x.origin_id FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j
         WHERE EXISTS (
             SELECT FROM larder_data.origin_hold h
-            WHERE h.origin_id = j.origin_id AND h.why = 'breaker' AND NOT h.gave_up AND h.until + interval '250 ms' <= clock_timestamp()
+            WHERE h.origin_id = j.origin_id AND h.reason = 'breaker' AND NOT h.gave_up AND h.until + interval '250 ms' <= clock_timestamp()
               AND coalesce(h.probing_until, '-infinity') <= clock_timestamp())
     ), taken AS (
         UPDATE larder_data.origin_hold h SET probing_until = clock_timestamp() + interval '60 s'
@@ -60,19 +60,19 @@ BEGIN
         CROSS JOIN LATERAL (SELECT x.origin_id FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j
         LEFT JOIN LATERAL (
             SELECT x.origin_id, x.until FROM larder_data.origin_hold x
-            WHERE x.origin_id = j.origin_id AND NOT x.gave_up AND (x.until > clock_timestamp() OR x.why = 'breaker')) AS h ON true
+            WHERE x.origin_id = j.origin_id AND NOT x.gave_up AND (x.until > clock_timestamp() OR x.reason = 'breaker')) AS h ON true
     ), gone AS (
         DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(SELECT j.tid FROM judged j WHERE NOT j.goes))
     ), away AS (
         -- Behind the end, spread over a quarter of the wait; behind a probe that is on its way, soon.
-        INSERT INTO larder_data.delayed (run_at, job_id)
+        INSERT INTO larder_data.scheduled (run_at, job_id)
         SELECT larder_data.return_at(greatest(j.until, clock_timestamp() + interval '1 s')), j.job_id FROM judged j WHERE NOT j.goes
     )
     -- Probes before all others: a turn that is taken and not used is lost for a minute.
     SELECT (coalesce(array_agg(j.tid ORDER BY j.until IS NULL, j.ord) FILTER (WHERE j.goes), '{}'))[1 : wanted], coalesce(bool_or(NOT j.goes), false)
     INTO kept, some_away FROM judged j;
 END $$;
-COMMENT ON FUNCTION larder_data.keep_away IS 'Puts off what belongs to origins that are held; answers the rest, at most so many, and whether there was any.';
+COMMENT ON FUNCTION larder_data.defer_held IS 'Puts off what belongs to origins that are held; answers the rest, at most so many, and whether there was any.';
 
 CREATE FUNCTION larder_data.return_at(until timestamptz) RETURNS timestamptz
 LANGUAGE sql VOLATILE AS $$
@@ -102,9 +102,9 @@ BEGIN
         WHERE r.worker_id = snooze_v1.worker AND r.job_id = g.job AND r.claim_no = g.claim
         RETURNING r.job_id, r.claim_no
     )
-    INSERT INTO larder_data.delayed (run_at, job_id)
+    INSERT INTO larder_data.scheduled (run_at, job_id)
     SELECT larder_data.return_at(clock_timestamp() + least(greatest(g.delay, 0), m.retry_after_cap_ms) * interval '1 ms'), f.job_id
-    FROM freed f JOIN unnest(jobs, claims, delays_ms) AS g (job, claim, delay) ON g.job = f.job_id AND g.claim = f.claim_no CROSS JOIN larder_data.meta m;
+    FROM freed f JOIN unnest(jobs, claims, delays_ms) AS g (job, claim, delay) ON g.job = f.job_id AND g.claim = f.claim_no CROSS JOIN larder_data.settings m;
     GET DIAGNOSTICS moved = ROW_COUNT;
     RETURN moved;
 END $$;
@@ -127,29 +127,29 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
     -- A redirect may have led to an origin that no URL names.
     INSERT INTO larder_data.origin (name)
-    SELECT DISTINCT left(g.origin, 300) FROM unnest(origins, whys) AS g (origin, why)
-    WHERE g.why <> 'closed' AND NOT EXISTS (SELECT FROM larder_data.origin o WHERE o.name = left(g.origin, 300))
+    SELECT DISTINCT left(g.origin, 300) FROM unnest(origins, whys) AS g (origin, reason)
+    WHERE g.reason <> 'closed' AND NOT EXISTS (SELECT FROM larder_data.origin o WHERE o.name = left(g.origin, 300))
     ORDER BY 1 ON CONFLICT (name) DO NOTHING;
-    DELETE FROM larder_data.origin_hold h USING unnest(origins, whys) AS g (origin, why), larder_data.origin o
-    WHERE g.why = 'closed' AND o.name = g.origin AND h.origin_id = o.id AND h.why = 'breaker';
-    INSERT INTO larder_data.origin_hold AS h (origin_id, until, why, failed_probes, gave_up, domain, code, http_status)
+    DELETE FROM larder_data.origin_hold h USING unnest(origins, whys) AS g (origin, reason), larder_data.origin o
+    WHERE g.reason = 'closed' AND o.name = g.origin AND h.origin_id = o.id AND h.reason = 'breaker';
+    INSERT INTO larder_data.origin_hold AS h (origin_id, until, reason, failed_probes, gave_up, domain, code, http_status)
     -- One failure may be both: a breaker, which is probed when its time is over, and a Retry-After, which may be longer.
-    SELECT o.id, clock_timestamp() + least(max(g.length), max(m.retry_after_cap_ms)) * interval '1 ms', min(g.why) /* breaker first */,
-        coalesce(max(g.failed) FILTER (WHERE g.why = 'breaker'), 0), coalesce(max(g.gave_up) FILTER (WHERE g.why = 'breaker'), 0) > 0,
-        (array_agg(left(g.domain, 100) ORDER BY g.why, g.length DESC))[1], (array_agg(g.code::int ORDER BY g.why, g.length DESC))[1],
-        (array_agg(g.http_status::int ORDER BY g.why, g.length DESC))[1]
+    SELECT o.id, clock_timestamp() + least(max(g.length), max(m.retry_after_cap_ms)) * interval '1 ms', min(g.reason) /* breaker first */,
+        coalesce(max(g.failed) FILTER (WHERE g.reason = 'breaker'), 0), coalesce(max(g.gave_up) FILTER (WHERE g.reason = 'breaker'), 0) > 0,
+        (array_agg(left(g.domain, 100) ORDER BY g.reason, g.length DESC))[1], (array_agg(g.code::int ORDER BY g.reason, g.length DESC))[1],
+        (array_agg(g.http_status::int ORDER BY g.reason, g.length DESC))[1]
     FROM unnest(origins, whys, lengths_ms, failed_probes, gave_up, domains, codes, http_statuses)
-            AS g (origin, why, length, failed, gave_up, domain, code, http_status)
-        JOIN larder_data.origin o ON o.name = left(g.origin, 300) CROSS JOIN larder_data.meta m
-    WHERE g.why <> 'closed' AND g.length > 0 GROUP BY o.id ORDER BY o.id
+            AS g (origin, reason, length, failed, gave_up, domain, code, http_status)
+        JOIN larder_data.origin o ON o.name = left(g.origin, 300) CROSS JOIN larder_data.settings m
+    WHERE g.reason <> 'closed' AND g.length > 0 GROUP BY o.id ORDER BY o.id
     -- An operator's word stands while it lasts, a breaker beside a Retry-After for the longer of the two.
     ON CONFLICT (origin_id) DO UPDATE SET
-        until = CASE WHEN excluded.why = 'breaker' AND h.why = 'breaker' THEN excluded.until ELSE greatest(h.until, excluded.until) END,
-        why = CASE WHEN h.why = 'operator' AND h.until > clock_timestamp() OR excluded.why = 'retry-after' AND h.why = 'breaker' THEN h.why ELSE excluded.why END,
+        until = CASE WHEN excluded.reason = 'breaker' AND h.reason = 'breaker' THEN excluded.until ELSE greatest(h.until, excluded.until) END,
+        reason = CASE WHEN h.reason = 'operator' AND h.until > clock_timestamp() OR excluded.reason = 'retry-after' AND h.reason = 'breaker' THEN h.reason ELSE excluded.reason END,
         probing_until = NULL,
         since = CASE WHEN h.until < clock_timestamp() - interval '1 min' THEN excluded.since ELSE h.since END,
-        failed_probes = CASE excluded.why WHEN 'breaker' THEN excluded.failed_probes ELSE h.failed_probes END,
-        gave_up = CASE excluded.why WHEN 'breaker' THEN excluded.gave_up ELSE h.gave_up END,
+        failed_probes = CASE excluded.reason WHEN 'breaker' THEN excluded.failed_probes ELSE h.failed_probes END,
+        gave_up = CASE excluded.reason WHEN 'breaker' THEN excluded.gave_up ELSE h.gave_up END,
         domain = coalesce(excluded.domain, h.domain), code = coalesce(excluded.code, h.code), http_status = coalesce(excluded.http_status, h.http_status);
     GET DIAGNOSTICS moved = ROW_COUNT;
     RETURN moved;
@@ -158,22 +158,22 @@ COMMENT ON FUNCTION larder.origin_report_v1 IS
     'What a worker found of origins, one element each: retry-after or breaker, for so many ms (an hour at most), or closed: a probe succeeded. Of a breaker: failed_probes in a row, gave_up (1: hand its jobs out, they fail at once), and the failure.';
 
 CREATE FUNCTION larder.origin_holds_v1() RETURNS TABLE (
-    origin text, why text, remaining_ms bigint, failed_probes int, gave_up boolean, domain text, code int, http_status int
+    origin text, reason text, remaining_ms bigint, failed_probes int, gave_up boolean, domain text, code int, http_status int
 )
 LANGUAGE plpgsql SET jit = off AS $$
 #variable_conflict use_column
 BEGIN
     -- What is over goes with whoever looks next; a breaker that nobody has asked for ten minutes says nothing any more.
-    IF EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until < clock_timestamp() - CASE h.why WHEN 'breaker' THEN interval '10 min' ELSE interval '1 s' END) THEN
+    IF EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until < clock_timestamp() - CASE h.reason WHEN 'breaker' THEN interval '10 min' ELSE interval '1 s' END) THEN
         PERFORM set_config('synchronous_commit', 'off', true);
         DELETE FROM larder_data.origin_hold h WHERE h.ctid = ANY (ARRAY(
             SELECT x.ctid FROM larder_data.origin_hold x
-            WHERE x.until < clock_timestamp() - CASE x.why WHEN 'breaker' THEN interval '10 min' ELSE interval '1 s' END FOR UPDATE SKIP LOCKED));
+            WHERE x.until < clock_timestamp() - CASE x.reason WHEN 'breaker' THEN interval '10 min' ELSE interval '1 s' END FOR UPDATE SKIP LOCKED));
     END IF;
     RETURN QUERY
-    SELECT o.name, h.why, ceil(extract(epoch FROM h.until - clock_timestamp()) * 1000)::bigint, h.failed_probes, h.gave_up, h.domain, h.code, h.http_status
+    SELECT o.name, h.reason, ceil(extract(epoch FROM h.until - clock_timestamp()) * 1000)::bigint, h.failed_probes, h.gave_up, h.domain, h.code, h.http_status
     FROM larder_data.origin_hold h JOIN larder_data.origin o ON o.id = h.origin_id
-    WHERE h.until > clock_timestamp() OR h.why = 'breaker' ORDER BY h.until DESC LIMIT 4096;
+    WHERE h.until > clock_timestamp() OR h.reason = 'breaker' ORDER BY h.until DESC LIMIT 4096;
 END $$;
 COMMENT ON FUNCTION larder.origin_holds_v1 IS 'The origins to be left alone now, for how long still; at most 4096, the longest first. Workers ask every second.';
 
@@ -189,7 +189,7 @@ CREATE FUNCTION larder.origin_hold(origin text, length interval) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    named text := (SELECT e.origins[1] FROM larder_data.examine(ARRAY[larder_data.site(origin_hold.origin)]) e);
+    named text := (SELECT e.origins[1] FROM larder_data.validate(ARRAY[larder_data.site(origin_hold.origin)]) e);
 BEGIN
     IF named IS NULL THEN
         RAISE EXCEPTION 'no origin: %', left(origin_hold.origin, 200) USING ERRCODE = '22023', HINT = 'such as https://example.com';
@@ -197,9 +197,9 @@ BEGIN
         RAISE EXCEPTION 'an origin is held for some time' USING ERRCODE = '22023';
     END IF;
     INSERT INTO larder_data.origin (name) SELECT named WHERE NOT EXISTS (SELECT FROM larder_data.origin o WHERE o.name = named) ON CONFLICT (name) DO NOTHING;
-    INSERT INTO larder_data.origin_hold AS h (origin_id, until, why)
+    INSERT INTO larder_data.origin_hold AS h (origin_id, until, reason)
     SELECT o.id, clock_timestamp() + origin_hold.length, 'operator' FROM larder_data.origin o WHERE o.name = named
-    ON CONFLICT (origin_id) DO UPDATE SET until = excluded.until, why = 'operator', gave_up = false, failed_probes = 0, probing_until = NULL, since = excluded.since;
+    ON CONFLICT (origin_id) DO UPDATE SET until = excluded.until, reason = 'operator', gave_up = false, failed_probes = 0, probing_until = NULL, since = excluded.since;
 END $$;
 COMMENT ON FUNCTION larder.origin_hold IS 'Makes all workers leave the origin of a URL alone for so long. Its jobs wait.';
 
@@ -207,7 +207,7 @@ CREATE FUNCTION larder.origin_clear(origin text DEFAULT NULL) RETURNS int
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    named text := (SELECT e.origins[1] FROM larder_data.examine(ARRAY[larder_data.site(origin_clear.origin)]) e WHERE origin_clear.origin IS NOT NULL);
+    named text := (SELECT e.origins[1] FROM larder_data.validate(ARRAY[larder_data.site(origin_clear.origin)]) e WHERE origin_clear.origin IS NOT NULL);
     moved int;
 BEGIN
     IF named IS NULL AND origin_clear.origin IS NOT NULL THEN
@@ -220,8 +220,8 @@ END $$;
 COMMENT ON FUNCTION larder.origin_clear IS 'Forgets the hold of a URL''s origin, or all; answers how many. Workers hear within a second; jobs that were put off come at their time.';
 
 CREATE VIEW larder.held_origin AS
-SELECT o.name AS origin, h.why, h.since, h.until, greatest(h.until - statement_timestamp(), interval '0 s') AS remaining, h.failed_probes, h.gave_up, h.domain, h.code, h.http_status
+SELECT o.name AS origin, h.reason, h.since, h.until, greatest(h.until - statement_timestamp(), interval '0 s') AS remaining, h.failed_probes, h.gave_up, h.domain, h.code, h.http_status
 FROM larder_data.origin_hold h JOIN larder_data.origin o ON o.id = h.origin_id
-WHERE h.until > statement_timestamp() OR h.why = 'breaker';
+WHERE h.until > statement_timestamp() OR h.reason = 'breaker';
 COMMENT ON VIEW larder.held_origin IS
-    'Origins that are left alone now: why (retry-after, breaker, operator), until when. A breaker whose time is over waits for a probe; gave_up: its jobs fail without a request.';
+    'Origins that are left alone now: reason (retry-after, breaker, operator), until when. A breaker whose time is over waits for a probe; gave_up: its jobs fail without a request.';

@@ -48,7 +48,7 @@ COMMENT ON INDEX larder_data.permission_pkey IS 'Each once.';
 INSERT INTO larder_data.permission (role, name)
 SELECT 'larder_producer', unnest('{enqueue,enqueue_many,batch_open,batch_seal,batch_source,batch_source_end,pipeline_set,ring,wait_batch,ready_v1,progress,pipeline}'::text[])
 UNION ALL
-SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,complete_v1,release_v1,beat_v1,worker_stop_v1,snooze_v1,origin_report_v1,origin_holds_v1,origin_faults_v1,tick,remaining,ready_v1,progress,pipeline,record,failed}'::text[])
+SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,complete_v1,release_v1,heartbeat_v1,worker_stop_v1,snooze_v1,origin_report_v1,origin_holds_v1,origin_faults_v1,maintain,remaining,ready_v1,progress,pipeline,record,failed}'::text[])
 UNION ALL
 SELECT 'larder_reader', unnest('{check,wait_batch,remaining,ready_v1,job_status,blocklist_page}'::text[]);
 
@@ -56,7 +56,7 @@ CREATE FUNCTION larder.ready_v1() RETURNS TABLE (migrations int, protocol_oldest
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
-    RETURN QUERY SELECT (SELECT max(g.number) FROM larder_data.migration g), m.protocol_oldest, m.protocol_newest FROM larder_data.meta m;
+    RETURN QUERY SELECT (SELECT max(g.number) FROM larder_data.migration g), m.protocol_oldest, m.protocol_newest FROM larder_data.settings m;
 END $$;
 COMMENT ON FUNCTION larder.ready_v1 IS 'How many migrations the database has, and which worker protocols it offers: what a program asks before it begins.';
 

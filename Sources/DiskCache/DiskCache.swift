@@ -13,7 +13,7 @@ public struct DiskCache: Sendable {
     /// How much of a published file survives a power failure.
     public let durability: Durability
     /// Says that this process has the cache open, until its last copy goes.
-    let presence: Presence
+    let presence: OpenMarker
 
     /// Read-only caches that answer where this one has nothing.
     private let additional: [CacheLayout]
@@ -43,7 +43,7 @@ public struct DiskCache: Sendable {
         self.additional = additional
         try Directory.make(layout.directory, durable: durability == .full, permissions)
         Sweep(root: root, permissions: permissions).run(layout)
-        presence = try Presence(in: root, permissions)
+        presence = try OpenMarker(in: root, permissions)
         cacheID = try CacheID.readOrCreate(in: root, permissions)
         // Only a real try tells: access(2) does not know of read-only mounts seen as root, nor of quotas.
         _ = try TemporaryFile(in: layout.directory, permissions)

@@ -1,3 +1,5 @@
+public import ImageModel
+
 /// Up to 10,000 URLs to enqueue with one set of wishes.
 public struct EnqueueRequest: Sendable {
     /// When jobs may start, by the database's clock.

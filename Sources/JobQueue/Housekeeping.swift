@@ -8,7 +8,9 @@ enum Housekeeping: Equatable {
     case finalize(partition: String, parent: String)
     case drop(partition: String)
 
-    private static let hotTables: Set = ["ready", "running", "delayed", "parked", "batch_delta", "batch_detail_delta"]
+    private static let hotTables: Set = [
+        "ready", "running", "scheduled", "suspended", "batch_delta", "batch_detail_delta",
+    ]
     private static let parents = ["job_history", "item_history", "job_attempt"]
 
     /// Nil for what this program does not know.
@@ -52,11 +54,11 @@ extension PostgresJobQueue {
     /// Vacuums the tables that rows pass through, and detaches and drops days of history that are over, as far as they
     /// are due and nobody else does it. Due every 30 s or so; returns how many things were done.
     ///
-    /// Does nothing when this login may not act as the tables' owner: autovacuum and `tick()` do the work then. Runs
+    /// Does nothing when this login may not act as the tables' owner: autovacuum and `maintain()` do the work then. Runs
     /// beside all other calls on a connection of its own; a statement takes at most 10 s, and what was broken off is
     /// done by a later call.
     @discardableResult
-    public func keepHouse() async throws(QueueError) -> Int {
+    public func runHousekeeping() async throws(QueueError) -> Int {
         // Asked of the catalogue: a login without the right may not even name the schema.
         let mayActAsOwner = try await ask(
             """

@@ -1,8 +1,10 @@
+public import ImageModel
+
 /// What became of a wish to cancel one job.
 public enum JobCancellation: String, Sendable {
     /// It did not run: it ended, and so did its items.
     case cancelled
-    /// It runs: its worker hears with the next beat, and its items end when it settles.
+    /// It runs: its worker hears with the next heartbeat, and its items end when it completes.
     case told
     /// It had ended before; nothing was done.
     case over
@@ -12,7 +14,7 @@ public enum JobCancellation: String, Sendable {
 public struct JobStatus: Sendable {
     /// The job's number.
     public let id: Int64
-    /// `ready`, `delayed`, `running`, `parked (why)`, `succeeded`, `failed` or `cancelled`.
+    /// `ready`, `scheduled`, `running`, `suspended (why)`, `succeeded`, `failed` or `cancelled`.
     public let state: String
     /// The URL as given.
     public let url: String
@@ -42,7 +44,7 @@ public struct JobStatus: Sendable {
     public let retriedAs: Int64?
     /// The error of its last attempt.
     public let error: FailureReason?
-    /// When it is due, while it is delayed.
+    /// When it is due, while it is scheduled.
     public let due: String?
     /// When it was enqueued.
     public let createdAt: String

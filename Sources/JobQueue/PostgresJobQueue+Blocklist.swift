@@ -1,3 +1,5 @@
+public import ImageModel
+
 /// A URL on the blocklist, SDWebImage's failed URLs.
 public struct BlockedURL: Sendable {
     /// Where the next page begins: pass it to `blocklist(after:limit:)`.

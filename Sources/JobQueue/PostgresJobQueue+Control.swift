@@ -1,6 +1,6 @@
 extension PostgresJobQueue {
     /// Cancels a batch: its open items are finished at once with SDWebImageErrorDomain 2002, skipped; jobs that no other
-    /// batch wants end, those that run hear with their worker's next beat. Returns how many items were open, 0 for a
+    /// batch wants end, those that run hear with their worker's next heartbeat. Returns how many items were open, 0 for a
     /// batch that is over.
     ///
     /// Waits for transactions that still add to it. Throws `.unknownBatch`.
@@ -43,7 +43,7 @@ extension PostgresJobQueue {
     public func dropFailed(of batch: BatchReference) async throws(QueueError) -> Int {
         var items = 0
         while true {
-            let portion = try await control(batch, "batch_drop_failed")
+            let portion = try await control(batch, "batch_discard_failed")
             if portion == 0 { return items }
             items += portion
         }
@@ -84,7 +84,7 @@ extension PostgresJobQueue {
 
     /// Tells whoever listens on channel `larder` that a queue has work.
     public func ring(queue: String = "default") async throws(QueueError) {
-        try await ask("SELECT larder.ring($1)", [.text(queue)]) { _ throws(QueueError) in }
+        try await ask("SELECT larder.notify($1)", [.text(queue)]) { _ throws(QueueError) in }
     }
 
     /// Calls one of the functions that exist for a batch's number and for its name. All may be repeated: what was done

@@ -1,3 +1,5 @@
+internal import ImageModel
+
 extension PostgresJobQueue {
     /// Enqueues up to 10,000 URLs in one transaction; one answer per URL, in order.
     ///

@@ -10,7 +10,7 @@ extension PostgresJobQueue {
         }
     }
 
-    /// Lets one job run again, and returns its number: a delayed one is ready at once, one that was lost with its workers
+    /// Lets one job run again, and returns its number: a scheduled one is ready at once, one that was lost with its workers
     /// too often is ready again, a failed one becomes a new job. One that is ready or runs stays as it is.
     ///
     /// Throws `.unknownJob` for one that is unknown, succeeded, or was cancelled, and `.batchClosed` when its batch was

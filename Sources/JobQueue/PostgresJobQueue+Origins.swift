@@ -1,3 +1,5 @@
+public import ImageModel
+
 /// An origin that all workers leave alone.
 public struct HeldOrigin: Sendable, Equatable {
     /// What asks for it.
@@ -50,26 +52,6 @@ public struct OriginReport: Sendable, Equatable {
     }
 }
 
-/// Whether an error counts against the origin: a row of `retry_rule`.
-public struct OriginFaultRule: Sendable, Equatable {
-    /// The error's domain, `NSURLErrorDomain`.
-    public let domain: String
-    /// The error's code; nil for the rest of the domain.
-    public let code: Int?
-    /// The status of the answer; nil for any.
-    public let httpStatus: Int?
-    /// Whether it counts.
-    public let counts: Bool
-
-    /// Describes a rule.
-    public init(domain: String, code: Int?, httpStatus: Int?, counts: Bool) {
-        self.domain = domain
-        self.code = code
-        self.httpStatus = httpStatus
-        self.counts = counts
-    }
-}
-
 extension PostgresJobQueue {
     /// Which errors count against an origin, by the rows that operators may change.
     public func originFaults() async throws(QueueError) -> [OriginFaultRule] {
@@ -88,7 +70,7 @@ extension PostgresJobQueue {
     public func heldOrigins() async throws(QueueError) -> [HeldOrigin] {
         try await holds(
             """
-            SELECT origin, why, ceil(extract(epoch FROM remaining) * 1000)::bigint, failed_probes, gave_up, domain, code,
+            SELECT origin, reason, ceil(extract(epoch FROM remaining) * 1000)::bigint, failed_probes, gave_up, domain, code,
                 http_status
             FROM larder.held_origin ORDER BY until DESC LIMIT 4096
             """)
@@ -98,7 +80,7 @@ extension PostgresJobQueue {
     public func originHolds() async throws(QueueError) -> [HeldOrigin] {
         try await holds(
             """
-            SELECT origin, why, remaining_ms, failed_probes, gave_up, domain, code, http_status
+            SELECT origin, reason, remaining_ms, failed_probes, gave_up, domain, code, http_status
             FROM larder.origin_holds_v1()
             """)
     }

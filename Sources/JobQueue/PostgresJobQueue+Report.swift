@@ -1,4 +1,5 @@
 import FoundationEssentials
+internal import ImageModel
 
 extension PostgresJobQueue {
     /// The report of a batch. Throws `.unknownBatch`.

@@ -1,8 +1,8 @@
 /// A queue of jobs in Postgres: enqueue, follow batches, and work.
 ///
 /// Holds at most six connections, each made on first use and made anew when it breaks: one for everything, one for
-/// claims, so that a worker claims while it settles, one for heartbeats alone, one for upkeep that others wait
-/// for, one for the rest of it and one for vacuum, so that neither a long statement nor a blocked upkeep costs a worker
+/// claims, so that a worker claims while it completes, one for heartbeats alone, one for maintenance that others wait
+/// for, one for the rest of it and one for vacuum, so that neither a long statement nor a blocked maintenance costs a worker
 /// its lease.
 /// Works through pgbouncer in transaction mode.
 public final class PostgresJobQueue: Sendable {
@@ -17,7 +17,7 @@ public final class PostgresJobQueue: Sendable {
         /// How long calls wait for a database that is away, before they throw `.unreachable`; zero by default. Workers
         /// set it to minutes: an outage then costs them time only. Heartbeats never wait.
         public var patience: Duration = .zero
-        /// Upkeep works in small portions; what takes longer is stuck, and is tried again by whoever comes next.
+        /// Maintenance works in small portions; what takes longer is stuck, and is tried again by whoever comes next.
         var upkeepTimeout: Duration = .seconds(5)
         /// A vacuum of the small tables takes a second; a detach may have to wait for a reader. Both are done again later.
         var housekeepingTimeout: Duration = .seconds(10)
@@ -31,8 +31,8 @@ public final class PostgresJobQueue: Sendable {
 
     let connection: Connection
     let claims: Connection
-    let pulse: Connection
-    let upkeep: Connection
+    let heartbeats: Connection
+    let maintenance: Connection
     let urgentUpkeep: Connection
     let housekeeping: Connection
     private let configuration: Configuration
@@ -42,24 +42,24 @@ public final class PostgresJobQueue: Sendable {
         self.configuration = configuration
         connection = Connection(configuration, name: "queue")
         claims = Connection(configuration, name: "queue-claims")
-        pulse = Connection(configuration, name: "queue-pulse")
+        heartbeats = Connection(configuration, name: "queue-heartbeats")
         var hurried = configuration
         hurried.statementTimeout = min(configuration.statementTimeout, configuration.upkeepTimeout)
-        upkeep = Connection(hurried, name: "queue-upkeep")
-        urgentUpkeep = Connection(hurried, name: "queue-urgent-upkeep")
+        maintenance = Connection(hurried, name: "queue-maintenance")
+        urgentUpkeep = Connection(hurried, name: "queue-urgent-maintenance")
         hurried.statementTimeout = min(configuration.statementTimeout, configuration.housekeepingTimeout)
         housekeeping = Connection(hurried, name: "queue-house")
     }
 
-    /// Where a loop that does little else than settle runs best: on the thread of its connection. Only while the queue lives.
-    package var settlingExecutor: any TaskExecutor { connection.executor }
+    /// Where a loop that does little else than complete runs best: on the thread of its connection. Only while the queue lives.
+    package var completingExecutor: any TaskExecutor { connection.executor }
 
     /// Ends the connections; a later call makes new ones.
     public func close() async {
         await connection.close()
         await claims.close()
-        await pulse.close()
-        await upkeep.close()
+        await heartbeats.close()
+        await maintenance.close()
         await urgentUpkeep.close()
         await housekeeping.close()
     }

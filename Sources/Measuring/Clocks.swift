@@ -1,3 +1,4 @@
+internal import Concurrency
 import Glibc
 
 extension ContinuousClock {
@@ -30,9 +31,4 @@ package var processorSeconds: Double {
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
         + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
-}
-
-extension Duration {
-    /// The span in seconds.
-    package var seconds: Double { self / .seconds(1) }
 }

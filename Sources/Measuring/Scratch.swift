@@ -1,4 +1,4 @@
-internal import Executors
+internal import Concurrency
 import Foundation
 import Glibc
 

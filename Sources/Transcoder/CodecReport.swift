@@ -1,3 +1,5 @@
+public import ImageModel
+
 /// What a child found out about the codecs of this machine.
 public struct CodecReport: Sendable, Hashable, Codable {
     /// libvips' version, `8.14.1`.

@@ -1,3 +1,5 @@
+public import ImageModel
+
 /// What became of one picture.
 public struct TranscodeReport: Sendable, Hashable {
     /// What the header says of the original.
@@ -5,14 +7,14 @@ public struct TranscodeReport: Sendable, Hashable {
     /// One result per variant, in the request's order.
     public let variants: [Result<TranscodedVariant, TranscodeError>]
     /// What it looks like, in a few bytes; nil where the request wants none.
-    public let digest: PictureDigest?
+    public let digest: ImageDigest?
     /// Processor time the child spent on it.
     public let processorTime: Duration
     /// The most memory the child has held since it was started, in bytes.
     public let peakResidentBytes: Int
 
     package init(
-        source: SourceHeader, variants: [Result<TranscodedVariant, TranscodeError>], digest: PictureDigest?,
+        source: SourceHeader, variants: [Result<TranscodedVariant, TranscodeError>], digest: ImageDigest?,
         processorTime: Duration, peakResidentBytes: Int
     ) {
         self.source = source

@@ -1,3 +1,5 @@
+public import ImageModel
+
 /// One picture and the variants wanted of it, as open descriptors: the child opens nothing itself.
 public struct TranscodeRequest: Sendable {
     /// The original, open for reading, from offset 0.

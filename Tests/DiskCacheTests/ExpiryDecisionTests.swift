@@ -94,7 +94,7 @@ struct `What expires` {
         "0123456789abcdef0123456789abcde", "0123456789abcdef0123456789abcdefé.図",
     ])
     func `remembers names in few bytes`(name: String) {
-        var table = CompactName.Table()
+        var table = PackedName.Table()
         _ = table.compact("other")
         let compact = table.compact(name)
         #expect(same(table.text(compact), name))
@@ -103,7 +103,7 @@ struct `What expires` {
     }
 
     @Test func `tells names apart byte for byte`() {
-        var table = CompactName.Table()
+        var table = PackedName.Table()
         let digest = "0123456789abcdef0123456789abcdef"
         for front in [digest + ".", ""] {
             let names = [front + "caf\u{e9}", front + "cafe\u{301}"]
@@ -126,7 +126,7 @@ struct `What expires` {
         }
         #expect(gone == (0..<gone.count).map { "\(digest).\($0)" }, "each by its own name")
         #expect(decision.endings == 10_000 - gone.count && decision.endings < 100)
-        var table = CompactName.Table()
+        var table = PackedName.Table()
         let first = table.compact("a")
         #expect(table.compact("a") == first)
         table.release(first)

@@ -54,7 +54,7 @@ struct `Two hundred killed stores` {
             _ = try DiskCache(opening: target.root)
             let usage = try CacheUsage(of: target)
             #expect(usage.files == usage.entries, "no temporary file is left")
-            #expect(try Presence.ofDead(in: target.root).isEmpty)
+            #expect(try OpenMarker.ofDead(in: target.root).isEmpty)
             try target.clear(isDryRun: false)
         }
         #expect(stored > 0)

@@ -37,7 +37,7 @@ struct `A cache on a network file system` {
         let report = try Expiry(first.layout, policy: ExpiryPolicy(maxAge: .zero), sparing: .zero).run(
             now: Timestamp(seconds: Timestamp.now.seconds + 5))
         #expect(report.aged.files == 1 && report.firstFailure == nil)
-        #expect(code { _ = try Sharing(first.layout).run() } == nil, "nothing is equal, so nothing is asked")
+        #expect(code { _ = try Reflink(first.layout).run() } == nil, "nothing is equal, so nothing is asked")
     }
 
     @Test func `is filled by two processes at once, and every picture is whole`() async throws {

@@ -45,7 +45,7 @@ struct `A cache of several users` {
         let root = root
         let opened = try await AnotherUser.run { try DiskCache(opening: root) }
         #expect(try directory.names(in: "root/default").isEmpty)
-        #expect(try Presence.ofDead(in: root).isEmpty)
+        #expect(try OpenMarker.ofDead(in: root).isEmpty)
         let mark = status(root + "/.larder-swept.default")
         #expect(mark.st_uid == AnotherUser.number && time(nil) - mark.st_mtim.tv_sec < 3600)
         withExtendedLifetime((cache, opened)) {}

@@ -113,31 +113,31 @@ struct `Sweeping temporary files` {
 
     @Test func `knows whether somebody has the cache open`() throws {
         let root = directory.path + "/another"
-        #expect(try !Presence.anyLives(in: root))
+        #expect(try !OpenMarker.anyLives(in: root))
         do {
             let first = try DiskCache(opening: root)
             let copy = first
             _ = try DiskCache(opening: root)
-            #expect(try Presence.anyLives(in: root))
+            #expect(try OpenMarker.anyLives(in: root))
             withExtendedLifetime((first, copy)) {}
         }
-        #expect(try !Presence.anyLives(in: root))
-        #expect(try Presence.ofDead(in: root).isEmpty)
+        #expect(try !OpenMarker.anyLives(in: root))
+        #expect(try OpenMarker.ofDead(in: root).isEmpty)
         let child = try Writer(in: CacheLayout(root: directory.path))
         child.kill()
-        #expect(try Presence.ofDead(in: directory.path).count == 1)
+        #expect(try OpenMarker.ofDead(in: directory.path).count == 1)
     }
 
     @Test func `says again that it is there when another host took it for dead`() throws {
         let root = directory.path + "/another"
         try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
-        let presence = try Presence(in: root)
+        let presence = try OpenMarker(in: root)
         let name = try #require(try FileManager.default.contentsOfDirectory(atPath: root).first)
         try FileManager.default.removeItem(atPath: root + "/" + name)
-        presence.refresh(at: Presence.uptime + 60)
-        #expect(try !Presence.anyLives(in: root), "once an hour is enough")
-        presence.refresh(at: Presence.uptime + 3700)
-        #expect(try Presence.anyLives(in: root))
+        presence.refresh(at: OpenMarker.uptime + 60)
+        #expect(try !OpenMarker.anyLives(in: root), "once an hour is enough")
+        presence.refresh(at: OpenMarker.uptime + 3700)
+        #expect(try OpenMarker.anyLives(in: root))
         #expect(try FileManager.default.contentsOfDirectory(atPath: root) == [name])
     }
 

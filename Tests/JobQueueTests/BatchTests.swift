@@ -14,13 +14,13 @@ struct BatchTests {
         let job = try #require(try await worker.claim(upTo: 9).first)
         #expect(job.priority == 7)
         func state() async throws -> BatchProgress.State {
-            try await fixture.queue.tick(force: true)
+            try await fixture.queue.maintain(force: true)
             return try await fixture.queue.progress(of: .id(id)).state
         }
         #expect(try await state() == .open)
         try await fixture.queue.seal(.id(id))
         #expect(try await state() == .sealed)
-        _ = try await worker.settle([Outcome(job.held, .succeeded)])
+        _ = try await worker.complete([Outcome(job.held, .succeeded)])
         #expect(try await fixture.queue.progress(of: .id(id)).state == .finished)
         #expect(try await state() == .finished)
         let finished = try await fixture.value("SELECT finished_at IS NOT NULL FROM larder_data.batch")
@@ -56,11 +56,11 @@ struct BatchTests {
         _ = try await adder.rows("SELECT * FROM larder.enqueue('http://a/1', batch => 'batch')")
         async let sealed: Void = fixture.queue.seal(.id(id))
         try await fixture.waitUntilSomebodyWaits()
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.value("SELECT finished_at IS NULL FROM larder_data.batch") == "t")
         _ = try await adder.rows("COMMIT")
         try await sealed
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         let progress = try await fixture.queue.progress(of: .id(id))
         #expect(progress.total == 1 && progress.open == 1 && progress.state == .sealed)
         try await fixture.expectSound()
@@ -77,7 +77,7 @@ struct BatchTests {
         }
         #expect(try await total() == [10, 5, 5, 4])
         _ = try await folder.rows("BEGIN")
-        #expect(try await folder.rows("SELECT larder_data.upkeep_fold()") == [["5"]])
+        #expect(try await folder.rows("SELECT larder_data.maintenance_fold()") == [["5"]])
         #expect(try await total() == [10, 5, 5, 4])
         _ = try await folder.rows("COMMIT")
         #expect(try await total() == [10, 5, 5, 4])
@@ -85,7 +85,7 @@ struct BatchTests {
         try await fixture.expectSound()
     }
 
-    @Test("what is left: ready, running, delayed, of one batch and of all")
+    @Test("what is left: ready, running, scheduled, of one batch and of all")
     func remaining() async throws {
         let fixture = try await QueueFixture.make()
         let one = try await fixture.queue.openBatch(name: "one")
@@ -142,7 +142,7 @@ struct BatchTests {
         try await fixture.enqueue(["http://a/1", "nothing"])
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
-        #expect(try await worker.settle([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
+        #expect(try await worker.complete([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
         try await fixture.expectSound()
     }
 }

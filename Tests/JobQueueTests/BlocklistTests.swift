@@ -1,3 +1,4 @@
+import ImageModel
 import Testing
 
 @testable import JobQueue
@@ -39,7 +40,7 @@ struct BlocklistTests {
             try await fixture.sql("UPDATE larder_data.blocklist SET until = now() - interval '1 s'")
             try await fixture.enqueue(["http://a/1"])
             let job = try #require(try await worker.claim(upTo: 1).first)
-            _ = try await worker.settle([Outcome(job.held, .failed(.notAnImage))])
+            _ = try await worker.complete([Outcome(job.held, .failed(.notAnImage))])
             #expect(try await hours("http://a/1") == expected)
             try await fixture.queue.block(["http://a/1"])
         }

@@ -3,14 +3,14 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Cancelling beside a settle", .timeLimit(.minutes(5)))
+@Suite("Cancelling beside a complete", .timeLimit(.minutes(5)))
 struct CancelRaceTests {
     private func counts(_ fixture: QueueFixture) async throws -> [Int] {
         let progress = try await fixture.queue.progress(of: .name("batch"))
         return [progress.total, progress.open, progress.succeeded, progress.failed, progress.cancelled]
     }
 
-    @Test func `an item whose settle is under way counts as it ended, and never as cancelled before`() async throws {
+    @Test func `an item whose complete is under way counts as it ended, and never as cancelled before`() async throws {
         let fixture = try await QueueFixture.make()
         // For longer than on every queue, so that a busy machine sees it wait.
         try await fixture.sql("ALTER FUNCTION larder_data.hold_running(bigint) SET lock_timeout = '60s'")

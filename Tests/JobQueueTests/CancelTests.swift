@@ -1,3 +1,4 @@
+import ImageModel
 import Testing
 
 @testable import JobQueue
@@ -24,7 +25,7 @@ struct CancelTests {
         try await fixture.sql(
             """
             WITH gone AS (DELETE FROM larder_data.ready r USING larder_data.job j WHERE j.id = r.job_id AND j.url = 'http://a/4' RETURNING job_id)
-            INSERT INTO larder_data.parked (job_id, why) SELECT job_id, 'lost' FROM gone
+            INSERT INTO larder_data.suspended (job_id, reason) SELECT job_id, 'crashed' FROM gone
             """)
         try await fixture.expectSound()
         #expect(try await fixture.queue.cancel(.name("batch")) == 5)
@@ -35,7 +36,7 @@ struct CancelTests {
         await #expect { try await fixture.enqueue(["http://a/5"]) } throws: {
             ($0 as? QueueError)?.code == .batchClosed
         }
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.value("SELECT finished_at IS NOT NULL FROM larder.progress") == "t")
         #expect(try await counts(fixture) == [6, 0, 0, 1, 5])
         let records = try await fixture.queue.records(of: try await fixture.queue.progress(of: .name("batch")).id)
@@ -50,11 +51,11 @@ struct CancelTests {
         try await fixture.enqueue(["http://a/1"])
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
-        _ = try await worker.settle([Outcome(job.held, .succeeded)])
+        _ = try await worker.complete([Outcome(job.held, .succeeded)])
         try await fixture.queue.seal(.id(id))
-        // Before upkeep has marked it, and after.
+        // Before maintenance has marked it, and after.
         #expect(try await fixture.queue.cancel(.id(id)) == 0)
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.queue.cancel(.id(id)) == 0)
         #expect(try await fixture.queue.progress(of: .id(id)).state == .finished)
         #expect(try await counts(fixture) == [1, 0, 1, 0, 0])
@@ -75,13 +76,13 @@ struct CancelTests {
         #expect(try await counts(fixture, "first") == [2, 0, 0, 0, 2])
         #expect(try await counts(fixture, "second") == [1, 1, 0, 0, 0])
         try await fixture.expectSound()
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(
             try await fixture.value("SELECT finished_at IS NOT NULL FROM larder.progress WHERE batch = 'first'") == "t")
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 9).first)
-        #expect(try await worker.beat().cancelled.isEmpty)
-        _ = try await worker.settle([Outcome(job.held, .succeeded)])
+        #expect(try await worker.heartbeat().cancelled.isEmpty)
+        _ = try await worker.complete([Outcome(job.held, .succeeded)])
         #expect(try await counts(fixture, "first") == [2, 0, 0, 0, 2])
         #expect(try await counts(fixture, "second") == [1, 0, 1, 0, 0])
         try await fixture.expectSound()
@@ -103,7 +104,7 @@ struct CancelTests {
         #expect(try await fixture.queue.cancel(.name("third")) == 1)
         #expect(try await jobs(fixture) == 0)
         for batch in ["first", "third"] { #expect(try await counts(fixture, batch) == [1, 0, 0, 0, 1]) }
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(
             try await fixture.value("SELECT count(*) FROM larder.progress WHERE finished_at IS NULL AND batch <> 'x'")
                 == "0")
@@ -117,17 +118,17 @@ struct CancelTests {
         let job = try #require(try await worker.claim(upTo: 1).first)
         #expect(try await fixture.queue.cancel(.name("batch")) == 2)
         #expect(try await counts(fixture) == [2, 0, 0, 0, 2])
-        #expect(try await worker.beat().cancelled == [job.held])
+        #expect(try await worker.heartbeat().cancelled == [job.held])
         try await fixture.expectSound()
-        #expect(try await worker.settle([Outcome(job.held, .cancelled)]).map(\.decision) == [.cancelled])
+        #expect(try await worker.complete([Outcome(job.held, .cancelled)]).map(\.decision) == [.cancelled])
         #expect(try await counts(fixture) == [2, 0, 0, 0, 2])
         #expect(try await jobs(fixture) == 0)
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.value("SELECT finished_at IS NOT NULL FROM larder.progress") == "t")
         try await fixture.expectSound()
     }
 
-    @Test func `a job that a worker gives back after its batch was cancelled is ended by upkeep`() async throws {
+    @Test func `a job that a worker gives back after its batch was cancelled is ended by maintenance`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"])
         let worker = try await fixture.startWorker()
@@ -137,13 +138,13 @@ struct CancelTests {
         try await fixture.expectSound()
         // Nobody gets it, and the next claim sets it aside.
         #expect(try await worker.claim(upTo: 1).isEmpty)
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await jobs(fixture) == 0)
         #expect(try await counts(fixture) == [1, 0, 0, 0, 1])
         try await fixture.expectSound()
     }
 
-    @Test func `a batch too large for one sweep is cancelled at once and cleared by upkeep`() async throws {
+    @Test func `a batch too large for one sweep is cancelled at once and cleared by maintenance`() async throws {
         let fixture = try await QueueFixture.make()
         for part in 0..<2 {
             try await fixture.enqueue((0..<7_000).map { "http://h\($0 % 9)/\(part)-\($0)" })
@@ -156,9 +157,9 @@ struct CancelTests {
         let worker = try await fixture.startWorker()
         #expect(try await worker.claim(upTo: 100).isEmpty)
         try await fixture.expectSound()
-        while try await jobs(fixture) > 0 { try await fixture.queue.tick(force: true) }
+        while try await jobs(fixture) > 0 { try await fixture.queue.maintain(force: true) }
         #expect(try await counts(fixture) == [14_000, 0, 0, 0, 14_000])
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.value("SELECT finished_at IS NOT NULL FROM larder.progress") == "t")
         try await fixture.expectSound()
     }
@@ -173,7 +174,7 @@ struct CancelTests {
         #expect(try await counts(fixture, "first") == [1, 0, 0, 0, 1])
         try await fixture.expectSound()
         _ = try await joiner.rows("COMMIT")
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await counts(fixture, "second") == [1, 1, 0, 0, 0])
         #expect(try await fixture.value("SELECT items FROM larder_data.job") == "0")
         try await fixture.expectSound()
@@ -194,7 +195,7 @@ struct CancelTests {
         try await fixture.expectSound()
     }
 
-    @Test func `one running job is told, and its items finish when it settles`() async throws {
+    @Test func `one running job is told, and its items finish when it completes`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"], batch: "first")
         try await fixture.enqueue(["http://a/1"], batch: "second")
@@ -202,10 +203,10 @@ struct CancelTests {
         let job = try #require(try await worker.claim(upTo: 1).first)
         #expect(try await fixture.queue.cancel(job: job.id) == .told)
         #expect(try await counts(fixture, "first") == [1, 1, 0, 0, 0])
-        #expect(try await worker.beat().cancelled == [job.held])
+        #expect(try await worker.heartbeat().cancelled == [job.held])
         let status = try await fixture.queue.status(ofJob: job.id)
         #expect(status.state == "running" && status.cancelledAt != nil)
-        #expect(try await worker.settle([.unavailable(job.held)]).map(\.decision) == [.cancelled])
+        #expect(try await worker.complete([.unavailable(job.held)]).map(\.decision) == [.cancelled])
         for batch in ["first", "second"] { #expect(try await counts(fixture, batch) == [1, 0, 0, 0, 1]) }
         try await fixture.expectSound()
     }

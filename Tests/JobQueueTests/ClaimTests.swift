@@ -1,8 +1,9 @@
+import ImageModel
 import Testing
 
 @testable import JobQueue
 
-@Suite("Claim, settle, release", .timeLimit(.minutes(5)))
+@Suite("Claim, complete, release", .timeLimit(.minutes(5)))
 struct ClaimTests {
     @Test("eight claimers at once get disjoint jobs, never more than they asked for, and all of them")
     func disjoint() async throws {
@@ -21,8 +22,8 @@ struct ClaimTests {
                         #expect(jobs.count <= 7)
                         if jobs.isEmpty { return mine }
                         mine += jobs.map(\.id)
-                        let settled = try await worker.settle(jobs.map { Outcome($0.held, .succeeded) })
-                        #expect(settled.allSatisfy { $0.decision == .succeeded })
+                        let completed = try await worker.complete(jobs.map { Outcome($0.held, .succeeded) })
+                        #expect(completed.allSatisfy { $0.decision == .succeeded })
                     }
                 }
             }
@@ -51,7 +52,7 @@ struct ClaimTests {
         #expect(rest.map(\.url) == ["http://mine/2", "http://mine/3"], "the oldest first")
         #expect(try await worker.claim(upTo: 10, ofBatch: mine).isEmpty)
         // One that is put off comes again; what the floor has passed is found.
-        _ = try await worker.settle([.unavailable(first[0].held)])
+        _ = try await worker.complete([.unavailable(first[0].held)])
         try await worker.release([first[1].held])
         #expect(try await worker.claim(upTo: 10, ofBatch: mine).map(\.id) == [first[1].id])
         let foreign =
@@ -98,7 +99,7 @@ struct ClaimTests {
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.running") == "3")
     }
 
-    @Test("a settle whose answer was lost is answered the same again, and recorded once")
+    @Test("a complete whose answer was lost is answered the same again, and recorded once")
     func lostSettle() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<4).map { "http://a/\($0)" })
@@ -108,8 +109,8 @@ struct ClaimTests {
             Outcome(jobs[0].held, .succeeded), Outcome(jobs[1].held, .failed(.notAnImage)),
             .unavailable(jobs[2].held, retryAfter: .seconds(600)), Outcome(jobs[3].held, .cancelled),
         ]
-        let first = try await worker.settle(outcomes).map(\.decision)
-        let second = try await worker.settle(outcomes).map(\.decision)
+        let first = try await worker.complete(outcomes).map(\.decision)
+        let second = try await worker.complete(outcomes).map(\.decision)
         for decisions in [first, second] {
             #expect(decisions[0] == .succeeded && decisions[1] == .failed(.notAnImage) && decisions[3] == .cancelled)
             guard case .retried(let delay) = decisions[2] else {
@@ -133,12 +134,12 @@ struct ClaimTests {
         let other = try await fixture.startWorker("other")
         let job = try #require(try await other.claim(upTo: 1).first)
         #expect(job.id == held.id && job.attempt == 1)
-        #expect(try await zombie.settle([Outcome(held.held, .succeeded)]).map(\.decision) == [.stale])
+        #expect(try await zombie.complete([Outcome(held.held, .succeeded)]).map(\.decision) == [.stale])
         // The same worker with another claim number is fenced as well.
         let wrong = Claim(job: job.id, number: job.claim + 1)
-        let settled = try await other.settle([Outcome(wrong, .failed(.notAnImage)), Outcome(job.held, .succeeded)])
-        #expect(settled.map(\.decision) == [.stale, .succeeded])
-        #expect(try await zombie.settle([Outcome(held.held, .succeeded)]).map(\.decision) == [.stale])
+        let completed = try await other.complete([Outcome(wrong, .failed(.notAnImage)), Outcome(job.held, .succeeded)])
+        #expect(completed.map(\.decision) == [.stale, .succeeded])
+        #expect(try await zombie.complete([Outcome(held.held, .succeeded)]).map(\.decision) == [.stale])
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.job_history") == "1")
         try await fixture.expectSound()
     }
@@ -158,7 +159,7 @@ struct ClaimTests {
         let next = try await fixture.startWorker("next")
         #expect(try await next.claim(upTo: 10).count == 4)
         await #expect { try await worker.claim(upTo: 1) } throws: { ($0 as? QueueError)?.code == .workerLost }
-        await #expect { try await worker.beat() } throws: { ($0 as? QueueError)?.code == .workerLost }
+        await #expect { try await worker.heartbeat() } throws: { ($0 as? QueueError)?.code == .workerLost }
         try await fixture.expectSound()
     }
 
@@ -184,7 +185,7 @@ struct ClaimTests {
             ]
             return outcome
         }
-        _ = try await worker.settle(outcomes)
+        _ = try await worker.complete(outcomes)
         let report = try await fixture.queue.report(on: .name("batch"))
         #expect(report.progress.downloads == 5 && report.progress.variants == 10)
         #expect(report.progress.bytesIn == 500 && report.progress.bytesOut == 1_500)

@@ -5,16 +5,16 @@ import Testing
 /// The database's clock was set back: what it wrote before lies in its future.
 @Suite("A clock set back", .timeLimit(.minutes(5)))
 struct ClockTests {
-    @Test func `upkeep that was due before the step is due now`() async throws {
+    @Test func `maintenance that was due before the step is due now`() async throws {
         let fixture = try await QueueFixture.make()
-        try await fixture.queue.tick(force: true)
-        try await fixture.sql("UPDATE larder_data.upkeep SET next_at = clock_timestamp() + interval '1 day'")
-        let done = try await fixture.sql("SELECT task FROM larder.tick()")
+        try await fixture.queue.maintain(force: true)
+        try await fixture.sql("UPDATE larder_data.maintenance SET next_at = clock_timestamp() + interval '1 day'")
+        let done = try await fixture.sql("SELECT task FROM larder.maintain()")
         #expect(done.count == 10)
         // And then at its own pace: an hour ahead is no step of the clock for what comes hourly.
-        let late = "SELECT count(*) FROM larder.upkeep WHERE next_at > clock_timestamp() + every"
+        let late = "SELECT count(*) FROM larder.maintenance WHERE next_at > clock_timestamp() + every"
         #expect(try await fixture.value(late) == "0")
-        #expect(try await fixture.sql("SELECT task FROM larder.tick() WHERE task = 'partitions'").isEmpty)
+        #expect(try await fixture.sql("SELECT task FROM larder.maintain() WHERE task = 'partitions'").isEmpty)
     }
 
     @Test func `housekeeping is due, too`() async throws {
@@ -27,18 +27,20 @@ struct ClockTests {
             try await fixture.value("SELECT last_at <= clock_timestamp() FROM larder_data.housekeeping") == "t")
     }
 
-    @Test func `a dead worker whose last beat lies in the future has a lease from now on, and no more`() async throws {
+    @Test func `a dead worker whose last heartbeat lies in the future has a lease from now on, and no more`()
+        async throws
+    {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1"])
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
-        try await fixture.sql("UPDATE larder_data.worker SET beat_at = clock_timestamp() + interval '1 day'")
-        try await fixture.queue.tick(force: true)
+        try await fixture.sql("UPDATE larder_data.worker SET heartbeat_at = clock_timestamp() + interval '1 day'")
+        try await fixture.queue.maintain(force: true)
         // It may live: nothing is taken from it yet.
         #expect(try await fixture.queue.remaining().hasRunning)
-        #expect(try await fixture.value("SELECT beat_at <= clock_timestamp() FROM larder_data.worker") == "t")
-        try await fixture.sql("UPDATE larder_data.worker SET beat_at = beat_at - interval '16 s'")
-        try await fixture.queue.tick(force: true)
+        #expect(try await fixture.value("SELECT heartbeat_at <= clock_timestamp() FROM larder_data.worker") == "t")
+        try await fixture.sql("UPDATE larder_data.worker SET heartbeat_at = heartbeat_at - interval '16 s'")
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.startWorker("next").claim(upTo: 1).map(\.id) == [job.id])
         try await fixture.expectSound()
     }

@@ -39,14 +39,14 @@ struct ContractTests {
         try await fixture.enqueue(["http://a/1", "http://a/2"])
         let worker = try await fixture.startWorker()
         let jobs = try await worker.claim(upTo: 2)
-        _ = try await worker.settle(jobs.map { Outcome($0.held, .failed(.notAnImage)) })
-        try await fixture.queue.tick(force: true)
+        _ = try await worker.complete(jobs.map { Outcome($0.held, .failed(.notAnImage)) })
+        try await fixture.queue.maintain(force: true)
         // As if that had been long ago.
-        try await fixture.sql("UPDATE larder_data.minute SET at = at - interval '1 hour'")
+        try await fixture.sql("UPDATE larder_data.throughput SET at = at - interval '1 hour'")
         #expect(try await fixture.queue.retryFailed(of: .name("batch")) == 2)
         let lowest = "SELECT min(least(failed, finished, items_per_second)) FROM larder.throughput"
         #expect(try await fixture.value(lowest).flatMap { Double($0) } == 0)
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.value(lowest).flatMap { Double($0) } == 0)
     }
 
@@ -61,8 +61,8 @@ struct ContractTests {
         try await fixture.enqueue(["http://a/2"], batch: "at work")
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
-        _ = try await worker.settle([Outcome(job.held, .succeeded)])
-        try await fixture.queue.tick(force: true)
+        _ = try await worker.complete([Outcome(job.held, .succeeded)])
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.value(found) == nil)
         try await age()
         let detail = try #require(try await fixture.value(found))
@@ -70,7 +70,7 @@ struct ContractTests {
         // Somebody adds to it after all: at once it is no longer one of those, folded or not.
         try await fixture.enqueue(["nothing"], batch: "killed")
         #expect(try await fixture.value(found) == nil)
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.value(found) == nil)
         try await age()
         #expect(try await fixture.value(found) != nil)

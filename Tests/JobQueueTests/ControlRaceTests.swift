@@ -37,7 +37,7 @@ struct ControlRaceTests {
                 case 6: try await queue.cancel(job: job)
                 case 7: try await queue.retry(job: job)
                 case 8: if job < 20 { try await queue.dropFailed(of: batch) }
-                default: try await queue.tick(force: true)
+                default: try await queue.maintain(force: true)
                 }
             }
         }
@@ -62,7 +62,7 @@ struct ControlRaceTests {
             WorkerDescription(name: "w", host: "test", processID: 1, version: "test", slots: 8))
         for _ in 0..<steps {
             let jobs = try await worker.claim(upTo: 4)
-            let cancelled = Set(try await worker.beat().cancelled)
+            let cancelled = Set(try await worker.heartbeat().cancelled)
             if Int.random(in: 0..<6, using: &dice) == 0 {
                 try await worker.release(jobs.map(\.held))
                 continue
@@ -108,11 +108,11 @@ struct ControlRaceTests {
         let worker = try await fixture.startWorker()
         while try await fixture.value("SELECT EXISTS (SELECT FROM larder_data.job)") == "t" {
             try Task.checkCancellation()
-            try await fixture.queue.tick(force: true)
+            try await fixture.queue.maintain(force: true)
             let jobs = try await worker.claim(upTo: 100)
             if !jobs.isEmpty { _ = try await worker.settleAll(jobs.map { Outcome($0.held, .succeeded) }) }
         }
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(
             try await fixture.value("SELECT count(*) FROM larder.progress WHERE finished_at IS NULL OR open > 0") == "0"
         )

@@ -1,4 +1,5 @@
-import Executors
+import Concurrency
+import EmbeddedPostgres
 import Foundation
 import Glibc
 import TestSupport
@@ -58,7 +59,9 @@ struct CrashTests {
         let worker = try await queue.startWorker(description)
         let done = try await worker.claim(upTo: 2)
         #expect(
-            try await worker.settle(done.map { Outcome($0.held, .succeeded) }).allSatisfy { $0.decision == .succeeded })
+            try await worker.complete(done.map { Outcome($0.held, .succeeded) }).allSatisfy {
+                $0.decision == .succeeded
+            })
         // Of itself the log is written every ten seconds, which could be just now. It ends with its server.
         let writer = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
         let found = try await queue.connection.rows(writer)
@@ -68,16 +71,21 @@ struct CrashTests {
         #expect(forgotten.count == 2)
         try await server.crash()
         #expect(try await queue.check().isEmpty)
-        // What was told to be settled is; what was claimed since is as if it had not been.
+        // What was told to be completed is; what was claimed since is as if it had not been.
         #expect(
-            try await worker.settle(done.map { Outcome($0.held, .succeeded) }).allSatisfy { $0.decision == .succeeded })
+            try await worker.complete(done.map { Outcome($0.held, .succeeded) }).allSatisfy {
+                $0.decision == .succeeded
+            })
         #expect(
-            try await worker.settle(forgotten.map { Outcome($0.held, .succeeded) }).map(\.decision) == [.stale, .stale])
+            try await worker.complete(forgotten.map { Outcome($0.held, .succeeded) }).map(\.decision) == [
+                .stale, .stale,
+            ])
         let next = try await queue.startWorker(description)
         let again = try await next.claim(upTo: 4)
         #expect(Set(again.map(\.id)) == Set(forgotten.map(\.id)))
         #expect(
-            try await next.settle(again.map { Outcome($0.held, .succeeded) }).allSatisfy { $0.decision == .succeeded })
+            try await next.complete(again.map { Outcome($0.held, .succeeded) }).allSatisfy { $0.decision == .succeeded }
+        )
         let progress = try await queue.progress(of: .name("batch"))
         #expect(progress.total == 4 && progress.succeeded == 4)
         #expect(try await queue.check().isEmpty)
@@ -147,21 +155,21 @@ struct CrashTests {
         while true {
             let jobs: [Job]
             do throws(QueueError) { jobs = try await worker.claim(upTo: 10) } catch {
-                // A recovery that took longer than the lease; or the crash forgot a beat.
+                // A recovery that took longer than the lease; or the crash forgot a heartbeat.
                 guard error.code == .workerLost else { throw error }
                 worker = try await start()
                 continue
             }
-            _ = try? await worker.beat()
-            _ = try? await queue.tick(force: jobs.isEmpty)
+            _ = try? await worker.heartbeat()
+            _ = try? await queue.maintain(force: jobs.isEmpty)
             if jobs.isEmpty {
                 if isLast(), try await queue.remaining().isDrained { return await queue.close() }
                 await Task.yield()
                 continue
             }
-            let settled = try await worker.settleAll(jobs.map { Outcome($0.held, .succeeded) })
+            let completed = try await worker.settleAll(jobs.map { Outcome($0.held, .succeeded) })
             told.withLock { told in
-                told += settled.filter { $0.decision == .succeeded }.map(\.claim.job)
+                told += completed.filter { $0.decision == .succeeded }.map(\.claim.job)
             }
         }
     }

@@ -1,3 +1,4 @@
+import ImageModel
 import Testing
 
 @testable import JobQueue
@@ -126,7 +127,7 @@ struct EnqueueTests {
         #expect(batches.count == 1 && batches[0][0]?.hasPrefix("default/20") == true && batches[0][1] == "t")
         // Its day over, it is sealed; its jobs done, it is finished.
         try await fixture.sql("UPDATE larder_data.batch SET daily = daily - 2")
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.queue.progress()[0].state == .sealed)
     }
 

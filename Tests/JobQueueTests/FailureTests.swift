@@ -1,3 +1,4 @@
+import ImageModel
 import Testing
 
 @testable import JobQueue
@@ -48,11 +49,11 @@ struct FailureTests {
                 var outcome = Outcome(
                     job.held, .failed(FailureReason(domain: rule.domain, code: rule.code, message: "m")))
                 outcome.httpStatus = rule.status
-                let decision = try #require(try await worker.settle([outcome]).first?.decision)
+                let decision = try #require(try await worker.complete([outcome]).first?.decision)
                 if attempt == 1 && rule.retried {
                     #expect(decision == .retried(after: .zero), "\(rule)")
                     #expect(try await fixture.enqueue([url], batch: "other").map(\.kind) == [.joined], "\(rule)")
-                    try await fixture.queue.tick(force: true)
+                    try await fixture.queue.maintain(force: true)
                 } else {
                     #expect(
                         decision == .failed(FailureReason(domain: rule.domain, code: rule.code, message: "m")),
@@ -80,23 +81,23 @@ struct FailureTests {
             try await fixture.sql("UPDATE larder_data.job SET attempt = $1", [.integer(Int64(attempt))])
             let jobs = try await worker.claim(upTo: count)
             #expect(jobs.count == count)
-            let delays = try await worker.settle(jobs.map { .unavailable($0.held) }).map { settlement in
-                guard case .retried(let delay) = settlement.decision else { return Int64.max }
+            let delays = try await worker.complete(jobs.map { .unavailable($0.held) }).map { completion in
+                guard case .retried(let delay) = completion.decision else { return Int64.max }
                 return delay.milliseconds
             }
             // 300 draws: the chance of none in a given tenth is below 10⁻¹³.
             #expect(delays.allSatisfy { (0..<Int64(cap)).contains($0) })
             #expect(delays.contains { $0 < Int64(cap / 10) } && delays.contains { $0 >= Int64(cap / 10 * 9) })
-            try await fixture.sql("UPDATE larder_data.delayed SET run_at = now()")
-            try await fixture.queue.tick(force: true)
+            try await fixture.sql("UPDATE larder_data.scheduled SET run_at = now()")
+            try await fixture.queue.maintain(force: true)
         }
         let jobs = try await worker.claim(upTo: 2)
-        let settled = try await worker.settle([
+        let completed = try await worker.complete([
             .unavailable(jobs[0].held, retryAfter: .seconds(1_000)),
             .unavailable(jobs[1].held, retryAfter: .seconds(9_000)),
         ])
-        guard case .retried(let asked) = settled[0].decision, case .retried(let capped) = settled[1].decision else {
-            Issue.record("\(settled)")
+        guard case .retried(let asked) = completed[0].decision, case .retried(let capped) = completed[1].decision else {
+            Issue.record("\(completed)")
             return
         }
         #expect(asked == .seconds(1_000) && capped == .seconds(3_600))
@@ -110,7 +111,7 @@ struct FailureTests {
         func fail(_ options: UInt64) async throws {
             try await fixture.enqueue(["http://a/1"]) { $0.options = options }
             let job = try #require(try await worker.claim(upTo: 1).first)
-            _ = try await worker.settle([Outcome(job.held, .failed(.notAnImage))])
+            _ = try await worker.complete([Outcome(job.held, .failed(.notAnImage))])
         }
         func blockedHours() async throws -> String? {
             try await fixture.value("SELECT round(extract(epoch FROM until - now()) / 3600) FROM larder.blocklist")
@@ -131,7 +132,7 @@ struct FailureTests {
             let job = try #require(try await worker.claim(upTo: 1).first)
             var outcome = Outcome(job.held, .succeeded)
             outcome.downloads = downloads
-            _ = try await worker.settle([outcome])
+            _ = try await worker.complete([outcome])
             #expect(try await fixture.value("SELECT count(*) FROM larder_data.blocklist") == left)
         }
         let progress = try await fixture.queue.progress(of: .name("batch"))
@@ -156,7 +157,7 @@ struct FailureTests {
         var outcome = Outcome(
             job.held, .failed(FailureReason(domain: "LarderErrorDomain", code: code, message: "after the download")))
         outcome.downloads = downloads
-        _ = try await worker.settle([outcome])
+        _ = try await worker.complete([outcome])
         #expect(try await fixture.queue.blocklist().isEmpty == !staysBlocked)
         try await fixture.expectSound()
     }
@@ -185,17 +186,18 @@ struct FailureTests {
             $0.retryBase = .zero
         }
         for outcome in ["died", "unavailable", "died"] {
-            try await fixture.queue.tick(force: true)
+            try await fixture.queue.maintain(force: true)
             let job = try #require(try await worker.claim(upTo: 1).first)
-            let settled = try await worker.settle([
+            let completed = try await worker.complete([
                 outcome == "died" ? Outcome(job.held, .failed(.transcoderDied)) : .unavailable(job.held)
             ])
             guard job.attempt == 3 else {
-                #expect(settled[0].decision == .retried(after: .zero))
+                #expect(completed[0].decision == .retried(after: .zero))
                 continue
             }
             #expect(
-                settled[0].decision == .failed(FailureReason(domain: "LarderErrorDomain", code: 302, message: "died")))
+                completed[0].decision == .failed(FailureReason(domain: "LarderErrorDomain", code: 302, message: "died"))
+            )
         }
         let block = try await fixture.sql(
             "SELECT code, round(extract(epoch FROM until - now()) / 86400) FROM larder.blocklist")
@@ -209,8 +211,8 @@ struct FailureTests {
         let worker = try await fixture.startWorker()
         try await fixture.enqueue(["http://a/1"]) { $0.maxAttempts = 1 }
         let job = try #require(try await worker.claim(upTo: 1).first)
-        let settled = try await worker.settle([Outcome(job.held, .failed(.transcoderDied))])
-        #expect(settled[0].decision == .failed(.transcoderDied))
+        let completed = try await worker.complete([Outcome(job.held, .failed(.transcoderDied))])
+        #expect(completed[0].decision == .failed(.transcoderDied))
         #expect(try await fixture.value("SELECT count(*) FROM larder.blocklist") == "0")
     }
 }

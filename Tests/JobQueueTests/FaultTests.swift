@@ -1,4 +1,4 @@
-import Executors
+import Concurrency
 import Foundation
 import Glibc
 import TestSupport
@@ -11,15 +11,15 @@ import Testing
 struct DatabaseFaultTests {
     /// A statement of the queue that waits at a table which somebody has locked, after its work has begun.
     enum Verb: String, CaseIterable {
-        case enqueue, claim, settle, turnOver, release, beat, cancel, retry
+        case enqueue, claim, complete, turnOver, release, heartbeat, cancel, retry
 
         /// Where it waits.
         var table: String {
             switch self {
             case .enqueue, .cancel: "larder_data.batch_delta"
-            case .claim, .settle, .turnOver, .release: "larder_data.running"
-            case .beat: "larder_data.meta"
-            case .retry: "larder_data.job_follow"
+            case .claim, .complete, .turnOver, .release: "larder_data.running"
+            case .heartbeat: "larder_data.settings"
+            case .retry: "larder_data.job_subscriber"
             }
         }
     }
@@ -32,7 +32,7 @@ struct DatabaseFaultTests {
         let worker = try await queue.startWorker(
             WorkerDescription(name: "w", host: "test", processID: 1, version: "1", slots: 3))
         let jobs = try await worker.claim(upTo: 2)
-        _ = try await worker.settle([Outcome(jobs[0].held, .failed(.notAnImage))])
+        _ = try await worker.complete([Outcome(jobs[0].held, .failed(.notAnImage))])
         let holder = fixture.otherConnection()
         _ = try await holder.rows("BEGIN")
         _ = try await holder.rows("LOCK TABLE \(verb.table) IN ACCESS EXCLUSIVE MODE")
@@ -58,9 +58,9 @@ struct DatabaseFaultTests {
         // Ready, running, records; total, open and failed items.
         let expected =
             switch verb {
-            case .enqueue, .beat: "1 1 1 3 2 1"
+            case .enqueue, .heartbeat: "1 1 1 3 2 1"
             case .claim: "0 2 1 3 2 1"
-            case .settle: "1 0 2 3 1 1"
+            case .complete: "1 0 2 3 1 1"
             case .turnOver: "0 1 2 3 1 1"
             case .release: "2 0 1 3 2 1"
             case .cancel: "0 1 2 3 0 1"
@@ -77,16 +77,20 @@ struct DatabaseFaultTests {
             switch verb {
             case .enqueue: _ = try await queue.enqueue(EnqueueRequest(urls: ["http://a/4"], batch: "batch"))
             case .claim: _ = try await worker.claim(upTo: 1)
-            case .settle:
-                var settled = try await worker.settle([Outcome(held, .succeeded)])
-                while settled[0].decision == .busy { settled = try await worker.settle([Outcome(held, .succeeded)]) }
+            case .complete:
+                var completed = try await worker.complete([Outcome(held, .succeeded)])
+                while completed[0].decision == .busy {
+                    completed = try await worker.complete([Outcome(held, .succeeded)])
+                }
             case .turnOver:
-                let turnover = try await worker.settle([Outcome(held, .succeeded)], claimingUpTo: 1)
-                var settled = turnover.settlements
-                while settled[0].decision == .busy { settled = try await worker.settle([Outcome(held, .succeeded)]) }
+                let turnover = try await worker.complete([Outcome(held, .succeeded)], claimingUpTo: 1)
+                var completed = turnover.completions
+                while completed[0].decision == .busy {
+                    completed = try await worker.complete([Outcome(held, .succeeded)])
+                }
                 if turnover.jobs == nil { _ = try await worker.claim(upTo: 1) }
             case .release: try await worker.release([held])
-            case .beat: _ = try await worker.beat()
+            case .heartbeat: _ = try await worker.heartbeat()
             case .cancel: try await queue.cancel(.name("batch"))
             case .retry: try await queue.retryFailed(of: .name("batch"))
             }
@@ -107,7 +111,7 @@ struct DatabaseFaultTests {
             """
             WITH gone AS (
                 DELETE FROM larder_data.ready r WHERE r.job_id IN (SELECT j.id FROM larder_data.job j WHERE j.url LIKE 'http://a/%') RETURNING r.job_id
-            ) INSERT INTO larder_data.delayed (run_at, job_id) SELECT now() + interval '1 day', g.job_id FROM gone g
+            ) INSERT INTO larder_data.scheduled (run_at, job_id) SELECT now() + interval '1 day', g.job_id FROM gone g
             """)
         try await fixture.expectSound()
         let worker = try await fixture.startWorker()
@@ -126,7 +130,7 @@ struct DatabaseFaultTests {
         // Without a floor it walks over them all: what the floor spares.
         let blind = try await claim(1)
         #expect(blind.jobs == 10 && blind.pages > 1_000, "\(blind)")
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         let seeing = try await claim(2)
         #expect(seeing.jobs == 10 && (1..<blind.pages / 3).contains(seeing.pages), "\(seeing), not \(blind)")
         // Floors hide nothing: what is left comes at once, also what was given back.
@@ -162,7 +166,7 @@ struct DatabaseFaultTests {
                         if jobs.isEmpty { return ended }
                         ended += try await worker.settleAll(jobs.map { Outcome($0.held, .succeeded) })
                             .filter { $0.decision == .succeeded }.count
-                        _ = try? await queue.tick()
+                        _ = try? await queue.maintain()
                     }
                 }
             }
@@ -204,7 +208,7 @@ struct DatabaseFaultTests {
         #expect(try await enqueued.map(\.kind) == [.inserted])
         var jobs = try await claimed
         while jobs.isEmpty { jobs = try await worker.claim(upTo: 1) }
-        #expect(try await worker.settle([Outcome(jobs[0].held, .succeeded)]).map(\.decision) == [.succeeded])
+        #expect(try await worker.complete([Outcome(jobs[0].held, .succeeded)]).map(\.decision) == [.succeeded])
         try await fixture.expectSound()
         await queue.close()
     }
@@ -245,9 +249,9 @@ struct DatabaseFaultTests {
             #expect(try await fixture.value(left) == "0")
         }
         try await sleepForWeeks()
-        #expect(try await worker.settle([.unavailable(jobs[0].held)]).first?.decision.name == "retried")
+        #expect(try await worker.complete([.unavailable(jobs[0].held)]).first?.decision.name == "retried")
         try await sleepForWeeks()
-        #expect(try await worker.settle([Outcome(jobs[1].held, .succeeded)]).map(\.decision) == [.succeeded])
+        #expect(try await worker.complete([Outcome(jobs[1].held, .succeeded)]).map(\.decision) == [.succeeded])
         try await fixture.expectSound()
         try await sleepForWeeks()
         #expect(try await fixture.enqueue(["nothing"], batch: "next").map(\.kind) == [.invalid])

@@ -1,3 +1,4 @@
+import ImageModel
 import Testing
 
 @testable import JobQueue
@@ -18,7 +19,7 @@ struct FreshTests {
         let job = try #require(try await worker.claim(upTo: 1).first)
         var outcome = Outcome(job.held, .succeeded)
         outcome.stored = stored
-        #expect(try await worker.settle([outcome]).map(\.decision) == [.succeeded])
+        #expect(try await worker.complete([outcome]).map(\.decision) == [.succeeded])
         let answers = try await fixture.enqueue(["http://a/1"]) {
             $0.freshFor = .seconds(86_400)
             second(&$0)

@@ -15,41 +15,42 @@ struct HealthTests {
         #expect(try await found(fixture).isEmpty)
         try await fixture.enqueue(["http://a/1"])
         _ = try await fixture.startWorker()
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await found(fixture).isEmpty)
     }
 
-    @Test func `work without a worker and late upkeep are found, and gone once a worker is there`() async throws {
+    @Test func `work without a worker and late maintenance are found, and gone once a worker is there`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1"])
-        #expect(try await found(fixture) == ["work waits and no worker is live", "upkeep is late"])
+        #expect(try await found(fixture) == ["work waits and no worker is live", "maintenance is late"])
         _ = try await fixture.startWorker()
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await found(fixture).isEmpty)
-        try await fixture.sql("UPDATE larder_data.worker SET beat_at = now() - interval '1 min'")
-        try await fixture.sql("UPDATE larder_data.upkeep SET next_at = now() - interval '11 h'")
+        try await fixture.sql("UPDATE larder_data.worker SET heartbeat_at = now() - interval '1 min'")
+        try await fixture.sql("UPDATE larder_data.maintenance SET next_at = now() - interval '11 h'")
         let findings = try await fixture.queue.health()
-        #expect(findings.map(\.what) == ["upkeep is late", "work waits and no worker is live", "workers were lost"])
+        #expect(
+            findings.map(\.what) == ["maintenance is late", "work waits and no worker is live", "workers were lost"])
         #expect(findings.first?.detail.contains("retention") == true)
         try await fixture.sql("UPDATE larder_data.queue SET paused_at = now()")
-        #expect(try await found(fixture) == ["upkeep is late", "a queue is paused", "workers were lost"])
+        #expect(try await found(fixture) == ["maintenance is late", "a queue is paused", "workers were lost"])
     }
 
     @Test func `a task that fails comes first, with its error`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.sql("UPDATE larder_data.queue SET paused_at = now()")
         try await fixture.sql(
-            "CREATE OR REPLACE FUNCTION larder_data.upkeep_purge() RETURNS int LANGUAGE sql AS 'SELECT 1 / 0'")
+            "CREATE OR REPLACE FUNCTION larder_data.maintenance_purge() RETURNS int LANGUAGE sql AS 'SELECT 1 / 0'")
         #expect(try await fixture.tickFailure() == "22012")
         let findings = try await fixture.queue.health()
         try #require(findings.map(\.severity) == [.error, .info])
-        #expect(findings[0].what == "upkeep task fails" && findings[0].detail.contains("purge"))
+        #expect(findings[0].what == "maintenance task fails" && findings[0].detail.contains("purge"))
         #expect(findings[0].detail.contains("22012"))
     }
 
     @Test func `a session that holds vacuum back is named`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
-        try await fixture.sql("UPDATE larder_data.meta SET held_after = '0 s'")
+        try await fixture.sql("UPDATE larder_data.settings SET held_after = '0 s'")
         let holder = fixture.otherConnection()
         _ = try await holder.rows("SET application_name = 'the holder'")
         _ = try await holder.rows("BEGIN ISOLATION LEVEL REPEATABLE READ")
@@ -95,18 +96,18 @@ struct HealthTests {
         let short = try await fixture.queue.health()
         #expect(short.map(\.what) == ["too few partitions ahead"])
         #expect(short.first?.detail.hasPrefix("job_attempt ends on") == true)
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await found(fixture).isEmpty)
         try await fixture.addDay("item_history", daysAgo: 40)
         #expect(try await found(fixture) == ["history is kept too long"])
     }
 
-    @Test func `parked jobs, an unfolded ledger, no vacuum and a large blocklist`() async throws {
+    @Test func `suspended jobs, an unfolded ledger, no vacuum and a large blocklist`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
-        try await fixture.sql("INSERT INTO larder_data.parked (job_id, why) VALUES (1, 'lost'), (2, 'paused')")
-        let parked = try await fixture.queue.health()
-        #expect(parked.map(\.what) == ["jobs are parked"] && parked[0].detail.hasPrefix("1,"))
-        try await fixture.sql("DELETE FROM larder_data.parked")
+        try await fixture.sql("INSERT INTO larder_data.suspended (job_id, reason) VALUES (1, 'crashed'), (2, 'paused')")
+        let suspended = try await fixture.queue.health()
+        #expect(suspended.map(\.what) == ["jobs are suspended"] && suspended[0].detail.hasPrefix("1,"))
+        try await fixture.sql("DELETE FROM larder_data.suspended")
         let entries = "INSERT INTO larder_data.batch_detail_delta SELECT 1, 1, 1, 'x' FROM generate_series"
         try await fixture.sql(entries + "(1, 100000)")
         #expect(try await found(fixture).isEmpty)
@@ -119,7 +120,7 @@ struct HealthTests {
         _ = try await fixture.startWorker()
         try await fixture.sql("UPDATE larder_data.worker SET started_at = now() - interval '6 min'")
         #expect(try await found(fixture) == ["no worker may vacuum"])
-        try await fixture.queue.keepHouse()
+        try await fixture.queue.runHousekeeping()
         #expect(try await found(fixture).isEmpty)
     }
 }

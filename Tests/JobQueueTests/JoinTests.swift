@@ -1,3 +1,4 @@
+import ImageModel
 import Testing
 
 @testable import JobQueue
@@ -22,7 +23,7 @@ struct JoinTests {
             original, StoredFile(name: "card", key: "k2", error: .notAnImage),
             StoredFile(name: "same", key: "k3", path: "p3", origin: .copied),
         ]
-        _ = try await worker.settle([outcome])
+        _ = try await worker.complete([outcome])
         let first = try await fixture.queue.progress(of: .name("first"))
         let second = try await fixture.queue.progress(of: .name("second"))
         #expect(first.total == 3 && first.succeeded == 2 && first.open == 1)
@@ -60,25 +61,25 @@ struct JoinTests {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"]) { $0.start = .after(.seconds(3_600)) }
         let worker = try await fixture.startWorker()
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await worker.claim(upTo: 1).isEmpty)
         let due = try #require(try await fixture.queue.remaining().nextDue)
         #expect(due > .seconds(3_500) && due <= .seconds(3_600))
         try await fixture.enqueue(["http://a/1"], batch: "now")
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         let job = try #require(try await worker.claim(upTo: 1).first)
-        let settled = try await worker.settle([.unavailable(job.held, retryAfter: .seconds(3_000))])
-        guard case .retried = settled[0].decision else {
-            Issue.record("\(settled)")
+        let completed = try await worker.complete([.unavailable(job.held, retryAfter: .seconds(3_000))])
+        guard case .retried = completed[0].decision else {
+            Issue.record("\(completed)")
             return
         }
         try await fixture.enqueue(["http://a/1"], batch: "now")
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await worker.claim(upTo: 1).isEmpty)
         try await fixture.expectSound()
     }
 
-    @Test("settle does not wait for a transaction that joins one of its jobs, and the joiner loses nothing")
+    @Test("complete does not wait for a transaction that joins one of its jobs, and the joiner loses nothing")
     func joinDuringSettle() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "http://a/2"], batch: "first")
@@ -90,16 +91,16 @@ struct JoinTests {
         #expect(joined == [["joined"]])
         // The joiner's transaction stays open over all of this: whoever waited for it would wait for ever.
         let outcomes = jobs.map { Outcome($0.held, .succeeded) }
-        #expect(try await worker.settle(outcomes).map(\.decision) == [.busy, .succeeded])
-        #expect(try await worker.settle(outcomes).map(\.decision) == [.busy, .succeeded])
+        #expect(try await worker.complete(outcomes).map(\.decision) == [.busy, .succeeded])
+        #expect(try await worker.complete(outcomes).map(\.decision) == [.busy, .succeeded])
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.job_history") == "1")
         _ = try await joiner.rows("COMMIT")
-        #expect(try await worker.settle(outcomes).map(\.decision) == [.succeeded, .succeeded])
+        #expect(try await worker.complete(outcomes).map(\.decision) == [.succeeded, .succeeded])
         #expect(try await fixture.queue.progress(of: .name("second")).succeeded == 1)
         try await fixture.expectSound()
     }
 
-    @Test("an enqueue that waits for a settle inserts anew when the job is gone")
+    @Test("an enqueue that waits for a complete inserts anew when the job is gone")
     func settleDuringJoin() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"], batch: "first")

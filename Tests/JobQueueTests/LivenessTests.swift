@@ -7,7 +7,7 @@ import Testing
 struct LivenessTests {
     private func kill(_ worker: WorkerSession, in fixture: QueueFixture) async throws {
         try await fixture.sql(
-            "UPDATE larder_data.worker SET beat_at = now() - interval '16 s' WHERE id = $1", [.integer(worker.id)])
+            "UPDATE larder_data.worker SET heartbeat_at = now() - interval '16 s' WHERE id = $1", [.integer(worker.id)])
     }
 
     @Test("a dead worker's jobs run again without costing an attempt, and its late outcome is refused")
@@ -17,101 +17,103 @@ struct LivenessTests {
         let dead = try await fixture.startWorker("dead")
         let held = try await dead.claim(upTo: 1)
         let live = try await fixture.startWorker("live")
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await live.claim(upTo: 10).map(\.url) == ["http://a/2"])
         try await kill(dead, in: fixture)
         #expect(try await fixture.value("SELECT state FROM larder.worker WHERE name = 'dead'") == "lost")
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         let job = try #require(try await live.claim(upTo: 10).first)
         #expect(job.id == held[0].id && job.attempt == 1)
-        #expect(try await dead.settle([Outcome(held[0].held, .succeeded)]).map(\.decision) == [.stale])
+        #expect(try await dead.complete([Outcome(held[0].held, .succeeded)]).map(\.decision) == [.stale])
         await #expect { try await dead.claim(upTo: 1) } throws: { ($0 as? QueueError)?.code == .workerLost }
-        // It lives after all: its beats tell it what happened, and it starts anew.
-        #expect(try await dead.beat().leaseWasLost)
-        #expect(try await dead.beat().leaseWasLost)
+        // It lives after all: its heartbeats tell it what happened, and it starts anew.
+        #expect(try await dead.heartbeat().leaseWasLost)
+        #expect(try await dead.heartbeat().leaseWasLost)
         await #expect { try await dead.claim(upTo: 1) } throws: { ($0 as? QueueError)?.code == .workerLost }
         #expect(try await fixture.startWorker("dead").claim(upTo: 1).isEmpty)
-        #expect(try await live.settle([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
+        #expect(try await live.complete([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
         let rescues = try await fixture.value("SELECT rescues FROM larder_data.job_history")
         #expect(rescues == "1")
         try await fixture.expectSound()
     }
 
-    @Test("a worker that beats in time keeps its jobs; a beat that comes too late saves none")
+    @Test("a worker that heartbeats in time keeps its jobs; a heartbeat that comes too late saves none")
     func beating() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1"])
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
-        try await fixture.sql("UPDATE larder_data.worker SET beat_at = now() - interval '8 s'")
-        let reply = try await worker.beat()
+        try await fixture.sql("UPDATE larder_data.worker SET heartbeat_at = now() - interval '8 s'")
+        let reply = try await worker.heartbeat()
         #expect(!reply.leaseWasLost && reply.lease == .seconds(15) && reply.cancelled.isEmpty)
-        #expect(try await fixture.value("SELECT now() - beat_at < '8 s' FROM larder_data.worker") == "t")
-        try await fixture.queue.tick(force: true)
+        #expect(try await fixture.value("SELECT now() - heartbeat_at < '8 s' FROM larder_data.worker") == "t")
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.queue.remaining().hasRunning)
         try await kill(worker, in: fixture)
-        #expect(try await worker.beat().leaseWasLost)
-        try await fixture.queue.tick(force: true)
+        #expect(try await worker.heartbeat().leaseWasLost)
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.startWorker().claim(upTo: 1).map(\.id) == [job.id])
-        await #expect { try await fixture.sql("UPDATE larder_data.meta SET lease_ms = 9999") } throws: {
+        await #expect { try await fixture.sql("UPDATE larder_data.settings SET lease_ms = 9999") } throws: {
             ($0 as? QueueError)?.sqlState == "23514"
         }
     }
 
-    @Test("an upkeep task that fails is told and written down, and keeps none of the others from being done")
+    @Test("an maintenance task that fails is told and written down, and keeps none of the others from being done")
     func failingTask() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1", "http://a/2"])
         try await fixture.queue.seal(.name("batch"))
         let worker = try await fixture.startWorker()
         let jobs = try await worker.claim(upTo: 1)
-        _ = try await worker.settle([Outcome(jobs[0].held, .succeeded)])
+        _ = try await worker.complete([Outcome(jobs[0].held, .succeeded)])
         _ = try await worker.claim(upTo: 1)
         try await kill(worker, in: fixture)
         let body = "() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN 1 / 0; END $$"
         for task in ["promote", "fold"] {
-            try await fixture.sql("CREATE OR REPLACE FUNCTION larder_data.upkeep_\(task)\(body)")
+            try await fixture.sql("CREATE OR REPLACE FUNCTION larder_data.maintenance_\(task)\(body)")
         }
-        await #expect { try await fixture.queue.tick(force: true) } throws: { ($0 as? QueueError)?.sqlState == "22012" }
+        await #expect { try await fixture.queue.maintain(force: true) } throws: {
+            ($0 as? QueueError)?.sqlState == "22012"
+        }
         let failed = try await fixture.sql(
-            "SELECT task, last_error, now() - failed_at < '1 min' FROM larder.upkeep WHERE failed_at IS NOT NULL")
+            "SELECT task, last_error, now() - failed_at < '1 min' FROM larder.maintenance WHERE failed_at IS NOT NULL")
         #expect(
             failed == [["promote", "22012: division by zero", "t"], ["fold", "22012: division by zero", "t"]])
         let next = try await fixture.startWorker()
         let rescued = try #require(try await next.claim(upTo: 1).first)
-        _ = try await next.settle([Outcome(rescued.held, .succeeded)])
-        await #expect(throws: QueueError.self) { try await fixture.queue.tick(force: true) }
+        _ = try await next.complete([Outcome(rescued.held, .succeeded)])
+        await #expect(throws: QueueError.self) { try await fixture.queue.maintain(force: true) }
         #expect(try await fixture.value("SELECT finished_at IS NOT NULL FROM larder_data.batch") == "t")
         for task in ["promote", "fold"] {
             try await fixture.sql(
-                "CREATE OR REPLACE FUNCTION larder_data.upkeep_\(task)() RETURNS int LANGUAGE sql AS 'SELECT 0'")
+                "CREATE OR REPLACE FUNCTION larder_data.maintenance_\(task)() RETURNS int LANGUAGE sql AS 'SELECT 0'")
         }
-        try await fixture.queue.tick(force: true)
-        #expect(try await fixture.value("SELECT count(*) FROM larder.upkeep WHERE last_error IS NOT NULL") == "0")
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.value("SELECT count(*) FROM larder.maintenance WHERE last_error IS NOT NULL") == "0")
     }
 
-    @Test("heartbeats go on while upkeep is stuck behind a lock, and the other tasks are done")
+    @Test("heartbeats go on while maintenance is stuck behind a lock, and the other tasks are done")
     func stuckUpkeep() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1"]) { $0.start = .after(.seconds(3_600)) }
-        try await fixture.sql("UPDATE larder_data.delayed SET run_at = now()")
+        try await fixture.sql("UPDATE larder_data.scheduled SET run_at = now()")
         let worker = try await fixture.startWorker()
         // For longer than the 2 s of every queue, so that a busy machine sees it wait.
-        try await fixture.sql("ALTER FUNCTION larder.tick(boolean, text[]) SET lock_timeout = '8s'")
+        try await fixture.sql("ALTER FUNCTION larder.maintain(boolean, text[]) SET lock_timeout = '8s'")
         let holder = fixture.otherConnection()
         _ = try await holder.rows("BEGIN")
         _ = try await holder.rows("LOCK TABLE larder_data.blocklist IN ACCESS EXCLUSIVE MODE")
         async let stuck = fixture.tickFailure()
         try await fixture.waitUntilSomebodyWaits()
-        #expect(try await worker.beat().leaseWasLost == false)
+        #expect(try await worker.heartbeat().leaseWasLost == false)
         #expect(try await stuck == "55P03")
         _ = try await holder.rows("ROLLBACK")
         #expect(try await worker.claim(upTo: 1).count == 1)
-        #expect(try await fixture.value("SELECT task FROM larder.upkeep WHERE failed_at IS NOT NULL") == "purge")
+        #expect(try await fixture.value("SELECT task FROM larder.maintenance WHERE failed_at IS NOT NULL") == "purge")
     }
 
-    @Test("a job whose worker is lost five times is parked, and its batch stays open")
-    func parked() async throws {
+    @Test("a job whose worker is lost five times is suspended, and its batch stays open")
+    func suspended() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1"])
         try await fixture.queue.seal(.name("batch"))
@@ -119,7 +121,7 @@ struct LivenessTests {
             let worker = try await fixture.startWorker()
             #expect(try await worker.claim(upTo: 1).count == 1)
             try await kill(worker, in: fixture)
-            try await fixture.queue.tick(force: true)
+            try await fixture.queue.maintain(force: true)
             try await fixture.expectSound()
         }
         let worker = try await fixture.startWorker()
@@ -130,18 +132,18 @@ struct LivenessTests {
         try await fixture.expectSound()
     }
 
-    @Test("a job that an operator cancelled is named by the next beat, and not tried again")
+    @Test("a job that an operator cancelled is named by the next heartbeat, and not tried again")
     func cancelled() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1", "http://a/2"])
         let worker = try await fixture.startWorker()
         let jobs = try await worker.claim(upTo: 2)
         try await fixture.sql("UPDATE larder_data.job SET cancelled_at = now() WHERE id = $1", [.integer(jobs[1].id)])
-        #expect(try await worker.beat().cancelled == [jobs[1].held])
-        #expect(try await worker.settle([.unavailable(jobs[1].held)]).map(\.decision) == [.cancelled])
+        #expect(try await worker.heartbeat().cancelled == [jobs[1].held])
+        #expect(try await worker.complete([.unavailable(jobs[1].held)]).map(\.decision) == [.cancelled])
     }
 
-    @Test("a session that the server ends costs a claim, a settle and a beat nothing")
+    @Test("a session that the server ends costs a claim, a complete and a heartbeat nothing")
     func brokenSessions() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue((0..<10).map { "http://a/\($0)" })
@@ -152,14 +154,14 @@ struct LivenessTests {
             )
         }
         let first = try await worker.claim(upTo: 3)
-        _ = try await worker.beat()
+        _ = try await worker.heartbeat()
         try await breakAll()
         let second = try await worker.claim(upTo: 3)
         #expect(first.count == 3 && second.count == 3 && Set(first.map(\.id)).isDisjoint(with: second.map(\.id)))
         try await breakAll()
-        _ = try await worker.beat()
-        let settled = try await worker.settle((first + second).map { Outcome($0.held, .succeeded) })
-        #expect(settled.allSatisfy { $0.decision == .succeeded })
+        _ = try await worker.heartbeat()
+        let completed = try await worker.complete((first + second).map { Outcome($0.held, .succeeded) })
+        #expect(completed.allSatisfy { $0.decision == .succeeded })
         try await breakAll()
         // Known to be broken before anything was sent: an enqueue goes through as well.
         #expect(try await fixture.enqueue(["http://b/1"]).map(\.kind) == [.inserted])

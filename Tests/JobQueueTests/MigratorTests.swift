@@ -42,8 +42,8 @@ struct MigratorTests {
         try await fixture.enqueue(["http://a/1"])
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
-        #expect(try await worker.settle([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
-        try await fixture.sql("UPDATE larder_data.meta SET protocol_oldest = 2, protocol_newest = 3")
+        #expect(try await worker.complete([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
+        try await fixture.sql("UPDATE larder_data.settings SET protocol_oldest = 2, protocol_newest = 3")
         #expect(await code { try await fixture.queue.checkReady() } == .protocolMismatch)
         #expect(await code { _ = try await fixture.startWorker() } == .protocolMismatch)
     }

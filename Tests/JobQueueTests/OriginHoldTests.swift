@@ -1,3 +1,4 @@
+import ImageModel
 import TestSupport
 import Testing
 
@@ -17,8 +18,8 @@ struct OriginHoldTests {
 
     /// Jobs that are put off become due.
     private func passTime(_ fixture: QueueFixture) async throws {
-        try await fixture.sql("UPDATE larder_data.delayed SET run_at = now()")
-        try await fixture.queue.tick(force: true)
+        try await fixture.sql("UPDATE larder_data.scheduled SET run_at = now()")
+        try await fixture.queue.maintain(force: true)
     }
 
     @Test func `a claim puts off the jobs of a held origin, all at once, and hands out the others`() async throws {
@@ -28,9 +29,9 @@ struct OriginHoldTests {
         try await fixture.queue.report([OriginReport(origin: "http://held:80", .held(.seconds(600)))])
         let jobs = try await worker.claim(upTo: 8)
         #expect(jobs.count == 5 && jobs.allSatisfy { $0.origin == "http://free:80" })
-        #expect(try await fixture.value("SELECT count(*) FROM larder_data.delayed") == "3000")
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.scheduled") == "3000")
         let early =
-            "SELECT count(*) FROM larder_data.delayed WHERE run_at NOT BETWEEN now() + '300 s' AND now() + '661 s'"
+            "SELECT count(*) FROM larder_data.scheduled WHERE run_at NOT BETWEEN now() + '300 s' AND now() + '661 s'"
         #expect(try await fixture.value(early) == "0")
         #expect(try await worker.claim(upTo: 8).isEmpty)
         try await fixture.expectSound()
@@ -111,8 +112,9 @@ struct OriginHoldTests {
         let asleep = jobs.map { (claim: $0.held, delay: Duration.seconds(100)) }
         try await worker.snooze(asleep + [(claim: Claim(job: 99_999, number: 1), delay: .zero)])
         try await worker.snooze(asleep)
-        #expect(try await worker.settle(jobs.map { Outcome($0.held, .succeeded) }).map(\.decision) == [.stale, .stale])
-        let due = "SELECT count(*) FROM larder_data.delayed WHERE run_at BETWEEN now() + '30 s' AND now() + '126 s'"
+        #expect(
+            try await worker.complete(jobs.map { Outcome($0.held, .succeeded) }).map(\.decision) == [.stale, .stale])
+        let due = "SELECT count(*) FROM larder_data.scheduled WHERE run_at BETWEEN now() + '30 s' AND now() + '126 s'"
         #expect(try await fixture.value(due) == "2")
         try await passTime(fixture)
         #expect(try await worker.claim(upTo: 8).map(\.attempt) == [1, 1])
@@ -127,7 +129,7 @@ struct OriginHoldTests {
         try await fixture.sql("SELECT larder.cancel(\(jobs[0].id))")
         try await worker.snooze(jobs.map { (claim: $0.held, delay: .seconds(3_000)) })
         #expect(try await fixture.value("SELECT outcome FROM larder_data.job_history") == "3")
-        #expect(try await fixture.value("SELECT job_id FROM larder_data.delayed") == "\(jobs[1].id)")
+        #expect(try await fixture.value("SELECT job_id FROM larder_data.scheduled") == "\(jobs[1].id)")
         try await fixture.expectSound()
     }
 

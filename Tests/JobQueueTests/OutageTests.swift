@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import TestSupport
 import Testing
 
@@ -13,8 +14,8 @@ struct OutageTests {
         let cluster = EmbeddedCluster(site)
         var configuration = PostgresJobQueue.Configuration(databaseURL: try await cluster.start())
         try await Migrator(configuration).migrate()
-        // Nobody beats while the server is away.
-        try MaintenanceSession(configuration.databaseURL).ask("UPDATE larder_data.meta SET lease_ms = 3600000")
+        // Nobody heartbeats while the server is away.
+        try MaintenanceSession(configuration.databaseURL).ask("UPDATE larder_data.settings SET lease_ms = 3600000")
         let hurried = PostgresJobQueue(configuration)
         configuration.patience = .seconds(100)
         let queue = PostgresJobQueue(configuration)
@@ -22,14 +23,14 @@ struct OutageTests {
         let worker = try await queue.startWorker(
             WorkerDescription(name: "w", host: "test", processID: 1, version: "1", slots: 1))
         try await cluster.stop()
-        await #expect { try await worker.beat() } throws: { ($0 as? QueueError)?.code == .unreachable }
+        await #expect { try await worker.heartbeat() } throws: { ($0 as? QueueError)?.code == .unreachable }
         await #expect { _ = try await hurried.enqueue(EnqueueRequest(urls: ["http://a/2"])) } throws: {
             ($0 as? QueueError)?.code == .unreachable
         }
         async let claimed = worker.claim(upTo: 1)
         _ = try await cluster.start()
         let job = try #require(try await claimed.first)
-        #expect(try await worker.settle([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
+        #expect(try await worker.complete([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
         #expect(try await queue.check().isEmpty)
         await queue.close()
         await hurried.close()

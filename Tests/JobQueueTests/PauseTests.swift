@@ -13,7 +13,7 @@ struct PauseTests {
         #expect(try await fixture.queue.progress(of: .name("paused")).state == .paused)
         let worker = try await fixture.startWorker()
         #expect(try await worker.claim(upTo: 9).map(\.id) == other)
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await worker.claim(upTo: 9).isEmpty)
         try await fixture.expectSound()
         // It takes more all the same, behind what waits.
@@ -31,7 +31,7 @@ struct PauseTests {
         let worker = try await fixture.startWorker()
         #expect(try await worker.claim(upTo: 9).isEmpty)
         try await fixture.enqueue(["http://a/1"], batch: "second")
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await worker.claim(upTo: 9).map(\.id) == [job])
         try await fixture.expectSound()
     }
@@ -53,7 +53,7 @@ struct PauseTests {
         try await fixture.expectSound()
     }
 
-    @Test func `many parked jobs come back portion by portion, and those still paused stay`() async throws {
+    @Test func `many suspended jobs come back portion by portion, and those still paused stay`() async throws {
         let fixture = try await QueueFixture.make()
         for batch in ["one", "two"] {
             try await fixture.enqueue((0..<8_000).map { "http://\(batch)/\($0)" }, batch: batch)
@@ -61,15 +61,15 @@ struct PauseTests {
             try await fixture.queue.pause(.name(batch))
         }
         try await fixture.sql(
-            "WITH gone AS (DELETE FROM larder_data.ready RETURNING job_id) INSERT INTO larder_data.parked (job_id, why) SELECT job_id, 'paused' FROM gone"
+            "WITH gone AS (DELETE FROM larder_data.ready RETURNING job_id) INSERT INTO larder_data.suspended (job_id, reason) SELECT job_id, 'paused' FROM gone"
         )
         func ready() async throws -> String? { try await fixture.value("SELECT count(*) FROM larder_data.ready") }
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await ready() == "0")
         try await fixture.queue.resume(.name("one"))
         #expect(try await ready() == "10000")
-        while try await ready() != "16000" { try await fixture.queue.tick(force: true) }
-        for _ in 0..<8 { try await fixture.queue.tick(force: true) }
+        while try await ready() != "16000" { try await fixture.queue.maintain(force: true) }
+        for _ in 0..<8 { try await fixture.queue.maintain(force: true) }
         #expect(try await ready() == "16000")
         #expect(
             try await fixture.value(

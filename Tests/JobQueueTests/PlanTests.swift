@@ -46,7 +46,7 @@ struct PlanTests {
             sql: """
                 SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://host/' || i FROM generate_series(1, 300) AS i), batch => 'b',
                     fresh_for => '1 day', cache_id => 'c', priority => 1)
-                """, shows: ["origin_name_key", "blocklist_pkey", "hashtextextended", "ready_pkey", "delayed_pkey"]),
+                """, shows: ["origin_name_key", "blocklist_pkey", "hashtextextended", "ready_pkey", "scheduled_pkey"]),
         Hot(
             name: "claim", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 2, 10)",
             shows: ["Tid Scan on ready", "ready_pkey", "job_pkey"]),
@@ -60,63 +60,65 @@ struct PlanTests {
             shows: ["running_pkey", "job_pkey"]),
         Hot(
             name: "claim of one batch", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 12, 10, only_batch => 1)",
-            shows: ["Merge Append", "job_batch", "job_follow_batch", "ready_pkey", "Tid Scan on ready"]),
+            shows: ["Merge Append", "job_batch", "job_subscriber_batch", "ready_pkey", "Tid Scan on ready"]),
         Hot(
             name: "claim beside a paused batch",
             before: "UPDATE larder_data.batch SET paused_at = now() WHERE name = 'p';",
             sql: "SELECT count(*) FROM larder.claim_v1(:worker, 3, 10)",
-            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "job_follow_pkey", "batch_pkey"]),
+            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "job_subscriber_pkey", "batch_pkey"]),
         Hot(
             name: "claim beside a held origin", before: "SELECT larder.origin_hold('http://elsewhere', '1 hour');",
             sql: "SELECT count(*) FROM larder.claim_v1(:worker, 5, 10)",
             shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "origin_hold_pkey"]),
         Hot(
-            name: "settle one success", before: held(1),
+            name: "complete one success", before: held(1),
             sql: "SELECT count(*) FROM larder.complete_v1(:worker, :'jobs', :'claims', '{succeeded}')",
             shows: ["r.job_id = jobs[1]", "running_pkey", "job_pkey"]),
         Hot(
-            name: "settle one success that forgives",
+            name: "complete one success that forgives",
             before: held(1) + "\nUPDATE larder_data.job SET options = 1 WHERE id = ANY (:'jobs');",
             sql:
                 "SELECT count(*) FROM larder.complete_v1(:worker, :'jobs', :'claims', '{succeeded}', downloads => '{1}')",
             shows: ["larder_data.blocklist x", "blocklist_pkey"]),
         Hot(
-            name: "settle successes", before: held(10),
+            name: "complete successes", before: held(10),
             sql: """
                 SELECT count(*) FROM larder.complete_v1(:worker, :'jobs', :'claims', array_fill('succeeded'::text, ARRAY[10]))
-                """, shows: ["running_pkey", "job_pkey", "job_follow_pkey"]),
+                """, shows: ["running_pkey", "job_pkey", "job_subscriber_pkey"]),
         Hot(
-            name: "settle failures", before: held(10),
+            name: "complete failures", before: held(10),
             sql: """
                 SELECT count(*) FROM larder.complete_v1(:worker, :'jobs', :'claims', array_fill('failed'::text, ARRAY[10]),
                     array_fill('SDWebImageErrorDomain'::text, ARRAY[10]), :'codes', http_statuses => array_fill(503::bigint, ARRAY[10]))
                 """, shows: ["Tid Scan on running", "Tid Scan on job", "running_pkey", "job_pkey"]),
         Hot(
-            name: "settle what is stale",
+            name: "complete what is stale",
             sql: """
                 SELECT count(*) FROM larder.complete_v1(:worker, '{1,2,3}', '{77,77,77}', '{succeeded,failed,cancelled}', '{a,a,a}')
                 """, shows: ["job_history", "job_pkey"]),
         Hot(
             name: "release", before: held(5), sql: "SELECT larder.release_v1(:worker, :'jobs', :'claims')",
             shows: ["running_pkey", "job_pkey"]),
-        Hot(name: "beat", sql: "SELECT count(*) FROM larder.beat_v1(:worker)", shows: ["running_pkey", "job_pkey"]),
         Hot(
-            name: "promote", sql: "SELECT larder_data.upkeep_promote()",
-            shows: ["Tid Scan on delayed", "delayed_due", "job_pkey"]),
+            name: "heartbeat", sql: "SELECT count(*) FROM larder.heartbeat_v1(:worker)",
+            shows: ["running_pkey", "job_pkey"]),
         Hot(
-            name: "rescue", before: "UPDATE larder_data.worker SET beat_at = '-infinity' WHERE id = :worker;",
-            sql: "SELECT larder_data.upkeep_rescue()", shows: ["Tid Scan on running", "running_pkey", "job_pkey"]),
+            name: "promote", sql: "SELECT larder_data.maintenance_promote()",
+            shows: ["Tid Scan on scheduled", "scheduled_due", "job_pkey"]),
+        Hot(
+            name: "rescue", before: "UPDATE larder_data.worker SET heartbeat_at = '-infinity' WHERE id = :worker;",
+            sql: "SELECT larder_data.maintenance_rescue()", shows: ["Tid Scan on running", "running_pkey", "job_pkey"]),
         Hot(
             name: "progress of one batch", sql: "SELECT count(percent) FROM larder.progress WHERE batch_id = 1",
             shows: ["batch_pkey", "batch_total_pkey", "batch_delta_batch"]),
         Hot(
-            name: "finish", sql: "SELECT larder_data.upkeep_finish()",
-            shows: ["batch_unfinished", "job_batch", "job_follow_batch"]),
+            name: "finish", sql: "SELECT larder_data.maintenance_finish()",
+            shows: ["batch_unfinished", "job_batch", "job_subscriber_batch"]),
     ]
 
-    /// 2,000 ready jobs, some of them followed, delayed, blocked or stored, and a history.
+    /// 2,000 ready jobs, some of them followed, scheduled, blocked or stored, and a history.
     static let fill = """
-        UPDATE larder_data.meta SET lease_ms = 3600000;
+        UPDATE larder_data.settings SET lease_ms = 3600000;
         SELECT worker_id AS worker FROM larder.worker_start_v1('w', 'h', 1, 'v', 8, 'c') \\gset
         SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://host/' || i FROM generate_series(1, 2000) AS i), batch => 'a');
         SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://host/' || i FROM generate_series(1, 40) AS i), batch => 'c');
@@ -131,7 +133,7 @@ struct PlanTests {
         INSERT INTO larder_data.batch (queue_id, finished_at) SELECT 1, now() FROM generate_series(1, 5000);
         INSERT INTO larder_data.batch_total SELECT id, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 FROM larder_data.batch;
         INSERT INTO larder_data.batch_delta (batch_id, retries) SELECT id, 1 FROM larder_data.batch, generate_series(1, 4);
-        UPDATE larder_data.delayed SET run_at = now() - interval '1 s' WHERE job_id IN (SELECT job_id FROM larder_data.delayed ORDER BY job_id LIMIT 50);
+        UPDATE larder_data.scheduled SET run_at = now() - interval '1 s' WHERE job_id IN (SELECT job_id FROM larder_data.scheduled ORDER BY job_id LIMIT 50);
         """
 
     /// What remains in each table when the statistics speak of many rows: enough that each statement has work.
@@ -142,7 +144,8 @@ struct PlanTests {
         """
 
     static let tables = [
-        "job", "job_follow", "ready", "delayed", "running", "parked", "batch", "batch_delta", "batch_total", "origin",
+        "job", "job_subscriber", "ready", "scheduled", "running", "suspended", "batch", "batch_delta", "batch_total",
+        "origin",
         "blocklist", "job_history", "item_history", "job_attempt",
     ]
 

@@ -79,10 +79,10 @@ struct PoolerTests {
                     while true {
                         let jobs = try await worker.claim(upTo: 7)
                         if jobs.isEmpty { return done }
-                        done += try await worker.settle(jobs.map { Outcome($0.held, .succeeded) })
+                        done += try await worker.complete(jobs.map { Outcome($0.held, .succeeded) })
                             .filter { $0.decision == .succeeded }.count
-                        _ = try await worker.beat()
-                        try await queue.tick()
+                        _ = try await worker.heartbeat()
+                        try await queue.maintain()
                     }
                 }
             }

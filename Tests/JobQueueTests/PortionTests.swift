@@ -1,3 +1,4 @@
+import ImageModel
 import Testing
 
 @testable import JobQueue
@@ -10,12 +11,12 @@ struct PortionTests {
         try await fixture.queue.block((0..<5).map { "http://blocked/\($0)" })
         try await fixture.enqueue((0..<5).map { "http://blocked/\($0)" } + (0..<7).map { "http://a/\($0)" })
         let worker = try await fixture.startWorker()
-        _ = try await worker.settle(
+        _ = try await worker.complete(
             try await worker.claim(upTo: 7).map {
                 Outcome($0.held, .failed(FailureReason(domain: "x", code: 1, message: "")))
             })
         var dropped: [String?] = []
-        for _ in 0..<4 { dropped.append(try await fixture.value("SELECT larder.batch_drop_failed('batch', 3)")) }
+        for _ in 0..<4 { dropped.append(try await fixture.value("SELECT larder.batch_discard_failed('batch', 3)")) }
         // At most three records of jobs and three of items a call.
         #expect(dropped == ["6", "5", "1", "0"])
         #expect(try await fixture.value("SELECT count(*) FROM larder.failed") == "0")
@@ -37,13 +38,13 @@ struct PortionTests {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<10_000).map { "http://a/\($0)" }) { $0.start = .after(.seconds(1000)) }
         try await fixture.enqueue((0..<500).map { "http://b/\($0)" }) { $0.start = .after(.seconds(1000)) }
-        try await fixture.queue.tick(force: true)
-        try await fixture.sql("UPDATE larder_data.delayed SET run_at = now()")
+        try await fixture.queue.maintain(force: true)
+        try await fixture.sql("UPDATE larder_data.scheduled SET run_at = now()")
         var moved: [Int] = []
         // The first look is due at its time, the others at once.
         while moved.last ?? 5_000 >= 5_000 {
-            let tick = try await fixture.queue.tick(force: moved.isEmpty)
-            moved.append(tick)
+            let maintain = try await fixture.queue.maintain(force: moved.isEmpty)
+            moved.append(maintain)
         }
         #expect(moved.contains(500))
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.ready") == "10500")

@@ -1,3 +1,4 @@
+import ImageModel
 import TestSupport
 import Testing
 
@@ -9,12 +10,12 @@ final class QueueFixture: Sendable {
     let queue: PostgresJobQueue
     private let connection: Connection
 
-    /// - Parameter lease: of its workers, which beat seldom or never: an hour, so that a machine may stand still; nil is
+    /// - Parameter lease: of its workers, which heartbeat seldom or never: an hour, so that a machine may stand still; nil is
     ///   that of every queue, 15 s.
     static func make(lease: Duration? = .seconds(3_600)) async throws -> QueueFixture {
         let database = try await migrated()
         let fixture = QueueFixture(database, url: database.url)
-        if let lease { try await fixture.sql("UPDATE larder_data.meta SET lease_ms = \(lease.milliseconds)") }
+        if let lease { try await fixture.sql("UPDATE larder_data.settings SET lease_ms = \(lease.milliseconds)") }
         return fixture
     }
 
@@ -96,7 +97,7 @@ final class QueueFixture: Sendable {
         }
     }
 
-    /// An enqueue that joins and a settle may wait for each other, for the 25 ms after which the settle gives up. On a
+    /// An enqueue that joins and a complete may wait for each other, for the 25 ms after which the complete gives up. On a
     /// machine that stands still Postgres would look before it does; what it finds later than that is a deadlock.
     func lookForDeadlocksLate() async throws {
         let statement = "format('ALTER DATABASE %I SET deadlock_timeout = %L', current_database(), '60s')"
@@ -104,10 +105,10 @@ final class QueueFixture: Sendable {
         await reconnect()
     }
 
-    /// The code that a forced tick fails with.
+    /// The code that a forced maintain fails with.
     func tickFailure() async throws -> String? {
         do throws(QueueError) {
-            try await queue.tick(force: true)
+            try await queue.maintain(force: true)
             return nil
         } catch { return error.sqlState }
     }
@@ -127,16 +128,16 @@ extension Connection {
 
 extension WorkerSession {
     /// Sends what is busy again until everything is decided, for scenes whose joiners end their transactions.
-    func settleAll(_ outcomes: [Outcome]) async throws -> [Settlement] {
-        var settled = try await settle(outcomes)
-        while settled.contains(where: { $0.decision == .busy }) {
+    func settleAll(_ outcomes: [Outcome]) async throws -> [CompletionResult] {
+        var completed = try await complete(outcomes)
+        while completed.contains(where: { $0.decision == .busy }) {
             try Task.checkCancellation()
             await Task.yield()
-            let busy = Set(settled.filter { $0.decision == .busy }.map(\.claim))
-            let again = try await settle(outcomes.filter { busy.contains($0.claim) })
-            settled = settled.filter { $0.decision != .busy } + again
+            let busy = Set(completed.filter { $0.decision == .busy }.map(\.claim))
+            let again = try await complete(outcomes.filter { busy.contains($0.claim) })
+            completed = completed.filter { $0.decision != .busy } + again
         }
-        return settled
+        return completed
     }
 }
 

@@ -44,7 +44,9 @@ extension QueueModel {
         guard isOpenToChange(name) else { return .batchClosed }
         guard batches[name]?.isPaused == true else { return nil }
         batches[name]?.isPaused = false
-        for job in jobs.values where job.place == .parked("paused") && job.items[name] != nil { _ = unpark(job.id) }
+        for job in jobs.values where job.place == .suspended("paused") && job.items[name] != nil {
+            _ = unsuspend(job.id)
+        }
         return nil
     }
 
@@ -93,9 +95,9 @@ extension QueueModel {
     mutating func retry(job id: Int64) -> Retry {
         if let job = jobs[id] {
             switch job.place {
-            case .parked("cancelled"): return .refused(.unknownJob)
-            case .delayed, .parked("lost"):
-                if job.place == .parked("lost") { jobs[id]?.rescues = 0 }
+            case .suspended("cancelled"): return .refused(.unknownJob)
+            case .scheduled, .suspended("lost"):
+                if job.place == .suspended("lost") { jobs[id]?.rescues = 0 }
                 jobs[id]?.notice = .none
                 putBack(id)
             default: break

@@ -1,6 +1,6 @@
 @testable import JobQueue
 
-/// What workers and upkeep do to the model.
+/// What workers and maintenance do to the model.
 extension QueueModel {
     /// The jobs that a claim answers, in order. `skipping`: the worker's own floors; `batch`: nothing but what it wants.
     mutating func claim(
@@ -39,9 +39,9 @@ extension QueueModel {
             }
             var going: [LiveJob] = []
             for job in taken {
-                if isSomeHeld, let why = aside(job) {
+                if isSomeHeld, let reason = aside(job) {
                     isSomeAside = true
-                    jobs[job.id]?.place = .parked(why)
+                    jobs[job.id]?.place = .suspended(reason)
                 } else if !isSomeHeld || going.count < most - got.count {
                     going.append(job)
                 }
@@ -87,13 +87,13 @@ extension QueueModel {
     /// Leaves of these jobs at most so many that may run; those of held origins come back later. True when there were some.
     private mutating func keepAway(_ picked: inout [LiveJob], _ wanted: Int) -> Bool {
         let away = picked.filter(isHeldBack)
-        for job in away { jobs[job.id]?.place = .delayed(isDue: false) }
+        for job in away { jobs[job.id]?.place = .scheduled(isDue: false) }
         picked = Array(picked.filter { !isHeldBack($0) }.prefix(wanted))
         return !away.isEmpty
     }
 
-    /// What settling this run must answer.
-    mutating func settle(_ run: Run, _ end: End, asksToWait: Bool) -> String {
+    /// What completing this run must answer.
+    mutating func complete(_ run: Run, _ end: End, asksToWait: Bool) -> String {
         let id = run.claim.job
         guard var job = jobs[id], job.place == .running(run) else {
             if let ended = history[id], ended.run == run { return ended.decision }
@@ -116,7 +116,7 @@ extension QueueModel {
             return "cancelled"
         default: break
         }
-        let isPoison = end == .transcoderDied && job.deaths > 0
+        let isPoison = end == .transcoderDied && job.crashes > 0
         let isRetried = [.unavailable, .transcoderDied, .handshake].contains(end) && !isPoison
         if end == .badVariant && job.passesBlocklist { blocked.remove(job.key.url) }
         if !isRetried || job.attempt + 1 >= job.maxAttempts {
@@ -129,10 +129,10 @@ extension QueueModel {
             return "cancelled"
         }
         job.attempt += 1
-        if end == .transcoderDied { job.deaths += 1 }
+        if end == .transcoderDied { job.crashes += 1 }
         job.notice = .none
         job.last = run
-        job.place = .delayed(isDue: !asksToWait)
+        job.place = .scheduled(isDue: !asksToWait)
         jobs[id] = job
         batches[job.home]?.counts.retries += 1
         return "retried"
@@ -147,33 +147,33 @@ extension QueueModel {
         for job in held(by: worker) { giveBack(job.id) }
     }
 
-    /// Ready again, unless it was cancelled while it ran: then upkeep ends it.
+    /// Ready again, unless it was cancelled while it ran: then maintenance ends it.
     mutating func giveBack(_ id: Int64) {
-        if jobs[id]?.notice == .told { jobs[id]?.place = .parked("cancelled") } else { putBack(id) }
+        if jobs[id]?.notice == .told { jobs[id]?.place = .suspended("cancelled") } else { putBack(id) }
     }
 
     func held(by worker: Int64) -> [LiveJob] {
         jobs.values.filter { if case .running(let run) = $0.place { run.worker == worker } else { false } }
     }
 
-    /// What a worker hears at its next beat.
+    /// What a worker hears at its next heartbeat.
     func cancelled(of worker: Int64) -> Set<Int64> {
         Set(held(by: worker).filter { $0.notice == .told }.map(\.id))
     }
 
-    /// All upkeep in its order. `numbersGivenOut`: the last job number so far.
-    mutating func tick(numbersGivenOut: Int64) {
+    /// All maintenance in its order. `numbersGivenOut`: the last job number so far.
+    mutating func maintain(numbersGivenOut: Int64) {
         for worker in deadWorkers {
             for job in held(by: worker) {
                 jobs[job.id]?.rescues += 1
                 if job.rescues + 1 >= Self.mostRescues && job.notice != .told {
-                    jobs[job.id]?.place = .parked("lost")
+                    jobs[job.id]?.place = .suspended("lost")
                 } else {
                     giveBack(job.id)
                 }
             }
         }
-        for job in jobs.values where job.place == .delayed(isDue: true) { putBack(job.id) }
+        for job in jobs.values where job.place == .scheduled(isDue: true) { putBack(job.id) }
         if !isNewestFirst {
             floors = (0...9).map { lane in
                 let first = jobs.values.lazy.filter { $0.place == .ready && $0.priority == lane }.map(\.id).min()
@@ -184,10 +184,10 @@ extension QueueModel {
         for (name, batch) in batches where batch.isSealed && batch.counts.open == 0 && !wanted.contains(name) {
             batches[name]?.isFinished = true
         }
-        for job in jobs.values where job.place == .parked("cancelled") || job.place == .parked("paused") {
-            let isTold = job.place == .parked("cancelled") && job.notice == .told
-            if !isTold && unpark(job.id) { continue }
-            if isTold || job.place == .parked("cancelled") && job.items.isEmpty { end(job.id, "cancelled", by: nil) }
+        for job in jobs.values where job.place == .suspended("cancelled") || job.place == .suspended("paused") {
+            let isTold = job.place == .suspended("cancelled") && job.notice == .told
+            if !isTold && unsuspend(job.id) { continue }
+            if isTold || job.place == .suspended("cancelled") && job.items.isEmpty { end(job.id, "cancelled", by: nil) }
         }
     }
 
@@ -202,7 +202,7 @@ extension QueueModel {
     }
 
     /// Ready again when a batch that wants the job goes on.
-    mutating func unpark(_ id: Int64) -> Bool {
+    mutating func unsuspend(_ id: Int64) -> Bool {
         guard let job = jobs[id], aside(job) == nil else { return false }
         putBack(id)
         return true

@@ -57,10 +57,10 @@ struct QueueModel {
     enum Place: Equatable {
         case ready
         /// Due, or far in the future.
-        case delayed(isDue: Bool)
+        case scheduled(isDue: Bool)
         case running(Run)
         /// Lost, paused or cancelled.
-        case parked(String)
+        case suspended(String)
     }
 
     /// What is known of a wish to stop a job that runs: `revived` when somebody wanted it again since.
@@ -78,7 +78,7 @@ struct QueueModel {
         var place: Place
         var attempt = 0
         var rescues = 0
-        var deaths = 0
+        var crashes = 0
         var notice = Notice.none
         /// The run that was put off last.
         var last: Run?
@@ -180,7 +180,7 @@ struct QueueModel {
         jobs[job] = LiveJob(
             id: job, key: key, home: batch, items: [batch: 1], maxAttempts: wishes.maxAttempts,
             passesBlocklist: wishes.passesBlocklist, priority: wishes.priority,
-            place: wishes.isLate ? .delayed(isDue: false) : .ready)
+            place: wishes.isLate ? .scheduled(isDue: false) : .ready)
         return "inserted"
     }
 
@@ -191,8 +191,8 @@ struct QueueModel {
         job.priority = min(job.priority, priority)
         if job.notice != .none { job.notice = .revived }
         switch job.place {
-        case .parked("paused"), .parked("cancelled"): job.place = .ready
-        case .delayed where job.attempt == 0 && !isLate: job.place = .delayed(isDue: true)
+        case .suspended("paused"), .suspended("cancelled"): job.place = .ready
+        case .scheduled where job.attempt == 0 && !isLate: job.place = .scheduled(isDue: true)
         default: break
         }
         jobs[id] = job
@@ -235,9 +235,9 @@ struct QueueModel {
             let place =
                 switch job.place {
                 case .ready: "ready \(job.priority)"
-                case .delayed: "delayed"
+                case .scheduled: "scheduled"
                 case .running(let run): "running \(run.worker) \(run.claim.number)"
-                case .parked(let why): "parked \(why)"
+                case .suspended(let why): "suspended \(why)"
                 }
             let items = job.items.map { "\($0):\($1)" }.sorted().joined(separator: ",")
             let notice =
@@ -247,7 +247,7 @@ struct QueueModel {
                 case .revived: "revived"
                 }
             return
-                "\(job.id) \(job.priority) \(job.attempt) \(job.rescues) \(job.deaths) [\(place)] [\(items)] \(notice)"
+                "\(job.id) \(job.priority) \(job.attempt) \(job.rescues) \(job.crashes) [\(place)] [\(items)] \(notice)"
         }
     }
 }

@@ -12,10 +12,10 @@ extension RandomLife {
         try await WorkerSession(id: worker, lease: session.lease, queue: anyQueue()).release(chosen.map(\.claim))
     }
 
-    mutating func beat() async throws {
-        last = "beat"
+    mutating func heartbeat() async throws {
+        last = "heartbeat"
         guard let worker = pick(workers)?.session else { return }
-        let reply = try await worker.beat()
+        let reply = try await worker.heartbeat()
         expect(!reply.leaseWasLost, "the lease of worker \(worker.id) is lost")
         let told = Set(reply.cancelled.map(\.job))
         expect(told == model.cancelled(of: worker.id), "told of \(told)")
@@ -32,23 +32,24 @@ extension RandomLife {
         } else {
             model.deadWorkers.insert(session.id)
             try await fixture.sql(
-                "UPDATE larder_data.worker SET beat_at = now() - interval '2 h' WHERE id = $1", [.integer(session.id)])
-            expect(try await session.beat().leaseWasLost, "a dead worker beats")
+                "UPDATE larder_data.worker SET heartbeat_at = now() - interval '2 h' WHERE id = $1",
+                [.integer(session.id)])
+            expect(try await session.heartbeat().leaseWasLost, "a dead worker heartbeats")
         }
         try await startWorker(index)
-        try await tick()
+        try await maintain()
     }
 
-    mutating func tick() async throws {
-        last = "tick"
-        try await anyQueue().tick(force: true)
+    mutating func maintain() async throws {
+        last = "maintain"
+        try await anyQueue().maintain(force: true)
         // Floors are believed for ten seconds, and longer by the model.
         let numbers = try await fixture.value(
             """
-            WITH kept AS (UPDATE larder_data.lane_floor SET known_at = 'infinity' WHERE isfinite(known_at))
+            WITH kept AS (UPDATE larder_data.claim_cursor SET known_at = 'infinity' WHERE isfinite(known_at))
             SELECT last_value FROM larder_data.job_id
             """)
-        model.tick(numbersGivenOut: numbers.flatMap { Int64($0) } ?? 0)
+        model.maintain(numbersGivenOut: numbers.flatMap { Int64($0) } ?? 0)
     }
 
     mutating func pauseOrResume() async throws {
@@ -248,7 +249,7 @@ extension RandomLife {
                 )
             case 4: ("SELECT larder.batch_cancel(id) FROM larder_data.batch", [])
             case 5: ("SELECT larder.batch_retry_failed(id) FROM larder_data.batch WHERE cancelled_at IS NULL", [])
-            default: ("SELECT larder.tick(true)", [])
+            default: ("SELECT larder.maintain(true)", [])
             }
         last = "break off \(statement)"
         _ = try await victim.rows("BEGIN")
@@ -276,7 +277,7 @@ extension RandomLife {
             """
         guard chance(50) else {
             async let killed = fixture.value(killing)
-            try await settle(outcomes(), times: 1)
+            try await complete(outcomes(), times: 1)
             _ = try await killed
             return
         }

@@ -1,4 +1,5 @@
-import Executors
+import Concurrency
+import ImageModel
 import Testing
 
 @testable import JobQueue
@@ -21,7 +22,7 @@ struct RandomLife {
     var workers: [Worker] = []
     /// The names that enqueue uses now.
     var names: [String] = []
-    /// Claims that somebody may still settle, the newest last.
+    /// Claims that somebody may still complete, the newest last.
     var runs: [QueueModel.Run] = []
     /// The sessions of all workers there were.
     var sessions: [Int64: WorkerSession] = [:]
@@ -39,7 +40,7 @@ struct RandomLife {
         queues = (0..<3).map { _ in PostgresJobQueue(fixture.patientConfiguration) }
         victim = fixture.otherConnection()
         // Nothing hangs on time: back-off is zero, and leases end when the test says so.
-        try await fixture.sql("UPDATE larder_data.meta SET retry_base_ms = 0, lease_ms = 3600000")
+        try await fixture.sql("UPDATE larder_data.settings SET retry_base_ms = 0, lease_ms = 3600000")
         _ = try await fixture.queue.setPipeline(name: "card", spec: "{}")
         if seed % 4 == 0 {
             model.isNewestFirst = true
@@ -105,11 +106,11 @@ struct RandomLife {
         switch roll {
         case 0..<190: try await enqueue()
         case 190..<400: try await claim()
-        case 400..<690: try await settle()
+        case 400..<690: try await complete()
         case 690..<725: try await release()
-        case 725..<745: try await beat()
+        case 725..<745: try await heartbeat()
         case 745..<760: try await lose()
-        case 760..<800: try await tick()
+        case 760..<800: try await maintain()
         case 800..<825: try await pauseOrResume()
         case 825..<832: try await cancelBatch()
         case 832..<857: try await cancelJob()
@@ -237,13 +238,13 @@ struct RandomLife {
         }
     }
 
-    mutating func settle() async throws {
-        last = "settle"
-        try await settle(outcomes(), times: chance(10) ? 2 : 1)
+    mutating func complete() async throws {
+        last = "complete"
+        try await complete(outcomes(), times: chance(10) ? 2 : 1)
     }
 
-    /// Settles as often as if the answer had been lost in between; the last one is as the first.
-    mutating func settle(_ outcomes: [(QueueModel.Run, QueueModel.End, Outcome)], times: Int) async throws {
+    /// Completes as often as if the answer had been lost in between; the last one is as the first.
+    mutating func complete(_ outcomes: [(QueueModel.Run, QueueModel.End, Outcome)], times: Int) async throws {
         guard let worker = outcomes.first?.0.worker, let session = sessions[worker] else { return }
         let caller = WorkerSession(id: worker, lease: session.lease, queue: anyQueue())
         for _ in 0..<times {
@@ -254,11 +255,11 @@ struct RandomLife {
             // What blocks a URL wins over what forgives it.
             let failures = held.filter { $0.1 == .badVariant } + held.filter { !$0.1.isSuccess && $0.1 != .badVariant }
             for (run, end, outcome) in held.filter({ $0.1.isSuccess }) + failures + others {
-                foreseen[run.claim] = model.settle(run, end, asksToWait: outcome.asksToWait)
+                foreseen[run.claim] = model.complete(run, end, asksToWait: outcome.asksToWait)
             }
-            for settlement in try await caller.settle(outcomes.map(\.2)) {
-                let answer = foreseen[settlement.claim] ?? ""
-                expect(settlement.decision.name == answer, "\(settlement) is not \(answer)")
+            for completion in try await caller.complete(outcomes.map(\.2)) {
+                let answer = foreseen[completion.claim] ?? ""
+                expect(completion.decision.name == answer, "\(completion) is not \(answer)")
             }
         }
     }
@@ -299,14 +300,14 @@ struct RandomLife {
     private static let linesStatement = """
         WITH items AS (
             SELECT j.id AS job_id, j.batch_id, j.items FROM larder_data.job j WHERE j.items > 0
-            UNION ALL SELECT f.job_id, f.batch_id, f.items FROM larder_data.job_follow f
+            UNION ALL SELECT f.job_id, f.batch_id, f.items FROM larder_data.job_subscriber f
         ), place AS (
             SELECT job_id, 'ready ' || priority AS at FROM larder_data.ready
-            UNION ALL SELECT job_id, 'delayed' FROM larder_data.delayed
+            UNION ALL SELECT job_id, 'scheduled' FROM larder_data.scheduled
             UNION ALL SELECT job_id, 'running ' || worker_id || ' ' || claim_no FROM larder_data.running
-            UNION ALL SELECT job_id, 'parked ' || why FROM larder_data.parked
+            UNION ALL SELECT job_id, 'suspended ' || reason FROM larder_data.suspended
         )
-        SELECT format('%s %s %s %s %s [%s] [%s] %s', j.id, j.priority, j.attempt, j.rescues, j.deaths, p.at, i.riding,
+        SELECT format('%s %s %s %s %s [%s] [%s] %s', j.id, j.priority, j.attempt, j.rescues, j.crashes, p.at, i.riding,
             CASE WHEN j.cancelled_at = '-infinity' THEN 'revived' WHEN j.cancelled_at IS NOT NULL THEN 'told' END)
         FROM larder_data.job j LEFT JOIN place p ON p.job_id = j.id
         LEFT JOIN LATERAL (
@@ -350,7 +351,7 @@ extension Outcome {
     var asksToWait: Bool { if case .failed(_, let retryAfter?) = result { retryAfter > .zero } else { false } }
 }
 
-extension Settlement.Decision {
+extension CompletionResult.Decision {
     /// The decision's bare name, as the model and the SQL call it.
     var name: String {
         switch self {

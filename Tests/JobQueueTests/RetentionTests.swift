@@ -15,8 +15,8 @@ struct RetentionTests {
         try await fixture.queue.seal(.name("batch"))
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
-        _ = try await worker.settle([Outcome(job.held, .failed(.notAnImage))])
-        try await fixture.queue.tick(force: true)
+        _ = try await worker.complete([Outcome(job.held, .failed(.notAnImage))])
+        try await fixture.queue.maintain(force: true)
         // All of it 40 days ago.
         var days: [String] = []
         for parent in ["job_history", "item_history", "job_attempt"] {
@@ -34,12 +34,12 @@ struct RetentionTests {
             """
             INSERT INTO larder_data.batch_detail SELECT id, 1, 7, 'x' FROM larder_data.batch
             """)
-        try await fixture.sql("UPDATE larder_data.minute SET at = at - interval '31 days'")
+        try await fixture.sql("UPDATE larder_data.throughput SET at = at - interval '31 days'")
 
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(
             try await fixture.value(
-                "SELECT next_at < now() + interval '1 min' FROM larder.upkeep WHERE task = 'retention'") == "t")
+                "SELECT next_at < now() + interval '1 min' FROM larder.maintenance WHERE task = 'retention'") == "t")
         // One day of one table at a time, the oldest first.
         func left() async throws -> Int {
             var count = 0
@@ -49,17 +49,17 @@ struct RetentionTests {
         #expect(try await left() == 5)
         #expect(!(try await exists(days[2], in: fixture)))
         for count in [4, 3, 2, 1, 0] {
-            try await fixture.queue.tick(force: true)
+            try await fixture.queue.maintain(force: true)
             #expect(try await left() == count)
         }
         #expect(try await exists(young, in: fixture))
-        #expect(try await fixture.value("SELECT count(*) FROM larder_data.minute") == "0")
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.throughput") == "0")
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch_detail WHERE domain = 'x'") == "0")
         #expect(try await fixture.value("SELECT count(*) FROM larder.record") == "0")
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(
             try await fixture.value(
-                "SELECT next_at > now() + interval '1 min' FROM larder.upkeep WHERE task = 'retention'") == "t")
+                "SELECT next_at > now() + interval '1 min' FROM larder.maintenance WHERE task = 'retention'") == "t")
         let progress = try await fixture.queue.progress(of: .name("batch"))
         #expect(progress.total == 2 && progress.failed == 2 && progress.state == .finished)
         try await fixture.expectSound()
@@ -72,11 +72,11 @@ struct RetentionTests {
         let reader = fixture.otherConnection()
         _ = try await reader.rows("BEGIN")
         _ = try await reader.rows("SELECT count(*) FROM larder_data.\(held)")
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await exists(held, in: fixture))
         #expect(!(try await exists(free, in: fixture)))
         _ = try await reader.rows("COMMIT")
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(!(try await exists(held, in: fixture)))
     }
 
@@ -108,13 +108,13 @@ struct RetentionTests {
         #expect(await broken == "57014")
         _ = try await reader.rows("COMMIT")
         #expect(try await fixture.value(pending) == "1")
-        try await fixture.queue.keepHouse()
+        try await fixture.queue.runHousekeeping()
         for day in days.prefix(2) { #expect(!(try await exists(day, in: fixture)), "\(day)") }
         #expect(try await exists(days[2], in: fixture))
         // Somebody asked just now: nothing is due.
-        #expect(try await fixture.queue.keepHouse() == 0)
+        #expect(try await fixture.queue.runHousekeeping() == 0)
         try await fixture.sql("UPDATE larder_data.housekeeping SET next_at = now()")
-        #expect(try await fixture.queue.keepHouse() == 1)
+        #expect(try await fixture.queue.runHousekeeping() == 1)
         #expect(!(try await exists(days[2], in: fixture)))
         try await fixture.expectSound()
     }
@@ -123,7 +123,7 @@ struct RetentionTests {
         let fixture = try await QueueFixture.make()
         let day = try await fixture.addDay("item_history", daysAgo: 40)
         try await fixture.sql("ALTER TABLE larder_data.item_history DETACH PARTITION larder_data.\(day)")
-        #expect(try await fixture.queue.keepHouse() == 1)
+        #expect(try await fixture.queue.runHousekeeping() == 1)
         #expect(!(try await exists(day, in: fixture)))
     }
 
@@ -135,7 +135,7 @@ struct RetentionTests {
         _ = try await crowd.rows("INSERT INTO larder_data.ready SELECT 1, 4, i FROM generate_series(1, 20001) AS i")
         _ = try await crowd.rows("DELETE FROM larder_data.ready")
         _ = try await crowd.rows("SELECT pg_stat_force_next_flush()")
-        #expect(try await fixture.queue.keepHouse() == 1)
+        #expect(try await fixture.queue.runHousekeeping() == 1)
         #expect(
             try await fixture.sql(
                 "SELECT relname, last_vacuum IS NOT NULL FROM pg_stat_all_tables WHERE schemaname = 'larder_data' AND vacuum_count > 0"
@@ -147,7 +147,7 @@ struct RetentionTests {
         let fixture = try await QueueFixture.make()
         let day = try await fixture.addDay("item_history", daysAgo: 40)
         let login = try await fixture.login("larder_worker")
-        #expect(try await login.keepHouse() == 0)
+        #expect(try await login.runHousekeeping() == 0)
         #expect(try await exists(day, in: fixture))
         #expect(try await fixture.value("SELECT last_at IS NULL FROM larder_data.housekeeping") == "t")
     }

@@ -17,10 +17,10 @@ struct RetryTests {
         try await fixture.enqueue(["http://a/1"], batch: "second")
         let worker = try await fixture.startWorker()
         for job in try await worker.claim(upTo: 9) {
-            _ = try await worker.settle([Outcome(job.held, .failed(.notAnImage))])
+            _ = try await worker.complete([Outcome(job.held, .failed(.notAnImage))])
         }
         for batch in ["first", "second"] { try await fixture.queue.seal(.name(batch)) }
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         return (fixture, worker, answers.compactMap(\.job))
     }
 
@@ -38,7 +38,7 @@ struct RetryTests {
         #expect(try await counts(fixture, "first") == [4, 3, 0, 1, 0])
         #expect(try await fixture.queue.progress(of: .name("first")).state == .sealed)
         try await fixture.expectSound()
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.queue.progress(of: .name("first")).state == .sealed)
         let jobs = try await worker.claim(upTo: 9)
         #expect(jobs.map(\.url).sorted() == ["http://a/1", "http://a/2"])
@@ -49,8 +49,8 @@ struct RetryTests {
         #expect(try await counts(fixture, "second") == [1, 1, 0, 0, 0])
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.job") == "2")
         try await fixture.expectSound()
-        _ = try await worker.settle(jobs.map { Outcome($0.held, .succeeded) })
-        try await fixture.queue.tick(force: true)
+        _ = try await worker.complete(jobs.map { Outcome($0.held, .succeeded) })
+        try await fixture.queue.maintain(force: true)
         #expect(try await counts(fixture, "first") == [4, 0, 3, 1, 0])
         #expect(try await counts(fixture, "second") == [1, 0, 1, 0, 0])
         #expect(try await fixture.value("SELECT count(*) FROM larder.progress WHERE finished_at IS NULL") == "0")
@@ -94,7 +94,7 @@ struct RetryTests {
         try await fixture.enqueue(["http://a/3"])
         let worker = try await fixture.startWorker()
         var jobs = try await worker.claim(upTo: 9)
-        _ = try await worker.settle(jobs.map { Outcome($0.held, .failed(.notAnImage)) })
+        _ = try await worker.complete(jobs.map { Outcome($0.held, .failed(.notAnImage)) })
         func errors() async throws -> [String] {
             try await fixture.queue.progress(of: .name("batch")).topErrors.map { "\($0.code) \($0.items)" }
         }
@@ -108,7 +108,7 @@ struct RetryTests {
         #expect(try await fixture.value(kept) == "2 77,2 77,4 -1")
         jobs = try await worker.claim(upTo: 9)
         #expect(jobs.count == 3)
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await errors() == [])
         try await fixture.expectSound()
     }
@@ -151,7 +151,7 @@ struct RetryTests {
         let job = try #require(try await worker.claim(upTo: 9).first)
         #expect(job.id == again)
         #expect(try await fixture.queue.retry(job: again) == again)
-        _ = try await worker.settle([Outcome(job.held, .succeeded)])
+        _ = try await worker.complete([Outcome(job.held, .succeeded)])
         await #expect { try await fixture.queue.retry(job: again) } throws: {
             ($0 as? QueueError)?.code == .unknownJob && "\($0)".contains("\(again) succeeded")
         }
@@ -161,20 +161,21 @@ struct RetryTests {
         try await fixture.expectSound()
     }
 
-    @Test func `a delayed job is ready at once, and one lost too often is ready again`() async throws {
+    @Test func `a scheduled job is ready at once, and one lost too often is ready again`() async throws {
         let fixture = try await QueueFixture.make()
-        let delayed = try #require(
+        let scheduled = try #require(
             try await fixture.enqueue(["http://a/1"]) { $0.start = .after(.seconds(1000)) }[0].job)
         let lost = try #require(try await fixture.enqueue(["http://a/2"])[0].job)
         try await fixture.sql("DELETE FROM larder_data.ready")
         try await fixture.sql("UPDATE larder_data.job SET rescues = 5 WHERE id = $1", [.integer(lost)])
-        try await fixture.sql("INSERT INTO larder_data.parked (job_id, why) VALUES ($1, 'lost')", [.integer(lost)])
-        #expect(try await fixture.queue.status(ofJob: delayed).state == "delayed")
-        #expect(try await fixture.queue.status(ofJob: lost).state == "parked (lost)")
-        for job in [delayed, lost] { #expect(try await fixture.queue.retry(job: job) == job) }
+        try await fixture.sql(
+            "INSERT INTO larder_data.suspended (job_id, reason) VALUES ($1, 'crashed')", [.integer(lost)])
+        #expect(try await fixture.queue.status(ofJob: scheduled).state == "scheduled")
+        #expect(try await fixture.queue.status(ofJob: lost).state == "suspended (lost)")
+        for job in [scheduled, lost] { #expect(try await fixture.queue.retry(job: job) == job) }
         #expect(try await fixture.queue.status(ofJob: lost).rescues == 0)
-        #expect(try await fixture.queue.status(ofJob: delayed).state == "ready")
-        #expect(try await fixture.startWorker().claim(upTo: 9).map(\.id) == [delayed, lost])
+        #expect(try await fixture.queue.status(ofJob: scheduled).state == "ready")
+        #expect(try await fixture.startWorker().claim(upTo: 9).map(\.id) == [scheduled, lost])
         try await fixture.expectSound()
     }
 
@@ -189,12 +190,12 @@ struct RetryTests {
         var job = try #require(try await worker.claim(upTo: 1).first)
         status = try await fixture.queue.status(ofJob: id)
         #expect(status.state == "running" && status.worker == worker.id && status.attempt == 1)
-        _ = try await worker.settle([.unavailable(job.held, retryAfter: .seconds(600))])
+        _ = try await worker.complete([.unavailable(job.held, retryAfter: .seconds(600))])
         status = try await fixture.queue.status(ofJob: id)
-        #expect(status.state == "delayed" && status.error == .unavailable && status.due != nil && status.attempt == 1)
+        #expect(status.state == "scheduled" && status.error == .unavailable && status.due != nil && status.attempt == 1)
         try await fixture.queue.retry(job: id)
         job = try #require(try await worker.claim(upTo: 1).first)
-        _ = try await worker.settle([Outcome(job.held, .failed(.notAnImage))])
+        _ = try await worker.complete([Outcome(job.held, .failed(.notAnImage))])
         status = try await fixture.queue.status(ofJob: id)
         #expect(
             status.state == "failed" && status.error == .notAnImage && status.finishedAt != nil && status.attempt == 2)

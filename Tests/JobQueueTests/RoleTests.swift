@@ -1,3 +1,5 @@
+import EmbeddedPostgres
+import ImageModel
 import TestSupport
 import Testing
 
@@ -54,12 +56,12 @@ struct RoleTests {
             [
                 "SELECT * FROM larder.enqueue('http://a/1', batch => 'b')", "SELECT larder.batch_open('b')",
                 "SELECT * FROM larder.enqueue_many('{http://a/2}', batch => 'b')", "SELECT larder.batch_seal('b')",
-                "SELECT * FROM larder.progress", "SELECT * FROM larder.ready_v1()", "SELECT larder.ring()",
+                "SELECT * FROM larder.progress", "SELECT * FROM larder.ready_v1()", "SELECT larder.notify()",
                 "SELECT larder.batch_open('empty')", "SELECT larder.batch_seal('empty')",
                 "CALL larder.wait_batch('empty')",
             ],
             [
-                "SELECT * FROM larder_data.job", "SELECT * FROM larder.failed", "SELECT larder.tick()",
+                "SELECT * FROM larder_data.job", "SELECT * FROM larder.failed", "SELECT larder.maintain()",
                 "SELECT larder.worker_start_v1('w', 'h', 1, 'v', 1)", "SELECT * FROM larder.check()",
                 "SELECT larder_data.quantiles(1, '{0.5}')", "SELECT * FROM larder.health",
             ]
@@ -68,7 +70,7 @@ struct RoleTests {
             "larder_worker",
             [
                 "SELECT larder.worker_start_v1('w', 'h', 1, 'v', 1)", "SELECT * FROM larder.remaining()",
-                "SELECT count(*) FROM larder.tick(true)", "SELECT * FROM larder.failed",
+                "SELECT count(*) FROM larder.maintain(true)", "SELECT * FROM larder.failed",
                 "SELECT * FROM larder.progress",
             ],
             [
@@ -82,11 +84,12 @@ struct RoleTests {
                 "SELECT * FROM larder.progress", "SELECT * FROM larder.queue", "SELECT * FROM larder.worker",
                 "SELECT * FROM larder.running", "SELECT * FROM larder.failed", "SELECT * FROM larder.record",
                 "SELECT * FROM larder.blocklist", "SELECT * FROM larder.throughput", "SELECT * FROM larder.health",
-                "SELECT * FROM larder.upkeep", "SELECT * FROM larder.pipeline", "SELECT * FROM larder.check()",
+                "SELECT * FROM larder.maintenance", "SELECT * FROM larder.pipeline", "SELECT * FROM larder.check()",
                 "SELECT * FROM larder.held_origin",
             ],
             [
-                "SELECT * FROM larder_data.job", "SELECT * FROM larder.enqueue('http://a/1')", "SELECT larder.tick()",
+                "SELECT * FROM larder_data.job", "SELECT * FROM larder.enqueue('http://a/1')",
+                "SELECT larder.maintain()",
                 "SELECT larder.pipeline_set('p', '{}')", "SELECT larder.batch_seal(1)", "SELECT larder.cancel(1)",
                 "SELECT * FROM larder.origin_holds_v1()",
             ]
@@ -96,7 +99,7 @@ struct RoleTests {
             [
                 "SELECT * FROM larder.enqueue('http://a/1', batch => 'b')", "SELECT * FROM larder.check()",
                 "SELECT larder.worker_start_v1('w', 'h', 1, 'v', 1)", "SELECT * FROM larder.health",
-                "SELECT larder.pipeline_set('p', '{}')", "SELECT count(*) FROM larder.tick(true)",
+                "SELECT larder.pipeline_set('p', '{}')", "SELECT count(*) FROM larder.maintain(true)",
                 "SELECT larder.batch_pause('b')", "SELECT larder.batch_resume('b')", "SELECT larder.cancel(1)",
                 "SELECT larder.block_url('http://a/2')", "SELECT larder.unblock_url('http://a/2')",
                 "SELECT larder.queue_pause('default')", "SELECT larder.queue_resume('default')",
@@ -137,15 +140,15 @@ struct RoleTests {
             WorkerDescription(name: "w", host: "h", processID: 1, version: "v", slots: 3))
         let jobs = try await worker.claim(upTo: 3)
         #expect(try await queue.pipeline(id: try #require(jobs.first).pipeline).name == "p")
-        #expect(try await worker.beat().leaseWasLost == false)
-        _ = try await worker.settle([
+        #expect(try await worker.heartbeat().leaseWasLost == false)
+        _ = try await worker.complete([
             Outcome(jobs[0].held, .succeeded), Outcome(jobs[1].held, .failed(.notAnImage)),
         ])
         try await worker.release([jobs[2].held])
-        try await queue.tick(force: true)
+        try await queue.maintain(force: true)
         #expect(try await queue.remaining().hasReady)
         let last = try #require(try await worker.claim(upTo: 3).first)
-        _ = try await worker.settle([.unavailable(last.held)])
+        _ = try await worker.complete([.unavailable(last.held)])
         try await worker.stop()
         let report = try await queue.report(on: .name("batch"))
         #expect(report.progress.succeeded == 1 && report.failures.map(\.error.code) == [1001])
@@ -187,7 +190,7 @@ struct RoleTests {
         // The tables' owner, no superuser, is what its worker acts as.
         let queue = PostgresJobQueue(configuration)
         try await queue.checkReady()
-        try await queue.keepHouse()
+        try await queue.runHousekeeping()
         #expect(try await owner.rows("SELECT login FROM larder_data.housekeeping") == [[login]])
         await queue.close()
         _ = try await owner.rows("DROP OWNED BY \(login) CASCADE")

@@ -1,4 +1,4 @@
-import Executors
+import Concurrency
 import TestSupport
 import Testing
 
@@ -21,7 +21,7 @@ struct RollingDeployTests {
 
         let rounds = Rounds()
         let over = Locked(false)
-        let names = ["enqueue", "worker-0", "worker-1", "tick"]
+        let names = ["enqueue", "worker-0", "worker-1", "maintain"]
         // Connections made before the migration, as those of programs that were there before.
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -44,9 +44,9 @@ struct RollingDeployTests {
                         let outcomes = jobs.enumerated().map { index, job in
                             index == 0 ? Outcome.unavailable(job.held) : Outcome(job.held, .succeeded)
                         }
-                        let settled = try await worker.settleAll(outcomes)
-                        #expect(settled.allSatisfy { $0.decision != .stale })
-                        _ = try await worker.beat()
+                        let completed = try await worker.settleAll(outcomes)
+                        #expect(completed.allSatisfy { $0.decision != .stale })
+                        _ = try await worker.heartbeat()
                         rounds.add(name)
                     }
                     try await worker.stop()
@@ -55,9 +55,9 @@ struct RollingDeployTests {
             group.addTask {
                 let queue = PostgresJobQueue(configuration)
                 while !over.withLock({ $0 }) {
-                    try await queue.tick()
+                    try await queue.maintain()
                     _ = try await queue.progress(of: .name("batch"))
-                    rounds.add("tick")
+                    rounds.add("maintain")
                 }
             }
             group.addTask {

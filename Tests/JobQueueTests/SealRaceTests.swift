@@ -28,23 +28,23 @@ struct SealRaceTests {
         await #expect { try await fixture.enqueue(["http://a/9"], batch: "b") } throws: {
             ($0 as? QueueError)?.code == .batchClosed
         }
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch_seal_wish") == "0")
         for producer in producers { await producer.close() }
         try await fixture.expectSound()
     }
 
-    @Test func `upkeep grants a wish to seal as soon as nobody adds any more`() async throws {
+    @Test func `maintenance grants a wish to seal as soon as nobody adds any more`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/0"], batch: "b")
         let producer = fixture.otherConnection()
         _ = try await producer.rows("BEGIN")
         _ = try await producer.rows("SELECT count(*) FROM larder.enqueue('http://a/1', batch => 'b')")
         try await fixture.sql("INSERT INTO larder_data.batch_seal_wish SELECT id FROM larder_data.batch")
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.queue.progress(of: .name("b")).state == .open)
         _ = try await producer.rows("COMMIT")
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await fixture.queue.progress(of: .name("b")).state == .sealed)
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch_seal_wish") == "0")
         await producer.close()

@@ -1,4 +1,4 @@
-import Executors
+import Concurrency
 import Testing
 
 @testable import JobQueue
@@ -29,7 +29,7 @@ struct StormTests {
     ) async throws {
         let storm = Storm(fixture: try await QueueFixture.make())
         try await storm.fixture.lookForDeadlocksLate()
-        try await storm.fixture.sql("UPDATE larder_data.meta SET most_rescues = 1000, retry_base_ms = 0")
+        try await storm.fixture.sql("UPDATE larder_data.settings SET rescue_limit = 1000, retry_base_ms = 0")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<8 {
                 group.addTask { await Self.enqueue(storm, seed: UInt64(index)) }
@@ -40,7 +40,7 @@ struct StormTests {
         }
         let fixture = storm.fixture
         #expect(storm.surprises.withLock { $0 } == [])
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         try await fixture.expectSound()
         // Each job's end was told to one worker at most: whoever died after the commit never heard of it.
         let records = try await fixture.sql("SELECT job_id FROM larder_data.job_history").compactMap { $0[0] }
@@ -138,7 +138,7 @@ struct StormTests {
             if jobs.isEmpty {
                 let isLast = storm.isOver.withLock { $0 }
                 // A session may break under it, or another worker hold what a task wants.
-                _ = try? await queue.tick(force: true)
+                _ = try? await queue.maintain(force: true)
                 if isLast, try await queue.remaining().isDrained { return await queue.close() }
                 await Task.yield()
                 continue
@@ -146,7 +146,7 @@ struct StormTests {
             switch Int.random(in: 0..<20, using: &random) {
             case 0:
                 _ = try await queue.ask(
-                    "UPDATE larder_data.worker SET beat_at = now() - interval '2 h' WHERE id = $1",
+                    "UPDATE larder_data.worker SET heartbeat_at = now() - interval '2 h' WHERE id = $1",
                     [.integer(worker.id)]
                 ) { _ throws(QueueError) in }
                 worker = try await start()
@@ -159,12 +159,12 @@ struct StormTests {
                     default: Outcome(job.held, .succeeded)
                     }
                 }
-                let settled = try await worker.settleAll(outcomes)
-                if Int.random(in: 0..<10, using: &random) == 0 { _ = try await worker.settle(outcomes) }
+                let completed = try await worker.settleAll(outcomes)
+                if Int.random(in: 0..<10, using: &random) == 0 { _ = try await worker.complete(outcomes) }
                 storm.ended.withLock { ended in
-                    for settlement in settled {
-                        switch settlement.decision {
-                        case .succeeded, .failed, .cancelled: ended[settlement.claim.job, default: 0] += 1
+                    for completion in completed {
+                        switch completion.decision {
+                        case .succeeded, .failed, .cancelled: ended[completion.claim.job, default: 0] += 1
                         case .retried, .stale, .busy: break
                         }
                     }

@@ -13,7 +13,7 @@ struct ViewTests {
             SELECT $1, c, c, 'LarderErrorDomain' FROM generate_series(1, 6) AS c
             """
         try await fixture.sql(half, [.integer(batch)])
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         try await fixture.sql(half, [.integer(batch)])
     }
 
@@ -40,7 +40,7 @@ struct ViewTests {
     @Test func `the rate forgets: what was done a while ago gives no time left`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<100).map { "http://a/\($0)" })
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         func rate(_ change: String) async throws -> BatchProgress {
             try await fixture.sql("UPDATE larder_data.batch SET created_at = now() - interval '1 day'")
             try await fixture.sql("UPDATE larder_data.batch_total SET \(change)")
@@ -85,7 +85,7 @@ struct ViewTests {
         try await fixture.enqueue(["http://a/1", "http://a/2", "http://a/3", "nothing"])
         let worker = try await fixture.startWorker()
         let jobs = try await worker.claim(upTo: 9)
-        _ = try await worker.settle(jobs.map { Outcome($0.held, .failed(.notAnImage)) })
+        _ = try await worker.complete(jobs.map { Outcome($0.held, .failed(.notAnImage)) })
         let failed = "SELECT url, kind, code, attempts FROM larder.failed ORDER BY url"
         #expect(try await fixture.sql(failed).map { $0[0] } == ["http://a/1", "http://a/2", "http://a/3", "nothing"])
         try await fixture.sql("UPDATE larder_data.job_history SET retried_as = 99 WHERE url = 'http://a/1'")
@@ -109,10 +109,10 @@ struct ViewTests {
         let job = try #require(try await worker.claim(upTo: 1).first)
         var outcome = Outcome(job.held, .succeeded)
         outcome.bytesIn = 5_000
-        _ = try await worker.settle([outcome])
+        _ = try await worker.complete([outcome])
         let expected = [["3", "2", "1", "5000", "t"]]
         #expect(try await sums() == expected)
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         #expect(try await sums() == expected)
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch_delta") == "0")
     }
@@ -143,7 +143,7 @@ struct ViewTests {
             "INSERT INTO larder_data.batch (name, queue_id) SELECT 'b' || i, 1 FROM generate_series(1, 10000) AS i")
         let entries = "INSERT INTO larder_data.batch_delta (batch_id, total) SELECT i, 1 FROM generate_series"
         try await fixture.sql(entries + "(1, 10000) AS i")
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         try await fixture.sql(entries + "(1, 30) AS i")
         let all = "SELECT batch_id, state, total, open, finished, skipped, percent FROM larder.progress"
         // With statistics of nothing, and with good ones.
@@ -168,9 +168,9 @@ struct ViewTests {
             try await fixture.enqueue((0..<total).map { "http://\(name)/\($0)" }, batch: name)
             try await fixture.queue.seal(.name(name))
             let jobs = try await worker.claim(upTo: total)
-            _ = try await worker.settle(jobs.prefix(done).map { Outcome($0.held, .succeeded) })
+            _ = try await worker.complete(jobs.prefix(done).map { Outcome($0.held, .succeeded) })
         }
-        try await fixture.queue.tick(force: true)
+        try await fixture.queue.maintain(force: true)
         let view = try await fixture.sql(
             #"""
             SELECT batch, percent::float8, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),

@@ -20,7 +20,7 @@ struct WaitTests {
         while try await fixture.value(idle) == "0" { await Task.yield() }
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
-        _ = try await worker.settle([Outcome(job.held, .succeeded)])
+        _ = try await worker.complete([Outcome(job.held, .succeeded)])
         _ = try await waited
         try await fixture.sql("CALL larder.wait_batch(\(id)::bigint, '0 s')")
         try await fixture.expectSound()
@@ -70,7 +70,8 @@ struct WaitTests {
         let listener = try RunningCommand(
             "/usr/bin/psql", ["--no-psqlrc", fixture.database.url], environment: [:],
             input: Array(
-                "LISTEN larder_batch; LISTEN larder; SELECT FROM larder.tick(true); SELECT larder.ring('slow');".utf8),
+                "LISTEN larder_batch; LISTEN larder; SELECT FROM larder.maintain(true); SELECT larder.notify('slow');"
+                    .utf8),
             limit: .seconds(60))
         let heard = await listener.outcome().text.split(separator: "\n").filter { $0.contains("notification") }
         try #require(heard.count == 2, "\(heard)")

@@ -47,7 +47,7 @@ struct BenchTests {
             #expect((line.ratio == nil) == (line.against == nil), "\(line.name)")
             if let against = line.against { #expect(names.contains(against), "\(line.name)") }
         }
-        // One call for 10,000 URLs, a settle and a claim in one per hundred; upkeep and autovacuum come on top.
+        // One call for 10,000 URLs, a complete and a claim in one per hundred; maintenance and autovacuum come on top.
         let commits = try #require(lines.first { $0.name == "commits_per_job" })
         #expect(commits.value > 0.01)
         #expect(try place.names == [])

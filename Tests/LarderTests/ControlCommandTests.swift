@@ -93,9 +93,9 @@ struct ControlCommandTests {
         let scene = try await Scene()
         let url = "http://user:secret@127.0.0.1:\(scene.origin.port)/a.jpg"
         _ = try await scene.larder("enqueue", "--at", "+1h", url)
-        let job = try #require(try await scene.sql("SELECT job_id FROM larder_data.delayed"))
+        let job = try #require(try await scene.sql("SELECT job_id FROM larder_data.scheduled"))
         let before = try await line(scene, "status", "--job", job)
-        #expect(before["state"] as? String == "delayed" && before["due"] is String)
+        #expect(before["state"] as? String == "scheduled" && before["due"] is String)
         #expect((before["url"] as? String)?.contains("secret") == false)
         #expect((before["attempts"] as? [Any])?.isEmpty == true)
         let retried = try await line(scene, "retry", "--job", job)

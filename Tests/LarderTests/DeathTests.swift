@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Foundation
 import JobQueue
 import Synchronization
@@ -148,8 +149,8 @@ struct DeathTests {
             return command
         }
         #expect(try await here(["migrate"]).run().code == 0)
-        // Nobody beats while the server is away.
-        try MaintenanceSession(url).ask("UPDATE larder_data.meta SET lease_ms = 3600000")
+        // Nobody heartbeats while the server is away.
+        try MaintenanceSession(url).ask("UPDATE larder_data.settings SET lease_ms = 3600000")
         let gate = OriginGate()
         for number in 0..<3 {
             var reply = OriginReply.body(try Picture.bytes("plain.jpg"))

@@ -165,7 +165,7 @@ struct FailureTests {
         #expect(message.contains("9999_future"))
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         #expect(try await scene.larder("run", url).code == 0)
-        _ = try await scene.sql("UPDATE larder_data.meta SET protocol_oldest = 2, protocol_newest = 3")
+        _ = try await scene.sql("UPDATE larder_data.settings SET protocol_oldest = 2, protocol_newest = 3")
         for words in [["work", "--drain"], ["run", url]] {
             let message = try await expectFailure(scene.larder(words), "LarderErrorDomain 5")
             #expect(message.contains("2 to 3"), "\(message)")

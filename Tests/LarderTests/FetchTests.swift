@@ -87,10 +87,10 @@ struct FetchTests {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         let first = try await scene.larder("run", url, "--verbose")
-        #expect(first.errorText.contains("event=settled") && !first.errorText.contains("unchanged"))
+        #expect(first.errorText.contains("event=completed") && !first.errorText.contains("unchanged"))
         let again = try await scene.larder("run", url, "--options", "RefreshCached", "--verbose")
-        let settled = again.errorText.split(separator: "\n").filter { $0.contains("event=settled") }
-        #expect(settled.count == 1 && settled.allSatisfy { $0.contains(" unchanged=true") })
+        let completed = again.errorText.split(separator: "\n").filter { $0.contains("event=completed") }
+        #expect(completed.count == 1 && completed.allSatisfy { $0.contains(" unchanged=true") })
     }
 
     @Test func `a run and a report tell which originals were unchanged`() async throws {

@@ -1,4 +1,4 @@
-import Executors
+import Concurrency
 import Foundation
 import TestSupport
 import Testing
@@ -18,7 +18,7 @@ struct FullOutputTests {
             LarderCommand.executable, words, environment: environment.map { "\($0.key)=\($0.value)" },
             descriptors: [-1, full.fileDescriptor, told.fileHandleForWriting.fileDescriptor])
         try told.fileHandleForWriting.close()
-        let errors = await BlockingPool(name: "reader", threads: 1).run {
+        let errors = await ThreadPool(name: "reader", threads: 1).run {
             String(decoding: told.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         }
         #expect(child.wait() == .exited(1))

@@ -1,4 +1,4 @@
-import Executors
+import Concurrency
 import Foundation
 import Glibc
 import TestSupport
@@ -38,7 +38,7 @@ private enum BrokenList {
 
     /// Runs a command with it as standard input; gives its exit and its last line.
     static func command(_ words: [String], in scene: Scene) async throws -> (
-        code: Executors.ExitStatus, error: FailureLine
+        code: Concurrency.ExitStatus, error: FailureLine
     ) {
         let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         defer { close(terminal) }
@@ -59,7 +59,7 @@ private enum BrokenList {
             LarderCommand.executable, words, environment: environment.map { "\($0.key)=\($0.value)" },
             descriptors: [terminal, output.fileHandleForWriting.fileDescriptor, -1])
         try output.fileHandleForWriting.close()
-        let text = await BlockingPool(name: "reader", threads: 1).run {
+        let text = await ThreadPool(name: "reader", threads: 1).run {
             String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         }
         let last = try #require(text.split(separator: "\n").last.map(String.init), "\(text.count)")

@@ -1,4 +1,5 @@
 import Glibc
+import ImageModel
 import JobQueue
 import TestSupport
 import Testing
@@ -46,7 +47,7 @@ struct OriginTests {
     }
 
     private static let isHeldOrWas =
-        "EXISTS (SELECT FROM larder.held_origin WHERE why = 'retry-after') OR NOT EXISTS (SELECT FROM larder_data.job)"
+        "EXISTS (SELECT FROM larder.held_origin WHERE reason = 'retry-after') OR NOT EXISTS (SELECT FROM larder_data.job)"
 
     @Test func `while one origin wants to be left alone for long, another origin's jobs go on`() async throws {
         let scene = try await Scene()
@@ -84,7 +85,8 @@ struct OriginTests {
         _ = try await scene.queue.enqueue(request)
         let workers = try workers(scene, [scene.origin.port], ["--slots", "2", "--breaker-open", "8s"])
         #expect(
-            await workers[0].reaches { _ in scene.holds("EXISTS (SELECT FROM larder.held_origin WHERE why = 'breaker')")
+            await workers[0].reaches { _ in
+                scene.holds("EXISTS (SELECT FROM larder.held_origin WHERE reason = 'breaker')")
             })
         #expect(scene.origin.requests.count >= 10)
 
@@ -119,7 +121,7 @@ struct OriginTests {
         let workers = try workers(scene, [scene.origin.port], ["--slots", "2"])
         #expect(
             await workers[0].reaches { _ in
-                scene.holds("EXISTS (SELECT FROM larder.held_origin WHERE why = 'breaker' AND http_status = 404)")
+                scene.holds("EXISTS (SELECT FROM larder.held_origin WHERE reason = 'breaker' AND http_status = 404)")
             })
         // Who had jobs that failed says so in the end.
         for worker in workers { worker.signal(SIGTERM) }

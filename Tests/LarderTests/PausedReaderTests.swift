@@ -1,4 +1,4 @@
-import Executors
+import Concurrency
 import Foundation
 import Glibc
 import TestSupport
@@ -25,7 +25,7 @@ struct PausedReaderTests {
             try #require(child.poll() == nil)
             sched_yield()
         }
-        let read = await BlockingPool(name: "reader", threads: 1).run { pipe.rest() }
+        let read = await ThreadPool(name: "reader", threads: 1).run { pipe.rest() }
         let lines = String(decoding: read, as: UTF8.self).split(separator: "\n").map(String.init)
         #expect(Set(try lines.dropLast().map { try JobLine($0).url }) == Set(urls))
         #expect(lines.count == 81)

@@ -105,7 +105,7 @@ struct RunTests {
         #expect(scene.origin.count("/page.jpg") == 2)
     }
 
-    @Test func `waits for its own delayed retries`() async throws {
+    @Test func `waits for its own scheduled retries`() async throws {
         let scene = try await Scene()
         scene.origin.on("/a.jpg", .status(500), .status(503), .body(try Picture.bytes("plain.jpg")))
         let url = scene.origin.url("/a.jpg")

@@ -151,7 +151,7 @@ struct WorkTests {
         }
         #expect(await worker.outcome().code == 0)
         #expect(try await scene.sql("SELECT count(*) FROM larder_data.ready") == "1")
-        #expect(try await scene.sql("SELECT attempt + rescues + deaths FROM larder_data.job") == "0")
+        #expect(try await scene.sql("SELECT attempt + rescues + crashes FROM larder_data.job") == "0")
         #expect(scene.temporary == [] && scene.stored == [])
         // And somebody else takes it at once.
         scene.origin.on("/never", .body(try Picture.bytes("plain.jpg")))
@@ -177,7 +177,7 @@ struct WorkTests {
         let outcome = try await scene.larder("work", "--drain", "--log-format", "json")
         let lines = try outcome.errorText.split(separator: "\n").map { try fields(String($0)) }
         let events = lines.compactMap { $0["event"] as? String }
-        #expect(events.first == "started" && events.contains("claimed") && events.contains("settled"))
+        #expect(events.first == "started" && events.contains("claimed") && events.contains("completed"))
         #expect(!outcome.errorText.contains("s3cret"))
     }
 }

@@ -11,7 +11,7 @@ struct ZombieTests {
     {
         let scene = try await Scene()
         // The shortest lease there is: it must really pass, for the worker goes by its own clock.
-        _ = try await scene.sql("UPDATE larder_data.meta SET lease_ms = 10000")
+        _ = try await scene.sql("UPDATE larder_data.settings SET lease_ms = 10000")
         let gate = OriginGate()
         let old = try Picture.bytes("plain.jpg")
         let new = try Picture.bytes("rgb.png")
@@ -28,14 +28,14 @@ struct ZombieTests {
         #expect(await zombie.reaches { _ in scene.origin.requests.count == 3 && scene.temporary.count >= 3 })
         zombie.signal(SIGSTOP)
         // Only the one that is stopped is meant to lose its lease, however slow the machine.
-        _ = try await scene.sql("UPDATE larder_data.meta SET lease_ms = 600000")
+        _ = try await scene.sql("UPDATE larder_data.settings SET lease_ms = 600000")
         // All it needs to go on is there when it wakes up.
         gate.openUp()
         let second = try await scene.larder("work", "--drain", "--json")
         #expect(second.code == 0, "\(second.errorText)")
         #expect(try fields(try #require(second.lines.last))["succeeded"] as? Int == 3)
         let stored = scene.stored
-        #expect(try await scene.sql("SELECT count(*) FROM larder.worker WHERE state = 'lost'") == "1")
+        #expect(try await scene.sql("SELECT count(*) FROM larder.worker WHERE state = 'crashed'") == "1")
 
         zombie.signal(SIGCONT)
         // It finds out and begins anew, under a new number; then it has nothing to do.

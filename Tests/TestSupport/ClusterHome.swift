@@ -1,5 +1,4 @@
-import Executors
-public import JobQueue
+public import EmbeddedPostgres
 
 /// A home for embedded clusters of one test. Servers in it end, and it goes, with its last reference or the process.
 public final class ClusterHome: Sendable {

@@ -1,4 +1,4 @@
-import Executors
+import Concurrency
 import Glibc
 import Synchronization
 

@@ -1,4 +1,4 @@
-import Executors
+import Concurrency
 import Foundation
 
 /// libjpeg with faults: what a transcoder's child does when a codec breaks over a picture.

@@ -1,4 +1,4 @@
-import Executors
+import Concurrency
 import Foundation
 
 /// The built `larder`, run as a user would run it.

@@ -1,4 +1,4 @@
-import Executors
+import Concurrency
 import Foundation
 import Glibc
 

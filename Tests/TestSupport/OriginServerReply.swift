@@ -1,4 +1,4 @@
-import Executors
+import Concurrency
 import Foundation
 
 /// What a scripted server does with one request, byte by byte.

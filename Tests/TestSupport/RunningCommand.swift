@@ -1,4 +1,4 @@
-import Executors
+import Concurrency
 import Glibc
 import Synchronization
 
@@ -11,7 +11,7 @@ public final class RunningCommand: Sendable {
     private let errors: UnnamedFile
     private let deadline: ContinuousClock.Instant
     // One thread for each: commands that wait for one another cannot starve each other of threads.
-    private let pool = BlockingPool(name: "command", threads: 1)
+    private let pool = ThreadPool(name: "command", threads: 1)
 
     /// Starts `program`; its input and outputs are files, so that nobody has to read or write while it runs.
     public init(

@@ -1,4 +1,5 @@
-import Executors
+import Concurrency
+import EmbeddedPostgres
 import Foundation
 import JobQueue
 
@@ -9,7 +10,7 @@ import JobQueue
 actor TestServer {
     static let shared = TestServer()
 
-    private let pool = BlockingPool(name: "test-server", threads: 4)
+    private let pool = ThreadPool(name: "test-server", threads: 4)
     private let prefix = "larder_test_\(getpid())_"
     private var starting: Task<Address, any Error>?
     private var templates: [[UInt8]: Task<String, any Error>] = [:]

@@ -1,10 +1,11 @@
+import ImageModel
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// Animations drawn frame by frame, where a variant asks for that.
 @Suite(.timeLimit(.minutes(5)))
 struct AnimationTests {
-    private let kitchen = Kitchen()
+    private let kitchen = TranscodeHarness()
     private let small = #""everyFrame":true,"transform":[{"type":"resize","width":20,"height":15}]"#
 
     private func header(_ bytes: [UInt8]) async throws -> SourceHeader {

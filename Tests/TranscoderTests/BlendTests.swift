@@ -1,5 +1,6 @@
+@testable import ImageModel
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// All 28 blend modes against their definitions, computed here once more in plain numbers.
 @Suite(.timeLimit(.minutes(5)))

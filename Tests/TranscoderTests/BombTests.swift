@@ -1,10 +1,10 @@
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// Small files that want to become large ones.
 @Suite(.timeLimit(.minutes(5)))
 struct BombTests {
-    private let kitchen = Kitchen { $0.limits.memoryBytes = 512 << 20 }
+    private let kitchen = TranscodeHarness { $0.limits.memoryBytes = 512 << 20 }
     private let variant = #""thumbnail":{"width":16,"height":16}"#
 
     private func code(_ picture: [UInt8]) async throws -> TranscodeError.Code? {

@@ -1,11 +1,12 @@
+@testable import ImageModel
 import Foundation
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// Every row of the coder vectors: decode sizes, timing, encoding.
 @Suite(.timeLimit(.minutes(5)))
 struct CoderVectorTests {
-    private let kitchen = Kitchen()
+    private let kitchen = TranscodeHarness()
 
     private func shared(_ name: String) throws -> [UInt8] {
         try Fixtures.bytes(try #require(Fixtures.shared) + "/" + name)

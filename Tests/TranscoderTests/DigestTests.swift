@@ -1,19 +1,20 @@
+import ImageModel
 import Foundation
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// Placeholders and digests.
 @Suite(.timeLimit(.minutes(5)))
 struct DigestTests {
-    private let kitchen = Kitchen()
+    private let kitchen = TranscodeHarness()
 
     private func digest(_ picture: [UInt8], _ variants: String = #""thumbnail":{"width":40,"height":40}"#) async throws
-        -> PictureDigest
+        -> ImageDigest
     {
         try #require(try await kitchen.make(picture, variants).report.digest)
     }
 
-    private func distance(_ one: PictureDigest, _ other: PictureDigest) throws -> Int {
+    private func distance(_ one: ImageDigest, _ other: ImageDigest) throws -> Int {
         let first = try #require(UInt64(one.perceptualHash, radix: 16))
         let second = try #require(UInt64(other.perceptualHash, radix: 16))
         return (first ^ second).nonzeroBitCount

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// How far the quicker ways lie from drawing each variant from every pixel: the table in docs/formats.md.
 @Suite(.timeLimit(.minutes(10)))
@@ -60,7 +60,7 @@ struct DistanceTests {
             limit: .seconds(240)
         ).outcome()
         try #require(made.code == 0, "\(String(decoding: made.errors, as: UTF8.self))")
-        let kitchen = Kitchen()
+        let kitchen = TranscodeHarness()
         var found: [String: [Double]] = [:]
         for number in 0..<3 {
             let jpeg = try Fixtures.bytes(directory.file("\(number).jpg"))

@@ -1,10 +1,11 @@
+import ImageModel
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// How variants are written: formats, limits on bytes, profiles.
 @Suite(.timeLimit(.minutes(5)))
 struct EncodingTests {
-    private let kitchen = Kitchen()
+    private let kitchen = TranscodeHarness()
 
     /// Enough detail that quality matters.
     private let photo = MadePicture.png(160, 120) { x, y in

@@ -1,5 +1,5 @@
 import Foundation
-import Transcoder
+@testable import Transcoder
 
 /// A picture in floating point: what variants are compared with.
 struct ExactPicture {

@@ -1,7 +1,8 @@
+import ImageModel
 import Foundation
 import Glibc
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// Children that die, hang, or take too much; each fault costs its own picture.
 @Suite(.timeLimit(.minutes(5)))
@@ -9,7 +10,7 @@ struct FaultTests {
     private let variant = #""thumbnail":{"width":8,"height":8}"#
 
     /// A child of `kitchen` that has served one picture and waits for the next.
-    private func idleChild(_ kitchen: Kitchen) async throws -> Int32 {
+    private func idleChild(_ kitchen: TranscodeHarness) async throws -> Int32 {
         // On a busy machine the start of a child may outlast a short time limit: then another one is started.
         var error = try await kitchen.refusal(try Fixtures.picture("plain.jpg"), variant)
         while error?.code == .time { error = try await kitchen.refusal(try Fixtures.picture("plain.jpg"), variant) }
@@ -19,7 +20,7 @@ struct FaultTests {
 
     /// Stops a child, hands it a picture, and does `fault` once it holds that.
     private func holding(
-        _ kitchen: Kitchen, _ fault: @escaping @Sendable (Int32) -> Void = { _ in }, cancelling: Bool = false
+        _ kitchen: TranscodeHarness, _ fault: @escaping @Sendable (Int32) -> Void = { _ in }, cancelling: Bool = false
     ) async throws -> (child: Int32, error: TranscodeError?) {
         let child = try await idleChild(kitchen)
         kill(child, SIGSTOP)
@@ -40,7 +41,7 @@ struct FaultTests {
     }
 
     @Test func `a child killed in mid picture costs that picture alone`() async throws {
-        let kitchen = Kitchen()
+        let kitchen = TranscodeHarness()
         let (child, error) = try await holding(kitchen, { kill($0, SIGKILL) })
         #expect(error?.code == .died && error?.signal == SIGKILL)
         #expect(kill(child, 0) == -1, "it is reaped")
@@ -50,7 +51,7 @@ struct FaultTests {
 
     @Test func `a crash is told by its signal`() async throws {
         let (_, error) = try await holding(
-            Kitchen(),
+            TranscodeHarness(),
             { child in
                 kill(child, SIGABRT)
                 kill(child, SIGCONT)
@@ -59,7 +60,7 @@ struct FaultTests {
     }
 
     @Test func `an interrupt from the terminal and an end of the service leave a child its picture`() async throws {
-        let kitchen = Kitchen()
+        let kitchen = TranscodeHarness()
         let (child, error) = try await holding(
             kitchen,
             { child in
@@ -70,7 +71,7 @@ struct FaultTests {
     }
 
     @Test func `a child killed while it has nothing to do is replaced without a word`() async throws {
-        let kitchen = Kitchen()
+        let kitchen = TranscodeHarness()
         let child = try await idleChild(kitchen)
         kill(child, SIGKILL)
         await Self.waitForEnd(child)
@@ -80,7 +81,7 @@ struct FaultTests {
     }
 
     @Test func `a child that hangs is killed at the hard limit, and replaced`() async throws {
-        let kitchen = Kitchen { $0.limits.hardTime = .seconds(3) }
+        let kitchen = TranscodeHarness { $0.limits.hardTime = .seconds(3) }
         let (child, error) = try await holding(kitchen)
         #expect(error?.code == .time)
         #expect(kill(child, 0) == -1, "it is gone and reaped")
@@ -88,7 +89,7 @@ struct FaultTests {
     }
 
     @Test func `past the soft limit no further variant is begun`() async throws {
-        let kitchen = Kitchen { $0.limits.softTime = .zero }
+        let kitchen = TranscodeHarness { $0.limits.softTime = .zero }
         let dish = try await kitchen.make(try Fixtures.picture("plain.jpg"), variant)
         guard case .failure(let error) = dish.report.variants[0] else {
             Issue.record("the variant was made")
@@ -98,14 +99,14 @@ struct FaultTests {
     }
 
     @Test func `a picture that needs more memory than there is, is refused with its code`() async throws {
-        let kitchen = Kitchen { $0.limits.memoryBytes = 8 << 20 }
+        let kitchen = TranscodeHarness { $0.limits.memoryBytes = 8 << 20 }
         let large = try Fixtures.picture("interlaced-large.png")
         #expect(try await kitchen.refusal(large, variant)?.code == .memory)
         #expect(try await kitchen.refusal(try Fixtures.picture("plain.jpg")) == nil)
     }
 
     @Test func `near the memory's end a variant that fails by rule fails alone`() async throws {
-        let kitchen = Kitchen { $0.limits.memoryBytes = 320 << 20 }
+        let kitchen = TranscodeHarness { $0.limits.memoryBytes = 320 << 20 }
         let dish = try await kitchen.make(
             try Fixtures.picture("interlaced-large.png"),
             #""transform":[{"type":"crop","x":90000,"y":0,"width":8,"height":8}]"#, variant)
@@ -115,7 +116,7 @@ struct FaultTests {
     }
 
     @Test func `cancelling kills the child and says so`() async throws {
-        let kitchen = Kitchen()
+        let kitchen = TranscodeHarness()
         let (child, error) = try await holding(kitchen, cancelling: true)
         #expect(error?.code == .cancelled)
         #expect(kill(child, 0) == -1)
@@ -123,7 +124,7 @@ struct FaultTests {
     }
 
     @Test func `a child can open nothing, and keeps to its memory and time`() async throws {
-        let kitchen = Kitchen()
+        let kitchen = TranscodeHarness()
         // The limits of a picture stay until the next one comes, but for the room its descriptors need.
         let child = try await idleChild(kitchen)
         let limits = try String(contentsOfFile: "/proc/\(child)/limits", encoding: .utf8)
@@ -138,7 +139,7 @@ struct FaultTests {
     }
 
     @Test func `a child is replaced after its number of pictures`() async throws {
-        let kitchen = Kitchen { $0.picturesPerChild = 2 }
+        let kitchen = TranscodeHarness { $0.picturesPerChild = 2 }
         let child = try await idleChild(kitchen)
         _ = try await kitchen.make(try Fixtures.picture("plain.jpg"), variant)
         #expect(kitchen.pool.children.isEmpty && kill(child, 0) == -1)
@@ -146,18 +147,18 @@ struct FaultTests {
     }
 
     @Test func `a child that holds too much between two pictures is replaced`() async throws {
-        let kitchen = Kitchen { $0.idleResidentBytes = 1 }
+        let kitchen = TranscodeHarness { $0.idleResidentBytes = 1 }
         _ = try await kitchen.make(try Fixtures.picture("plain.jpg"), variant)
         #expect(kitchen.pool.children.isEmpty)
     }
 
     @Test func `a program that is no transcoder is a child that died`() async throws {
-        #expect(try await Kitchen { $0.executable = "/bin/true" }.refusal([])?.code == .died)
-        #expect(try await Kitchen { $0.executable = "/nowhere" }.refusal([])?.code == .died)
+        #expect(try await TranscodeHarness { $0.executable = "/bin/true" }.refusal([])?.code == .died)
+        #expect(try await TranscodeHarness { $0.executable = "/nowhere" }.refusal([])?.code == .died)
     }
 
     @Test func `shutting down ends every child and refuses what comes after`() async throws {
-        let kitchen = Kitchen { $0.count = 2 }
+        let kitchen = TranscodeHarness { $0.count = 2 }
         let child = try await idleChild(kitchen)
         await kitchen.pool.shutdown()
         #expect(kill(child, 0) == -1 && kitchen.pool.children.isEmpty)
@@ -165,7 +166,7 @@ struct FaultTests {
     }
 
     @Test func `two pictures are in work at once, each with a child of its own`() async throws {
-        let kitchen = Kitchen { $0.count = 2 }
+        let kitchen = TranscodeHarness { $0.count = 2 }
         let picture = try Fixtures.picture("plain.jpg"), variant = variant
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<20 { group.addTask { try await kitchen.make(picture, variant).made().width } }
@@ -181,7 +182,7 @@ struct FaultTests {
         let request = TranscodeRequest(
             source: source.descriptor, variants: [try Variant(json: #"{"name":"v","keySuffix":"x"}"#.utf8)],
             outputs: [full])
-        let report = try await Kitchen().pool.transcode(request)
+        let report = try await TranscodeHarness().pool.transcode(request)
         guard case .failure(let error) = report.variants[0] else {
             Issue.record("it was written")
             return

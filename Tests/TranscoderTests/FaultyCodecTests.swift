@@ -1,7 +1,7 @@
 import Glibc
 import TestSupport
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// Pictures that a codec breaks over, in real children behind their real walls; and one of the web's own that takes
 /// minutes. Each costs its own picture, and the child that held it.
@@ -19,7 +19,7 @@ struct FaultyCodecTests {
         async throws
     {
         let codec = try await FaultyCodec()
-        let kitchen = Kitchen {
+        let kitchen = TranscodeHarness {
             $0.count = 2
             $0.environment.append(codec.environment)
             // The loop ends there; far more than any of the others takes.
@@ -49,7 +49,7 @@ struct FaultyCodecTests {
 
     @Test func `a child that ran out of memory is replaced, for what it still holds`() async throws {
         let codec = try await FaultyCodec()
-        let kitchen = Kitchen {
+        let kitchen = TranscodeHarness {
             $0.environment.append(codec.environment)
             $0.limits.memoryBytes = 64 << 20
         }
@@ -63,18 +63,18 @@ struct FaultyCodecTests {
     @Test func `a progressive JPEG of all the scans there may be is ended at the hard limit`() async throws {
         let slow = MadeJPEG.bytes(7000, 6000, components: 3, coefficients: 63)
         #expect(slow.count < 500_000)
-        let kitchen = Kitchen {
+        let kitchen = TranscodeHarness {
             $0.limits.hardTime = .seconds(5)
             $0.limits.allowsPlanes = false
         }
         #expect(try await kitchen.refusal(slow, small)?.code == .time)
         #expect(kitchen.pool.children.isEmpty)
         // The path by planes counts scans, and does not begin the hundred-and-first.
-        #expect(try await Kitchen().refusal(slow, small)?.code == .undecodable)
+        #expect(try await TranscodeHarness().refusal(slow, small)?.code == .undecodable)
     }
 
     @Test func `of the same kind with few scans it is a picture`() async throws {
-        let dish = try await Kitchen().make(MadeJPEG.bytes(300, 200, components: 3, coefficients: 2), small)
+        let dish = try await TranscodeHarness().make(MadeJPEG.bytes(300, 200, components: 3, coefficients: 2), small)
         #expect(try dish.made().width == 8 && dish.sample().pixel(2, 2) == [0, 0, 0, 255] || dish.made().height == 5)
         #expect(dish.report.source.isInterlaced)
     }

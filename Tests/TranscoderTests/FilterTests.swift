@@ -1,5 +1,6 @@
+@testable import ImageModel
 import Testing
-import Transcoder
+@testable import Transcoder
 
 @Suite(.timeLimit(.minutes(5)))
 struct FilterTests {

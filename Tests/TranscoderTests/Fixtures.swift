@@ -1,7 +1,8 @@
+import ImageModel
 import Foundation
 import Glibc
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// The files the tests carry with them.
 enum Fixtures {
@@ -46,7 +47,7 @@ struct ScratchFile: ~Copyable {
 }
 
 /// A pool of real children: the built program, started as it starts itself.
-struct Kitchen: Sendable {
+struct TranscodeHarness: Sendable {
     let pool: TranscoderPool
 
     init(_ adjust: (inout TranscoderPool.Configuration) -> Void = { _ in }) {

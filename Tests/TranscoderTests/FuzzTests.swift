@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// Spoilt files of every format through real children. `make fuzz` goes on where `make test` stops: LARDER_FUZZ_STEPS
 /// files from LARDER_FUZZ_SEED on.
@@ -19,7 +19,7 @@ struct FuzzTests {
 
     @Test func `every spoilt file has a typed outcome, and no child dies of it`() async throws {
         let steps = Self.setting("LARDER_FUZZ_STEPS", default: 150), seed = Self.setting("LARDER_FUZZ_SEED", default: 1)
-        let kitchen = Kitchen {
+        let kitchen = TranscodeHarness {
             $0.count = 2
             $0.limits.memoryBytes = 256 << 20
         }
@@ -51,7 +51,7 @@ struct FuzzTests {
         }
     }
 
-    private static func outcome(_ number: UInt64, _ files: [[UInt8]], _ kitchen: Kitchen) async throws
+    private static func outcome(_ number: UInt64, _ files: [[UInt8]], _ kitchen: TranscodeHarness) async throws
         -> TranscodeError?
     {
         var random = SeededRandom(number)

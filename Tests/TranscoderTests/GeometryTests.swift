@@ -1,6 +1,7 @@
+@testable import ImageModel
 import Foundation
 import Testing
-import Transcoder
+@testable import Transcoder
 
 @Suite(.timeLimit(.minutes(5)))
 struct GeometryTests {

@@ -1,6 +1,7 @@
+import ImageModel
 import Foundation
 import Testing
-import Transcoder
+@testable import Transcoder
 
 @Suite(.timeLimit(.minutes(5)))
 struct KeyTests {

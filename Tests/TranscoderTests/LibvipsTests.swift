@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// Plain resizes against libvips' own command line, on 200 pictures.
 @Suite(.timeLimit(.minutes(10)))
@@ -72,7 +72,7 @@ struct LibvipsTests {
                 "vipsthumbnail",
                 ["--size", "\(size.0)x\(size.1)!", "-o", "\(directory.path)/%s.out.png[strip]"] + group)
         }
-        let kitchen = Kitchen { $0.count = 2 }
+        let kitchen = TranscodeHarness { $0.count = 2 }
         let worst = try await withThrowingTaskGroup(of: (String, Int).self) { group in
             for name in names { group.addTask { (name, try await Self.difference(name, in: directory, kitchen)) } }
             return try await group.reduce(into: [(String, Int)]()) { $0.append($1) }
@@ -82,7 +82,7 @@ struct LibvipsTests {
     }
 
     /// The largest difference of a channel between both.
-    private static func difference(_ name: String, in directory: TemporaryDirectory, _ kitchen: Kitchen) async throws
+    private static func difference(_ name: String, in directory: TemporaryDirectory, _ kitchen: TranscodeHarness) async throws
         -> Int
     {
         let size = sizes[Int(name.prefix(1)) ?? 0]

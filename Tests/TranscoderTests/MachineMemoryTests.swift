@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// What counts as this machine's memory, from the kernel's files made anew.
 struct MachineMemoryTests {

@@ -1,11 +1,12 @@
+@testable import ImageModel
 import Foundation
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// What is left of metadata, as Debian's exiftool sees it, and what other decoders say of the outputs.
 @Suite(.timeLimit(.minutes(5)))
 struct MetadataTests {
-    private let kitchen = Kitchen()
+    private let kitchen = TranscodeHarness()
     private let formats = ["jpeg", "png", "gif", "webp", "avif", "heic"]
 
     /// Runs a program over one file, which stands for `@` or comes last; its output and whether it ended well.
@@ -81,7 +82,7 @@ struct MetadataTests {
         #expect(ImageFormat.recognise(picture) == source)
         let before = try tool("exiftool", ["-a", "-G1"], picture, source.name)
         #expect(before.text.contains("GPS Latitude") && before.text.contains("Somebody"), "it is in the input")
-        let all = Kitchen { $0.limits.formats.formUnion(ImageFormat.acceptedOnRequest) }
+        let all = TranscodeHarness { $0.limits.formats.formUnion(ImageFormat.acceptedOnRequest) }
         let variants = formats.map { #""keySuffix":"\#($0)","format":"\#($0)""# }
         let small = #""thumbnail":{"width":20,"height":20}"#
         let dish = try await all.make(

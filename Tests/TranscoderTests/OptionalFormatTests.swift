@@ -1,10 +1,11 @@
+@testable import ImageModel
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// TIFF, SVG, JPEG XL and PDF: read where they are asked for, and nowhere else.
 @Suite(.timeLimit(.minutes(5)))
 struct OptionalFormatTests {
-    private let kitchen = Kitchen {
+    private let kitchen = TranscodeHarness {
         $0.limits.formats.formUnion(ImageFormat.acceptedOnRequest)
         $0.limits.memoryBytes = 512 << 20
     }
@@ -19,7 +20,7 @@ struct OptionalFormatTests {
     @Test(arguments: pictures)
     func `each is a picture where it is let in, and refused where it is not`(name: String) async throws {
         let picture = try Fixtures.picture(name)
-        #expect(try await Kitchen().refusal(picture)?.code == .undecodable)
+        #expect(try await TranscodeHarness().refusal(picture)?.code == .undecodable)
         let dish = try await kitchen.make(picture, #""keySuffix":"x","format":"png""#, #""keySuffix":"y""#)
         let sample = try dish.sample()
         #expect(sample.width == 80 && sample.height == 60)
@@ -32,7 +33,7 @@ struct OptionalFormatTests {
 
     @Test(arguments: pictures)
     func `one let in lets no other in`(name: String) async throws {
-        let others = Kitchen {
+        let others = TranscodeHarness {
             $0.limits.formats = $0.limits.formats.union(ImageFormat.acceptedOnRequest)
                 .filter { "still.\($0.name)" != name }
         }
@@ -40,12 +41,12 @@ struct OptionalFormatTests {
     }
 
     @Test func `BMP is let in by nothing`() async throws {
-        let all = Kitchen { $0.limits.formats = Set(ImageFormat.allCases) }
+        let all = TranscodeHarness { $0.limits.formats = Set(ImageFormat.allCases) }
         #expect(try await all.refusal(Array("BM".utf8) + [UInt8](repeating: 0, count: 64))?.code == .undecodable)
     }
 
     @Test func `the codecs say which could be let in, and read those that are`() async throws {
-        let closed = try await Kitchen().pool.selfTest(), open = try await kitchen.pool.selfTest()
+        let closed = try await TranscodeHarness().pool.selfTest(), open = try await kitchen.pool.selfTest()
         #expect(Set(closed.readable) == ImageFormat.acceptedByDefault)
         #expect(Set(closed.optional) == ImageFormat.acceptedOnRequest)
         #expect(Set(open.readable) == ImageFormat.acceptedByDefault.union(ImageFormat.acceptedOnRequest))
@@ -95,7 +96,7 @@ struct OptionalFormatTests {
         let endless =
             #"<filter id="t" x="0" y="0" width="1" height="1"><feTurbulence baseFrequency="0.9" numOctaves="4000000"/>"#
             + ##"</filter><rect width="800" height="800" filter="url(#t)"/>"##
-        let short = Kitchen {
+        let short = TranscodeHarness {
             $0.limits.formats.insert(.svg)
             $0.limits.hardTime = .seconds(5)
         }

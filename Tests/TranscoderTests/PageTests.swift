@@ -1,6 +1,7 @@
+import ImageModel
 import Foundation
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// What the pages about transformers and formats show is true.
 @Suite(.timeLimit(.minutes(5)))
@@ -31,7 +32,7 @@ struct PageTests {
     }
 
     @Test func `a chain of smaller and smaller variants stays close to each drawn by itself`() async throws {
-        let kitchen = Kitchen()
+        let kitchen = TranscodeHarness()
         let photo = MadePicture.png(550, 400) { x, y in
             let wave = (x / 37 + y / 23) % 2 == 0 ? 60 : 0
             return [UInt8((x / 5 + wave) % 256), UInt8((y / 4 + wave) % 256), UInt8((x + y) / 8 % 256), 255]
@@ -58,7 +59,7 @@ struct PageTests {
             #"{"name":"a","keySuffix":"a","format":"avif"}"#, #"{"name":"b","keySuffix":"b","format":"avif"}"#,
         ]
         .map { try Variant(json: $0.utf8) }
-        let plan = try await Kitchen().pool.plan(source.descriptor, variants: variants)
+        let plan = try await TranscodeHarness().pool.plan(source.descriptor, variants: variants)
         #expect(plan.variants[0].format == .avif && plan.variants[1].sameBytesAs == "a" && plan.path == "libvips")
         #expect(plan.lines.count == 4 && plan.memoryBytes > 0 && plan.milliseconds > 0)
     }

@@ -1,6 +1,7 @@
+import ImageModel
 import Foundation
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// The path by planes beside libvips' path, both against the exact result: every pixel decoded, Lanczos 3 in floating
 /// point, nothing encoded.
@@ -8,8 +9,8 @@ import Transcoder
 /// The bounds come from 400 such pictures, see docs/faster-path.md; LARDER_PATH_PICTURES=400 prints each of them.
 @Suite(.timeLimit(.minutes(20)))
 struct PathDistanceTests {
-    private let planes = Kitchen { $0.count = 2 }
-    private let libvips = Kitchen {
+    private let planes = TranscodeHarness { $0.count = 2 }
+    private let libvips = TranscodeHarness {
         $0.count = 2
         $0.limits.allowsPlanes = false
     }

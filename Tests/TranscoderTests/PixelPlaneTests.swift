@@ -1,11 +1,12 @@
+import ImageModel
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// Planes made of the pixels of PNG and lossless WebP.
 @Suite(.timeLimit(.minutes(5)))
 struct PixelPlaneTests {
-    private let planes = Kitchen()
-    private let libvips = Kitchen { $0.limits.allowsPlanes = false }
+    private let planes = TranscodeHarness()
+    private let libvips = TranscodeHarness { $0.limits.allowsPlanes = false }
     private let small = #""thumbnail":{"width":20,"height":20},"format":"jpeg""#
 
     private func photo(_ width: Int, _ height: Int, seed: UInt64 = 1) -> MadePhoto {

@@ -1,11 +1,12 @@
+import ImageModel
 import Foundation
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// Every row of the pixel vectors: SDWebImage's own assertions, and what follows from its rules.
 @Suite(.timeLimit(.minutes(5)))
 struct PixelVectorTests {
-    private let kitchen = Kitchen()
+    private let kitchen = TranscodeHarness()
 
     private func drawn(_ picture: [UInt8], _ transform: String) async throws -> PixelSample {
         try await kitchen.make(picture, #""transform":[\#(transform)],"format":"png""#).sample()

@@ -1,11 +1,12 @@
+import ImageModel
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// What goes by planes, and what of it is as by libvips.
 @Suite(.timeLimit(.minutes(5)))
 struct PlanePathTests {
-    private let planes = Kitchen()
-    private let libvips = Kitchen { $0.limits.allowsPlanes = false }
+    private let planes = TranscodeHarness()
+    private let libvips = TranscodeHarness { $0.limits.allowsPlanes = false }
     private let small = #""thumbnail":{"width":20,"height":20}"#
 
     private func photo(_ width: Int, _ height: Int, seed: UInt64 = 1) -> MadePhoto {

@@ -1,11 +1,12 @@
+import ImageModel
 import Foundation
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// SDWebImage's own test pictures and what its tests say of them; they run where those pictures are.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: Fixtures.shared != nil, "SDWebImage's own pictures are not here"))
 struct SharedPictureTests {
-    private let kitchen = Kitchen { $0.count = 2 }
+    private let kitchen = TranscodeHarness { $0.count = 2 }
 
     private func picture(_ name: String) throws -> [UInt8] {
         try Fixtures.bytes(try #require(Fixtures.shared) + "/" + name)
@@ -69,7 +70,7 @@ struct SharedPictureTests {
     }
 
     @Test func `the SVG, the PDF and the JPEG XL are pictures where they are let in`() async throws {
-        let open = Kitchen { $0.limits.formats.formUnion(ImageFormat.acceptedOnRequest) }
+        let open = TranscodeHarness { $0.limits.formats.formUnion(ImageFormat.acceptedOnRequest) }
         for (name, size) in [("TestImage.svg", (131, 76)), ("TestImage.pdf", (36, 36))] {
             let dish = try await open.make(try picture(name), #""keySuffix":"x""#)
             #expect(try dish.made().width == size.0 && dish.made().height == size.1, "\(name)")

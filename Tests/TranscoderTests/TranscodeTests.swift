@@ -1,10 +1,11 @@
+@testable import ImageModel
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// Real children, real codecs.
 @Suite(.timeLimit(.minutes(5)))
 struct TranscodeTests {
-    private let kitchen = Kitchen()
+    private let kitchen = TranscodeHarness()
 
     @Test(arguments: [
         ("plain.jpg", ImageFormat.jpeg), ("progressive.jpg", .jpeg), ("cmyk.jpg", .jpeg), ("grey.jpg", .jpeg),
@@ -152,9 +153,9 @@ struct TranscodeTests {
     @Test func `headers that promise too much are refused before a pixel is decoded`() async throws {
         #expect(try await kitchen.refusal(try Fixtures.picture("bomb-edge.png"))?.code == .edge)
         #expect(try await kitchen.refusal(try Fixtures.picture("bomb-pixels.png"))?.code == .pixels)
-        let picky = Kitchen { $0.limits.frames = 2 }
+        let picky = TranscodeHarness { $0.limits.frames = 2 }
         #expect(try await picky.refusal(try Fixtures.picture("animated.gif"))?.code == .frames)
-        let narrow = Kitchen { $0.limits.formats = [.png] }
+        let narrow = TranscodeHarness { $0.limits.formats = [.png] }
         #expect(try await narrow.refusal(try Fixtures.picture("plain.jpg"))?.code == .undecodable)
     }
 

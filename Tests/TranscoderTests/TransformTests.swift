@@ -1,11 +1,11 @@
 import Glibc
 import Testing
-import Transcoder
+@testable import Transcoder
 
 /// What the transformers draw, beyond the rows of the vectors.
 @Suite(.timeLimit(.minutes(5)))
 struct TransformTests {
-    private let kitchen = Kitchen()
+    private let kitchen = TranscodeHarness()
 
     private func drawn(_ picture: [UInt8], _ transform: String, scale: Double = 1) async throws -> PixelSample {
         try await kitchen.make(picture, #""transform":[\#(transform)],"format":"png""#, scale: scale).sample()

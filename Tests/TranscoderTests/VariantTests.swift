@@ -1,5 +1,6 @@
+import ImageModel
 import Testing
-import Transcoder
+@testable import Transcoder
 
 @Suite(.timeLimit(.minutes(5)))
 struct VariantTests {

@@ -23,8 +23,8 @@ struct BundleContents {
 
     private let source: String
     private let longest: (manifest: Int, line: Int)
-    private var names = CompactName.Table()
-    private var files: [CompactName: Held] = [:]
+    private var names = PackedName.Table()
+    private var files: [PackedName: Held] = [:]
     private var line: [UInt8] = []
     private var length = 0
 

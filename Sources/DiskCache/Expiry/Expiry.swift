@@ -56,7 +56,7 @@ public struct Expiry: Sendable {
     private func walk(
         _ now: Timestamp, _ deleted: (ExpiredFile) -> Void, _ progress: Progress
     ) throws(StoreError) -> ExpiryReport {
-        let isAtWork = spared > .zero ? try Presence.anyLives(in: layout.root) : false
+        let isAtWork = spared > .zero ? try OpenMarker.anyLives(in: layout.root) : false
         // Where nobody is at work, somebody may still come while this walks.
         let sparedSince = isAtWork ? now - spared : Timestamp.nowOfFiles
         var round = ExpiryRound(
@@ -146,7 +146,7 @@ private struct ExpiryRound {
         func isUse(_ date: Timestamp) -> Bool { date >= sparedSince && date <= now }
         guard isUse(accessed) || isUse(modified) || isUse(changed) else { return false }
         // Since the start, then; but by somebody at work? Who cannot be told is taken for that.
-        if !isAtWork { isAtWork = (try? Presence.anyLives(in: layout.root)) ?? true }
+        if !isAtWork { isAtWork = (try? OpenMarker.anyLives(in: layout.root)) ?? true }
         return isAtWork
     }
 

@@ -13,7 +13,7 @@ struct ExpiryDecision {
     private let expirationDate: Timestamp?
     private let hasLimit: Bool
     private var phase: SizePhase
-    private var names = CompactName.Table()
+    private var names = PackedName.Table()
 
     init(_ policy: ExpiryPolicy, now: Timestamp) {
         expirationDate = policy.expirationDate(at: now)

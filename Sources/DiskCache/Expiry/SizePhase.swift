@@ -100,11 +100,11 @@ struct SizePhase {
 /// A file that may have to go, in 32 bytes.
 struct HeldFile: Comparable, Sendable {
     let date: Timestamp
-    let name: CompactName
+    let name: PackedName
     private let blocks: UInt32
 
     /// `allocated` counts in whole blocks of 512 bytes.
-    init(date: Timestamp, allocated: Int, name: CompactName) {
+    init(date: Timestamp, allocated: Int, name: PackedName) {
         self.date = date
         self.name = name
         blocks = UInt32(clamping: (allocated + 511) / 512)

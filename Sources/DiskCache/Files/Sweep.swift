@@ -15,7 +15,7 @@ struct Sweep {
 
     /// Sweeps where that is due.
     func run(_ layout: CacheLayout) {
-        let dead = (try? Presence.ofDead(in: root)) ?? []
+        let dead = (try? OpenMarker.ofDead(in: root)) ?? []
         let mark = root + "/.larder-swept." + layout.namespace
         if !dead.isEmpty {
             Self.clear(root)

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The hidden name of a temporary file. It tells which process writes it, so that others can sweep it once that is dead:
-/// `.larder.<boot>.<process namespace>.<process>.<start time>.<random>`. Presence files are called so, too, beginning
+/// `.larder.<boot>.<process namespace>.<process>.<start time>.<random>`. OpenMarker files are called so, too, beginning
 /// with `.larder-open.`, and bundles being made, beginning with `.larder-bundle.`
 ///
 /// Boot and namespace come first because a process number means nothing on another host that shares the directory,

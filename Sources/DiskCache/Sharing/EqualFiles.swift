@@ -7,8 +7,8 @@ struct EqualFiles {
     }
 
     private var lengths: [Int: Occurrence] = [:]
-    private var firsts: [Digest: CompactName] = [:]
-    private var names = CompactName.Table()
+    private var firsts: [Digest: PackedName] = [:]
+    private var names = PackedName.Table()
 
     /// Enough of a SHA-256 to find a twin by; whether it is one is for whoever uses it to say.
     private struct Digest: Hashable {

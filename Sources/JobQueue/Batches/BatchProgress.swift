@@ -67,7 +67,7 @@ public struct BatchProgress: Sendable {
     public internal(set) var elapsed = Duration.zero
     /// Time until it finishes at this rate; nil when nothing moves, it is paused, or nothing is open.
     public internal(set) var eta: Duration?
-    /// Milliseconds from claim to settle within which half of its own jobs were done, to a few percent; nil before the first.
+    /// Milliseconds from claim to complete within which half of its own jobs were done, to a few percent; nil before the first.
     public internal(set) var p50: Double?
     /// The same for 95 % of them.
     public internal(set) var p95: Double?
@@ -96,11 +96,11 @@ public struct Remaining: Sendable {
     public let hasReady: Bool
     /// True when a worker, live or not yet rescued, holds a job.
     public let hasRunning: Bool
-    /// True when a job is parked: it waits for an operator.
+    /// True when a job is suspended: it waits for an operator.
     public let hasParked: Bool
-    /// Time until the next delayed job is due, zero when overdue; nil when none is delayed.
+    /// Time until the next scheduled job is due, zero when overdue; nil when none is scheduled.
     public let nextDue: Duration?
 
-    /// True when nothing is ready, running or delayed.
+    /// True when nothing is ready, running or scheduled.
     public var isDrained: Bool { !hasReady && !hasRunning && nextDue == nil }
 }

@@ -1,3 +1,5 @@
+public import ImageModel
+
 /// The report of a batch: its progress and its first failures.
 public struct BatchReport: Sendable {
     /// The counts.

@@ -6,9 +6,9 @@ import Glibc
 /// libpq keeps no code of a failed connection, and its message is for people, in the server's language. But it can be
 /// told to write nothing except the severity and the SQLSTATE (`PQERRORS_SQLSTATE`), which is a format and not a text;
 /// so the connection is tried once more like that.
-enum ConnectRefusal {
+package enum ConnectRefusal {
     /// What the second look found.
-    enum Finding: Equatable {
+    package enum Finding: Equatable {
         /// The server says no, and will again: an authentication failed (class 28), no such database (3D000), …
         /// `sqlState` is nil where libpq itself had no password to send.
         case final(sqlState: String?)
@@ -19,7 +19,7 @@ enum ConnectRefusal {
     }
 
     /// Tries to connect with `settings`, libpq's keywords and values, for at most `limit`; blocks.
-    static func find(_ settings: [(String, String)], limit: Duration) -> Finding {
+    package static func find(_ settings: [(String, String)], limit: Duration) -> Finding {
         let connection = settings.withCStrings { keywords, values in PQconnectStartParams(keywords, values, 1) }
         guard let connection else { return .passing }
         defer { PQfinish(connection) }

@@ -1,4 +1,4 @@
-internal import Executors
+internal import Concurrency
 
 /// One session on a thread of its own, made when needed and made anew after it broke.
 ///

@@ -2,7 +2,7 @@ extension Statement {
     /// A claim for at most `limit` jobs by a worker.
     init(
         claiming limit: Int, from source: ClaimSource, behind floors: [Int64]?, by worker: Int64,
-        _ ticket: ClaimTickets.Ticket
+        _ ticket: ClaimSequence.Ticket
     ) {
         sql = """
             SELECT job_id, attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id,

@@ -27,10 +27,10 @@ public struct WorkerDescription: Sendable {
 }
 
 /// What a heartbeat brings back.
-public struct BeatReply: Sendable {
-    /// Jobs of this worker that somebody cancelled: stop them and settle them as `.cancelled`.
+public struct HeartbeatReply: Sendable {
+    /// Jobs of this worker that somebody cancelled: stop them and complete them as `.cancelled`.
     public let cancelled: [Claim]
-    /// True when the lease had run out before this beat, which did not extend it: the jobs are given to others, and the
+    /// True when the lease had run out before this heartbeat, which did not extend it: the jobs are given to others, and the
     /// worker must start anew.
     public let leaseWasLost: Bool
     /// The lease that holds from now on, unless it was lost.

@@ -1,6 +1,6 @@
-internal import Executors
+internal import Concurrency
 
-/// One start of one worker: a fresh identity, under which it claims, settles and beats.
+/// One start of one worker: a fresh identity, under which it claims, completes and heartbeats.
 ///
 /// Calls may come from several tasks; claims have a connection of their own, and so have heartbeats.
 public final class WorkerSession: Sendable {
@@ -9,7 +9,7 @@ public final class WorkerSession: Sendable {
     /// How long the database waits after a heartbeat before it gives the jobs to others; 15 s by default.
     public let lease: Duration
     let queue: PostgresJobQueue
-    let claims = Locked(ClaimTickets())
+    let claims = Locked(ClaimSequence())
 
     init(id: Int64, lease: Duration, queue: PostgresJobQueue) {
         self.id = id
@@ -44,7 +44,7 @@ public final class WorkerSession: Sendable {
                 jobs = try await claim(ticket, limit, from: source, behind: floors)
             } catch {
                 guard error.code == .connectionLost, !ticket.isAgain, !Task.isCancelled else { throw error }
-                let again = ClaimTickets.Ticket(number: ticket.number, isAgain: true)
+                let again = ClaimSequence.Ticket(number: ticket.number, isAgain: true)
                 jobs = try await claim(again, limit, from: source, behind: nil)
             }
             claims.withLock { $0.note(jobs, of: limit, from: source) }
@@ -57,7 +57,7 @@ public final class WorkerSession: Sendable {
 
     /// One claim; repeated only when it is known that it did not take effect, or the database is told that it may have.
     private func claim(
-        _ ticket: ClaimTickets.Ticket, _ limit: Int, from source: ClaimSource, behind floors: [Int64]?
+        _ ticket: ClaimSequence.Ticket, _ limit: Int, from source: ClaimSource, behind floors: [Int64]?
     ) async throws(QueueError) -> [Job] {
         let statement = Statement(claiming: limit, from: source, behind: floors, by: id, ticket)
         return try await queue.ask(
@@ -79,13 +79,13 @@ public final class WorkerSession: Sendable {
     /// Extends the lease of all the worker's jobs; due every 5 s. Never waits for a database that is away.
     ///
     /// A lease that has run out is not extended: the reply says `leaseWasLost`, and this session is of no more use but
-    /// to settle what nobody else was given yet. Throws `.workerLost` when the worker was stopped.
-    public func beat() async throws(QueueError) -> BeatReply {
+    /// to complete what nobody else was given yet. Throws `.workerLost` when the worker was stopped.
+    public func heartbeat() async throws(QueueError) -> HeartbeatReply {
         try await queue.ask(
             """
-            SELECT lease_ms, lease_was_lost, c.job, c.claim FROM larder.beat_v1($1) AS b
+            SELECT lease_ms, lease_was_lost, c.job, c.claim FROM larder.heartbeat_v1($1) AS b
             LEFT JOIN LATERAL unnest(b.cancelled_jobs, b.cancelled_claims) AS c (job, claim) ON true
-            """, [.integer(id)], patience: .zero, on: queue.pulse
+            """, [.integer(id)], patience: .zero, on: queue.heartbeats
         ) { rows throws(QueueError) in
             guard let lease = rows.integer(0, 0), let wasLost = rows.flag(0, 1) else {
                 throw QueueError(.unexpectedAnswer, "an incomplete answer to a heartbeat")
@@ -94,7 +94,7 @@ public final class WorkerSession: Sendable {
                 guard let job = rows.integer(row, 2), let number = rows.integer(row, 3) else { return nil }
                 return Claim(job: job, number: number)
             }
-            return BeatReply(cancelled: cancelled, leaseWasLost: wasLost, lease: .milliseconds(lease))
+            return HeartbeatReply(cancelled: cancelled, leaseWasLost: wasLost, lease: .milliseconds(lease))
         }
     }
 

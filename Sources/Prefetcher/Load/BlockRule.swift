@@ -1,4 +1,4 @@
-public import JobQueue
+public import ImageModel
 
 /// Which failures put a URL on the blocklist, where nobody says otherwise.
 ///

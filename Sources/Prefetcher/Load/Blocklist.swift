@@ -1,4 +1,4 @@
-internal import Executors
+internal import Concurrency
 
 /// The URLs that failed for good: a load asks here before it does anything else.
 ///

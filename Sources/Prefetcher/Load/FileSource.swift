@@ -1,7 +1,8 @@
-internal import Executors
+internal import Concurrency
+internal import Downloader
 internal import Foundation
 private import Glibc
-internal import JobQueue
+internal import ImageModel
 
 /// Originals from `file:` URLs, below directories that were opened for it and nowhere else.
 ///
@@ -9,7 +10,7 @@ internal import JobQueue
 public struct FileSource: ImageSource {
     private let roots: [String]
     private let limit: Int
-    private let disk: BlockingPool
+    private let disk: ThreadPool
 
     /// A source of the files below `roots`.
     ///
@@ -19,7 +20,7 @@ public struct FileSource: ImageSource {
     public init(roots: [String], limit: Int = 32 << 20) {
         self.roots = roots.compactMap(Self.resolved)
         self.limit = limit
-        disk = BlockingPool(name: "files", threads: 2)
+        disk = ThreadPool(name: "files", threads: 2)
     }
 
     /// Every URL with the scheme `file`.

@@ -1,3 +1,5 @@
+package import Downloader
+internal import ImageModel
 package import Transcoder
 
 /// Judges a body by its first bytes, so that an error page, a refused format or a picture too large ends the download.

@@ -1,4 +1,5 @@
 internal import DiskCache
+internal import ImageModel
 internal import Transcoder
 
 /// What of a load lies in the cache already.

@@ -1,10 +1,11 @@
-public import JobQueue
+public import Downloader
+public import ImageModel
 
 /// Originals from the web, by the downloader's rules and limits (SDWebImage 5.21.5, `SDWebImageDownloader`).
 public struct HTTPSource: ImageSource {
-    private let downloader: Downloader
+    private let downloader: ImageDownloader
     /// Asked what origins want of robots; without one the header alone is recorded.
-    private let robots: RobotsKeeper?
+    private let robots: RobotsCache?
     /// Whether a load may ask for no check of certificates.
     private let allowsInvalidCertificates: Bool
 
@@ -20,7 +21,7 @@ public struct HTTPSource: ImageSource {
         allowsInvalidCertificates: Bool = false
     ) {
         self.init(
-            Downloader(configuration, origins: OriginManners(manners)),
+            ImageDownloader(configuration, origins: OriginLimiter(manners)),
             allowsInvalidCertificates: allowsInvalidCertificates)
     }
 
@@ -29,7 +30,7 @@ public struct HTTPSource: ImageSource {
     /// - Parameters:
     ///   - robots: asked what origins want of robots; nil, the default, records `X-Robots-Tag` only.
     ///   - allowsInvalidCertificates: whether the option AllowInvalidSSLCertificates is heard, `false` by default.
-    package init(_ downloader: Downloader, robots: RobotsKeeper? = nil, allowsInvalidCertificates: Bool = false) {
+    package init(_ downloader: ImageDownloader, robots: RobotsCache? = nil, allowsInvalidCertificates: Bool = false) {
         self.downloader = downloader
         self.robots = robots
         self.allowsInvalidCertificates = allowsInvalidCertificates

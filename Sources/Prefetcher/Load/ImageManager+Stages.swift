@@ -1,8 +1,9 @@
+internal import Concurrency
 internal import DiskCache
-internal import Executors
+internal import Downloader
 private import Foundation
 private import Glibc
-internal import JobQueue
+internal import ImageModel
 internal import Transcoder
 
 /// The stages of a load, each on the threads it needs.
@@ -67,7 +68,7 @@ extension ImageManager {
         _ found: FoundImages, _ plan: LoadPlan, _ files: OpenFiles, _ report: inout LoadReport
     ) async throws(LoadError) -> LoadReport? {
         do throws(LoadError) {
-            return try await transcodeAndStore(Publication(plan, found), files, &report)
+            return try await transcodeAndStore(CacheCommit(plan, found), files, &report)
         } catch {
             guard error.isUndecodable else { throw error }
             return nil
@@ -77,11 +78,11 @@ extension ImageManager {
     /// The two stages that hold the variants' files open: few loads are in them at once, as thirty-two files for each
     /// slot would be more than a process may have.
     func transcodeAndStore(
-        _ publication: Publication, _ files: OpenFiles, _ report: inout LoadReport
+        _ publication: CacheCommit, _ files: OpenFiles, _ report: inout LoadReport
     ) async throws(LoadError) -> LoadReport {
         guard publication.needsTranscoder else { return try await store(publication, &report) }
-        guard await nearTranscoders.acquire() else { throw LoadError.cancelled.carrying(report) }
-        defer { nearTranscoders.release() }
+        guard await transcodePermits.acquire() else { throw LoadError.cancelled.carrying(report) }
+        defer { transcodePermits.release() }
         var publication = publication
         publication.made = try await transcode(publication, files, &report)
         return try await store(publication, &report)
@@ -130,7 +131,7 @@ extension ImageManager {
     }
 
     private func transcode(
-        _ publication: Publication, _ files: OpenFiles, _ report: inout LoadReport
+        _ publication: CacheCommit, _ files: OpenFiles, _ report: inout LoadReport
     ) async throws(LoadError) -> Transcoded {
         let start = ContinuousClock.now
         let plan = publication.plan
@@ -153,7 +154,7 @@ extension ImageManager {
     }
 
     private func store(
-        _ publication: Publication, _ report: inout LoadReport
+        _ publication: CacheCommit, _ report: inout LoadReport
     ) async throws(LoadError) -> LoadReport {
         let start = ContinuousClock.now
         guard !Task.isCancelled else { throw LoadError.cancelled.carrying(report) }

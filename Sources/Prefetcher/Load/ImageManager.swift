@@ -1,5 +1,5 @@
+internal import Concurrency
 public import DiskCache
-internal import Executors
 public import Transcoder
 
 /// Loads images the way SDWebImage's manager does: blocklist, cache, network, transformers, stores, in this order.
@@ -11,10 +11,10 @@ public struct ImageManager: Loader {
     let transcoders: TranscoderPool
     let parts: ManagerParts
     /// Where file calls block.
-    let disk: BlockingPool
+    let disk: ThreadPool
     let gate: FormatGate
     /// How many loads may have their variants' files open.
-    let nearTranscoders: Permits
+    let transcodePermits: AsyncSemaphore
     private let running = RunningTasks<UInt64>()
     private let numbers = Locked<UInt64>(0)
 
@@ -34,9 +34,9 @@ public struct ImageManager: Loader {
         self.transcoders = transcoders
         self.parts = parts
         gate = FormatGate(limits)
-        disk = BlockingPool(name: "disk", threads: diskThreads)
+        disk = ThreadPool(name: "disk", threads: diskThreads)
         // At work, being stored, and one more, so that no transcoder waits for a picture to be made ready.
-        nearTranscoders = Permits(transcoders.count + diskThreads + 1)
+        transcodePermits = AsyncSemaphore(transcoders.count + diskThreads + 1)
     }
 
     /// Whether a load is under way (SDWebImage 5.21.5, `isRunning`).
@@ -72,7 +72,7 @@ public struct ImageManager: Loader {
     /// The way of one image, top to bottom: cached?, fetch, transcode, store
     /// (SDWebImage 5.21.5, SDWebImageManager: query, original query, download, transform, store original, store).
     ///
-    /// Before it a job was claimed; after it the job is settled: `WorkerShift.perform`.
+    /// Before it a job was claimed; after it the job is completed: `WorkerRegistration.perform`.
     private func perform(
         _ plan: LoadPlan, _ files: OpenFiles, _ report: inout LoadReport
     ) async throws(LoadError) -> LoadReport {
@@ -85,7 +85,7 @@ public struct ImageManager: Loader {
         let source = chooseSource(plan)
         let mayDownload = source != nil && !plan.options.contains(.fromCacheOnly)
 
-        switch LoadStep.next(found, plan, mayDownload: mayDownload) {
+        switch CacheDecision.next(found, plan, mayDownload: mayDownload) {
         case .nothing:
             return report
         case .useCached:
@@ -93,7 +93,7 @@ public struct ImageManager: Loader {
             if !mayDownload { return report }
         case .revalidate:
             if let changed = try await fetch(plan, from: source, unlike: found.original, files, &report) {
-                return try await transcodeAndStore(Publication(plan, .nothing(plan), changed), files, &report)
+                return try await transcodeAndStore(CacheCommit(plan, .nothing(plan), changed), files, &report)
             }
             if let done = try await useCached(found, plan, files, &report) { return done }
         case .download:
@@ -103,7 +103,7 @@ public struct ImageManager: Loader {
         guard let original = try await fetch(plan, from: source, unlike: nil, files, &report) else {
             throw LoadError.unexpectedlyUnmodified(plan.url).carrying(report)
         }
-        return try await transcodeAndStore(Publication(plan, found, original), files, &report)
+        return try await transcodeAndStore(CacheCommit(plan, found, original), files, &report)
     }
 
     /// Runs a load so that `cancelAll` reaches it, and closes and removes what it leaves open where that may block.

@@ -1,4 +1,5 @@
-public import JobQueue
+package import Downloader
+public import ImageModel
 
 /// Where originals come from: SDWebImage's loader.
 ///

@@ -1,4 +1,5 @@
-public import Transcoder
+public import ImageModel
+internal import Transcoder
 
 extension LoadContext {
     /// Parses a context, strictly: SDWebImage's raw key names, each value in JSON.

@@ -1,4 +1,5 @@
-public import Transcoder
+public import ImageModel
+internal import Transcoder
 
 /// What a load may be told beside its options: SDWebImage's context, as far as it means something without a view.
 ///

@@ -1,5 +1,6 @@
 internal import DiskCache
-public import JobQueue
+internal import Downloader
+public import ImageModel
 internal import Transcoder
 
 /// Why a load as a whole failed: the one place where the errors of fetch, transcode and store are brought together.
@@ -29,7 +30,7 @@ public struct LoadError: Error, Sendable {
     /// What the load had done until then.
     public var report = LoadReport()
 
-    init(stage: Stage, domain: String, code: Int, message: String) {
+    package init(stage: Stage, domain: String, code: Int, message: String) {
         self.stage = stage
         failure = FailureReason(domain: domain, code: code, message: message)
     }
@@ -95,7 +96,7 @@ public struct LoadError: Error, Sendable {
     public var isCancellation: Bool { failure.domain == "SDWebImageErrorDomain" && failure.code == 2002 }
 
     /// How long the job's origin, or one that it was led to, is to be left alone; nil for every other error.
-    var heldFor: Duration? {
+    package var heldFor: Duration? {
         failure.domain == "LarderErrorDomain" && failure.code == 106 ? retryAfter ?? .zero : nil
     }
 

@@ -1,4 +1,5 @@
 package import DiskCache
+internal import ImageModel
 internal import Transcoder
 
 /// A load with its options and context worked out: under which keys, in which caches, by which parts.

@@ -1,4 +1,4 @@
-public import JobQueue
+public import ImageModel
 
 /// What a load did: what lies in the cache now, what it cost, and what failed on the way.
 public struct LoadReport: Sendable {

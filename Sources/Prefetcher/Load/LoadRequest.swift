@@ -1,4 +1,5 @@
-public import Transcoder
+public import ImageModel
+internal import Transcoder
 
 /// One job as the image manager sees it: a URL and the variants wanted of it.
 public struct LoadRequest: Sendable {

@@ -1,6 +1,6 @@
 public import DiskCache
 public import Foundation
-public import JobQueue
+public import ImageModel
 
 /// What of a manager a program may replace or add: sources, caches, modifiers, filters, hooks.
 ///

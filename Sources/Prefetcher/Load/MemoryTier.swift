@@ -1,6 +1,6 @@
 internal import DiskCache
 internal import Foundation
-internal import JobQueue
+internal import ImageModel
 private import Transcoder
 
 /// The memory in front of the disk, as far as one load uses it: the bytes of what is stored, by cache key.

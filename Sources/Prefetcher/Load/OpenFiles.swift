@@ -1,5 +1,5 @@
+internal import Concurrency
 internal import DiskCache
-internal import Executors
 
 /// The files a load holds, so that the last reference to each is dropped where closing and unlinking may block.
 final class OpenFiles: Sendable {

@@ -1,6 +1,7 @@
 internal import DiskCache
 internal import Foundation
 private import Glibc
+internal import ImageModel
 private import Transcoder
 
 extension TemporaryFile {

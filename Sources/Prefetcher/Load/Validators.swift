@@ -1,4 +1,5 @@
 internal import DiskCache
+internal import Downloader
 private import Foundation
 
 /// What tells whether a cached original is still what its server has; kept with the file, as an extended attribute.

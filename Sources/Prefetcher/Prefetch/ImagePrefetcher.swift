@@ -1,4 +1,4 @@
-internal import Executors
+internal import Concurrency
 
 /// Loads lists of images ahead of need, a few at a time: SDWebImage's prefetcher, for a program without a queue.
 ///
@@ -23,7 +23,7 @@ public final class ImagePrefetcher: Sendable {
     /// A token's URLs that have not begun.
     private struct Waiting: Sendable {
         let token: PrefetchToken.ID
-        let wishes: PrefetchWishes
+        let wishes: PrefetchOptions
         var urls: ArraySlice<String>
     }
 
@@ -44,19 +44,19 @@ public final class ImagePrefetcher: Sendable {
     }
 
     private struct State: Sendable {
-        var ledger = PrefetchLedger()
+        var ledger = PrefetchCounters()
         var closures: [PrefetchToken.ID: Closures] = [:]
         var lastToken: PrefetchToken.ID = 0
         var waiting: [Waiting] = []
         var isFinishing = false
         /// What is to be told, and whether somebody is telling it.
-        var untold: [PrefetchLedger.Event] = []
+        var untold: [PrefetchCounters.Event] = []
         var isTelling = false
     }
 
     private let loader: any Loader
     private let observer: (any PrefetchObserver)?
-    private let places: Permits
+    private let places: AsyncSemaphore
     private let state = Locked(State())
     private let running = RunningTasks<Name>()
     private let bell: AsyncStream<Void>
@@ -71,7 +71,7 @@ public final class ImagePrefetcher: Sendable {
     public init(loader: any Loader, mostAtOnce: Int = 3, observer: (any PrefetchObserver)? = nil) {
         self.loader = loader
         self.observer = observer
-        places = Permits(mostAtOnce)
+        places = AsyncSemaphore(mostAtOnce)
         (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -87,7 +87,7 @@ public final class ImagePrefetcher: Sendable {
     /// - Returns: nil for an empty list, whose completion, with zeros, is called before this returns.
     @discardableResult
     public func prefetch(
-        _ urls: [String], wishes: PrefetchWishes = PrefetchWishes(), progress: Progress? = nil,
+        _ urls: [String], wishes: PrefetchOptions = PrefetchOptions(), progress: Progress? = nil,
         completed: Completion? = nil
     ) -> PrefetchToken? {
         guard !urls.isEmpty else {
@@ -179,7 +179,7 @@ public final class ImagePrefetcher: Sendable {
     private func tell() {
         var isTelling = false
         while true {
-            let next: (PrefetchLedger.Event, Closures?)? = state.withLock { state in
+            let next: (PrefetchCounters.Event, Closures?)? = state.withLock { state in
                 if state.isTelling && !isTelling { return nil }
                 guard !state.untold.isEmpty else {
                     state.isTelling = false
@@ -199,7 +199,7 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
-    private func tell(_ event: PrefetchLedger.Event, _ closures: Closures?) {
+    private func tell(_ event: PrefetchCounters.Event, _ closures: Closures?) {
         switch event {
         case .prefetched(let url, let finished, let total):
             observer?.didPrefetch(url, finished: finished, total: total)

@@ -1,4 +1,5 @@
-public import Transcoder
+public import ImageModel
+internal import Transcoder
 
 /// One list that was handed to a prefetcher: the unit of progress and of cancel.
 ///
@@ -16,7 +17,7 @@ public struct PrefetchToken: Sendable {
 }
 
 /// What is wanted of each URL of a list.
-public struct PrefetchWishes: Sendable {
+public struct PrefetchOptions: Sendable {
     /// Variants to make; none by default: the original alone.
     public var variants: [Variant] = []
     /// SDWebImage's options, `lowPriority` by default.

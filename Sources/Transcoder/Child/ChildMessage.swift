@@ -1,4 +1,5 @@
 private import Foundation
+internal import ImageModel
 
 /// What the pool asks of a child: one message, with the descriptors attached.
 struct ChildRequest: Codable, Sendable {
@@ -10,7 +11,7 @@ struct ChildRequest: Codable, Sendable {
     /// A picture that needs no more is begun without asking.
     static let unaskedBytes = 64 << 20
 
-    enum Errand: String, Codable {
+    enum Operation: String, Codable {
         /// The variants of a picture; descriptors: the source, then one output per variant.
         case transcode
         /// A header; descriptors: the source.
@@ -24,7 +25,7 @@ struct ChildRequest: Codable, Sendable {
     var version = ChildRequest.version
     /// Comes back in the reply.
     let number: UInt64
-    let errand: Errand
+    let errand: Operation
     var variants: [JSONValue] = []
     var scale = 1.0
     var transformsAnimated = false
@@ -78,7 +79,7 @@ struct ChildReply: Codable, Sendable {
     var failure: Failure?
     var header: SourceHeader?
     var outcomes: [Outcome] = []
-    var digest: PictureDigest?
+    var digest: ImageDigest?
     /// The formats this machine can write, for a plan.
     var writable: Set<ImageFormat> = []
     var codecs: CodecReport?

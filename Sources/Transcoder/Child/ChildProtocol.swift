@@ -1,3 +1,5 @@
+internal import ImageModel
+
 /// The readers of both ends of the socket, for tests: nothing that comes in may end a process.
 package enum ChildProtocol {
     /// Whether bytes are a request.

@@ -1,5 +1,6 @@
 private import CLinux
 private import Glibc
+internal import ImageModel
 
 /// The child's end of the socket.
 struct ChildSocket: ~Copyable {

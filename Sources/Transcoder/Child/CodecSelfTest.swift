@@ -1,4 +1,5 @@
 private import CVips
+internal import ImageModel
 
 extension CodecReport {
     /// The formats Larder has a saver for.

@@ -1,3 +1,5 @@
+internal import ImageModel
+
 /// A decoded picture, by the path its plan has chosen.
 enum DecodedPicture {
     case libvips(Pictures)
@@ -74,14 +76,14 @@ enum DecodedPicture {
     func pixels(_ drawn: DrawnVariant) throws(TranscodeError) -> EncodedFile {
         do throws(VipsFailure) {
             guard case .frames(let frames) = drawn, let first = frames.first else { throw VipsFailure() }
-            return EncodedFile(try first.picture.plainPixels())
+            return EncodedFile(try first.picture.rawRGBA())
         } catch {
             throw error.as(.encode, "the pixels cannot be written")
         }
     }
 
     /// From the smallest picture there is that is still large enough; no reason to fail.
-    func digest(_ header: SourceHeader) -> PictureDigest? {
+    func digest(_ header: SourceHeader) -> ImageDigest? {
         switch self {
         case .libvips(let pictures): try? pictures.smallestWhole.digest(header)
         case .planes(let pictures): try? pictures.digest(header)

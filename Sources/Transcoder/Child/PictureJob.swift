@@ -1,3 +1,5 @@
+internal import ImageModel
+
 /// One picture in a child, from its bytes to the files of its variants: read top to bottom.
 struct PictureJob {
     let limits: TranscodeLimits
@@ -25,7 +27,7 @@ struct PictureJob {
     /// What a picture came to.
     struct Product {
         var outcomes: [Result<TranscodedVariant, TranscodeError>]
-        var digest: PictureDigest?
+        var digest: ImageDigest?
     }
 
     /// Reads and checks the header; no pixel is decoded.

@@ -1,3 +1,5 @@
+internal import ImageModel
+
 /// The decoded picture and what was drawn from it, as far as something is still drawn from that.
 final class Pictures {
     private let plan: DecodePlan

@@ -1,4 +1,5 @@
 private import Glibc
+internal import ImageModel
 
 /// The original, mapped: libvips' buffers are not copied, so it must outlive every picture made from it.
 struct SourceFile: ~Copyable {

@@ -1,5 +1,6 @@
 private import CLinux
 private import Glibc
+internal import ImageModel
 
 /// The child's side: the program behind the hidden command `transcoder`.
 public enum TranscoderProcess {
@@ -7,10 +8,10 @@ public enum TranscoderProcess {
     ///
     /// Shuts the whole process in (memory, files, core dumps), so nothing else may run in it.
     public static func run(socket descriptor: Int32) -> Int32 {
-        Walls.beforeLibraries()
+        Sandbox.beforeLibraries()
         guard VipsLibrary.start(memoryExit: ChildExit.memory) else { return ChildExit.unfit }
         var writable = WritableFormats()
-        guard var walls = Walls() else { return ChildExit.unfit }
+        guard var walls = Sandbox() else { return ChildExit.unfit }
         let socket = ChildSocket(descriptor)
         // x265 looks at the machine's processors when it first runs, and complains where it may not.
         _ = writable.formats(wanted: [.heic])
@@ -39,17 +40,17 @@ public enum TranscoderProcess {
     }
 
     private static func answer(
-        _ request: ChildRequest, _ descriptors: [Int32], _ walls: inout Walls, _ writable: inout WritableFormats,
+        _ request: ChildRequest, _ descriptors: [Int32], _ walls: inout Sandbox, _ writable: inout WritableFormats,
         admitted: (Int) -> Bool
     ) -> ChildReply {
         var reply = ChildReply(number: request.number)
         VipsLibrary.admit(request.limits.formats)
-        if !request.limits.formats.isDisjoint(with: [.svg, .pdf]) { Walls.silence() }
+        if !request.limits.formats.isDisjoint(with: [.svg, .pdf]) { Sandbox.silence() }
         do throws(TranscodeError) {
             switch request.errand {
             case .selfTest:
                 reply.codecs = CodecReport.measured(accepted: request.limits.formats)
-                reply.codecs?.walls = WallTest.measured(memoryIsLimited: walls.limitsMemory(request.limits))
+                reply.codecs?.walls = SandboxTest.measured(memoryIsLimited: walls.limitsMemory(request.limits))
             case .probe, .plan, .transcode:
                 try picture(request, descriptors, &walls, &writable, into: &reply, admitted: admitted)
             }
@@ -68,7 +69,7 @@ public enum TranscoderProcess {
     }
 
     private static func picture(
-        _ request: ChildRequest, _ descriptors: [Int32], _ walls: inout Walls, _ writable: inout WritableFormats,
+        _ request: ChildRequest, _ descriptors: [Int32], _ walls: inout Sandbox, _ writable: inout WritableFormats,
         into reply: inout ChildReply, admitted: (Int) -> Bool
     ) throws(TranscodeError) {
         let wantedDescriptors = request.errand == .transcode ? request.variants.count + 1 : 1

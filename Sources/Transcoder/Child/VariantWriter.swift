@@ -1,3 +1,5 @@
+internal import ImageModel
+
 /// Draws, encodes and writes the outputs of a plan, one after another.
 struct VariantWriter {
     let header: SourceHeader

@@ -1,3 +1,5 @@
+package import ImageModel
+
 extension Raster {
     /// Applies a filter, in linear light as Core Image does; alpha stays.
     package func filter(_ filter: Filter) {

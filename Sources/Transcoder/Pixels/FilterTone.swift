@@ -1,3 +1,5 @@
+internal import ImageModel
+
 /// The filters that change each pixel by itself: a function on straight colours in linear light.
 extension Filter {
     typealias Tone = @Sendable (SIMD3<Float>) -> SIMD3<Float>

@@ -1,3 +1,5 @@
+package import ImageModel
+
 /// The frame that rounds a picture's corners: what stays of the picture, and the border drawn on it.
 package struct RoundedFrame: Sendable, Hashable {
     /// What stays; nil for nothing at all.

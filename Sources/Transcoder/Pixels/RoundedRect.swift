@@ -1,3 +1,5 @@
+internal import ImageModel
+
 /// A rectangle with rounded corners in fractions of pixels, and how much of each pixel lies inside it.
 package struct RoundedRect: Sendable, Hashable {
     let left, top, right, bottom: Double

@@ -1,3 +1,5 @@
+package import ImageModel
+
 extension Raster {
     /// Lays a colour over the whole canvas. From SDWebImage 5.21.5, SDImageTintTransformer.
     package func tint(_ color: Color, _ mode: BlendMode) {

@@ -1,4 +1,5 @@
 private import CSpng
+internal import ImageModel
 
 /// libspng about to decode one still, opaque PNG row by row.
 struct PNGReader: ~Copyable {

@@ -1,3 +1,5 @@
+internal import ImageModel
+
 /// An opaque picture as luma and two planes of chroma: full range, by JFIF's matrix.
 package struct PlanarPicture {
     /// How large the planes of chroma are.

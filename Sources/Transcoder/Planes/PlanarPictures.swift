@@ -1,3 +1,5 @@
+internal import ImageModel
+
 /// The decoded planes and what was drawn from them, as far as something is still drawn from that: what `Pictures` is to
 /// libvips.
 final class PlanarPictures {
@@ -48,7 +50,7 @@ final class PlanarPictures {
     }
 
     /// A digest of the original.
-    func digest(_ header: SourceHeader) throws(PlaneFailure) -> PictureDigest {
+    func digest(_ header: SourceHeader) throws(PlaneFailure) -> ImageDigest {
         try PlaneDigester(source: smallestWhole).digest(header)
     }
 }

@@ -1,6 +1,7 @@
 private import CPlanes
 private import CWebP
 private import Glibc
+internal import ImageModel
 
 extension PlanarPicture {
     /// Whether a file is decoded to planes: opaque, still and of 8 bits. Of JPEG and lossy WebP they are those in the

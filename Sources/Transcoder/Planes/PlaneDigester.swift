@@ -1,12 +1,14 @@
+internal import ImageModel
+
 /// Makes a digest of planes.
 struct PlaneDigester {
     let source: PlanarPicture
 
-    func digest(_ header: SourceHeader) throws(PlaneFailure) -> PictureDigest {
+    func digest(_ header: SourceHeader) throws(PlaneFailure) -> ImageDigest {
         let side = VipsDigester.side
         let box = Variant.Thumbnail(width: Double(side), height: Double(side))
         let size = Geometry.thumbnail(stored: source.size, box: box) ?? source.size
-        return PictureDigest(
+        return ImageDigest(
             header, small: try source.pixels(size), square: try source.pixels(PixelSize(width: side, height: side)))
     }
 }

@@ -1,6 +1,7 @@
 private import CPlanes
 private import CWebP
 private import Glibc
+internal import ImageModel
 
 /// Encoded bytes in the memory of the codec that wrote them.
 struct EncodedPlanes: ~Copyable {

@@ -1,3 +1,5 @@
+internal import ImageModel
+
 extension PlannedOutput {
     /// Whether it can be made from planes: resampled without enlarging, cut at most, opaque, a still JPEG or WebP, and
     /// without anything of the original's metadata.

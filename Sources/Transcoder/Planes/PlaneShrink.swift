@@ -1,5 +1,6 @@
 private import CPlanes
 private import Glibc
+internal import ImageModel
 
 extension PlanarPicture {
     /// The picture as a view shows it, resampled once; planes that would not change are shared.

@@ -1,3 +1,5 @@
+package import ImageModel
+
 /// What of a picture a drawing shows, and how large: all a plain shrinking drawing asks for.
 package struct PlaneView: Sendable, Hashable {
     /// The size the whole picture is resampled to.

@@ -1,4 +1,5 @@
 private import CPlanes
+internal import ImageModel
 
 extension PlanarPicture {
     /// Room for a sample of each plane for every pixel; of a grey picture, for luma alone. The samples are anything.

@@ -1,3 +1,5 @@
+package import ImageModel
+
 /// How one picture becomes its variants: decoded once, at the largest size any of them needs, and drawn from there.
 ///
 /// A pure value, so that another way to make the pixels is a choice made here.

@@ -1,3 +1,5 @@
+package import ImageModel
+
 /// One thing done to pixels. A variant is a list of these, worked out before any pixel exists.
 package enum DrawStep: Sendable, Hashable {
     /// Resampled to exactly this size.

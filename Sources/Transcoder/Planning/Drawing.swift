@@ -1,3 +1,5 @@
+package import ImageModel
+
 /// What to do for one variant, from the upright full picture to the one that is encoded.
 package struct Drawing: Sendable, Hashable {
     package private(set) var steps: [DrawStep] = []

@@ -1,3 +1,5 @@
+package import ImageModel
+
 /// How a variant's pixels become bytes, all of it decided before there are any.
 package struct Encoding: Sendable, Hashable {
     package let format: ImageFormat

@@ -1,4 +1,5 @@
 private import Glibc
+package import ImageModel
 
 /// A rectangle in whole pixels, origin top-left.
 package struct PixelRect: Sendable, Hashable {

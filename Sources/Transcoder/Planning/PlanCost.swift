@@ -1,3 +1,5 @@
+internal import ImageModel
+
 /// About what a plan costs. The times of codecs and resampling are those of libvips 8.14.1's own program on one core, over one
 /// picture of 2 megapixels with noise in it, good to a third; those of the other steps are guesses. For comparing plans.
 struct PlanCost {

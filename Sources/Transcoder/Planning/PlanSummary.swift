@@ -1,3 +1,5 @@
+public import ImageModel
+
 /// How a picture would be made into its variants, and about what it would cost: for people and for `larder plan`.
 public struct PlanSummary: Sendable, Hashable, Encodable {
     /// One variant of it.
@@ -43,7 +45,7 @@ public struct PlanSummary: Sendable, Hashable, Encodable {
     /// - Parameters:
     ///   - plan: that of the variants that are no copies.
     ///   - copies: whether each of `variants` is a copy of an animation.
-    init(_ plan: DecodePlan, _ header: SourceHeader, variants: [Transcoder.Variant], copies: [Bool]) {
+    init(_ plan: DecodePlan, _ header: SourceHeader, variants: [ImageModel.Variant], copies: [Bool]) {
         path = plan.path.rawValue
         source = header
         shrink = plan.shrink

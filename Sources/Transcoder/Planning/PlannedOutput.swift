@@ -1,3 +1,5 @@
+internal import ImageModel
+
 /// One variant in a plan: where its pixels come from, what is done to them, and how they are written.
 package struct PlannedOutput: Sendable, Hashable {
     /// Where the steps begin.

@@ -1,3 +1,5 @@
+public import ImageModel
+
 /// What is known of a picture before any pixel is decoded.
 public struct SourceHeader: Sendable, Hashable, Codable {
     /// The format, by Larder's own recognition.
@@ -46,21 +48,4 @@ public struct SourceHeader: Sendable, Hashable, Codable {
 
     /// The size as stored.
     public var storedSize: PixelSize { PixelSize(width: width, height: height) }
-}
-
-/// A size in whole pixels.
-public struct PixelSize: Sendable, Hashable {
-    /// The sides.
-    public var width, height: Int
-
-    package init(width: Int, height: Int) {
-        self.width = width
-        self.height = height
-    }
-
-    /// Width times height.
-    public var area: Int { width * height }
-
-    /// The sides exchanged.
-    var turned: PixelSize { PixelSize(width: height, height: width) }
 }

@@ -1,3 +1,5 @@
+public import ImageModel
+
 /// What one picture may cost; exceeding a limit is an error that names the limit and the value.
 public struct TranscodeLimits: Sendable, Hashable, Codable {
     /// The formats let in, by default `ImageFormat.acceptedByDefault`; of the others `ImageFormat.acceptedOnRequest` can be.

@@ -1,7 +1,7 @@
-internal import Executors
+internal import Concurrency
 
 /// The pure part of `MemoryBudget`: who may begin, in the order of asking.
-package struct MemoryLedger: Sendable {
+package struct MemoryReservations: Sendable {
     /// What all may take together, in bytes.
     package let total: Int
     /// What those at work have asked for.
@@ -35,9 +35,9 @@ package struct MemoryLedger: Sendable {
 
 /// Memory for the pictures of all children of a pool: those that need much wait for each other.
 final class MemoryBudget: Sendable {
-    private let ledger: Monitor<MemoryLedger>
+    private let ledger: ConditionLock<MemoryReservations>
 
-    init(total: Int) { ledger = Monitor(MemoryLedger(total: total)) }
+    init(total: Int) { ledger = ConditionLock(MemoryReservations(total: total)) }
 
     /// Waits for `bytes`, blocking the thread; false when `isGivenUp` says so, which is asked after each `wake`.
     func take(_ bytes: Int, isGivenUp: () -> Bool) -> Bool {

@@ -1,5 +1,5 @@
 private import CLinux
-internal import Executors
+internal import Concurrency
 private import Glibc
 
 /// A started child with its end of the socket; dropping it closes the socket, kills and reaps the process.

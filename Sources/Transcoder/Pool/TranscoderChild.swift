@@ -1,10 +1,11 @@
-internal import Executors
+internal import Concurrency
 private import Glibc
+internal import ImageModel
 
 /// One child of the pool, on a thread of its own that may block on it: started when needed, replaced when it dies.
 actor TranscoderChild {
     /// What the process has to do with the request at hand.
-    private enum Duty {
+    private enum ChildState {
         case none
         /// It is about to get it.
         case handing
@@ -13,9 +14,9 @@ actor TranscoderChild {
     }
 
     /// What other threads may know of the process.
-    private struct Seat {
+    private struct ChildSlot {
         var process: Int32?
-        var duty = Duty.none
+        var duty = ChildState.none
         /// It was killed over the request at hand, and may take a moment to die.
         var isKilled = false
         var isShut = false
@@ -24,7 +25,7 @@ actor TranscoderChild {
     private let configuration: TranscoderPool.Configuration
     private nonisolated let budget: MemoryBudget
     private nonisolated let thread = DedicatedThread(name: "transcoder")
-    private nonisolated let seat = Locked(Seat())
+    private nonisolated let seat = Locked(ChildSlot())
     private var process: RunningChild?
     private var requests: UInt64 = 0
 
@@ -64,7 +65,7 @@ actor TranscoderChild {
 
     /// `exchange` with its error as a value.
     func answer(
-        _ errand: ChildRequest.Errand, _ request: TranscodeRequest?, descriptors: [Int32]
+        _ errand: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
     ) -> Result<ChildReply, TranscodeError> {
         Result { () throws(TranscodeError) in try exchange(errand, request, descriptors: descriptors) }
     }
@@ -73,7 +74,7 @@ actor TranscoderChild {
     ///
     /// - Throws: `TranscodeError` 205, 206 or 301 when the child had to be given up, 2002 when the task was cancelled.
     private func exchange(
-        _ errand: ChildRequest.Errand, _ request: TranscodeRequest?, descriptors: [Int32]
+        _ errand: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
     ) throws(TranscodeError) -> ChildReply {
         requests += 1
         var limits = configuration.limits
@@ -98,7 +99,7 @@ actor TranscoderChild {
         }
         switch answer {
         case .success(let reply):
-            settle(after: reply, isKilled: isKilled)
+            complete(after: reply, isKilled: isKilled)
             return reply
         case .failure(let error):
             discard()
@@ -186,7 +187,7 @@ actor TranscoderChild {
     }
 
     /// Replaces the process once it has served long enough, holds too much, or was killed too late to be stopped.
-    private func settle(after reply: ChildReply, isKilled: Bool) {
+    private func complete(after reply: ChildReply, isKilled: Bool) {
         process?.served += 1
         let isWorn = (process?.served ?? 0) >= configuration.picturesPerChild
         if isKilled || isWorn || reply.spent || reply.residentBytes > configuration.idleResidentBytes { discard() }

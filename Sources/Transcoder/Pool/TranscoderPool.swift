@@ -1,4 +1,5 @@
-internal import Executors
+internal import Concurrency
+public import ImageModel
 
 /// The transcoder children of one process: pictures go in as descriptors, variants come out in files.
 ///
@@ -35,7 +36,7 @@ public final class TranscoderPool: Sendable {
     }
 
     private let configuration: Configuration
-    private let permits: Permits
+    private let permits: AsyncSemaphore
     private let budget: MemoryBudget
     private let state = Locked(State())
 
@@ -43,7 +44,7 @@ public final class TranscoderPool: Sendable {
     public init(configuration: Configuration = Configuration()) {
         precondition(configuration.picturesPerChild > 0, "a child must serve a picture")
         self.configuration = configuration
-        permits = Permits(configuration.count)
+        permits = AsyncSemaphore(configuration.count)
         budget = MemoryBudget(total: configuration.memoryBudget ?? MemoryBudget.ofMachine)
     }
 
@@ -125,7 +126,7 @@ public final class TranscoderPool: Sendable {
     }
 
     private func ask(
-        _ errand: ChildRequest.Errand, _ request: TranscodeRequest?, descriptors: [Int32]
+        _ errand: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
     ) async throws(TranscodeError) -> ChildReply {
         guard await permits.acquire() else { throw TranscodeError(.cancelled, "cancelled") }
         defer { permits.release() }

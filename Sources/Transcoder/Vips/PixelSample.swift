@@ -1,4 +1,5 @@
 private import CVips
+internal import ImageModel
 
 /// A picture decoded in this process to plain pixels: for tests and self-tests on files of our own making.
 package struct PixelSample: Sendable {

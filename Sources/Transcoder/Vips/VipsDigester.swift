@@ -1,4 +1,5 @@
 private import CVips
+internal import ImageModel
 
 /// Makes a digest of a picture in memory.
 struct VipsDigester {
@@ -10,7 +11,7 @@ struct VipsDigester {
     /// Pictures of more pixels are made smaller before they are looked at.
     private static let mostPixels = 300_000
 
-    func digest(_ header: SourceHeader) throws(VipsFailure) -> PictureDigest? {
+    func digest(_ header: SourceHeader) throws(VipsFailure) -> ImageDigest? {
         guard let source else { return nil }
         let size = source.picture.size
         // What is in memory already is not copied.
@@ -22,7 +23,7 @@ struct VipsDigester {
         }
         let pixels = BytePixels(start: start, bands: near.bands, size: near.size)
         // Means of boxes, as each resampling by libvips takes longer to set up than to run.
-        return PictureDigest(
+        return ImageDigest(
             header, small: pixels.means(Self.fit(size, Self.side)),
             square: pixels.means(PixelSize(width: Self.side, height: Self.side)))
     }

@@ -1,4 +1,5 @@
 private import CVips
+internal import ImageModel
 
 /// libvips in this process: started once, on one thread, with all its doors shut that are not needed.
 enum VipsLibrary {

@@ -1,5 +1,6 @@
 private import CVips
 private import Glibc
+internal import ImageModel
 
 extension VipsPicture {
     /// Resampled to exactly `size`, on premultiplied pixels where there is alpha.

@@ -1,5 +1,6 @@
 private import CVips
 private import Foundation
+internal import ImageModel
 
 /// The bytes of an encoded picture, in GLib's memory.
 struct EncodedPicture: ~Copyable {
@@ -63,7 +64,7 @@ extension VipsPicture {
             guard let clean else { throw VipsFailure() }
             return EncodedPicture(copying: clean)
         case .heic, .heif, .avif:
-            return try OneProcessor.run { () throws(VipsFailure) in
+            return try CPUAffinity.run { () throws(VipsFailure) in
                 try EncodedPicture {
                     larder_heif_save(picture.image, max(1, value), format == .avif ? 1 : 0, bare, $0, $1)
                 }
@@ -73,7 +74,7 @@ extension VipsPicture {
     }
 
     /// Red, green, blue and straight alpha of each pixel, row by row.
-    func plainPixels() throws(VipsFailure) -> EncodedPicture {
+    func rawRGBA() throws(VipsFailure) -> EncodedPicture {
         let pixels = try redrawn { _ in }
         return try EncodedPicture { start, length in
             start.pointee = vips_image_write_to_memory(pixels.image, length)

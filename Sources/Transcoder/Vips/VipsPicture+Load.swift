@@ -1,4 +1,5 @@
 private import CVips
+internal import ImageModel
 
 extension VipsPicture {
     /// Opens a picture of a known format; no pixel is read yet. `bytes` must outlive the picture.

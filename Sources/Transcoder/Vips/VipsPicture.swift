@@ -1,4 +1,5 @@
 internal import CVips
+internal import ImageModel
 
 /// A picture of libvips: mostly a recipe, computed when its pixels are asked for.
 ///

@@ -6,7 +6,7 @@ import Measuring
 ///
 ///     INSERT INTO bare_job (url) SELECT 'https://images.example/' || i || '.jpg' FROM generate_series(1, 1000) AS i
 ///
-/// Claim and settle move N rows from it to a second one and from there to a third, in one transaction: the least that lets
+/// Claim and complete move N rows from it to a second one and from there to a third, in one transaction: the least that lets
 /// anybody work between the two, and see what is worked on.
 ///
 ///     WITH pick AS (SELECT id FROM bare_job WHERE state = 0 ORDER BY id LIMIT N FOR UPDATE SKIP LOCKED),
@@ -34,18 +34,18 @@ struct BareQueue: Sendable {
         return try await insert(rows, width: width)
     }
 
-    /// Rows a second when `rows` are settled, so many (`width`) a transaction.
+    /// Rows a second when `rows` are completed, so many (`width`) a transaction.
     func settleRate(_ rows: Int, width: Int) async throws -> Double {
         try await fresh(rows: rows)
-        return try await settle(rows, width: width)
+        return try await complete(rows, width: width)
     }
 
-    /// Bytes of WAL a row when `rows` are inserted by the thousand and settled by the hundred.
+    /// Bytes of WAL a row when `rows` are inserted by the thousand and completed by the hundred.
     func walPerRow(_ rows: Int) async throws -> Double {
         try await fresh(rows: 0)
         let start = try await session.writtenWAL()
         _ = try await insert(rows, width: 1_000)
-        _ = try await settle(rows, width: 100)
+        _ = try await complete(rows, width: 100)
         return (try await session.writtenWAL() - start) / Double(rows)
     }
 
@@ -57,7 +57,7 @@ struct BareQueue: Sendable {
         return try await server.transactions(statement, times: rows / width) * Double(width)
     }
 
-    private func settle(_ rows: Int, width: Int) async throws -> Double {
+    private func complete(_ rows: Int, width: Int) async throws -> Double {
         let statement = """
             BEGIN;
             WITH pick AS (SELECT id FROM bare_job WHERE state = 0 ORDER BY id LIMIT \(width) FOR UPDATE SKIP LOCKED), \

@@ -1,4 +1,5 @@
-import Executors
+import Concurrency
+import EmbeddedPostgres
 import Foundation
 import JobQueue
 import Measuring
@@ -15,7 +16,7 @@ struct BenchServer: Sendable {
     private let pgbench: String
     /// Where it lies, kept so that it does not go before the server.
     private let scratch: Scratch
-    private let thread = BlockingPool(name: "bench-programs", threads: 1)
+    private let thread = ThreadPool(name: "bench-programs", threads: 1)
 
     /// Starts it.
     ///

@@ -1,7 +1,9 @@
-import Executors
+import Concurrency
+import ImageModel
 import JobQueue
 import Measuring
 import Prefetcher
+import Worker
 
 /// What a worker does to the queue, without the work: by hand, a batch at a time, and as `larder work` does it.
 struct BenchWorker: Sendable {
@@ -21,7 +23,7 @@ struct BenchWorker: Sendable {
     /// Registers a worker.
     func start(slots: Int) async throws -> WorkerSession { try await queue.startWorker(Self.description(slots)) }
 
-    /// Claims `jobs` and settles them as succeeded, `width` at a time, each settle and the next claim one transaction.
+    /// Claims `jobs` and completes them as succeeded, `width` at a time, each complete and the next claim one transaction.
     func work(_ jobs: Int, width: Int, in session: WorkerSession) async throws {
         var held: [Job] = []
         for _ in 0..<jobs / width { held = try await step(held, width, in: session) }
@@ -40,23 +42,25 @@ struct BenchWorker: Sendable {
         "https://host-\(number % 50).example/\(series)/pictures/\(number).jpg"
     }
 
-    /// Jobs a second when up to `most` are claimed and settled, `width` at a time, and how many were; two seconds at most.
-    func rate(width: Int, most: Int) async throws -> (rate: Double, settled: Int) {
+    /// Jobs a second when up to `most` are claimed and completed, `width` at a time, and how many were; two seconds at most.
+    func rate(width: Int, most: Int) async throws -> (rate: Double, completed: Int) {
         // As a worker's settler does.
-        try await withTaskExecutorPreference(queue.settlingExecutor) { try await settleRate(width: width, most: most) }
+        try await withTaskExecutorPreference(queue.completingExecutor) {
+            try await settleRate(width: width, most: most)
+        }
     }
 
-    private func settleRate(width: Int, most: Int) async throws -> (rate: Double, settled: Int) {
+    private func settleRate(width: Int, most: Int) async throws -> (rate: Double, completed: Int) {
         let session = try await start(slots: width)
-        var settled = 0
+        var completed = 0
         var held = try await step([], width, in: session)
         let rate = try await ContinuousClock().rate(of: width, most: most, within: .seconds(2)) {
             held = try await step(held, width, in: session)
-            settled += width
+            completed += width
         }
         try await finish(held, in: session)
         try await session.stop()
-        return (rate, settled + held.count)
+        return (rate, completed + held.count)
     }
 
     /// Jobs a second when a worker with everything about it drains the queue, and its jobs do nothing.
@@ -67,20 +71,20 @@ struct BenchWorker: Sendable {
         configuration.end = .drained
         let last = Locked(ContinuousClock.now)
         let worker = PrefetchWorker(queue: queue, loader: NoLoader(), configuration: configuration) { event in
-            if case .settled = event { last.withLock { $0 = .now } }
+            if case .completed = event { last.withLock { $0 = .now } }
         }
         let start = ContinuousClock.now
-        let summary = try await worker.run(until: StopSignal())
+        let summary = try await worker.run(until: ShutdownRequest())
         guard summary.succeeded == jobs, summary.failed + summary.retried == 0 else {
             throw MeasuringError("of \(jobs) jobs that do nothing \(summary.succeeded) succeeded")
         }
         return Double(jobs) / (last.withLock { $0 } - start).seconds
     }
 
-    /// Settles what is held and claims the next.
+    /// Completes what is held and claims the next.
     private func step(_ held: [Job], _ width: Int, in session: WorkerSession) async throws -> [Job] {
-        let turnover = try await session.settle(held.map(Self.outcome), claimingUpTo: width)
-        try Self.check(turnover.settlements)
+        let turnover = try await session.complete(held.map(Self.outcome), claimingUpTo: width)
+        try Self.check(turnover.completions)
         let jobs: [Job]
         if let claimed = turnover.jobs { jobs = claimed } else { jobs = try await session.claim(upTo: width) }
         guard jobs.count == width else { throw MeasuringError("\(jobs.count) jobs claimed instead of \(width)") }
@@ -88,12 +92,12 @@ struct BenchWorker: Sendable {
     }
 
     private func finish(_ held: [Job], in session: WorkerSession) async throws {
-        try Self.check(try await session.settle(held.map(Self.outcome)))
+        try Self.check(try await session.complete(held.map(Self.outcome)))
     }
 
-    private static func check(_ settlements: [Settlement]) throws {
-        guard settlements.allSatisfy({ $0.decision == .succeeded }) else {
-            throw MeasuringError("a claimed job was not settled as succeeded")
+    private static func check(_ completions: [CompletionResult]) throws {
+        guard completions.allSatisfy({ $0.decision == .succeeded }) else {
+            throw MeasuringError("a claimed job was not completed as succeeded")
         }
     }
 

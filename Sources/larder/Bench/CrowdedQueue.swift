@@ -38,7 +38,7 @@ struct CrowdedQueue: Sendable {
                     FROM generate_series(\(start), \(end - 1)) AS i), batch => 'crowd')
                 """)
         }
-        try await keepUp()
+        try await runMaintenance()
     }
 
     /// The values of the rounds. The dead rows come last, and stay. `note` is told how far it is.
@@ -61,18 +61,18 @@ struct CrowdedQueue: Sendable {
         let hand = try await worker.start(slots: EnqueueRequest.mostURLs)
         try await killHead(in: hand)
         for _ in 0..<rounds {
-            try await keepUp()
-            _ = try await hand.beat()
+            try await runMaintenance()
+            _ = try await hand.heartbeat()
             all.append(["claim_p99_dead_rows": try await claimLatency(in: hand)])
         }
         await holder.close()
         return all
     }
 
-    /// Upkeep as workers do it, but for as long as it takes: all of it at once, on a machine that may be busy.
-    private func keepUp() async throws {
-        let faults = "SELECT string_agg(task || ': ' || error, '; ') FROM larder.tick(true)"
-        if let fault = try await session.ask(faults) { throw MeasuringError("upkeep: \(fault)") }
+    /// Maintenance as workers do it, but for as long as it takes: all of it at once, on a machine that may be busy.
+    private func runMaintenance() async throws {
+        let faults = "SELECT string_agg(task || ': ' || error, '; ') FROM larder.maintain(true)"
+        if let fault = try await session.ask(faults) { throw MeasuringError("maintenance: \(fault)") }
     }
 
     /// The p99 of claims, in ms.
@@ -126,7 +126,7 @@ struct CrowdedQueue: Sendable {
                 END $$
                 """)
         }
-        try await keepUp()
+        try await runMaintenance()
     }
 
     /// A session that sees the queue as it is now for as long as it lives: no dead row can be cleared away meanwhile.
@@ -143,10 +143,10 @@ struct CrowdedQueue: Sendable {
         var calls = 0
         var beaten = ContinuousClock.now
         while left > 0 {
-            if calls % 20 == 0 { try await keepUp() }
-            // A beat looks through what the worker holds, which is far more here than any worker's slots.
+            if calls % 20 == 0 { try await runMaintenance() }
+            // A heartbeat looks through what the worker holds, which is far more here than any worker's slots.
             if ContinuousClock.now - beaten > .seconds(4) {
-                _ = try await hand.beat()
+                _ = try await hand.heartbeat()
                 beaten = .now
             }
             calls += 1

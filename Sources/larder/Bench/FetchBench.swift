@@ -1,4 +1,5 @@
-import Executors
+import Concurrency
+import Downloader
 import Foundation
 import Glibc
 import Measuring
@@ -23,7 +24,7 @@ struct FetchBench {
     private let origin: BenchOrigin
     private let names: [String]
     private let rounds: Int
-    private let disk = BlockingPool(name: "bench-files", threads: 2)
+    private let disk = ThreadPool(name: "bench-files", threads: 2)
 
     /// Makes the files, 4 to 60 kB each, and starts the origin.
     init(downloads: Int, rounds: Int) throws {
@@ -63,7 +64,7 @@ struct FetchBench {
     private func larder(_ way: Way) async throws -> [String: Double] {
         // The thread of the round before may still be about to end.
         let older = Self.tasks
-        let downloader = Downloader(try configuration(way))
+        let downloader = ImageDownloader(try configuration(way))
         let directory = try fresh("larder-\(way)")
         let before = processorSeconds
         let rate = try await ContinuousClock().rate(of: names.count) {
@@ -81,7 +82,7 @@ struct FetchBench {
         return ["fetch_\(way)": rate, "cpu_\(way)": spent.0 * each, "thread_\(way)": spent.1 * each]
     }
 
-    private func download(_ url: String, by downloader: Downloader, to path: String) async throws {
+    private func download(_ url: String, by downloader: ImageDownloader, to path: String) async throws {
         let file = await disk.run { open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644) }
         guard file >= 0 else { throw MeasuringError("cannot write \(path)") }
         let result: Result<FetchedBody, FetchError>
@@ -117,7 +118,7 @@ struct FetchBench {
         try Data(count: Self.largeBytes).write(to: URL(filePath: "\(origin.root)/large"))
         var configuration = try configuration(.h1)
         configuration.transfersPerOrigin = Self.largeBodies
-        let downloader = Downloader(configuration)
+        let downloader = ImageDownloader(configuration)
         let sink = open("/dev/null", O_WRONLY | O_CLOEXEC)
         defer { close(sink) }
         let target = try SourceURL("http://127.0.0.1:\(origin.ports.plain)/slow/large")

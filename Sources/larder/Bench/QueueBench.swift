@@ -4,7 +4,7 @@ import Measuring
 
 /// The measurements of `larder bench queue`: rounds in which the queue and the bare tables take turns.
 ///
-/// A round enqueues its jobs through the program itself, settles some of them by hand, 1, 100 and 500 at a time, and lets
+/// A round enqueues its jobs through the program itself, completes some of them by hand, 1, 100 and 500 at a time, and lets
 /// a worker drain the rest, whose jobs do nothing. Beside each stands the bare shape by pgbench, before it in one
 /// round and after it in the next, so that what drifts on the machine drifts for both.
 actor QueueBench {
@@ -18,7 +18,7 @@ actor QueueBench {
     private let session: BenchSession
     private var isBareFirst = false
     private var enqueued = 0
-    private var settled = 0
+    private var completed = 0
 
     /// When no further round begins: what follows them still has its time within ten minutes.
     private static let patience = Duration.seconds(300)
@@ -97,7 +97,7 @@ actor QueueBench {
         }
         for (width, rows) in [(1, sample.ones), (100, sample.hundreds), (500, sample.fiveHundreds)] {
             try await pair(&values, "settle_\(width)", "bare_settle_\(width)") {
-                try await self.settle(width: width, most: rows)
+                try await self.complete(width: width, most: rows)
             } and: {
                 try await self.bare.settleRate(rows, width: width)
             }
@@ -130,20 +130,20 @@ actor QueueBench {
         return Double(jobs) / seconds
     }
 
-    private func settle(width: Int, most: Int) async throws -> Double {
+    private func complete(width: Int, most: Int) async throws -> Double {
         let (rate, count) = try await worker.rate(width: width, most: most)
-        settled += count
+        completed += count
         return rate
     }
 
     private func drain() async throws -> Double {
-        let left = enqueued - settled
+        let left = enqueued - completed
         let rate = try await worker.drainRate(expecting: left)
-        settled += left
+        completed += left
         return rate
     }
 
-    /// WAL and commits of 10,000 jobs: enqueued in one call, claimed and settled by the hundred, all on one connection.
+    /// WAL and commits of 10,000 jobs: enqueued in one call, claimed and completed by the hundred, all on one connection.
     private func accounts(_ number: String) async throws -> [String: Double] {
         let count = EnqueueRequest.mostURLs
         let commits = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
@@ -157,7 +157,7 @@ actor QueueBench {
         let after = try await session.writtenWAL()
         try await hand.stop()
         enqueued += count
-        settled += count
+        completed += count
         await worker.queue.close()
         while try await session.number("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'larder'") > 0 {
             try await Task.sleep(for: .milliseconds(100))
@@ -174,9 +174,9 @@ actor QueueBench {
     private func proveCounts() async throws {
         let recorded = try await session.number("SELECT sum(succeeded) FROM larder.progress")
         let twice = try await session.number("SELECT count(*) - count(DISTINCT job_id) FROM larder_data.job_history")
-        guard Int(recorded) == settled, settled == enqueued, twice == 0 else {
+        guard Int(recorded) == completed, completed == enqueued, twice == 0 else {
             throw MeasuringError(
-                "\(enqueued) jobs enqueued, \(settled) settled, \(Int(recorded)) recorded, \(Int(twice)) twice")
+                "\(enqueued) jobs enqueued, \(completed) completed, \(Int(recorded)) recorded, \(Int(twice)) twice")
         }
     }
 

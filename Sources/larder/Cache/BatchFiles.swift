@@ -1,5 +1,6 @@
+import Concurrency
 import DiskCache
-import Executors
+import ImageModel
 import JobQueue
 
 /// What the jobs of a batch stored, as the cache has it now: the only place where the records of the queue and the files of

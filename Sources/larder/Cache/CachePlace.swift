@@ -1,12 +1,12 @@
+import Concurrency
 import DiskCache
-import Executors
 import Glibc
 
 /// Which cache a command works on.
 struct CachePlace {
     let layout: CacheLayout
     /// Where looking at files blocks.
-    let disk = BlockingPool(name: "cache", threads: 1)
+    let disk = ThreadPool(name: "cache", threads: 1)
 
     static let options = [
         Settings.cacheOption,

@@ -1,5 +1,6 @@
+import Concurrency
 import DiskCache
-import Executors
+import ImageModel
 import JobQueue
 import Prefetcher
 import Transcoder

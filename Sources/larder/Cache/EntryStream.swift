@@ -1,5 +1,5 @@
+import Concurrency
 import DiskCache
-import Executors
 
 /// The files of a cache as a stream: the walk runs on its thread and is a thousand files ahead at most.
 struct EntryStream {
@@ -8,7 +8,7 @@ struct EntryStream {
 
     /// Waited for on the walk's own thread only.
     private final class Room: Sendable {
-        private let state = Monitor((places: 1000, isOver: false))
+        private let state = ConditionLock((places: 1000, isOver: false))
 
         /// False when nobody takes any more.
         func wait() -> Bool {
@@ -27,7 +27,7 @@ struct EntryStream {
     init(_ place: CachePlace) {
         let room = room
         let layout = place.layout
-        let thread = BlockingPool(name: "walk", threads: 1)
+        let thread = ThreadPool(name: "walk", threads: 1)
         entries = AsyncThrowingStream { continuation in
             continuation.onTermination = { _ in room.end() }
             thread.submit {

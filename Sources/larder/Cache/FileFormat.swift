@@ -1,4 +1,5 @@
 import DiskCache
+import ImageModel
 import Transcoder
 
 /// What a stored file is by its first bytes; its name may say anything.

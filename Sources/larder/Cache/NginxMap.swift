@@ -1,4 +1,5 @@
 import DiskCache
+import ImageModel
 import Transcoder
 
 /// The text of a map for nginx: from the address a client asks for to the file in the cache and its media type.

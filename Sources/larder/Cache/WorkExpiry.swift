@@ -1,11 +1,12 @@
+import Concurrency
 import DiskCache
-import Executors
 import Prefetcher
+import Worker
 
 /// Expiry beside a worker's work: only where it was asked for, every hour and at the end.
 struct WorkExpiry {
     private let expiry: Expiry?
-    private let disk = BlockingPool(name: "expiry", threads: 1)
+    private let disk = ThreadPool(name: "expiry", threads: 1)
 
     static let options = [
         Option("max-age", .value("DURATION"), "expire files this old, every hour and at the end; default: none"),
@@ -25,7 +26,7 @@ struct WorkExpiry {
 
     /// Runs `work`, and expires meanwhile and after it, but no longer than `stop` lets it.
     func during<Value: Sendable>(
-        _ log: EventLog, _ printer: Printer, until stop: StopSignal, _ work: @Sendable () async throws -> Value
+        _ log: EventLog, _ printer: Printer, until stop: ShutdownRequest, _ work: @Sendable () async throws -> Value
     ) async throws -> Value {
         guard expiry != nil else { return try await work() }
         let value = try await withThrowingTaskGroup(of: Void.self) { group in
@@ -43,7 +44,7 @@ struct WorkExpiry {
     }
 
     /// A cache that another worker of this host is just expiring is left to it.
-    private func once(_ log: EventLog, _ printer: Printer, _ stop: StopSignal) async {
+    private func once(_ log: EventLog, _ printer: Printer, _ stop: ShutdownRequest) async {
         guard let expiry, stop.urgency < .cancel else { return }
         do throws(StoreError) {
             let report = try await disk.run { () throws(StoreError) in

@@ -1,5 +1,8 @@
 import DiskCache
+import Downloader
+import EmbeddedPostgres
 import Glibc
+import ImageModel
 import JobQueue
 import Prefetcher
 import Transcoder

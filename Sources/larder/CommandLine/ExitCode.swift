@@ -1,4 +1,5 @@
 import Prefetcher
+import Worker
 
 /// The exit codes; where several apply, the earlier in this list wins.
 enum ExitCode: Int32, Sendable {

@@ -1,3 +1,4 @@
+import Downloader
 import Prefetcher
 
 /// The options that say how considerate a worker is of the origins it asks.
@@ -28,8 +29,8 @@ extension Limits {
         }
     }
 
-    static func robots(_ arguments: Arguments) throws(CommandError) -> RobotsKeeper.Settings {
-        var settings = RobotsKeeper.Settings()
+    static func robots(_ arguments: Arguments) throws(CommandError) -> RobotsCache.Settings {
+        var settings = RobotsCache.Settings()
         switch try arguments.value("robots") ?? "record" {
         case "record": break
         case "refuse": settings.refuses = true

@@ -1,3 +1,5 @@
+import Downloader
+import ImageModel
 import Prefetcher
 import Transcoder
 

@@ -1,4 +1,4 @@
-import Executors
+import Concurrency
 import Glibc
 
 /// Reads lines of a file or of standard input, a block at a time: a list of ten million URLs takes constant memory, and a
@@ -14,7 +14,7 @@ struct LineReader: ~Copyable {
     private var ended = false
     /// Within a line whose beginning was returned.
     private var isSkipping = false
-    private let thread = BlockingPool(name: "lines", threads: 1)
+    private let thread = ThreadPool(name: "lines", threads: 1)
 
     private static let block = 1 << 18
     private static let longest = 1 << 16

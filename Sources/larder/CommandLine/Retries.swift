@@ -1,3 +1,4 @@
+import Downloader
 import Prefetcher
 
 /// Repeats a download by the policy until it succeeds, fails for good, or the time is up.

@@ -1,4 +1,5 @@
 import DiskCache
+import EmbeddedPostgres
 import Glibc
 import JobQueue
 

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Prefetcher
+import Worker
 
 /// Turns SIGTERM and SIGINT into a stop: the first asks to finish, the second to give up what runs.
 enum Signals {
@@ -10,7 +11,7 @@ enum Signals {
     ///
     /// Dispatch puts a handler of its own in place on Linux, so ignoring them here first would only lose one that comes
     /// before it is there. Child processes start with the default again.
-    static func deliver(to stop: StopSignal) async {
+    static func deliver(to stop: ShutdownRequest) async {
         let queue = DispatchQueue(label: "signals")
         for number in numbers {
             await withCheckedContinuation { continuation in

@@ -1,3 +1,4 @@
+import ImageModel
 import Transcoder
 
 /// Reads variants and pipelines as people give them; what is wrong is told with where they gave it.

@@ -1,8 +1,10 @@
 import DiskCache
+import Downloader
 import Glibc
 import JobQueue
 import Prefetcher
 import Transcoder
+import Worker
 
 /// The parts of a worker, made from a command's options.
 struct WorkerSetup {
@@ -37,7 +39,7 @@ struct WorkerSetup {
         let additional = try arguments.list("also-read").map { try CacheLayout(root: $0) }
         let transcoding = try Limits.transcoders(arguments)
         let fetching = try Limits.fetch(arguments)
-        let origins = OriginManners(try Limits.origins(arguments))
+        let origins = OriginLimiter(try Limits.origins(arguments))
         let parts = try Self.parts(arguments, fetching, origins)
         let slots = try arguments.number("slots", in: 1...10_000) ?? 32
         let grace = try arguments.duration("grace")
@@ -64,12 +66,12 @@ struct WorkerSetup {
 
     /// The web.
     private static func parts(
-        _ arguments: Arguments, _ fetching: FetchConfiguration, _ origins: OriginManners
+        _ arguments: Arguments, _ fetching: FetchConfiguration, _ origins: OriginLimiter
     ) throws(CommandError) -> ManagerParts {
         let robots = try Limits.robots(arguments)
-        let downloader = Downloader(fetching, resolver: try Limits.resolver(arguments), origins: origins)
+        let downloader = ImageDownloader(fetching, resolver: try Limits.resolver(arguments), origins: origins)
         let web = HTTPSource(
-            downloader, robots: RobotsKeeper(robots, downloader: downloader),
+            downloader, robots: RobotsCache(robots, downloader: downloader),
             allowsInvalidCertificates: arguments.flag("allow-invalid-certificates"))
         var parts = ManagerParts(sources: [web])
         parts.namedSources["web"] = web

@@ -7,7 +7,7 @@ extension Command {
         summary: "Measure the queue against what bare tables allow, on a private server made for it",
         discussion: """
             Prints a line per figure: the median of the rounds and, where there is a limit, the ratio to what pgbench does
-            on bare narrow tables in the same rounds (lines bare_...). settle_N claims and settles N jobs at a time with one
+            on bare narrow tables in the same rounds (lines bare_...). settle_N claims and completes N jobs at a time with one
             stored file each; noop_end_to_end is a worker with \(BenchWorker.slots) slots whose jobs do nothing; enqueue_cli
             is the whole process 'larder enqueue --from'. The server has 512 MB of shared buffers and the durability of
             every Postgres; it goes when the command ends. Four minutes, 2 GB in the temporary directory (TMPDIR).

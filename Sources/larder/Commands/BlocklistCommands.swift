@@ -1,3 +1,4 @@
+import ImageModel
 import JobQueue
 
 extension Command {
@@ -111,8 +112,8 @@ extension Command {
             } else if let line {
                 refused += 1
                 let beginning = ShownURL.text(String(decoding: line.prefix(60), as: UTF8.self))
-                let why = line.count > BlockableURL.longest ? "longer than 8192 bytes" : "no http or https URL"
-                Console.note("larder: \(name), line \(lines.number): \(why): \(LogValue.oneLine(beginning))")
+                let reason = line.count > BlockableURL.longest ? "longer than 8192 bytes" : "no http or https URL"
+                Console.note("larder: \(name), line \(lines.number): \(reason): \(LogValue.oneLine(beginning))")
             }
             if line == nil || chunk.count == PostgresJobQueue.mostBlockedURLs {
                 blocked += try await block.add(chunk, to: queue)

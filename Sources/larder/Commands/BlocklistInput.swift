@@ -1,3 +1,4 @@
+import Downloader
 import JobQueue
 import Prefetcher
 

@@ -1,6 +1,7 @@
+import Concurrency
 import DiskCache
-import Executors
 import Glibc
+import ImageModel
 import JobQueue
 
 /// Bundles: the files of a batch with a manifest, out of one cache and into another.

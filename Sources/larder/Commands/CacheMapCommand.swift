@@ -1,5 +1,5 @@
+import Concurrency
 import DiskCache
-import Executors
 import JobQueue
 
 extension Command {

@@ -1,5 +1,5 @@
+import Concurrency
 import DiskCache
-import Executors
 import Glibc
 
 /// Where a key's picture lies: pure text, and one look.

@@ -1,5 +1,5 @@
+import Concurrency
 import DiskCache
-import Executors
 
 extension Command {
     static let cacheShare = Command(
@@ -26,7 +26,7 @@ extension Command {
         let report = try await place.disk.run { [layout = place.layout] in
             var progress = WalkProgress("files seen", of: total)
             defer { progress.end() }
-            return try Sharing(layout, isDryRun: isDryRun).run(
+            return try Reflink(layout, isDryRun: isDryRun).run(
                 shared: { file, first in
                     guard listsFiles else { return }
                     if isJSON {
@@ -37,7 +37,7 @@ extension Command {
                 },
                 progress: { report in progress.count(", \(report.shared) shared") })
         }
-        let line = SharingLine(report, isDryRun: isDryRun)
+        let line = ReflinkLine(report, isDryRun: isDryRun)
         if isJSON { try Console.json(line) } else { Console.line(line.text) }
         if let failure = report.firstFailure { Console.report(CommandError(failure), asJSON: isJSON) }
         return report.firstFailure == nil ? .done : .failed
@@ -45,11 +45,11 @@ extension Command {
 }
 
 /// What a sharing did, as it is printed.
-private struct SharingLine: Encodable {
+private struct ReflinkLine: Encodable {
     let files, read, shared, sharedBytes, failed: Int
     let dryRun: Bool
 
-    init(_ report: SharingReport, isDryRun: Bool) {
+    init(_ report: ReflinkReport, isDryRun: Bool) {
         files = report.seen
         read = report.read
         shared = report.shared

@@ -1,5 +1,5 @@
+import Concurrency
 import DiskCache
-import Executors
 
 extension Command {
     static let cacheTrim = Command(

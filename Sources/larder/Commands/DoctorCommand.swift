@@ -1,4 +1,6 @@
 import DiskCache
+import EmbeddedPostgres
+import ImageModel
 import JobQueue
 import Transcoder
 

@@ -1,4 +1,5 @@
 import DiskCache
+import ImageModel
 import JobQueue
 
 extension Command {

@@ -1,4 +1,6 @@
+import Downloader
 import Glibc
+import ImageModel
 import Prefetcher
 import Transcoder
 
@@ -85,8 +87,8 @@ private struct FetchLine: Encodable {
 
 /// The download of `fetch`, as its options want it.
 private struct OneDownload: Sendable {
-    private let downloader: Downloader
-    private let robots: RobotsKeeper
+    private let downloader: ImageDownloader
+    private let robots: RobotsCache
     private let gate: FormatGate
     private let profile: String?
     private let known: Revalidation
@@ -101,10 +103,10 @@ private struct OneDownload: Sendable {
         if let profile, configuration.credentials[profile] == nil {
             throw .usage("--profile: '\(profile)' is none of the profiles of --credentials")
         }
-        downloader = Downloader(
+        downloader = ImageDownloader(
             configuration, resolver: try Limits.resolver(arguments),
-            origins: OriginManners(try Limits.origins(arguments)))
-        robots = RobotsKeeper(try Limits.robots(arguments), downloader: downloader)
+            origins: OriginLimiter(try Limits.origins(arguments)))
+        robots = RobotsCache(try Limits.robots(arguments), downloader: downloader)
         known = Revalidation(
             etag: try arguments.value("if-none-match"), lastModified: try arguments.value("if-modified-since"))
         allowsInvalidCertificates = arguments.flag("allow-invalid-certificates")

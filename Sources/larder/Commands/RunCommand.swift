@@ -1,6 +1,8 @@
-import Executors
+import Concurrency
+import ImageModel
 import JobQueue
 import Prefetcher
+import Worker
 
 extension Command {
     static let run = Command(
@@ -27,7 +29,7 @@ extension Command {
         let log = try EventLog(arguments)
         let options = try EnqueueOptions(arguments)
         var source = try await URLSource(arguments, command: "run")
-        let stop = StopSignal()
+        let stop = ShutdownRequest()
         await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
         let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
@@ -53,7 +55,7 @@ extension Command {
                 let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
                     event in
                     if verbose { log.tell(event, by: printer) }
-                    guard case .settled(let report) = event, let line = JobLine(report) else { return }
+                    guard case .completed(let report) = event, let line = JobLine(report) else { return }
                     if json {
                         // A line that finds no room comes at the end, from the database.
                         guard let text = try? JSONLine.text(line), printer.result(text) else { return }
@@ -67,7 +69,7 @@ extension Command {
             }
             await setup.shutdown()
             Signals.release()
-            _ = try? await queue.tick(force: true)
+            _ = try? await queue.maintain(force: true)
             if json { try await printOthers(of: batch, in: queue, except: printed.withLock { $0 }) }
 
             let report = try await queue.report(on: .id(batch))

@@ -1,5 +1,6 @@
 import JobQueue
 import Prefetcher
+import Worker
 
 extension Command {
     static let work = Command(
@@ -8,7 +9,7 @@ extension Command {
         discussion: """
             Without --drain until stopped. SIGTERM or SIGINT ends claiming: what runs is finished within --grace, the
             rest goes back with its attempt refunded; a second signal gives up what runs at once. A drain does not wait
-            for what an operator holds, paused queues and batches and parked jobs, but tells it on standard error. The
+            for what an operator holds, paused queues and batches and suspended jobs, but tells it on standard error. The
             exit code is 1 when a job failed here, 4 when only work due later than 30 s from now is left.
             """,
         examples: ["larder work", "larder work --drain --max-runtime 50m --log-format json"],
@@ -21,7 +22,7 @@ extension Command {
         ] + WorkExpiry.options + WorkerSetup.options
     ) { arguments in
         let log = try EventLog(arguments)
-        let stop = StopSignal()
+        let stop = ShutdownRequest()
         await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
         let expiry = try WorkExpiry(arguments, cacheRoot: settings.cacheRoot)

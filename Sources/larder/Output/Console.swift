@@ -1,6 +1,7 @@
-import Executors
+import Concurrency
 import Foundation
 import Glibc
+import ImageModel
 import JobQueue
 
 /// Standard output and standard error: the only place that prints.

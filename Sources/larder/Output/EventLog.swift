@@ -1,7 +1,9 @@
 import DiskCache
 import Foundation
+import ImageModel
 import JobQueue
 import Prefetcher
+import Worker
 
 /// Turns a worker's events into log lines on standard error: `key=value` for people, JSON for machines.
 struct EventLog: Sendable {
@@ -48,7 +50,7 @@ struct EventLog: Sendable {
         case .leaseLost: line("lease_lost", [])
         case .stopping(let running): line("stopping", [("running", "\(running)")])
         case .queueUnavailable(let error): line("queue_unavailable", [("error", error.description)])
-        case .settled(let report): line("settled", Self.fields(report))
+        case .completed(let report): line("completed", Self.fields(report))
         }
     }
 
@@ -69,7 +71,7 @@ struct EventLog: Sendable {
         return fields
     }
 
-    private static func word(_ decision: Settlement.Decision) -> String {
+    private static func word(_ decision: CompletionResult.Decision) -> String {
         switch decision {
         case .succeeded: "succeeded"
         case .failed: "failed"

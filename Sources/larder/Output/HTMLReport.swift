@@ -1,4 +1,5 @@
 import Foundation
+import ImageModel
 import JobQueue
 
 /// Writes a batch's report as one standalone page: where it stands, errors, failures, and what was stored.

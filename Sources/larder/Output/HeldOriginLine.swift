@@ -1,4 +1,5 @@
 import Foundation
+import ImageModel
 import JobQueue
 
 /// An origin that all workers leave alone, for whoever wonders why its jobs do not move.

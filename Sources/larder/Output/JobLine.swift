@@ -1,3 +1,4 @@
+import ImageModel
 import JobQueue
 
 /// One job as `run --json` prints it when it ends.

@@ -1,3 +1,4 @@
+import ImageModel
 import JobQueue
 
 /// One job with its attempts, as `status --job` shows it.
@@ -97,8 +98,8 @@ struct JobReport: Encodable {
         if let retriedAs { lines.append("retried as job \(retriedAs)") }
         if attempts.isEmpty, let error { lines.append(error.text) }
         for attempt in attempts {
-            let why = attempt.error.map { ", \($0.text)" } ?? ""
-            lines.append("attempt \(attempt.attempt): \(attempt.outcome), \(attempt.endedAt)\(why)")
+            let reason = attempt.error.map { ", \($0.text)" } ?? ""
+            lines.append("attempt \(attempt.attempt): \(attempt.outcome), \(attempt.endedAt)\(reason)")
         }
         return lines.map { $0 + "\n" }.joined()
     }

@@ -1,4 +1,4 @@
-import Executors
+import Concurrency
 
 /// Hands lines to one thread that writes them, so that a reader who pauses (`run --json … | less`) stops nobody's work.
 ///
@@ -11,7 +11,7 @@ final class Printer: Sendable {
 
     private static let room = 10_000
 
-    private let thread = BlockingPool(name: "printer", threads: 1)
+    private let thread = ThreadPool(name: "printer", threads: 1)
     private let state = Locked(State())
 
     /// Runs `body` with a printer, and comes back when everything it took is written.

@@ -1,3 +1,4 @@
+import ImageModel
 import JobQueue
 
 /// A batch's report as one JSON object, and its progress as `status --json` prints it.

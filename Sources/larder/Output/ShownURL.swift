@@ -1,3 +1,4 @@
+import Downloader
 import Prefetcher
 
 /// A URL as output may show it: without userinfo, otherwise its bytes as they are.

@@ -1,10 +1,13 @@
 import DiskCache
+import Downloader
 import Foundation
+import ImageModel
 import JobQueue
-import Prefetcher
 import TestSupport
 import Testing
 import Transcoder
+
+@testable import Prefetcher
 
 /// The job's path on real parts: a real server, a real cache, real transcoders; only the database is left out.
 @Suite("ImageManager", .timeLimit(.minutes(5)))
@@ -27,7 +30,7 @@ struct ImageManagerTests {
             allowedAddresses: [try #require(CIDR("127.0.0.0/8"))], allowedPorts: [origin.port])
         manager = ImageManager(
             cache: cache, transcoders: transcoders,
-            parts: ManagerParts(sources: [HTTPSource(Downloader(FetchConfiguration(policy: policy)))]))
+            parts: ManagerParts(sources: [HTTPSource(ImageDownloader(FetchConfiguration(policy: policy)))]))
     }
 
     private static let variants = #"""

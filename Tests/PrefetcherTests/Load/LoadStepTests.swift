@@ -3,11 +3,11 @@ import Testing
 @testable import Prefetcher
 
 /// The decision whether to download, case by case.
-@Suite("LoadStep")
+@Suite("CacheDecision")
 struct LoadStepTests {
     private func step(
         original: Bool, wanted: Int = 1, missing: Int = 1, refreshes: Bool = false, mayDownload: Bool = true
-    ) -> LoadStep {
+    ) -> CacheDecision {
         .next(hasOriginal: original, wanted: wanted, missing: missing, refreshes: refreshes, mayDownload: mayDownload)
     }
 

@@ -1,6 +1,8 @@
+import Concurrency
 import DiskCache
-import Executors
+import Downloader
 import Foundation
+import ImageModel
 import JobQueue
 import TestSupport
 import Testing
@@ -29,7 +31,7 @@ struct ManagerScene {
 
     /// The web, with this machine's addresses open.
     var web: HTTPSource {
-        get throws { HTTPSource(Downloader(FetchConfiguration(policy: loopback(origin.port), limits: patient))) }
+        get throws { HTTPSource(ImageDownloader(FetchConfiguration(policy: loopback(origin.port), limits: patient))) }
     }
 
     /// A manager whose parts the test changes.

@@ -1,5 +1,7 @@
 import DiskCache
+import Downloader
 import Foundation
+import ImageModel
 import JobQueue
 import TestSupport
 import Testing
@@ -147,7 +149,7 @@ struct ManagerVectorTests {
 
     private func download(_ path: String) async throws -> [UInt8] {
         let file = BodyFile()
-        _ = try await Downloader(for: scene.origin).fetch(scene.origin.url(path), into: file)
+        _ = try await ImageDownloader(for: scene.origin).fetch(scene.origin.url(path), into: file)
         return file.bytes
     }
 

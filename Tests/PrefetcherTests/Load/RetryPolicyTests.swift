@@ -1,5 +1,6 @@
-import Prefetcher
 import Testing
+
+@testable import Prefetcher
 
 @Suite("RetryPolicy", .timeLimit(.minutes(5)))
 struct RetryPolicyTests {

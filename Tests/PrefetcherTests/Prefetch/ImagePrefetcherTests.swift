@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Prefetcher
@@ -155,7 +156,7 @@ struct ImagePrefetcherTests {
 
     @Test("the options are LowPriority unless the list says otherwise")
     func defaultOptions() {
-        #expect(PrefetchWishes().options == .lowPriority && PrefetchWishes().options.rawValue == 2)
+        #expect(PrefetchOptions().options == .lowPriority && PrefetchOptions().options.rawValue == 2)
     }
 
     @Test("when the task that runs it is cancelled, the loads are, and the rest never begins")

@@ -1,4 +1,5 @@
 import Foundation
+import ImageModel
 import JobQueue
 import TestSupport
 import Testing
@@ -6,7 +7,7 @@ import Testing
 @testable import Prefetcher
 
 /// The rows of SDWebImage 5.21.5's prefetcher that need a manager, on real parts; `ImagePrefetcherTests` and
-/// `PrefetchLedgerTests` have the others. docs/sdwebimage.md tells which row is where.
+/// `PrefetchCountersTests` have the others. docs/sdwebimage.md tells which row is where.
 @Suite("The prefetcher's vectors", .timeLimit(.minutes(5)))
 struct PrefetcherVectorTests {
     private let scene: ManagerScene
@@ -21,7 +22,7 @@ struct PrefetcherVectorTests {
         let prefetcher = ImagePrefetcher(loader: manager, mostAtOnce: 1)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await prefetcher.run() }
-            var wishes = PrefetchWishes()
+            var wishes = PrefetchOptions()
             wishes.options = options
             prefetcher.prefetch(
                 urls, wishes: wishes, progress: { [log] finished, total in log.add("\(finished)/\(total)") },

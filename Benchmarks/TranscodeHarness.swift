@@ -1,0 +1,155 @@
+import ImageModel
+import Concurrency
+import Foundation
+import Glibc
+import Measuring
+import Transcoder
+
+/// The pool as a worker has it: children of the `larder` program, as many as cores, each with a picture at a time.
+struct TranscodeHarness: Sendable {
+    /// What a run over many pictures took.
+    struct Cost: Sendable {
+        var childSeconds = 0.0
+        var parentSeconds = 0.0
+        var wallSeconds = 0.0
+        var peakBytes = 0
+        /// For each picture, the most its child had held until then.
+        var peaks: [Int] = []
+    }
+
+    /// Three variants a picture: fits 1024 as JPEG, fits 400 as WebP, 160×160 from the centre as JPEG.
+    static let three = [
+        #"{"name":"card","thumbnail":{"width":1024,"height":1024},"format":"jpeg","quality":80}"#,
+        #"{"name":"list","thumbnail":{"width":400,"height":400},"format":"webp","quality":75}"#,
+        #"""
+        {"name":"thumb","transform":[{"type":"resize","width":160,"height":160,"scaleMode":"aspectFill"}],
+         "format":"jpeg","quality":80}
+        """#,
+    ]
+    /// One variant a picture, which fits 256.
+    static let one = [#"{"name":"small","thumbnail":{"width":256,"height":256},"format":"jpeg","quality":95}"#]
+
+    let pool: TranscoderPool
+    let children: Int
+    /// Whether the peak of a child's memory is told anew for each picture: with one child alone, or another one's picture
+    /// would be cut in two.
+    private let countsEachPeak: Bool
+    private let scratch: String
+    private let variants: [Variant]
+
+    /// - Parameters:
+    ///   - scratch: a directory for the outputs.
+    ///   - variants: as JSON.
+    ///   - countsEachPeak: with one child, whose peak is that of each picture, not of all so far.
+    init(
+        scratch: String, variants: [String] = three, allowsPlanes: Bool = true, countsEachPeak: Bool = false
+    ) throws {
+        self.countsEachPeak = countsEachPeak
+        children = countsEachPeak ? 1 : max(1, ProcessInfo.processInfo.activeProcessorCount)
+        var program = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let length = readlink("/proc/self/exe", &program, program.count)
+        let path = String(decoding: program.prefix(max(0, length)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let larder = URL(filePath: path).deletingLastPathComponent().appending(path: "larder").path
+        guard access(larder, X_OK) == 0 else {
+            throw MeasuringError("the children's program is missing: swift build -c release --product larder")
+        }
+        var configuration = TranscoderPool.Configuration()
+        configuration.count = children
+        configuration.executable = larder
+        configuration.limits.allowsPlanes = allowsPlanes
+        pool = TranscoderPool(configuration: configuration)
+        self.scratch = scratch
+        self.variants = try variants.map { try Variant(json: $0.utf8) }
+    }
+
+    /// Whether every variant of this file can be made; says why not.
+    func canMake(_ file: String) async -> Bool {
+        var cost = Cost()
+        do {
+            try await make(file, together: true, into: try outputs(), &cost)
+            return true
+        } catch {
+            note("  without \(URL(filePath: file).lastPathComponent): \(error)")
+            return false
+        }
+    }
+
+    /// Whether the colours of a file are of another profile than sRGB, so that they are converted here.
+    func hasOwnProfile(_ file: String) async throws -> Bool {
+        let source = open(file, O_RDONLY | O_CLOEXEC)
+        guard source >= 0 else { throw MeasuringError("\(file) cannot be opened (errno \(errno))") }
+        defer { close(source) }
+        return try await pool.probe(source).hasOwnProfile
+    }
+
+    /// Makes all variants of all pictures, with every child at work.
+    ///
+    /// - Parameter together: one request a picture, which decodes once; else one for each variant.
+    func make(_ pictures: [String], together: Bool) async throws -> Cost {
+        let parentBefore = processorSeconds
+        let start = ContinuousClock.now
+        var total = try await withThrowingTaskGroup(of: Cost.self) { group in
+            for lane in 0..<children {
+                group.addTask {
+                    let outputs = try outputs()
+                    var cost = Cost()
+                    for index in stride(from: lane, to: pictures.count, by: children) {
+                        try await make(pictures[index], together: together, into: outputs, &cost)
+                    }
+                    return cost
+                }
+            }
+            return try await group.reduce(into: Cost()) { total, cost in
+                total.childSeconds += cost.childSeconds
+                total.peakBytes = max(total.peakBytes, cost.peakBytes)
+                total.peaks += cost.peaks
+            }
+        }
+        total.wallSeconds = (ContinuousClock.now - start).seconds
+        total.parentSeconds = processorSeconds - parentBefore
+        return total
+    }
+
+    private func make(_ path: String, together: Bool, into outputs: [OutputFile], _ cost: inout Cost) async throws {
+        let source = open(path, O_RDONLY | O_CLOEXEC)
+        guard source >= 0 else { throw MeasuringError("\(path) cannot be opened (errno \(errno))") }
+        defer { close(source) }
+        let all = Array(variants.indices)
+        for wanted in together ? [all] : all.map({ [$0] }) {
+            for index in wanted { ftruncate(outputs[index].descriptor, 0) }
+            if countsEachPeak { for child in pool.children { forgetPeak(of: child) } }
+            let report = try await pool.transcode(
+                TranscodeRequest(
+                    source: source, variants: wanted.map { variants[$0] },
+                    outputs: wanted.map { outputs[$0].descriptor }, transformsAnimated: true))
+            for variant in report.variants { _ = try variant.get() }
+            cost.childSeconds += report.processorTime.seconds
+            cost.peakBytes = max(cost.peakBytes, report.peakResidentBytes)
+            cost.peaks.append(report.peakResidentBytes)
+        }
+    }
+
+    private func outputs() throws -> [OutputFile] { try variants.map { _ in try OutputFile(in: scratch) } }
+}
+
+/// From here on the kernel notes anew how much memory the process held at most.
+private func forgetPeak(of process: Int32) {
+    let file = open("/proc/\(process)/clear_refs", O_WRONLY | O_CLOEXEC)
+    guard file >= 0 else { return }
+    write(file, "5", 1)
+    close(file)
+}
+
+/// A file without a name for one variant after another.
+private final class OutputFile: Sendable {
+    let descriptor: Int32
+
+    init(in directory: String) throws {
+        var name = Array((directory + "/output-XXXXXX").utf8CString)
+        descriptor = mkstemp(&name)
+        guard descriptor >= 0 else { throw MeasuringError("no scratch file (errno \(errno))") }
+        unlink(name)
+    }
+
+    deinit { close(descriptor) }
+}

@@ -1,0 +1,125 @@
+internal import CLinux
+import Glibc
+
+/// How a child process ended.
+package enum ExitStatus: Sendable, Equatable {
+    /// It returned this code, 0…255.
+    case exited(Int32)
+    /// This signal ended it.
+    case signalled(Int32)
+
+    init(waitStatus status: Int32) {
+        let signal = status & 0x7f
+        self = signal == 0 ? .exited((status >> 8) & 0xff) : .signalled(signal)
+    }
+}
+
+/// Why a child could not be started: `errno` of the failed call.
+package struct SpawnError: Error, Equatable {
+    /// The program asked for.
+    package let program: String
+    /// `errno`.
+    package let code: Int32
+}
+
+/// A child process and the duty to reap it.
+///
+/// Dropping the owner kills and reaps the child: none outlives its owner unnoticed, none stays a zombie.
+/// The corresponding C functions are `posix_spawn`, `kill` and `waitpid`.
+package struct ChildProcess: ~Copyable, Sendable {
+    /// The process id, valid until `wait` returned.
+    package let processID: Int32
+    private var ended: ExitStatus?
+
+    /// Starts `program` (a path, or a name looked up in PATH) with exactly the given descriptors open.
+    ///
+    /// - Parameters:
+    ///   - arguments: what follows the program's name.
+    ///   - environment: `NAME=value` lines; nil hands down the parent's.
+    ///   - descriptors: `descriptors[n]` becomes the child's descriptor n; -1 gives `/dev/null`.
+    ///   - blocked: the signals that never reach the child, from before its first instruction; default none.
+    /// - Throws: `SpawnError` when the program cannot be started.
+    package init(
+        _ program: String, _ arguments: [String], environment: [String]? = nil, descriptors: [Int32] = [-1, 1, 2],
+        blocked: [Int32] = []
+    ) throws(SpawnError) {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        // Two passes over numbers that are neither source nor target, so that none overwrites a source that is still
+        // needed: a parent with many open files has sources of any number.
+        let lifted = Self.numbers(apartFrom: descriptors)
+        for (source, lifted) in zip(descriptors, lifted) where source >= 0 {
+            posix_spawn_file_actions_adddup2(&actions, source, lifted)
+        }
+        for (target, source) in descriptors.enumerated() {
+            if source >= 0 {
+                posix_spawn_file_actions_adddup2(&actions, lifted[target], Int32(target))
+            } else {
+                posix_spawn_file_actions_addopen(&actions, Int32(target), "/dev/null", O_RDWR, 0)
+            }
+        }
+        larder_spawn_close_from(&actions, Int32(descriptors.count))
+
+        // The parent may block or ignore signals; a child starts with a clean slate.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var mask = sigset_t()
+        var all = sigset_t()
+        sigemptyset(&mask)
+        for signal in blocked { sigaddset(&mask, signal) }
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &mask)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+        var argv: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
+        var envp: [UnsafeMutablePointer<CChar>?] = (environment ?? []).map { strdup($0) } + [nil]
+        defer { for pointer in argv + envp { free(pointer) } }
+        var child = pid_t()
+        let code =
+            environment == nil
+            ? posix_spawnp(&child, program, &actions, &attributes, &argv, environ)
+            : posix_spawnp(&child, program, &actions, &attributes, &argv, &envp)
+        guard code == 0 else { throw SpawnError(program: program, code: code) }
+        processID = child
+    }
+
+    /// As many numbers as there are sources, none of them a source, or the number one becomes.
+    private static func numbers(apartFrom sources: [Int32]) -> [Int32] {
+        let count = Int32(sources.count)
+        return Array((count..<count * 3).filter { !sources.contains($0) }.prefix(sources.count))
+    }
+
+    deinit {
+        guard ended == nil else { return }
+        Glibc.kill(processID, SIGKILL)
+        var status: Int32 = 0
+        while waitpid(processID, &status, 0) < 0 && errno == EINTR {}
+    }
+
+    /// Sends a signal; nothing happens when the child has ended.
+    package func kill(_ signal: Int32) {
+        if ended == nil { Glibc.kill(processID, signal) }
+    }
+
+    /// Waits for the end, blocking the thread: call it on a `ThreadPool`. Later calls answer the same.
+    package mutating func wait() -> ExitStatus {
+        if let ended { return ended }
+        var status: Int32 = 0
+        while waitpid(processID, &status, 0) < 0 && errno == EINTR {}
+        let result = ExitStatus(waitStatus: status)
+        ended = result
+        return result
+    }
+
+    /// The end if it has come, without waiting.
+    package mutating func poll() -> ExitStatus? {
+        if let ended { return ended }
+        var status: Int32 = 0
+        guard waitpid(processID, &status, WNOHANG) == processID else { return nil }
+        ended = ExitStatus(waitStatus: status)
+        return ended
+    }
+}

@@ -1,0 +1,41 @@
+import Glibc
+
+/// A value reachable only under its lock, and a place to wait until it is as wanted. Waiting blocks the thread.
+package final class ConditionLock<Value>: @unchecked Sendable {  // protected by: `mutex`, held during every access of `value`
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    private var value: Value
+
+    package init(_ value: sending Value) {
+        self.value = value
+        mutex = .allocate(capacity: 1)
+        condition = .allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    /// Changes the value and wakes one waiter, or all.
+    package func change(wakingAll: Bool = false, _ body: (inout Value) -> Void) {
+        pthread_mutex_lock(mutex)
+        body(&value)
+        if wakingAll { pthread_cond_broadcast(condition) } else { pthread_cond_signal(condition) }
+        pthread_mutex_unlock(mutex)
+    }
+
+    /// Asks `body` now and after each change, until it has an answer.
+    package func wait<Answer>(for body: (inout Value) -> sending Answer?) -> sending Answer {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if let answer = body(&value) { return answer }
+            pthread_cond_wait(condition, mutex)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+/// The text of the files that Larder writes into a data directory, at each start of its server.
+enum ClusterFiles {
+    /// The role that owns everything, and the name of the database.
+    static let role = "larder"
+
+    /// `larder.conf`, which `postgresql.conf` includes.
+    ///
+    /// - Parameter disposable: for tests: nothing survives a crash of the machine, and everything is quicker.
+    static func settings(socketDirectory: String, disposable: Bool) -> String {
+        """
+        # Written by larder at each start of this server.
+        # Settings of your own go into postgresql.conf, below the line that includes this file.
+        listen_addresses = ''
+        port = 5432
+        unix_socket_directories = '\(socketDirectory)'
+        unix_socket_permissions = 0700
+        cluster_name = 'larder'
+        timezone = 'UTC'
+
+        max_connections = \(disposable ? 300 : 100)
+        shared_buffers = 128MB
+        max_wal_size = 1GB
+        # The queue's statements are short: compiling them costs more than it saves.
+        jit = off
+
+        # A week of logs, never more.
+        logging_collector = on
+        log_directory = 'log'
+        log_filename = 'postgresql-%a.log'
+        log_rotation_age = 1d
+        log_rotation_size = 0
+        log_truncate_on_rotation = on
+        log_checkpoints = off
+        \(disposable ? "\nfsync = off\nsynchronous_commit = off\nfull_page_writes = off\n" : "")
+        """
+    }
+
+    /// `pg_hba.conf`: the socket only, and only who the map names. Tests may log in as any role.
+    static func hostAccess(disposable: Bool) -> String {
+        """
+        # Written by larder at each start of this server.
+        \(disposable ? "local all all trust" : "local all all peer map=larder")
+
+        """
+    }
+
+    /// `pg_ident.conf`: the server's user and root are the role `larder`. Anybody else is refused even where the
+    /// directory's permissions, the first barrier, were opened.
+    static func userMap(account: ServerAccount) -> String {
+        let name = account.name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+        return """
+            # Written by larder at each start of this server.
+            larder "\(name)" \(role)
+            larder root \(role)
+
+            """
+    }
+
+    private static let completed =
+        "hostaddr=&options=&sslmode=disable&gssencmode=disable&channel_binding=disable&requirepeer=&target_session_attrs=any"
+
+    /// How to reach the database `name` over the socket in `socketDirectory`.
+    ///
+    /// Everything that decides where a connection leads and how it is made is spelled out, since the environment would
+    /// fill the gaps: PGHOSTADDR, PGPORT, PGUSER, PGOPTIONS, PGSSLMODE and the like, and the file that PGSERVICE names.
+    /// (A PGSERVICE that no file defines is refused by libpq whatever the URL says.)
+    static func url(database name: String, socketDirectory: String) -> String {
+        let host = socketDirectory.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                return String(UnicodeScalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                return digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
+            }
+        }
+        return "postgresql:///\(name)?host=\(host.joined())&port=5432&user=\(role)&" + completed
+    }
+}

@@ -1,0 +1,112 @@
+private import CGLib
+
+/// A named list of variants.
+public struct Pipeline: Sendable, Hashable {
+    /// The most variants of one pipeline.
+    public static let variantLimit = 32
+
+    /// The default pipeline: the original alone.
+    public static let original = Pipeline(uncheckedName: "original", variants: [])
+
+    /// What jobs call it by.
+    public let name: String
+    /// The outputs, in the order given.
+    public let variants: [Variant]
+
+    private init(uncheckedName name: String, variants: [Variant]) {
+        self.name = name
+        self.variants = variants
+    }
+
+    /// A pipeline of variants at hand.
+    ///
+    /// - Throws: `VariantError` for too many variants, two of the same name, two of the same cache key, or one with
+    ///   the original's.
+    public init(name: String, variants: [Variant]) throws(VariantError) {
+        guard !name.isEmpty else { throw VariantError(path: "$.name", message: "must not be empty") }
+        try Self.check(variants)
+        self.init(uncheckedName: name, variants: variants)
+    }
+
+    /// Parses `{"name":…,"variants":[…]}`, strictly.
+    ///
+    /// - Parameter json: UTF-8 text.
+    /// - Throws: `VariantError` with the JSON path of what is wrong.
+    public init(json: some Sequence<UInt8>) throws(VariantError) {
+        var fields = try JSONFields(try JSONValue.parse(Array(json)), path: "$")
+        let name = try fields.requiredName("name")
+        guard let list = fields.take("variants") else { throw fields.refusal("variants", "is missing") }
+        let variants = try Self.variants(list, path: "$.variants")
+        try fields.finish()
+        try self.init(name: name, variants: variants)
+    }
+
+    /// An ad-hoc pipeline, named `adhoc-` and the first 16 digits of the SHA-256 of its canonical JSON.
+    ///
+    /// - Throws: `VariantError` as `init(name:variants:)` does.
+    public static func adhoc(_ variants: [Variant]) throws(VariantError) -> Pipeline {
+        try check(variants)
+        let text = JSONValue.array(variants.map(\.json)).canonicalText
+        return Pipeline(uncheckedName: "adhoc-" + sha256(text).prefix(16), variants: variants)
+    }
+
+    /// One text for one pipeline: sorted fields, no spaces, defaults of transformers spelled out. Parsing it gives an
+    /// equal pipeline.
+    public var canonicalJSON: String {
+        JSONValue.object(["name": .string(name), "variants": .array(variants.map(\.json))]).canonicalText
+    }
+
+    /// Refuses variants that contradict themselves.
+    ///
+    /// - Throws: `VariantError` with the JSON path.
+    public func validateSupported() throws(VariantError) {
+        for (index, variant) in variants.enumerated() {
+            try variant.validateSupported(path: "$.variants[\(index)]")
+        }
+    }
+
+    static func variants(_ list: JSONValue, path: String) throws(VariantError) -> [Variant] {
+        guard case .array(let values) = list else { throw VariantError(path: path, message: "must be a list") }
+        // Before parsing them all, so that a huge list costs nothing.
+        guard values.count <= variantLimit else { throw tooMany(values.count) }
+        var variants: [Variant] = []
+        for (index, value) in values.enumerated() { variants.append(try Variant(value, path: "\(path)[\(index)]")) }
+        return variants
+    }
+
+    private static func tooMany(_ count: Int) -> VariantError {
+        VariantError(path: "$.variants", message: "has \(count) variants; the limit is \(variantLimit)")
+    }
+
+    private static func check(_ variants: [Variant]) throws(VariantError) {
+        guard variants.count <= variantLimit else { throw tooMany(variants.count) }
+        // Names and keys are identities, so bytes are compared: Swift's == takes composed and decomposed for equal.
+        var names: [[UInt8]: Int] = [:]
+        var keys: [[UInt8]: String] = [:]
+        for (index, variant) in variants.enumerated() {
+            let path = "$.variants[\(index)]"
+            if let first = names.updateValue(index, forKey: Array(variant.name.utf8)) {
+                throw VariantError(
+                    path: "\(path).name", message: "\"\(variant.name)\" is already the name of variants[\(first)]")
+            }
+            let suffixes = variant.keySuffixes
+            guard !suffixes.isEmpty else {
+                throw VariantError(
+                    path: path, message: "\"\(variant.name)\" has the original's cache key; give it a keySuffix")
+            }
+            if let other = keys.updateValue(variant.name, forKey: Array(suffixes.joined(separator: "-").utf8)) {
+                throw VariantError(
+                    path: path,
+                    message: "\"\(variant.name)\" has the same cache key as \"\(other)\"; give one a keySuffix")
+            }
+        }
+    }
+
+    /// The corresponding C function is `g_compute_checksum_for_data`.
+    private static func sha256(_ text: String) -> String {
+        let bytes = Array(text.utf8)
+        guard let digest = g_compute_checksum_for_data(G_CHECKSUM_SHA256, bytes, gsize(bytes.count)) else { return "" }
+        defer { g_free(digest) }
+        return String(cString: digest)
+    }
+}

@@ -1,0 +1,30 @@
+public import ImageModel
+
+/// What the database decided about one outcome.
+public struct CompletionResult: Sendable {
+    /// The decisions.
+    public enum Decision: Sendable, Equatable {
+        /// Terminal: recorded as a success.
+        case succeeded
+        /// The job runs again, at the earliest after this time by the database's clock.
+        case retried(after: Duration)
+        /// Terminal: recorded as failed; the reason may differ from the reported one (a second 301 becomes 302).
+        case failed(FailureReason)
+        /// Terminal: recorded as cancelled.
+        case cancelled
+        /// The claim was no longer held: nothing was recorded, and nothing may be published.
+        case stale
+        /// A joiner holds the job; send it again shortly. Nothing was recorded, and the claim still stands.
+        case busy
+    }
+
+    /// The claim completed.
+    public let claim: Claim
+    /// What was decided.
+    public let decision: Decision
+
+    package init(claim: Claim, decision: Decision) {
+        self.claim = claim
+        self.decision = decision
+    }
+}

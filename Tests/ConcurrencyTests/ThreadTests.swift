@@ -1,0 +1,95 @@
+@testable import Concurrency
+import Glibc
+import Testing
+
+@Suite("Threads and children", .timeLimit(.minutes(5)))
+struct ThreadTests {
+    actor Pinned {
+        nonisolated let thread = DedicatedThread(name: "pinned")
+        nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+        func current() -> UInt { UInt(pthread_self()) }
+        deinit { thread.stop() }
+    }
+
+    @Test("an actor on a dedicated thread always runs on that thread")
+    func pinned() async {
+        let actor = Pinned()
+        let first = await actor.current()
+        var others: Set<UInt> = []
+        for _ in 0..<20 { others.insert(await actor.current()) }
+        #expect(others == [first])
+        #expect(UInt(pthread_self()) != first)
+    }
+
+    @Test("a task that prefers an actor's thread asks the actor from there, and is back where it was afterwards")
+    func preferred() async {
+        let actor = Pinned()
+        let thread = await actor.current()
+        let (before, asked, after) = await withTaskExecutorPreference(actor.thread) {
+            let before = UInt(pthread_self())
+            return (before, await actor.current(), UInt(pthread_self()))
+        }
+        #expect([before, asked, after] == [thread, thread, thread])
+        #expect(UInt(pthread_self()) != thread)
+    }
+
+    private struct Refusal: Error, Equatable {}
+
+    @Test("a pool hands back values and typed errors")
+    func pool() async {
+        let pool = ThreadPool(name: "pool", threads: 2)
+        #expect(await pool.run { 42 } == 42)
+        await #expect(throws: Refusal()) { try await pool.run { () throws(Refusal) -> Int in throw Refusal() } }
+    }
+
+    @Test("a child's exit code and its killing signal are told apart")
+    func children() throws {
+        var child = try ChildProcess("sh", ["-c", "exit 7"])
+        let code = child.wait()
+        #expect(code == .exited(7))
+        var sleeper = try ChildProcess("sleep", ["100"])
+        sleeper.kill(SIGTERM)
+        let signal = sleeper.wait()
+        #expect(signal == .signalled(SIGTERM))
+    }
+
+    @Test("a child sees exactly the descriptors it was given")
+    func descriptors() throws {
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        var child = try ChildProcess("sh", ["-c", "ls /proc/self/fd | wc -l >&1"], descriptors: [-1, ends[1], 2])
+        close(ends[1])
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = read(ends[0], &bytes, bytes.count)
+        close(ends[0])
+        let end = child.wait()
+        #expect(end == .exited(0))
+        // ls itself opens one more: the directory.
+        #expect(String(decoding: bytes[..<max(0, count)], as: UTF8.self) == "4\n")
+    }
+
+    @Test("a child gets the descriptors it was given whatever their numbers are")
+    func numbers() throws {
+        // Every number a busy parent may have, up to a few hundred, in the last place and behind others.
+        var held: [Int32] = []
+        defer { for descriptor in held { close(descriptor) } }
+        while (held.last ?? 0) < 260 {
+            var ends: [Int32] = [0, 0]
+            try #require(pipe(&ends) == 0)
+            held += ends
+            var child = try ChildProcess("sh", ["-c", "echo $0 >&3", "\(ends[1])"], descriptors: [-1, 1, 2, ends[1]])
+            #expect(child.wait() == .exited(0))
+            #expect(write(ends[1], "!", 1) == 1, "so that reading does not wait")
+            var bytes = [UInt8](repeating: 0, count: 64)
+            let count = read(ends[0], &bytes, bytes.count)
+            #expect(String(decoding: bytes[..<max(0, count)], as: UTF8.self) == "\(ends[1])\n!")
+        }
+    }
+
+    @Test("a missing program is named")
+    func missing() {
+        let error = #expect(throws: SpawnError.self) { _ = try ChildProcess("/no/such/program", []) }
+        #expect(error?.program == "/no/such/program")
+        #expect(error?.code == ENOENT)
+    }
+}

@@ -1,0 +1,174 @@
+import TestSupport
+import Testing
+
+@testable import Downloader
+
+@Suite("Credential profiles", .timeLimit(.minutes(5)))
+struct CredentialTests {
+    private func read(_ json: String) throws(CredentialProfileError) -> [String: CredentialProfile] {
+        try CredentialProfile.profiles(json: Array(json.utf8))
+    }
+
+    @Test("are read from JSON")
+    func json() throws {
+        let profiles = try read(
+            """
+            {"cdn": {"origins": ["https://IMG.example.com", "http://[::1]:8080"], "headers": {"X-Key": "k"},
+             "cookies": {"sid": "1"}, "user": "u", "password": "p", "certificate": "c.pem", "key": "k.pem",
+             "keyPassword": "q", "authorities": "ca.pem"}, "bare": {"origins": ["https://a.example"]}}
+            """)
+        let cdn = try #require(profiles["cdn"])
+        #expect(cdn.covers(Origin(scheme: .https, host: "img.example.com", port: 443)))
+        #expect(cdn.covers(Origin(scheme: .http, host: "::1", port: 8080)))
+        #expect(!cdn.covers(Origin(scheme: .http, host: "img.example.com", port: 80)))
+        #expect(!cdn.covers(Origin(scheme: .https, host: "img.example.com", port: 8443)))
+        #expect(cdn.headers == [HeaderField("X-Key", "k")] && cdn.cookies == [HeaderField("sid", "1")])
+        #expect([cdn.user, cdn.password, cdn.certificate, cdn.key] == ["u", "p", "c.pem", "k.pem"])
+        #expect([cdn.keyPassword, cdn.authorities] == ["q", "ca.pem"])
+        #expect(profiles["bare"]?.user == nil)
+    }
+
+    @Test(
+        "that are wrong are refused with the place, and without a secret",
+        arguments: [
+            ("nonsense hush", "the credential profiles are no JSON"), ("[]", "$: an object is expected"),
+            (#"{"a": 1}"#, "$.a: an object is expected"), (#"{"a": {}}"#, "$.a: 'origins' is missing"),
+            (#"{"a": {"origins": []}}"#, "$.a.origins: at least one origin is expected"),
+            (
+                #"{"a": {"origins": ["ftp://x"]}}"#,
+                "$.a.origins[0]: an origin such as https://img.example.com is expected"
+            ),
+            (
+                #"{"a": {"origins": ["https://x/p"]}}"#,
+                "$.a.origins[0]: an origin such as https://img.example.com is expected"
+            ),
+            (#"{"a": {"origins": ["https://x"], "pasword": "hush"}}"#, "$.a.pasword: an unknown field"),
+            (#"{"a": {"origins": ["https://x"], "headers": {"X": "hush\r\n"}}}"#, "$.a.headers.X: this cannot be sent"),
+            (#"{"a": {"origins": ["https://x"], "cookies": {"X": "hush;"}}}"#, "$.a.cookies.X: this cannot be sent"),
+            (#"{"a": {"origins": ["https://x"], "password": "hush"}}"#, "$.a: 'password' without 'user'"),
+            (#"{"a": {"origins": ["https://x"], "key": "k"}}"#, "$.a: 'key' without 'certificate'"),
+            (#"{"a": {"origins": ["https://x"], "user": 7}}"#, "$.a.user: a text is expected"),
+        ])
+    func wrong(json: String, message: String) throws {
+        let error = #expect(throws: CredentialProfileError.self) { try read(json) }
+        #expect(error?.description == message)
+    }
+
+    private func downloader(_ servers: OriginServer..., profile: (inout CredentialProfile) -> Void) throws
+        -> ImageDownloader
+    {
+        let first = try SourceURL(servers[0].url("/")).origin
+        var credentials = CredentialProfile(origins: [first])
+        profile(&credentials)
+        var configuration = FetchConfiguration(
+            policy: AddressPolicy(
+                allowedAddresses: [CIDR("127.0.0.0/8")].compactMap { $0 }, allowedPorts: Set(servers.map(\.port))))
+        configuration.credentials = ["cdn": credentials]
+        return ImageDownloader(configuration, resolver: StubResolver([:]))
+    }
+
+    private func request(_ url: String, _ profile: String?) throws -> FetchRequest {
+        var request = FetchRequest(url: try SourceURL(url), descriptor: BodyFile.sink.descriptor)
+        request.credentials = profile
+        return request
+    }
+
+    @Test("are sent to their origin, not behind a redirect to another one, and not without being named")
+    func bound() async throws {
+        let other = try OriginServer(["/": .body(noise(10))])
+        let server = try OriginServer([
+            "/here": .redirect(to: "/end"), "/end": .body(noise(10)), "/away": .redirect(to: other.url("/")),
+        ])
+        let downloader = try downloader(server, other) {
+            $0.headers = [HeaderField("X-Key", "hush")]
+            $0.cookies = [HeaderField("a", "1"), HeaderField("b", "2")]
+        }
+        for target in ["/here", "/away"] { _ = try await downloader.fetch(request(server.url(target), "cdn")) }
+        #expect(server.requests.count == 3)
+        #expect(server.requests.allSatisfy { $0.headers["x-key"] == "hush" && $0.headers["cookie"] == "a=1; b=2" })
+        // Also when asked for directly, though named: it is bound to its origins.
+        _ = try await downloader.fetch(request(other.url("/"), "cdn"))
+        #expect(other.requests.count == 2)
+        #expect(other.requests.allSatisfy { $0.headers["x-key"] == nil && $0.headers["cookie"] == nil })
+        _ = try await downloader.fetch(request(server.url("/end"), nil))
+        #expect(server.requests.last?.headers["x-key"] == nil)
+        #expect(server.requests.last?.headers["cookie"] == nil)
+    }
+
+    @Test("with a user answer one demand for a password, Basic or Digest; a second demand is the answer")
+    func password() async throws {
+        let server = try OriginServer()
+        let demand = OriginReply.body(
+            noise(100_000), status: 401, [("WWW-Authenticate", "Basic realm=\"x\"")])
+        server.on("/good", demand, .body(noise(10)))
+        server.on("/bad", demand, demand)
+        let downloader = try downloader(server) {
+            $0.user = "bob"
+            $0.password = "hush"
+        }
+        #expect(try await downloader.fetch(request(server.url("/good"), "cdn")).bytes == 10)
+        #expect(server.requests.map { $0.headers["authorization"] } == [nil, "Basic Ym9iOmh1c2g="])
+        let error = await #expect(throws: FetchError.self) {
+            try await downloader.fetch(request(server.url("/bad"), "cdn"))
+        }
+        #expect(error?.row == "SDWebImageErrorDomain 2001" && error?.httpStatus == 401)
+        #expect(server.count("/bad") == 2)
+    }
+
+    @Test(
+        "with a client's certificate open a connection that nobody without it gets to use",
+        .enabled(if: NginxServer.program != nil))
+    func clientCertificate() async throws {
+        // Signed by itself, so that it serves both sides; paths are seen from nginx's configuration.
+        let server = try NginxServer(
+            files: ["a": noise(10)], tls: true,
+            locations: "ssl_client_certificate cert.pem; ssl_verify_client on;")
+        let certificate = try #require(server.certificate)
+        var profile = CredentialProfile(origins: [try SourceURL(server.url("/")).origin])
+        profile.certificate = certificate
+        profile.key = certificate.replacing("cert.pem", with: "key.pem")
+        profile.authorities = certificate
+        var configuration = FetchConfiguration(policy: loopback(server.port))
+        configuration.credentials = ["mutual": profile]
+        configuration.authorities = certificate
+        let downloader = ImageDownloader(configuration, resolver: StubResolver([:]))
+        #expect(try await downloader.fetch(request(server.url("/a"), "mutual")).bytes == 10)
+        let stranger = await downloader.failure(server.url("/a"))
+        #expect(stranger?.row == "SDWebImageErrorDomain 2001" && stranger?.httpStatus == 400)
+        let again = try await downloader.fetch(request(server.url("/a"), "mutual"))
+        #expect(again.connectionReused && again.bytes == 10)
+    }
+
+    @Test("that this worker does not have are 2000, and nothing is asked")
+    func unknown() async throws {
+        let server = try OriginServer(["/": .body(noise(10))])
+        let downloader = try downloader(server) { _ in }
+        let error = await #expect(throws: FetchError.self) {
+            try await downloader.fetch(request(server.url("/"), "nope\n"))
+        }
+        #expect(error?.row == "SDWebImageErrorDomain 2000")
+        #expect(error?.message.contains("'nope%0A'") == true)
+        #expect(server.acceptedConnections == 0)
+    }
+}
+
+@Suite("A proxy", .timeLimit(.minutes(5)))
+struct ProxyTests {
+    @Test("is asked in the origin's place; names are its to look up, closed addresses in a URL stay closed")
+    func plain() async throws {
+        let target = "http://nowhere.test/a?b"
+        let proxy = try OriginServer([target: .redirect(to: "/c"), "http://nowhere.test/c": .body(noise(10))])
+        let resolver = StubResolver(["proxy.test": [["127.0.0.1"]]])
+        var configuration = FetchConfiguration()
+        configuration.proxy = try FetchProxy("http://u:p@proxy.test:\(proxy.port)")
+        let downloader = ImageDownloader(configuration, resolver: resolver)
+        let result = try await downloader.fetch(target)
+        #expect(result.bytes == 10 && result.redirects == 1)
+        #expect(resolver.lookups.allSatisfy { $0 == "proxy.test" })
+        #expect(proxy.requests.allSatisfy { $0.headers["proxy-authorization"] == "Basic dTpw" })
+        #expect(proxy.requests.allSatisfy { $0.headers["authorization"] == nil })
+        #expect(await downloader.failure("http://127.0.0.1/")?.row == "LarderErrorDomain 101")
+        #expect(await downloader.failure("http://nowhere.test:22/")?.row == "LarderErrorDomain 102")
+        #expect(proxy.requests.count == 2)
+    }
+}

@@ -1,0 +1,276 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Downloader
+
+/// Every row of the error table that a server can cause, and the good case.
+@Suite("A download", .timeLimit(.minutes(5)))
+struct DownloadTests {
+    @Test("its bytes are in the file, its digest and headers in the answer")
+    func success() async throws {
+        let body = noise(300_000)
+        let server = try OriginServer([
+            "/a?b=c": .body(
+                body,
+                [
+                    ("Content-Type", "image/png"), ("ETag", "\"x\u{e9}y\""), ("Last-Modified", "yesterday"),
+                    ("X-Robots-Tag", "noai"),
+                ])
+        ])
+        let file = BodyFile()
+        let result = try await ImageDownloader(for: server).fetch(server.url("/a?b=c"), into: file)
+        #expect(file.bytes == body)
+        #expect(result.bytes == 300_000)
+        #expect(result.sha256 == sha256(body))
+        #expect(result.status == 200)
+        #expect(result.contentType == "image/png")
+        #expect(result.etag == "\"x%C3%A9y\"")
+        #expect(result.lastModified == "yesterday")
+        #expect(result.robotsTag == "noai")
+        #expect(result.redirects == 0)
+        #expect(!result.connectionReused)
+        let request = try #require(server.requests.first)
+        #expect(request.headers["accept"] == "image/*,*/*;q=0.8")
+        #expect(request.headers["user-agent"]?.hasPrefix("larder/") == true)
+        #expect(request.headers["accept-encoding"] == nil)
+        #expect(request.headers["cookie"] == nil)
+    }
+
+    @Test("the digest is SHA-256")
+    func digest() {
+        #expect(
+            SHA256Digest.hex(sha256(Array("abc".utf8)))
+                == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+    }
+
+    @Test("a chunked body arrives in full, an answer that came early (103) does no harm")
+    func chunked() async throws {
+        let server = try OriginServer([
+            "/c": .chunked([noise(10), noise(70_000), noise(1)]),
+            "/early": .raw(
+                OriginReply.head(103, [("Link", "x")]) + OriginReply.head(200, [("Content-Length", "1")]) + [7]),
+        ])
+        let file = BodyFile()
+        let downloader = ImageDownloader(for: server)
+        #expect(try await downloader.fetch(server.url("/c"), into: file).bytes == 70_011)
+        #expect(file.bytes == noise(10) + noise(70_000) + noise(1))
+        #expect(try await downloader.fetch(server.url("/early")).bytes == 1)
+    }
+
+    @Test(
+        "another status than 200 to 299 is 2001 and carries the status",
+        arguments: [304, 400, 404, 408, 425, 429, 500, 502, 503, 504, 300])
+    func status(status: Int) async throws {
+        let server = try OriginServer(["/s": .body(noise(20), status: status)])
+        let file = BodyFile()
+        let error = await ImageDownloader(for: server).failure(server.url("/s"), into: file)
+        #expect(error?.row == "SDWebImageErrorDomain 2001")
+        #expect(error?.httpStatus == status)
+        #expect(error?.retryAfter == nil)
+        #expect(file.bytes.isEmpty)
+    }
+
+    @Test("Retry-After is read and held to an hour")
+    func retryAfter() async throws {
+        let server = try OriginServer([
+            "/3": .status(503, [("Retry-After", "3")]), "/ages": .status(429, [("Retry-After", "999999")]),
+            "/junk": .status(503, [("Retry-After", "soon")]),
+        ])
+        // A downloader each: what one has met, it holds to.
+        #expect(await ImageDownloader(for: server).failure(server.url("/3"))?.retryAfter == .seconds(3))
+        #expect(await ImageDownloader(for: server).failure(server.url("/ages"))?.retryAfter == .seconds(3600))
+        #expect(await ImageDownloader(for: server).failure(server.url("/junk"))?.retryAfter == nil)
+    }
+
+    @Test("a huge error page is not read, a small one leaves the connection usable")
+    func errorPages() async throws {
+        let server = try OriginServer([
+            "/huge": .raw(OriginReply.head(404, [("Content-Length", "99999999999")]) + noise(100)),
+            "/endless": .chunked(Array(repeating: noise(60_000), count: 40)), "/small": .body(noise(100), status: 404),
+        ])
+        let downloader = ImageDownloader(for: server)
+        #expect(await downloader.failure(server.url("/huge"))?.httpStatus == 404)
+        _ = await downloader.failure(server.url("/small"))
+        _ = await downloader.failure(server.url("/small"))
+        #expect(server.acceptedConnections == 2)
+    }
+
+    @Test("an empty body and one that is no image are 1001", arguments: [200, 204, 206])
+    func badImage(status: Int) async throws {
+        let server = try OriginServer(["/empty": .body([], status: status), "/text": .body(Array("<html>".utf8))])
+        let downloader = ImageDownloader(for: server)
+        #expect(await downloader.failure(server.url("/empty"))?.row == "SDWebImageErrorDomain 1001")
+        let file = BodyFile()
+        let error = await downloader.failure(server.url("/text"), into: file) { _ in false }
+        #expect(error?.row == "SDWebImageErrorDomain 1001")
+        #expect(file.bytes.isEmpty)
+    }
+
+    @Test("who judges the first bytes sees as many as wanted, up to 4 KiB, then no more")
+    func sniffing() async throws {
+        let gate = OriginGate()
+        let body = noise(10_000)
+        let server = try OriginServer([
+            "/slow": OriginReply([
+                .bytes(OriginReply.head(200, [("Content-Length", "10000")]) + body[..<3]), .wait(gate),
+                .bytes(Array(body[3...])),
+            ]),
+            "/short": .body(noise(10)), "/long": .body(body),
+        ])
+        let downloader = ImageDownloader(for: server)
+        let file = BodyFile()
+        let result = try await downloader.fetch(server.url("/slow"), into: file) { bytes in
+            if bytes.count < 8 {
+                gate.openUp()
+                return nil
+            }
+            return bytes.elementsEqual(body[..<bytes.count]) && bytes.count <= 4096
+        }
+        #expect(result.sha256 == sha256(body))
+        #expect(file.bytes == body)
+        #expect(await downloader.failure(server.url("/short")) { _ in nil }?.code == .badImageData)
+        #expect(await downloader.failure(server.url("/long")) { _ in nil }?.code == .badImageData)
+    }
+
+    @Test("a body that is no image is given up at its first bytes")
+    func earlyAbort() async throws {
+        // The rest never comes: only giving up can end this.
+        let server = try OriginServer([
+            "/x": OriginReply([.bytes(OriginReply.head(200, [("Content-Length", "1000000")]) + noise(64)), .hang])
+        ])
+        let error = await ImageDownloader(for: server).failure(server.url("/x")) { _ in false }
+        #expect(error?.code == .badImageData)
+    }
+
+    @Test("gzip that nobody asked for is not undone")
+    func gzip() async throws {
+        let server = try OriginServer(["/z": .body([0x1f, 0x8b, 8, 0, 1], [("Content-Encoding", "gzip")])])
+        let error = await ImageDownloader(for: server).failure(server.url("/z")) { $0.first != 0x1f }
+        #expect(error?.code == .badImageData)
+    }
+
+    @Test("a body over the limit is 201: announced it is refused at once, chunked as soon as it is over")
+    func bodyLimit() async throws {
+        let server = try OriginServer([
+            "/announced": OriginReply([.bytes(OriginReply.head(200, [("Content-Length", "1001")])), .hang]),
+            "/chunked": .chunked(Array(repeating: noise(100), count: 50)), "/exact": .body(noise(1000)),
+            "/lying": .raw(OriginReply.head(200, []) + noise(1001)),
+        ])
+        let downloader = ImageDownloader(for: server, limits: limits { $0.body = 1000 })
+        for target in ["/announced", "/chunked", "/lying"] {
+            let file = BodyFile()
+            let error = await downloader.failure(server.url(target), into: file)
+            #expect(error?.row == "LarderErrorDomain 201", "\(target)")
+            #expect(error?.message.contains("1000") == true)
+            #expect(file.bytes.count <= 1000)
+        }
+        #expect(try await downloader.fetch(server.url("/exact")).bytes == 1000)
+    }
+
+    @Test("headers without end are refused")
+    func headerLimit() async throws {
+        let server = try OriginServer([
+            "/h": .body([1], (0..<200).map { ("X-\($0)", String(repeating: "a", count: 1000)) })
+        ])
+        let error = await ImageDownloader(for: server).failure(server.url("/h"))
+        #expect(error?.row == "NSURLErrorDomain -1011")
+    }
+
+    @Test("a connection that ends too soon is -1005")
+    func connectionLost() async throws {
+        let server = try OriginServer([
+            "/truncated": .truncated(noise(100), promised: 200), "/nothing": .raw([]),
+            "/reset": OriginReply([.bytes(OriginReply.head(200, [("Content-Length", "9")])), .reset]),
+            "/chunks": .raw(OriginReply.head(200, [("Transfer-Encoding", "chunked")]) + Array("5\r\nab".utf8)),
+        ])
+        let downloader = ImageDownloader(for: server)
+        for target in ["/truncated", "/nothing", "/reset", "/chunks"] {
+            #expect(await downloader.failure(server.url(target))?.row == "NSURLErrorDomain -1005", "\(target)")
+        }
+    }
+
+    @Test("an answer that is not HTTP is -1011")
+    func weird() async throws {
+        let server = try OriginServer([
+            "/w": .raw(Array("SSH-2.0-OpenSSH\r\n".utf8)), "/1": .raw(Array("HTTP/9.9 200\r\n\r\n".utf8)),
+        ])
+        let downloader = ImageDownloader(for: server)
+        #expect(await downloader.failure(server.url("/w"))?.row == "NSURLErrorDomain -1011")
+    }
+
+    @Test("a port nobody listens on is -1004, a name nobody knows -1003, a server without TLS -1200")
+    func unreachable() async throws {
+        let server = try OriginServer()
+        let dead = try DeadPort()
+        let port = dead.port
+        let downloader = ImageDownloader(
+            FetchConfiguration(policy: loopback(port, server.port)), resolver: StubResolver([:]))
+        let refused = await downloader.failure("http://127.0.0.1:\(port)/")
+        #expect(refused?.row == "NSURLErrorDomain -1004")
+        #expect(refused?.curlCode == 7)
+        #expect(await downloader.failure("http://nowhere.test/")?.row == "NSURLErrorDomain -1003")
+        #expect(await downloader.failure("https://127.0.0.1:\(server.port)/")?.row == "NSURLErrorDomain -1200")
+    }
+
+    @Test("silence ends at the idle limit, and everything at the total limit, as -1001 that names the limit")
+    func timeouts() async throws {
+        let server = try OriginServer([
+            "/silent": .silent,
+            "/stuck": OriginReply([.bytes(OriginReply.head(200, [("Content-Length", "9")]) + [1]), .hang]),
+            "/drip": OriginReply([
+                .bytes(OriginReply.head(200, [("Content-Length", "100000")])),
+                .drip(noise(100_000), interval: .milliseconds(10)),
+            ]),
+        ])
+        let downloader = ImageDownloader(for: server)
+        let quick = limits { $0.total = .milliseconds(200) }
+        let impatient = limits { $0.idle = .seconds(1) }
+        for (target, limits, name) in [
+            ("/silent", quick, "total limit of 0.2 seconds"), ("/drip", quick, "total limit of 0.2 seconds"),
+            ("/silent", impatient, "idle limit of 1.0 seconds"), ("/stuck", impatient, "idle limit of 1.0 seconds"),
+        ] {
+            let error = await downloader.failure(server.url(target), limits: limits)
+            #expect(error?.row == "NSURLErrorDomain -1001", "\(target)")
+            #expect(error?.message.contains(name) == true, "\(error?.message ?? "")")
+        }
+    }
+
+    @Test("slow drip within the idle limit succeeds")
+    func slowDrip() async throws {
+        let server = try OriginServer([
+            "/drip": OriginReply([
+                .bytes(OriginReply.head(200, [("Content-Length", "40")])),
+                .drip(noise(40), interval: .milliseconds(100)),
+            ])
+        ])
+        let result = try await ImageDownloader(for: server).fetch(
+            server.url("/drip"), limits: limits { $0.idle = .seconds(3) })
+        #expect(result.sha256 == sha256(noise(40)))
+    }
+
+    @Test("a disk that is full is 403")
+    func fullDisk() async throws {
+        let server = try OriginServer(["/x": .body(noise(100))])
+        let full = open("/dev/full", O_WRONLY)
+        defer { close(full) }
+        let request = FetchRequest(url: try SourceURL(server.url("/x")), descriptor: full)
+        let error = await #expect(throws: FetchError.self) { try await ImageDownloader(for: server).fetch(request) }
+        #expect(error?.row == "LarderErrorDomain 403")
+        #expect(error?.message.contains("errno \(ENOSPC)") == true)
+    }
+
+    @Test("messages tell neither user nor password nor query")
+    func redaction() async throws {
+        let server = try OriginServer(["/x?token=hush": .status(404)])
+        let url = "http://bob:hush@127.0.0.1:\(server.port)/x?token=hush"
+        let error = try #require(await ImageDownloader(for: server).failure(url))
+        #expect(error.description == "http://127.0.0.1:\(server.port)/x: HTTP status 404 (SDWebImageErrorDomain 2001)")
+    }
+
+    @Test("every code has its place in design.md's table, no two the same")
+    func codes() {
+        let rows = FetchError.Code.allCases.map { FetchError($0, "").row }
+        #expect(Set(rows).count == rows.count)
+    }
+}

@@ -1,0 +1,95 @@
+import TestSupport
+import Testing
+
+@testable import Downloader
+
+/// HTTP/2 that breaks, and the older version in its place.
+@Suite("HTTP/2 at fault", .timeLimit(.minutes(5)))
+struct HTTP2FaultTests {
+    private let origin = Origin(scheme: .https, host: "a", port: 443)
+    private let start = ContinuousClock.now
+
+    @Test("is given up after two failures in a row, for an hour")
+    func givenUp() {
+        var distrust = HTTP2Fallback()
+        distrust.broke(origin, began: start, at: start + .seconds(1))
+        #expect(!distrust.avoids(origin, at: start + .seconds(1)))
+        distrust.broke(origin, began: start + .seconds(2), at: start + .seconds(3))
+        #expect(distrust.avoids(origin, at: start + .seconds(3)))
+        #expect(distrust.avoids(origin, at: start + .seconds(3602)))
+        #expect(!distrust.avoids(origin, at: start + .seconds(3603)))
+        // Then all is as at the beginning.
+        distrust.broke(origin, began: start + .seconds(4000), at: start + .seconds(4001))
+        #expect(!distrust.avoids(origin, at: start + .seconds(4001)))
+        #expect(!distrust.avoids(Origin(scheme: .https, host: "b", port: 443), at: start))
+    }
+
+    @Test("failures of transfers that ran together count once")
+    func together() {
+        var distrust = HTTP2Fallback()
+        for second in 1...8 { distrust.broke(origin, began: start, at: start + .seconds(second)) }
+        #expect(!distrust.avoids(origin, at: start + .seconds(8)))
+    }
+
+    @Test("a transfer that goes well afterwards makes good for one failure; one that began before does not")
+    func madeGood() {
+        var distrust = HTTP2Fallback()
+        distrust.broke(origin, began: start, at: start + .seconds(1))
+        distrust.worked(origin, began: start)
+        #expect(distrust.count == 1)
+        distrust.worked(origin, began: start + .seconds(2))
+        #expect(distrust.count == 0)
+    }
+
+    @Test("what is remembered is bounded")
+    func bounded() {
+        var distrust = HTTP2Fallback()
+        for number in 0..<3000 {
+            let origin = Origin(scheme: .https, host: "h\(number)", port: 443)
+            distrust.broke(origin, began: start, at: start)
+            #expect(distrust.count <= HTTP2Fallback.most)
+        }
+    }
+
+    private func downloader(_ server: BrokenHTTP2Server) -> ImageDownloader {
+        var configuration = FetchConfiguration(policy: loopback(server.port))
+        configuration.authorities = server.certificate
+        return ImageDownloader(configuration, resolver: StubResolver([:]))
+    }
+
+    /// How many connections of HTTP/2 a server has had.
+    private func connections(_ server: BrokenHTTP2Server, _ downloader: ImageDownloader) async throws -> Int? {
+        let file = BodyFile()
+        _ = try await downloader.fetch(server.url("/count"), into: file)
+        return Int(String(decoding: file.bytes, as: UTF8.self))
+    }
+
+    @Test(
+        "fails one download; the second goes on over HTTP/1.1, and so do all later ones",
+        .enabled(if: NginxServer.program != nil), arguments: BrokenHTTP2Server.Fault.allCases.filter { $0 != .half })
+    func goesBack(fault: BrokenHTTP2Server.Fault) async throws {
+        let server = try BrokenHTTP2Server(fault)
+        let downloader = downloader(server)
+        let first = await downloader.failure(server.url("/a"))
+        #expect(first?.row == "NSURLErrorDomain -1005", "libcurl \(first?.curlCode ?? 0)")
+        let file = BodyFile()
+        let second = try await downloader.fetch(server.url("/a"), into: file)
+        #expect(second.httpMajor == 1 && file.bytes == Array("fine".utf8))
+        let before = try await connections(server, downloader)
+        for _ in 0..<3 {
+            let later = try await downloader.fetch(server.url("/a"))
+            #expect(later.httpMajor == 1 && later.connectionReused)
+        }
+        #expect(try await connections(server, downloader) == before)
+    }
+
+    @Test("that breaks off bodies is given up as well", .enabled(if: NginxServer.program != nil))
+    func halfABody() async throws {
+        let server = try BrokenHTTP2Server(.half)
+        let downloader = downloader(server)
+        // Ten bytes, then ten bytes again that do not fit: the third try is over HTTP/1.1 and brings another body.
+        let file = BodyFile()
+        let result = try await downloader.fetch(server.url("/a"), into: file)
+        #expect(result.httpMajor == 1 && file.bytes == Array("fine".utf8))
+    }
+}

@@ -1,0 +1,103 @@
+import TestSupport
+import Testing
+
+@testable import Downloader
+
+/// An https origin behind a proxy: a tunnel, within which TLS is spoken with the origin.
+@Suite("A proxy's tunnel", .timeLimit(.minutes(5)), .enabled(if: NginxServer.program != nil))
+struct ProxyTunnelTests {
+    private let origin: NginxServer
+    private let proxy: OriginServer
+
+    init() throws {
+        origin = try NginxServer(
+            files: ["a": noise(30_000)], tls: true,
+            locations: """
+                location /seen {
+                  return 200 "[$http_proxy_authorization][$http_authorization][$http_x_key][$http_proxy_connection]";
+                }
+                location /down { return 302 http://nowhere.test/; }
+                """)
+        proxy = try OriginServer()
+    }
+
+    /// Opens tunnels to the origin, under this answer.
+    private func open(status: Int = 200) {
+        let head = OriginReply.head(status, status == 407 ? [("Proxy-Authenticate", "Basic realm=\"p\"")] : [])
+        proxy.on(target, OriginReply([.bytes(head)] + (status == 200 ? [.tunnel(to: origin.port)] : [])))
+    }
+
+    private var target: String { "origin.test:\(origin.port)" }
+    private func url(_ path: String) -> String { "https://\(target)\(path)" }
+
+    private func downloader(_ userinfo: String = "u:p@") throws -> ImageDownloader {
+        var configuration = FetchConfiguration(policy: loopback(origin.port))
+        configuration.proxy = try FetchProxy("http://\(userinfo)127.0.0.1:\(proxy.port)")
+        var profile = CredentialProfile(origins: [try SourceURL(url("/")).origin])
+        profile.headers = [HeaderField("Authorization", "Bearer secret"), HeaderField("X-Key", "secret")]
+        configuration.credentials = ["cdn": profile]
+        return ImageDownloader(configuration, resolver: StubResolver([:]))
+    }
+
+    private func fetch(_ path: String, _ downloader: ImageDownloader, into file: BodyFile) async throws -> FetchedBody {
+        var request = FetchRequest(url: try SourceURL(url(path)), descriptor: file.descriptor)
+        request.credentials = "cdn"
+        request.allowsInvalidCertificates = true
+        return try await downloader.fetch(request)
+    }
+
+    @Test("the proxy gets its password and the origin its profile, neither the other's")
+    func credentials() async throws {
+        open()
+        let file = BodyFile()
+        _ = try await fetch("/seen", try downloader(), into: file)
+        #expect(String(decoding: file.bytes, as: UTF8.self) == "[][Bearer secret][secret][]")
+        let request = try #require(proxy.requests.first)
+        #expect(request.headers["proxy-authorization"] == "Basic dTpw")
+        #expect(request.headers["authorization"] == nil && request.headers["x-key"] == nil)
+    }
+
+    @Test("HTTP/2 is spoken through it, the tunnel is used again, and the proxy looks up the name")
+    func through() async throws {
+        open()
+        let downloader = try downloader()
+        for number in 0..<3 {
+            let file = BodyFile()
+            var request = FetchRequest(url: try SourceURL(url("/a")), descriptor: file.descriptor)
+            request.allowsInvalidCertificates = true
+            let result = try await downloader.fetch(request)
+            #expect(result.httpMajor == 2 && result.connectionReused == (number > 0))
+            #expect(file.bytes == noise(30_000))
+        }
+        #expect(proxy.requests.map(\.target) == [target])
+    }
+
+    @Test("the origin's certificate is the origin's to show, not the proxy's")
+    func certificate() async throws {
+        open()
+        // Made for 127.0.0.1 and localhost, not for this name.
+        #expect(await (try downloader()).failure(url("/a"))?.row == "NSURLErrorDomain -1202")
+    }
+
+    @Test("a proxy that wants another password, or cannot connect, is a failed transfer and no answer of the origin's")
+    func refused() async throws {
+        for status in [407, 403, 502] {
+            open(status: status)
+            let error = await (try downloader()).failure(url("/a"))
+            #expect(error?.row == "NSURLErrorDomain -1005" && error?.code != .badStatus, "\(status)")
+        }
+    }
+
+    @Test("a redirect from https to http, a closed port and a closed address stay closed")
+    func stillClosed() async throws {
+        open()
+        let downloader = try downloader()
+        let error = await #expect(throws: FetchError.self) {
+            try await fetch("/down", downloader, into: BodyFile())
+        }
+        #expect(error?.row == "LarderErrorDomain 103")
+        #expect(await downloader.failure("https://origin.test:22/")?.row == "LarderErrorDomain 102")
+        #expect(await downloader.failure("https://10.0.0.1/")?.row == "LarderErrorDomain 101")
+        #expect(proxy.requests.count == 1)
+    }
+}

@@ -1,0 +1,92 @@
+import TestSupport
+import Testing
+
+@testable import Downloader
+
+@Suite("Redirects", .timeLimit(.minutes(5)))
+struct RedirectTests {
+    @Test("each of the five kinds is followed, and the last URL told", arguments: [301, 302, 303, 307, 308])
+    func kinds(status: Int) async throws {
+        let server = try OriginServer([
+            "/a/b": .redirect(to: "../c?d", status: status), "/c?d": .body(noise(10)),
+        ])
+        let result = try await ImageDownloader(for: server).fetch(server.url("/a/b"))
+        #expect(result.redirects == 1)
+        #expect(result.url.requestText == server.url("/c?d"))
+        #expect(server.acceptedConnections == 1)
+    }
+
+    @Test("five are followed, a sixth is -1007")
+    func limit() async throws {
+        let server = try OriginServer(["/0": .body(noise(10)), "/loop": .redirect(to: "/loop")])
+        for step in 1...6 { server.on("/\(step)", .redirect(to: "/\(step - 1)")) }
+        let downloader = ImageDownloader(for: server)
+        #expect(try await downloader.fetch(server.url("/5")).redirects == 5)
+        #expect(await downloader.failure(server.url("/6"))?.row == "NSURLErrorDomain -1007")
+        #expect(await downloader.failure(server.url("/loop"))?.row == "NSURLErrorDomain -1007")
+        #expect(server.count("/loop") == 6)
+        let none = limits { $0.redirects = 0 }
+        #expect(await downloader.failure(server.url("/1"), limits: none)?.code == .tooManyRedirects)
+    }
+
+    @Test("a redirect without a place to go is 2001")
+    func nowhere() async throws {
+        let server = try OriginServer(["/x": .status(302)])
+        let error = await ImageDownloader(for: server).failure(server.url("/x"))
+        #expect(error?.row == "SDWebImageErrorDomain 2001")
+        #expect(error?.httpStatus == 302)
+    }
+
+    @Test("the body of a redirect is neither kept nor read to its end")
+    func body() async throws {
+        let server = try OriginServer([
+            "/x": OriginReply([
+                .bytes(OriginReply.head(302, [("Location", "/y"), ("Content-Length", "100000000")]) + noise(1000)),
+                .hang,
+            ]),
+            "/z": OriginReply([
+                .bytes(
+                    OriginReply.head(302, [("Location", "/y"), ("Transfer-Encoding", "chunked")])
+                        + Array("20000\r\n".utf8) + noise(0x20000)), .hang,
+            ]),
+            "/y": .body(noise(10)),
+        ])
+        for target in ["/x", "/z"] {
+            let file = BodyFile()
+            let result = try await ImageDownloader(for: server).fetch(server.url(target), into: file)
+            #expect(result.bytes == 10)
+            #expect(file.bytes == noise(10))
+        }
+    }
+
+    @Test("user and password stay with their origin")
+    func credentials() async throws {
+        let other = try OriginServer(["/y": .body(noise(10))])
+        let server = try OriginServer([
+            "/here": .redirect(to: "/y"), "/there": .redirect(to: "//127.0.0.1:\(other.port)/y"),
+            "/y": .body(noise(10)),
+        ])
+        let downloader = ImageDownloader(
+            FetchConfiguration(policy: loopback(server.port, other.port)), resolver: StubResolver([:]))
+        let base = "http://bob:hush@127.0.0.1:\(server.port)"
+        _ = try await downloader.fetch("\(base)/here")
+        #expect(server.requests.allSatisfy { $0.headers["authorization"]?.hasPrefix("Basic ") == true })
+        _ = try await downloader.fetch("\(base)/there")
+        #expect(other.requests.count == 1)
+        #expect(other.requests.allSatisfy { $0.headers["authorization"] == nil })
+        _ = try await downloader.fetch(server.url("/y"))
+        #expect(server.requests.last?.headers["authorization"] == nil)
+    }
+
+    @Test("a redirect to another scheme is -1002, to nonsense 1000")
+    func otherSchemes() async throws {
+        let server = try OriginServer([
+            "/file": .redirect(to: "file:///etc/passwd"), "/junk": .redirect(to: "http://[/"),
+            "/gopher": .redirect(to: "gopher://127.0.0.1:70/"),
+        ])
+        let downloader = ImageDownloader(for: server)
+        #expect(await downloader.failure(server.url("/file"))?.row == "NSURLErrorDomain -1002")
+        #expect(await downloader.failure(server.url("/gopher"))?.row == "NSURLErrorDomain -1002")
+        #expect(await downloader.failure(server.url("/junk"))?.row == "SDWebImageErrorDomain 1000")
+    }
+}

@@ -1,0 +1,142 @@
+import Concurrency
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Downloader
+
+@Suite("The resolver", .timeLimit(.minutes(5)))
+struct ResolverTests {
+    private func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
+
+    @Test("the system's look-up finds localhost, and nothing for a name that cannot be")
+    func system() async throws {
+        let resolver = Resolver(threads: 1)
+        let found = try await resolver.addresses(of: "localhost", within: .seconds(30))
+        #expect(found.allSatisfy { $0.description == "127.0.0.1" || $0.description == "::1" })
+        #expect(!found.isEmpty)
+        await #expect(throws: LookupFailure.notFound) {
+            _ = try await resolver.addresses(of: "no such name", within: .seconds(30))
+        }
+    }
+
+    @Test("name servers: localhost is found without them, and a name that cannot be is none")
+    func nameServers() async throws {
+        let resolver = Resolver()
+        let found = try await resolver.addresses(of: "localhost", within: .seconds(30))
+        #expect(found.allSatisfy { $0.description == "127.0.0.1" || $0.description == "::1" })
+        #expect(!found.isEmpty)
+        await #expect(throws: LookupFailure.self) {
+            _ = try await resolver.addresses(of: String(repeating: "a", count: 70) + ".test", within: .seconds(30))
+        }
+    }
+
+    @Test("names that are never answered hold up no other")
+    func silence() async throws {
+        let expected = try address("192.0.2.1")
+        let silent = Locked<[@Sendable (LookupCache.Answer) -> Void]>([])
+        let resolver = Resolver { host, done in
+            if host.hasPrefix("dead") { silent.withLock { $0.append(done) } } else { done(.success([expected])) }
+        }
+        await withTaskGroup(of: LookupFailure?.self) { group in
+            for number in 0..<350 {
+                group.addTask {
+                    do throws(LookupFailure) {
+                        _ = try await resolver.addresses(of: "dead\(number)", within: .seconds(3600))
+                        return nil
+                    } catch { return error }
+                }
+            }
+            #expect((try? await resolver.addresses(of: "alive", within: .seconds(3600))) == [expected])
+            #expect(await reached { silent.withLock { $0.count } == 350 })
+            // Taken out: each holds the resolver, which holds this list.
+            let held = silent.withLock { held in
+                defer { held = [] }
+                return held
+            }
+            for done in held { done(.failure(.timedOut)) }
+            for await failure in group { #expect(failure == .timedOut) }
+        }
+    }
+
+    @Test("an address is its own answer")
+    func literal() async throws {
+        let resolver = Resolver(threads: 1) { _ in .failure(.notFound) }
+        #expect(try await resolver.addresses(of: "10.0.0.1", within: .seconds(3)) == [address("10.0.0.1")])
+    }
+
+    @Test("many who ask for one name share one look-up, and its answer is kept")
+    func sharing() async throws {
+        let calls = Locked(0)
+        let gate = DispatchSemaphore(value: 0)
+        let expected = try address("192.0.2.1")
+        let resolver = Resolver(threads: 4) { _ in
+            calls.withLock { $0 += 1 }
+            gate.wait()
+            return .success([expected])
+        }
+        try await withThrowingTaskGroup(of: [IPAddress].self) { group in
+            for _ in 0..<20 { group.addTask { try await resolver.addresses(of: "a", within: .seconds(30)) } }
+            gate.signal()
+            for try await found in group { #expect(found == [expected]) }
+        }
+        #expect(try await resolver.addresses(of: "a", within: .seconds(30)) == [expected])
+        #expect(calls.withLock { $0 } == 1)
+    }
+
+    @Test("who waits leaves after the limit, or when cancelled, though the look-up is stuck")
+    func deadline() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        defer { gate.signal() }
+        let started = AsyncStream<Void>.makeStream()
+        let resolver = Resolver(threads: 1) { _ in
+            started.continuation.yield()
+            gate.wait()
+            return .failure(.notFound)
+        }
+        await #expect(throws: LookupFailure.timedOut) {
+            _ = try await resolver.addresses(of: "stuck", within: .seconds(2))
+        }
+        var starts = started.stream.makeAsyncIterator()
+        await starts.next()
+        await withTaskGroup(of: LookupFailure?.self) { group in
+            group.addTask {
+                do throws(LookupFailure) {
+                    _ = try await resolver.addresses(of: "behind", within: .seconds(3600))
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+            group.cancelAll()
+            let next = await group.next()
+            #expect(next == .cancelled)
+        }
+    }
+
+    @Test("answers hold a minute, failures five seconds, and the cache stays within its size")
+    func cache() throws {
+        var cache = LookupCache(capacity: 2)
+        let now = ContinuousClock.now
+        let found = LookupCache.Answer.success([try address("192.0.2.1")])
+        cache.store(found, for: "a", at: now)
+        cache.store(.failure(.notFound), for: "b", at: now)
+        #expect(cache.answer(for: "a", at: now + .seconds(59)) == found)
+        #expect(cache.answer(for: "a", at: now + .seconds(60)) == nil)
+        #expect(cache.answer(for: "b", at: now + .seconds(4)) == .failure(.notFound))
+        #expect(cache.answer(for: "b", at: now + .seconds(5)) == nil)
+        // The silence of a name's servers is remembered, too.
+        cache.store(.failure(.timedOut), for: "b", at: now + .seconds(5))
+        #expect(cache.answer(for: "b", at: now + .seconds(9)) == .failure(.timedOut))
+        cache.store(.failure(.cancelled), for: "a", at: now + .seconds(5))
+        #expect(cache.answer(for: "a", at: now + .seconds(5)) == found)
+        cache = LookupCache(capacity: 2)
+        cache.store(found, for: "a", at: now)
+        cache.store(.failure(.notFound), for: "b", at: now)
+        cache.store(found, for: "c", at: now + .seconds(6))
+        #expect(cache.answer(for: "a", at: now + .seconds(6)) == found)
+        cache.store(found, for: "d", at: now + .seconds(6))
+        #expect(cache.answer(for: "a", at: now + .seconds(6)) == nil)
+        #expect(cache.answer(for: "d", at: now + .seconds(6)) == found)
+    }
+}

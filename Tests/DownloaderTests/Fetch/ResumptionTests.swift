@@ -1,0 +1,125 @@
+import TestSupport
+import Testing
+
+@testable import Downloader
+
+@Suite("A body that breaks off", .timeLimit(.minutes(5)))
+struct ResumptionTests {
+    private let body = noise(50_000)
+
+    private func broken(_ headers: [(String, String)], after count: Int = 20_000) -> OriginReply {
+        OriginReply([
+            .bytes(OriginReply.head(200, headers + [("Content-Length", "\(body.count)")]) + body[..<count])
+        ])
+    }
+
+    private func rest(
+        from start: Int, _ range: String? = nil, _ headers: [(String, String)] = [("ETag", "\"v1\"")],
+        sending count: Int? = nil
+    ) -> OriginReply {
+        let part = body[start...]
+        let all =
+            headers + [
+                ("Content-Range", range ?? "bytes \(start)-\(body.count - 1)/\(body.count)"),
+                ("Content-Length", "\(part.count)"),
+            ]
+        return OriginReply([.bytes(OriginReply.head(206, all) + part.prefix(count ?? part.count))])
+    }
+
+    @Test("goes on where it stopped, twice if need be, and its digest with it")
+    func goesOn() async throws {
+        let server = try OriginServer()
+        server.on("/x", broken([("ETag", "\"v1\"")]), rest(from: 20_000, sending: 10_000), rest(from: 30_000))
+        let file = BodyFile()
+        let result = try await ImageDownloader(for: server).fetch(server.url("/x"), into: file)
+        #expect(result.resumptions == 2)
+        #expect(result.bytes == 50_000)
+        #expect(result.sha256 == sha256(body))
+        #expect(file.bytes == body)
+        #expect(server.requests.map { $0.headers["range"] } == [nil, "bytes=20000-", "bytes=30000-"])
+        #expect(server.requests.map { $0.headers["if-range"] } == [nil, "\"v1\"", "\"v1\""])
+    }
+
+    @Test("begins anew when the origin sends all of it, or a part that does not fit")
+    func beginsAnew() async throws {
+        let misfits = [
+            rest(from: 20_000, "bytes 20001-49999/50000"), rest(from: 20_000, "bytes 20000-49999/60000"),
+            rest(from: 20_000, nil, [("ETag", "\"v2\"")]), rest(from: 20_000, "junk"), .status(416),
+            rest(from: 20_000, "bytes 20000-49999/*"),
+        ]
+        for (number, misfit) in misfits.enumerated() {
+            let server = try OriginServer()
+            server.on("/x", broken([("ETag", "\"v1\"")]), misfit, .body(body))
+            let file = BodyFile()
+            let result = try await ImageDownloader(for: server).fetch(server.url("/x"), into: file)
+            #expect(result.sha256 == sha256(body), "misfit \(number)")
+            #expect(file.bytes == body, "misfit \(number)")
+            #expect(server.requests.map { $0.headers["range"] } == [nil, "bytes=20000-", nil], "misfit \(number)")
+        }
+        let server = try OriginServer()
+        let changed = noise(100, seed: 7)
+        server.on("/x", broken([("ETag", "\"v1\"")]), .body(changed))
+        let file = BodyFile()
+        let result = try await ImageDownloader(for: server).fetch(server.url("/x"), into: file)
+        #expect(result.sha256 == sha256(changed))
+        #expect(file.bytes == changed)
+    }
+
+    @Test("is lost without a strong validator, without ranges, and after three tries")
+    func lost() async throws {
+        let weak: [[(String, String)]] = [
+            [], [("ETag", "W/\"v1\"")], [("ETag", "\"v1\""), ("Accept-Ranges", "none")],
+            [("Last-Modified", "Sat, 01 Jan 2022 10:00:00 GMT"), ("Date", "Sat, 01 Jan 2022 10:00:30 GMT")],
+        ]
+        for headers in weak {
+            let server = try OriginServer(["/x": broken(headers)])
+            #expect(await ImageDownloader(for: server).failure(server.url("/x"))?.row == "NSURLErrorDomain -1005")
+            #expect(server.count("/x") == 1)
+        }
+        let server = try OriginServer()
+        server.on(
+            "/x", broken([("ETag", "\"v1\"")]), rest(from: 20_000, sending: 10), rest(from: 20_010, sending: 10),
+            rest(from: 20_020, sending: 10), rest(from: 20_030))
+        #expect(await ImageDownloader(for: server).failure(server.url("/x"))?.row == "NSURLErrorDomain -1005")
+        #expect(server.count("/x") == 4)
+    }
+
+    @Test("a try that brings nothing is the last one; an error in answer to one is the answer")
+    func fruitless() async throws {
+        let server = try OriginServer()
+        server.on("/x", broken([("ETag", "\"v1\"")]), rest(from: 20_000, sending: 0))
+        #expect(await ImageDownloader(for: server).failure(server.url("/x"))?.row == "NSURLErrorDomain -1005")
+        #expect(server.count("/x") == 2)
+        server.on("/y", broken([("ETag", "\"v1\"")]), .status(503, [("Retry-After", "7")]))
+        let error = await ImageDownloader(for: server).failure(server.url("/y"))
+        #expect(error?.httpStatus == 503)
+        #expect(error?.retryAfter == .seconds(7))
+    }
+
+    @Test("a date serves as validator when it lies a minute before the answer")
+    func date() throws {
+        let head = [
+            HeaderField("Last-Modified", "Sat, 01 Jan 2022 10:00:00 GMT"),
+            HeaderField("Date", "Sat, 01 Jan 2022 10:01:00 GMT"),
+        ]
+        let resumption = try #require(Resumption(head: head, offset: 5, total: 10))
+        #expect(resumption.headers["If-Range"] == "Sat, 01 Jan 2022 10:00:00 GMT")
+        #expect(resumption.headers["Range"] == "bytes=5-")
+        #expect(Resumption(head: head, offset: 0, total: 10) == nil)
+        #expect(Resumption(head: head + [HeaderField("Content-Encoding", "gzip")], offset: 5, total: 10) == nil)
+        #expect(resumption.judge(206, [HeaderField("Content-Range", "bytes 5-9/10")]) == .rest)
+        #expect(resumption.judge(206, [HeaderField("Content-Range", "bytes 5-8/10")]) == .unusable)
+        #expect(resumption.judge(206, [HeaderField("Content-Range", "bytes 5-9/*")]) == .unusable)
+        #expect(resumption.judge(206, []) == .unusable)
+        #expect(resumption.judge(416, []) == .unusable)
+        #expect(resumption.judge(200, []) == .anew)
+        #expect(resumption.judge(503, []) == .other)
+    }
+
+    @Test(
+        "what is no range is read as none",
+        arguments: [
+            "", "bytes", "bytes 1-2", "bytes 2-1/5", "bytes 1-5/5", "bytes -1-2/5", "items 1-2/5", "bytes +1-2/5",
+        ])
+    func ranges(text: String) { #expect(ContentRange(text) == nil) }
+}

@@ -1,0 +1,265 @@
+import TestSupport
+import Testing
+
+@testable import Downloader
+
+@Suite("Transfers side by side", .timeLimit(.minutes(5)))
+struct TransferTests {
+    @Test("at most four connections go to one origin, and all downloads arrive")
+    func perOrigin() async throws {
+        let server = try OriginServer(["/x": .body(noise(5000))])
+        let downloader = ImageDownloader(for: server)
+        let url = server.url("/x")
+        try await withThrowingTaskGroup(of: Int64.self) { group in
+            for _ in 0..<100 { group.addTask { try await downloader.fetch(url).bytes } }
+            for try await bytes in group { #expect(bytes == 5000) }
+        }
+        #expect(server.count("/x") == 100)
+        #expect(server.maximumConnections <= 4)
+        #expect(server.maximumConnections > 1)
+    }
+
+    @Test("an origin that hangs does not hold up another one")
+    func neighbours() async throws {
+        let stuck = try OriginServer(["/": .silent])
+        let healthy = try OriginServer(["/": .body(noise(10))])
+        // Longer than the test may take: on a busy machine the silent ones must not time out and let others try.
+        var limits = FetchLimits()
+        limits.idle = .seconds(300)
+        limits.total = .seconds(300)
+        let downloader = ImageDownloader(
+            FetchConfiguration(policy: loopback(stuck.port, healthy.port), limits: limits),
+            resolver: StubResolver([:]))
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { _ = await downloader.failure(stuck.url("/")) } }
+            await stuck.waitForRequests("/", count: 4)
+            for _ in 0..<20 { #expect(await downloader.failure(healthy.url("/")) == nil) }
+            // Before they are cancelled, one after the other: a place that becomes free goes to one still waiting.
+            #expect(stuck.count("/") == 4)
+            group.cancelAll()
+        }
+    }
+
+    @Test("a cancelled download ends at once as 2002 and never touches its file again")
+    func cancellation() async throws {
+        let gate = OriginGate()
+        let server = try OriginServer([
+            "/x": OriginReply([
+                .bytes(OriginReply.head(200, [("Content-Length", "200000")]) + noise(100)), .wait(gate),
+                .bytes(noise(199_900)),
+            ]),
+            "/y": .body(noise(10)),
+        ])
+        let downloader = ImageDownloader(for: server, limits: patient)
+        let file = BodyFile()
+        let begun = AsyncStream<Void>.makeStream()
+        await withTaskGroup(of: FetchError?.self) { group in
+            group.addTask {
+                await downloader.failure(server.url("/x"), into: file) { _ in
+                    begun.continuation.yield()
+                    return true
+                }
+            }
+            var starts = begun.stream.makeAsyncIterator()
+            await starts.next()
+            group.cancelAll()
+            let next = await group.next()
+            #expect(next??.row == "SDWebImageErrorDomain 2002")
+        }
+        let size = file.bytes.count
+        gate.openUp()
+        // Another transfer on the same thread comes and goes after the gate opened.
+        _ = try await downloader.fetch(server.url("/y"))
+        #expect(file.bytes.count == size)
+    }
+
+    @Test("a download that still waits, and one that is cancelled before it begins, end as 2002 and ask for nothing")
+    func cancelledWaiting() async throws {
+        let server = try OriginServer(["/x": .silent, "/waiting": .silent])
+        let downloader = ImageDownloader(for: server, limits: patient)
+        await withTaskGroup(of: FetchError?.self) { running in
+            for _ in 0..<4 { running.addTask { await downloader.failure(server.url("/x")) } }
+            await server.waitForRequests("/x", count: 4)
+            await withTaskGroup(of: FetchError?.self) { waiting in
+                for _ in 0..<10 { waiting.addTask { await downloader.failure(server.url("/waiting")) } }
+                waiting.cancelAll()
+                waiting.addTask { await downloader.failure(server.url("/waiting")) }
+                for await error in waiting { #expect(error?.row == "SDWebImageErrorDomain 2002") }
+            }
+            running.cancelAll()
+            for await error in running { #expect(error?.row == "SDWebImageErrorDomain 2002") }
+        }
+        #expect(server.count("/waiting") == 0)
+    }
+
+    @Test(
+        "200 downloads from nginx over kept connections have the right digests",
+        .enabled(if: NginxServer.program != nil))
+    func nginx() async throws {
+        var files: [String: [UInt8]] = [:]
+        for number in 0..<200 { files["\(number).bin"] = noise(1 + number * 997, seed: UInt64(number + 1)) }
+        let server = try NginxServer(files: files)
+        let downloader = ImageDownloader(
+            FetchConfiguration(policy: loopback(server.port)), resolver: StubResolver([:]))
+        let reused = try await withThrowingTaskGroup(of: Bool.self) { group -> Int in
+            for (name, bytes) in files {
+                group.addTask {
+                    let file = BodyFile()
+                    let result = try await downloader.fetch(server.url("/\(name)"), into: file)
+                    #expect(result.sha256 == sha256(bytes))
+                    #expect(file.bytes == bytes)
+                    return result.connectionReused
+                }
+            }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(reused >= 196)
+    }
+
+    @Test("over TLS nginx speaks HTTP/2, once its certificate is trusted", .enabled(if: NginxServer.program != nil))
+    func tls() async throws {
+        let server = try NginxServer(
+            files: ["a": noise(100_000)], tls: true,
+            locations: "location /down { return 302 http://127.0.0.1:8080/; } location /up { return 302 /a; }")
+        let policy = loopback(server.port)
+        let stranger = ImageDownloader(FetchConfiguration(policy: policy), resolver: StubResolver([:]))
+        #expect(await stranger.failure(server.url("/a"))?.row == "NSURLErrorDomain -1202")
+
+        var configuration = FetchConfiguration(policy: policy)
+        configuration.authorities = server.certificate
+        let downloader = ImageDownloader(configuration, resolver: StubResolver([:]))
+        let results = try await withThrowingTaskGroup(of: FetchedBody.self) { group -> [FetchedBody] in
+            for _ in 0..<50 { group.addTask { try await downloader.fetch(server.url("/a")) } }
+            return try await group.reduce([]) { $0 + [$1] }
+        }
+        #expect(results.allSatisfy { $0.httpMajor == 2 && $0.sha256 == sha256(noise(100_000)) })
+        #expect(results.filter { !$0.connectionReused }.count <= 4)
+        #expect(try await downloader.fetch(server.url("/up")).redirects == 1)
+        #expect(await downloader.failure(server.url("/down"))?.row == "LarderErrorDomain 103")
+    }
+
+    @Test(
+        "a connection whose certificate nobody checked serves only those who want none checked",
+        .enabled(if: NginxServer.program != nil))
+    func uncheckedConnection() async throws {
+        let server = try NginxServer(files: ["a": noise(1000)], tls: true)
+        let downloader = ImageDownloader(FetchConfiguration(policy: loopback(server.port)), resolver: StubResolver([:]))
+        var careless = FetchRequest(url: try SourceURL(server.url("/a")), descriptor: BodyFile.sink.descriptor)
+        careless.allowsInvalidCertificates = true
+        #expect(try await downloader.fetch(careless).httpMajor == 2)
+        #expect(await downloader.failure(server.url("/a"))?.row == "NSURLErrorDomain -1202")
+        #expect(try await downloader.fetch(careless).connectionReused)
+    }
+
+    @Test(
+        "a hundred downloads in flight and waiting, cancelled: all end as 2002, every connection closes, nothing is written"
+    )
+    func cancellingAll() async throws {
+        // Bytes that come and come, so that a transfer that went on would be seen, by its connection and in its file.
+        let head = OriginReply.head(200, [("Content-Length", "100000")])
+        let server = try OriginServer([
+            "/stuck": OriginReply([.bytes(head), .drip(noise(100_000), interval: .milliseconds(2))]),
+            "/x": .body(noise(10)),
+        ])
+        let downloader = ImageDownloader(for: server, limits: patient)
+        let files = (0..<100).map { _ in BodyFile() }
+        await withTaskGroup(of: FetchError?.self) { group in
+            for file in files { group.addTask { await downloader.failure(server.url("/stuck"), into: file) } }
+            await server.waitForRequests("/stuck", count: 4)
+            #expect(await reached { await downloader.waiterCount >= 100 })
+            #expect(server.count("/stuck") == 4)
+            group.cancelAll()
+            for await error in group { #expect(error?.row == "SDWebImageErrorDomain 2002") }
+        }
+        #expect(await downloader.currentDownloadCount == 0)
+        let written = files.map { $0.bytes.count }
+        // The peer of each of them has hung up; one that stayed open would end this test by its time limit.
+        await server.waitForLeave()
+        #expect(await downloader.failure(server.url("/x")) == nil)
+        #expect(files.map { $0.bytes.count } == written)
+    }
+
+    @Test("one download that runs is counted and, cancelled, no longer is (test11)")
+    func counted() async throws {
+        let server = try OriginServer(["/x": .silent, "/y": .silent])
+        let downloader = ImageDownloader(for: server, limits: patient)
+        #expect(await downloader.currentDownloadCount == 0)
+        await withTaskGroup(of: FetchError?.self) { group in
+            group.addTask { await downloader.failure(server.url("/x")) }
+            await server.waitForRequests("/x")
+            #expect(await downloader.currentDownloadCount == 1)
+            group.cancelAll()
+            #expect(await group.next()??.row == "SDWebImageErrorDomain 2002")
+        }
+        #expect(await downloader.currentDownloadCount == 0)
+    }
+
+    @Test(
+        "cancelling all at the downloader ends what runs and what waits, and what is asked for later goes on (test11)")
+    func cancelAllDownloads() async throws {
+        let server = try OriginServer(["/x": .silent, "/y": .body(noise(10))])
+        let downloader = ImageDownloader(for: server, limits: patient)
+        await withTaskGroup(of: FetchError?.self) { group in
+            for _ in 0..<10 { group.addTask { await downloader.failure(server.url("/x")) } }
+            #expect(await reached { await downloader.currentDownloadCount >= 10 })
+            await server.waitForRequests("/x", count: 4)
+            await downloader.cancelAllDownloads()
+            for await error in group { #expect(error?.row == "SDWebImageErrorDomain 2002") }
+        }
+        #expect(await downloader.currentDownloadCount == 0)
+        #expect(server.count("/x") == 4)
+        #expect(await downloader.failure(server.url("/y")) == nil)
+    }
+
+    @Test("while suspended nothing starts and what runs goes on (spec 3.3)")
+    func suspended() async throws {
+        let gate = OriginGate()
+        let server = try OriginServer([
+            "/x": OriginReply([.wait(gate)] + OriginReply.body(noise(10)).steps), "/y": .body(noise(10)),
+        ])
+        let downloader = ImageDownloader(for: server, limits: patient)
+        await withTaskGroup(of: FetchError?.self) { group in
+            group.addTask { await downloader.failure(server.url("/x")) }
+            await server.waitForRequests("/x")
+            await downloader.suspend(true)
+            async let waiting = downloader.failure(server.url("/y"))
+            #expect(await reached { await downloader.currentDownloadCount >= 2 })
+            gate.openUp()
+            #expect(await group.next() == .some(nil))
+            #expect(server.count("/y") == 0)
+            await downloader.suspend(false)
+            #expect(await waiting == nil)
+        }
+        #expect(server.count("/y") == 1)
+    }
+
+    @Test(
+        "nginx says 304 to what it gave out, and gives parts, over HTTP/1.1 and HTTP/2",
+        .enabled(if: NginxServer.program != nil), arguments: [false, true])
+    func nginxValidators(tls: Bool) async throws {
+        let body = noise(30_000)
+        let server = try NginxServer(files: ["a": body], tls: tls)
+        var configuration = FetchConfiguration(policy: loopback(server.port))
+        configuration.authorities = server.certificate
+        let downloader = ImageDownloader(configuration, resolver: StubResolver([:]))
+        let first = try await downloader.fetch(server.url("/a"))
+        #expect(first.httpMajor == (tls ? 2 : 1))
+        let known = [
+            Revalidation(etag: first.etag), Revalidation(lastModified: first.lastModified),
+            Revalidation(etag: first.etag, lastModified: first.lastModified),
+        ]
+        for validators in known {
+            var request = FetchRequest(url: try SourceURL(server.url("/a")), descriptor: BodyFile.sink.descriptor)
+            request.revalidation = validators
+            #expect(try await downloader.fetch(request).isNotModified)
+        }
+        // As a resumption asks.
+        let resumption = try #require(Resumption(head: first.headers, offset: 10_000, total: 30_000))
+        let file = BodyFile()
+        var request = FetchRequest(url: try SourceURL(server.url("/a")), descriptor: file.descriptor)
+        request.headers = resumption.headers
+        let part = try await downloader.fetch(request)
+        #expect(part.status == 206 && file.bytes == Array(body[10_000...]))
+        #expect(resumption.judge(part.status, part.headers) == .rest)
+    }
+}

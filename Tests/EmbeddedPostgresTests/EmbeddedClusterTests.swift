@@ -1,0 +1,233 @@
+import EmbeddedPostgres
+import Foundation
+import Glibc
+import JobQueue
+import TestSupport
+import Testing
+
+/// Real servers: each test makes at most one cluster, since that takes a second.
+@Suite("The embedded cluster", .timeLimit(.minutes(5)))
+struct EmbeddedClusterTests {
+    private let home: ClusterHome
+
+    init() throws { home = try ClusterHome() }
+
+    private func pid(_ cluster: EmbeddedCluster) async throws -> Int32? {
+        guard case .running(let pid) = try await cluster.status().state else { return nil }
+        return pid
+    }
+
+    @Test("two processes start it at once; it outlives them, its killed server, and a bad setting")
+    func life() async throws {
+        let configuration = home.configuration("home")
+        let cluster = EmbeddedCluster(configuration)
+        let before = try await cluster.status()
+        #expect(before.state == .notCreated)
+        #expect(!FileManager.default.fileExists(atPath: configuration.home), "looking makes nothing")
+
+        // Each prints the URL. The result comes when the pipe has ended: the server does not hold it open.
+        let (path, clusters) = (configuration.home, configuration.clusters)
+        async let first = #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+            [path = path as String, clusters = clusters as String] in
+            var configuration = EmbeddedCluster.Configuration(home: path)
+            configuration.clusters = clusters
+            print("url", try await EmbeddedCluster(configuration).start())
+        }
+        async let second = #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+            [path = path as String, clusters = clusters as String] in
+            var configuration = EmbeddedCluster.Configuration(home: path)
+            configuration.clusters = clusters
+            print("url", try await EmbeddedCluster(configuration).start())
+        }
+        let url = try await cluster.url()
+        for result in await [first, second] {
+            let text = String(decoding: try #require(result).standardOutputContent, as: UTF8.self)
+            #expect(text.contains("url \(url)\n"))
+        }
+
+        // Both are gone, the server is not.
+        let server = try #require(try await pid(cluster))
+        #expect(try await cluster.status().serverVersion?.isEmpty == false)
+        let session = try MaintenanceSession(url)
+        try session.ask("CREATE TABLE kept AS SELECT 1 AS value")
+        let settings = try session.ask(
+            """
+            SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings
+            WHERE name IN ('fsync', 'jit', 'listen_addresses', 'max_connections', 'TimeZone')
+            """)
+        #expect(settings == "TimeZone=UTC fsync=on jit=off listen_addresses= max_connections=100")
+        let database = try session.ask(
+            "SELECT pg_encoding_to_char(encoding) || ' ' || datcollate FROM pg_database WHERE datname = 'larder'")
+        #expect(database == "UTF8 C")
+
+        // Whatever the environment says, the URL leads here.
+        await #expect(processExitsWith: .success) { [url = url as String] in
+            let environment = [
+                "PGHOSTADDR": "127.0.0.1", "PGHOST": "127.0.0.1", "PGPORT": "1", "PGUSER": "guest",
+                "PGDATABASE": "none",
+                "PGOPTIONS": "-c search_path=none", "PGSSLMODE": "verify-full", "PGGSSENCMODE": "require",
+                "PGCHANNELBINDING": "require", "PGREQUIREPEER": "guest", "PGTARGETSESSIONATTRS": "standby",
+            ]
+            for (name, value) in environment { setenv(name, value, 1) }
+            let kept = try MaintenanceSession(url).ask("SELECT value FROM kept")
+            let failure = await #expect(throws: QueueError.self) {
+                try await PostgresJobQueue(PostgresJobQueue.Configuration(databaseURL: url)).checkReady()
+            }
+            guard kept == "1", failure?.code == .notMigrated else { exit(3) }
+        }
+
+        // Nobody logs in as another role, not even the owner.
+        try session.ask("CREATE ROLE guest LOGIN")
+        let asGuest = url.replacingOccurrences(of: "user=larder", with: "user=guest")
+        #expect(throws: ClusterError.self) { try MaintenanceSession(asGuest).ask("SELECT 1") }
+
+        // A killed server leaves its process id and its children behind.
+        #expect(kill(server, SIGKILL) == 0)
+        #expect(try await cluster.start() == url)
+        #expect(try await pid(cluster) != server)
+        let kept = try MaintenanceSession(url).ask("SELECT value FROM kept")
+        #expect(kept == "1")
+
+        // Somebody dropped the database.
+        try MaintenanceSession(url.replacingOccurrences(of: "/larder?", with: "/postgres?")).ask(
+            "DROP DATABASE larder WITH (FORCE)")
+        let made = try MaintenanceSession(try await cluster.start()).ask("SELECT current_database()")
+        #expect(made == "larder")
+
+        try await cluster.stop()
+        let stopped = try await cluster.status()
+        #expect(stopped.state == .stopped)
+        #expect(stopped.serverVersion.flatMap { Int($0) } != nil)
+        try await cluster.stop()
+
+        // A setting of the user's own that the server refuses: the error has the server's words.
+        let file = try #require(FileHandle(forWritingAtPath: "\(stopped.directory)/data/postgresql.conf"))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data("nonsense = 1\n".utf8))
+        try file.close()
+        let error = await #expect(throws: ClusterError.self) { try await cluster.start() }
+        guard case .commandFailed(.start, let lines) = error else {
+            Issue.record("not a failed start: \(String(describing: error))")
+            return
+        }
+        #expect(lines.contains { $0.contains("nonsense") })
+    }
+
+    @Test("starters killed in the middle leave nothing that a later start trips over, in a long and odd home")
+    func interrupted() async throws {
+        let name = "it's \"$(touch x)\", ä \(String(repeating: "long", count: 30))"
+        let configuration = home.configuration(name)
+        let cluster = EmbeddedCluster(configuration)
+        let (path, clusters) = (configuration.home, configuration.clusters)
+        let sockets = try await cluster.status().socketDirectory
+        defer { try? FileManager.default.removeItem(atPath: sockets) }
+        #expect(sockets.utf8.count + 14 <= 107)
+
+        // Killed as soon as initdb writes, then as soon as the server has a process id.
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, clusters = clusters as String] in
+            try await EmbeddedScenes.startAndDie(path, clusters) { directory in
+                let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+                return names.contains { $0.hasPrefix("new.") }
+            }
+        }
+        #expect(!FileManager.default.fileExists(atPath: path + "/postgres/data"))
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, clusters = clusters as String] in
+            try await EmbeddedScenes.startAndDie(path, clusters) { directory in
+                FileManager.default.fileExists(atPath: directory + "/data/postmaster.pid")
+            }
+        }
+        let url = try await cluster.start()
+        let version = try MaintenanceSession(url).ask("SHOW unix_socket_directories")
+        #expect(version == sockets)
+        let status = try await cluster.status()
+        #expect(status.moved == nil)
+        #expect(status.directory == path + "/postgres")
+        let left = try FileManager.default.contentsOfDirectory(atPath: status.directory)
+        #expect(!left.contains { $0.hasPrefix("new.") })
+        try await cluster.stop()
+        #expect(try await cluster.status().state == .stopped)
+    }
+
+    @Test("in a home that the server's user cannot enter, root's cluster lies elsewhere", .enabled(if: geteuid() == 0))
+    func unenterable() async throws {
+        let closed = home.directory.file("closed")
+        try FileManager.default.createDirectory(
+            atPath: closed, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        let configuration = home.configuration("closed/home", disposable: true)
+        let cluster = EmbeddedCluster(configuration)
+        let url = try await cluster.start()
+        let answer = try MaintenanceSession(url).ask("SELECT 1")
+        #expect(answer == "1")
+        let status = try await cluster.status()
+        #expect(status.moved == .cannotEnter(user: "postgres", home: configuration.home))
+        #expect(status.directory.hasPrefix(configuration.clusters + "/"))
+        let mode = try FileManager.default.attributesOfItem(atPath: closed)[.posixPermissions] as? Int
+        #expect(mode == 0o700)
+
+        // Opened later, the home does not draw an empty cluster.
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: closed)
+        #expect(try await cluster.start() == url)
+        try await cluster.stop()
+    }
+
+    @Test(
+        "an ordinary user has a cluster of its own, where root gets in and others do not", .enabled(if: geteuid() == 0))
+    func ordinaryUser() async throws {
+        let nobody = try #require(ServerAccount.named("nobody"))
+        let configuration = home.configuration("own", disposable: true)
+        try FileManager.default.createDirectory(
+            atPath: configuration.home, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+        #expect(chown(configuration.home, nobody.userID, nobody.groupID) == 0)
+        let path = configuration.home
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            try EmbeddedScenes.become("nobody")
+            var configuration = EmbeddedCluster.Configuration(home: path)
+            configuration.disposable = true
+            let cluster = EmbeddedCluster(configuration)
+            let answer = try MaintenanceSession(try await cluster.start()).ask("SELECT 1")
+            #expect(answer == "1")
+        }
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            try EmbeddedScenes.become("daemon")
+            let cluster = EmbeddedCluster(home: path)
+            let error = await #expect(throws: ClusterError.self) { try await cluster.start() }
+            guard case .foreignCluster = error else { exit(3) }
+        }
+        let cluster = EmbeddedCluster(configuration)
+        let server = try #require(try await pid(cluster))
+        let owner = try FileManager.default.attributesOfItem(atPath: "/proc/\(server)")[.ownerAccountID] as? UInt32
+        #expect(owner == nobody.userID)
+        try await cluster.stop()
+        let answer = try MaintenanceSession(try await cluster.start()).ask("SELECT 1")
+        #expect(answer == "1")
+        #expect(try await cluster.status().moved == nil)
+    }
+
+    @Test("without server binaries nothing is made, and the error names the package")
+    func missingBinaries() async throws {
+        var configuration = home.configuration("home")
+        configuration.packaged = home.directory.file("none")
+        configuration.searchPath = home.directory.path
+        let cluster = EmbeddedCluster(configuration)
+        let searched = ["\(configuration.packaged)/*/bin", home.directory.path]
+        await #expect(throws: ClusterError.serverMissing(package: "postgresql", searched: searched)) {
+            try await cluster.start()
+        }
+        #expect(try await cluster.status().state == .notCreated)
+        try await cluster.stop()
+    }
+
+    @Test("a directory that others can enter is refused, not used")
+    func unsafeDirectory() async throws {
+        let configuration = home.configuration("home")
+        let directory = configuration.home + "/postgres"
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o777])
+        #expect(chmod(directory, 0o777) == 0)
+        let error = await #expect(throws: ClusterError.self) { try await EmbeddedCluster(configuration).start() }
+        guard case .unsafeDirectory(directory, _) = error else {
+            Issue.record("not refused: \(String(describing: error))")
+            return
+        }
+    }
+}

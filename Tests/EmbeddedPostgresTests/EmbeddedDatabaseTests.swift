@@ -1,0 +1,43 @@
+import Concurrency
+import EmbeddedPostgres
+import JobQueue
+import TestSupport
+import Testing
+
+@Suite("Temporary databases", .timeLimit(.minutes(5)))
+struct EmbeddedDatabaseTests {
+    @Test("every test gets a copy of what was prepared once, and sees nothing of the others")
+    func copies() async throws {
+        let prepared = Locked(0)
+        let made = try await withThrowingTaskGroup(of: TemporaryDatabase.self) { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    try await TemporaryDatabase.make(template: "copies") { url in
+                        prepared.withLock { $0 += 1 }
+                        try MaintenanceSession(url).ask("CREATE TABLE pictures AS SELECT 7 AS edge")
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(prepared.withLock { $0 } == 1)
+        #expect(Set(made.map(\.url)).count == 3)
+        for database in made {
+            let session = try MaintenanceSession(database.url)
+            let edge = try session.ask("UPDATE pictures SET edge = edge + 1 RETURNING edge")
+            #expect(edge == "8")
+        }
+    }
+
+    @Test("an empty database is empty, in UTF-8 and in the C locale")
+    func empty() async throws {
+        let database = try await TemporaryDatabase.make()
+        let session = try MaintenanceSession(database.url)
+        let tables = try session.ask("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'")
+        #expect(tables == "0")
+        let kind = try session.ask(
+            "SELECT pg_encoding_to_char(encoding) || ' ' || datcollate FROM pg_database WHERE datname = current_database()"
+        )
+        #expect(kind == "UTF8 C")
+    }
+}

@@ -1,0 +1,64 @@
+import DiskCache
+import ImageModel
+import JobQueue
+import TestSupport
+import Testing
+import Transcoder
+
+@testable import Prefetcher
+@testable import Worker
+
+/// Pictures that break a codec, through a whole worker: real downloads, real children, a real queue.
+@Suite(.timeLimit(.minutes(10)))
+struct FaultyPictureTests {
+    private let scene: ManagerScene
+    private let database: TemporaryDatabase
+    private let queue: PostgresJobQueue
+    private let codec: FaultyCodec
+
+    init() async throws {
+        scene = try ManagerScene()
+        codec = try await FaultyCodec()
+        database = try await TemporaryDatabase.make(template: "migrated") { url in
+            try await Migrator(.init(databaseURL: url)).migrate()
+        }
+        queue = PostgresJobQueue(.init(databaseURL: database.url))
+    }
+
+    /// A worker whose transcoders have the faulty codec.
+    private func worker() throws -> PrefetchWorker {
+        var transcoding = TranscoderPool.Configuration()
+        transcoding.count = 2
+        transcoding.executable = Products.larder
+        transcoding.environment.append(codec.environment)
+        transcoding.limits.memoryBytes = 64 << 20
+        let manager = ImageManager(
+            cache: scene.cache, transcoders: TranscoderPool(configuration: transcoding),
+            parts: ManagerParts(sources: [try scene.web]))
+        var configuration = PrefetchWorker.Configuration(
+            WorkerDescription(name: "test", host: "test", processID: 1, version: "test", slots: 4))
+        configuration.end = .drained
+        return PrefetchWorker(queue: queue, loader: manager, configuration: configuration)
+    }
+
+    @Test func `a crash is poison after two, a loop and a hunger for memory are limits, the others finish`()
+        async throws
+    {
+        for fault in FaultyCodec.Fault.allCases { scene.origin.on("/\(fault).jpg", .body(fault.picture)) }
+        let names = FaultyCodec.Fault.allCases.map { "\($0)" } + (0..<6).map { "good\($0)" }
+        for name in names.suffix(6) { scene.origin.on("/\(name).jpg", .body(scene.picture)) }
+        var request = EnqueueRequest(urls: names.map { scene.origin.url("/\($0).jpg") }, batch: "b")
+        request.retryBase = .zero
+        _ = try await queue.enqueue(request)
+        try await queue.seal(.name("b"))
+        let summary = try await worker().run(until: ShutdownRequest())
+        #expect(summary.succeeded == 6 && summary.failed == 3 && summary.retried == 1)
+
+        let failures = try await queue.report(on: .name("b")).failures.sorted { $0.error.code < $1.error.code }
+        #expect(failures.map(\.error.code) == [205, 206, 302] && failures.map(\.attempts) == [1, 1, 2])
+        let blocked = try await queue.blocklist(after: .start, limit: 10).map(\.error.code).sorted()
+        #expect(blocked == [205, 206, 302])
+        #expect(failures.last?.url == scene.origin.url("/crash.jpg"))
+        #expect(try await queue.check().isEmpty)
+    }
+}
