@@ -5,7 +5,7 @@ import Testing
 /// `--allow-format`: formats that are refused unless a command, or the environment, lets them in.
 @Suite(.timeLimit(.minutes(5)))
 struct AllowedFormatTests {
-    @Test func `a worker downloads and draws a format that it was told to let in, and refuses it else`() async throws {
+    @Test func `a worker accepts an optional format only with --allow-format`() async throws {
         let scene = try await Scene()
         let svg = try scene.serve("still.svg", at: "/a.svg"), tiff = try scene.serve("still.tiff", at: "/a.tiff")
         let refused = try RunLines(try await scene.larder("run", "--json", svg))
@@ -20,7 +20,7 @@ struct AllowedFormatTests {
         #expect(scene.stored.count == 4)
     }
 
-    @Test func `every tool takes the option, and refuses what is none of the four`() async throws {
+    @Test func `every command takes --allow-format and refuses unknown formats`() async throws {
         let directory = try TemporaryDirectory()
         func larder(_ arguments: String...) async throws -> CommandOutcome {
             var command = LarderCommand(environment: ["LARDER_HOME": directory.file("home")])

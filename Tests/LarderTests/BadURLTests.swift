@@ -57,7 +57,7 @@ struct BadURLTests {
         ]
     }
 
-    @Test func `each fails with its own domain and code, and the good one among them succeeds`() async throws {
+    @Test func `each bad URL fails with its own domain and code while a good URL succeeds`() async throws {
         let scene = try await Scene()
         let bad = try bad(scene)
         let good = try scene.serve("plain.jpg", at: "/good.jpg")
@@ -88,7 +88,7 @@ struct BadURLTests {
         #expect(try await scene.faults() == [])
     }
 
-    @Test func `loopback is refused unless it is opened`() async throws {
+    @Test func `loopback is refused unless it is allowed`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         var command = scene.larder(["run", "--json", url])

@@ -4,7 +4,7 @@ import Testing
 /// Batches whose names look like numbers, which SQL allows, and the numbers of those with other names.
 @Suite(.timeLimit(.minutes(5)))
 struct BatchNameTests {
-    @Test func `a batch is looked for by its name first, then by its number`() async throws {
+    @Test func `a batch is found by name first and then by number`() async throws {
         let scene = try await Scene()
         let first = try #require(try await scene.sql("SELECT larder.batch_open('2026')"))
         // Named like the number of the first.
@@ -24,7 +24,7 @@ struct BatchNameTests {
         #expect(byNumber["batchID"] as? Int == Int(third) && byNumber["batch"] as? String == third)
     }
 
-    @Test func `the number of a batch with a name is shown wherever the batch is`() async throws {
+    @Test func `every output shows the number of a named batch`() async throws {
         let scene = try await Scene()
         let answers = try await scene.larder("enqueue", "--json", "--batch", "spring", "http://a.example/1.jpg")
         let answer = try fields(try #require(answers.lines.first))

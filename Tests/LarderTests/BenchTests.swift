@@ -24,7 +24,7 @@ struct BenchTests {
         }
     }
 
-    @Test func `a small measurement prints every promised line, and leaves nothing behind`() async throws {
+    @Test func `bench queue prints every figure and leaves no files`() async throws {
         let place = try TemporaryDirectory(open: true)
         let command = LarderCommand(
             "bench", "queue", "--json", "--rounds", "1", "--jobs", "2000",
@@ -53,7 +53,7 @@ struct BenchTests {
         #expect(try place.names == [])
     }
 
-    @Test func `bench without a word, and with one it does not know, is wrong usage`() async throws {
+    @Test func `bench without a known benchmark is wrong usage`() async throws {
         for words in [["bench"], ["bench", "fridge"], ["bench", "queue", "--rounds", "0"], ["bench", "drain"]] {
             var command = LarderCommand()
             command.arguments = words
@@ -63,7 +63,7 @@ struct BenchTests {
         }
     }
 
-    @Test func `a drain on a given server takes its database away again`() async throws {
+    @Test func `bench queue drops its database on a given server`() async throws {
         let scene = try await Scene()
         let before = try await scene.sql("SELECT count(*) FROM pg_database WHERE datname LIKE 'larder_bench_%'")
         let outcome = try await scene.larder(

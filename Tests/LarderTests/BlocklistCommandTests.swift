@@ -5,7 +5,7 @@ import Testing
 /// The blocklist by command.
 @Suite(.timeLimit(.minutes(5)))
 struct BlocklistCommandTests {
-    @Test func `what is added is listed and blocked, what is removed is not`() async throws {
+    @Test func `added URLs are listed and blocked until they are removed`() async throws {
         let scene = try await Scene()
         let url = scene.origin.url("/a.jpg")
         let hidden = "http://user:secret@h/b.jpg"
@@ -36,7 +36,7 @@ struct BlocklistCommandTests {
         #expect(try await scene.faults() == [])
     }
 
-    @Test func `a line that is no URL is told with its number, and the others are blocked`() async throws {
+    @Test func `import reports lines that are not URLs with their numbers and blocks the others`() async throws {
         let scene = try await Scene()
         let list = "http://h/1\n\n  nonsense\r\n http://h/2 \nftp://h/3\nhttp://user:s3cret@\n"
         let file = try scene.directory.write(list.utf8, to: "list")
@@ -54,7 +54,7 @@ struct BlocklistCommandTests {
         #expect(one.text == "1 URL blocked, 1 line refused\n")
     }
 
-    @Test func `a file is imported line by line, bad lines told, and clear empties the list`() async throws {
+    @Test func `import reads a long file and clear empties the blocklist`() async throws {
         let scene = try await Scene()
         let long = "http://h/" + String(repeating: "x", count: 9000)
         let lines = (0..<1200).map { "http://h/\($0)" } + [long, ""]

@@ -20,7 +20,7 @@ struct BundleCommandTests {
         return (scene, urls)
     }
 
-    @Test func `what a batch stored goes to another cache, and verify is clean there`() async throws {
+    @Test func `an exported batch is imported into another cache and verifies there`() async throws {
         let (scene, urls) = try await filled()
         let first = scene.directory.file("1.tar.zst"), second = scene.directory.file("2.tar.zst")
         let export = try await scene.larder("cache", "export", "--batch", "b", "-o", first, "--json")
@@ -46,7 +46,7 @@ struct BundleCommandTests {
         #expect(urls.count == 3)
     }
 
-    @Test func `a directory bundle verifies by its own manifest, and tells each fault`() async throws {
+    @Test func `verify checks a directory bundle against its manifest and prints each fault`() async throws {
         let (scene, urls) = try await filled()
         let bundle = scene.directory.file("bundle")
         _ = try await scene.larder("cache", "export", "--batch", "b", "-o", bundle)
@@ -68,7 +68,7 @@ struct BundleCommandTests {
         #expect(try await scene.larder("cache", "import", bundle, "--cache", scene.directory.file("x")).code == 1)
     }
 
-    @Test func `a batch whose files went is exported without them, and says so`() async throws {
+    @Test func `export reports files that are no longer in the cache`() async throws {
         let (scene, urls) = try await filled()
         let path = try #require(try await scene.larder("cache", "path", urls[0]).lines.first)
         try FileManager.default.removeItem(atPath: path)
@@ -81,7 +81,7 @@ struct BundleCommandTests {
         #expect(try await scene.larder("cache", "export", "--batch", "none", "-o", "/tmp/x.tzst").code == 1)
     }
 
-    @Test func `a file that is no longer what the batch stored is told and not shipped`() async throws {
+    @Test func `export leaves out files that differ from what the batch stored`() async throws {
         let (scene, urls) = try await filled()
         let variant = try fields(try #require(try await scene.larder("key", urls[0], "--variant", variant).lines.last))
         let path = scene.cache + "/default/" + (try #require(variant["file"] as? String))
@@ -99,7 +99,7 @@ struct BundleCommandTests {
         #expect(stored == "6")
     }
 
-    @Test func `a batch's variants become an image table`() async throws {
+    @Test func `cache table writes the variants of a batch to an image table`() async throws {
         let (scene, urls) = try await filled()
         let place = scene.directory.file("tables")
         let command = [
@@ -149,7 +149,7 @@ struct BundleCommandTests {
         #expect(none.code == 1 && none.errorText.contains("batch b has stored nothing as variant none"))
     }
 
-    @Test func `a new variant is made of what lies in the cache, without the network`() async throws {
+    @Test func `enqueue --from-cache makes a new variant without a download`() async throws {
         let (scene, urls) = try await filled()
         let requests = scene.origin.requests.count
         let other = variant.replacing("small", with: "tiny").replacing("8", with: "4")
@@ -174,12 +174,12 @@ struct BundleCommandTests {
     }
 
     @Test(arguments: [["--from-cache", "b"], ["--from-cache", "b", "--variant", "{}", "http://a.example/"]])
-    func `from the cache needs variants and takes no URLs`(arguments: [String]) async throws {
+    func `--from-cache requires variants and accepts no URLs`(arguments: [String]) async throws {
         let scene = try await Scene()
         #expect(try await scene.larder(["enqueue"] + arguments).run().code == 2)
     }
 
-    @Test func `work expires only when it is asked to, and spares what it has just stored`() async throws {
+    @Test func `work expires files only with --max-age and spares files it has stored`() async throws {
         let (scene, _) = try await filled()
         let old = scene.cache + "/default/0cc175b9c0f1b6a831c399e269772661"
         try Data("old".utf8).write(to: URL(filePath: old))

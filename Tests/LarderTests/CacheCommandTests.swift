@@ -19,7 +19,7 @@ struct CacheCommandTests {
         return try await command.run()
     }
 
-    @Test func `where no cache is set any more, the default one is used again`() async throws {
+    @Test func `without --cache the default cache is used`() async throws {
         var command = LarderCommand("cache", "path", "http://a.example/a.jpg")
         for (cache, root) in [("own", "own"), (nil, "home/cache"), ("other", "other"), ("", "home/cache")] {
             command.environment = ["LARDER_HOME": directory.file("home")]
@@ -69,7 +69,7 @@ struct CacheCommandTests {
         #expect((quick["formats"] as? [String: Any])?.isEmpty == true)
     }
 
-    @Test func `list tells each file that passes the filters`() async throws {
+    @Test func `list prints each file that passes the filters`() async throws {
         try layThree()
         func files(_ filters: String...) async throws -> [String] {
             var command = LarderCommand(environment: [
@@ -94,7 +94,7 @@ struct CacheCommandTests {
         #expect(line["bytes"] as? Int == (try Picture.bytes("plain.jpg").count))
     }
 
-    @Test func `trim deletes what is older than a week`() async throws {
+    @Test func `trim deletes files older than a week`() async throws {
         try layThree()
         let dry = try await larder("trim", "--dry-run", "--files", "--json")
         #expect(dry.lines.count == 3)
@@ -110,7 +110,7 @@ struct CacheCommandTests {
         #expect(try names().isEmpty)
     }
 
-    @Test func `trim makes room down to half the limit, oldest first`() async throws {
+    @Test func `trim deletes the oldest files until half the limit is free`() async throws {
         for (number, letter) in ["a", "b", "c"].enumerated() { try lay(letter, [1], age: 100 - number) }
         let line = try last(try await larder("trim", "--json", "--max-age", "never", "--max-size", "10000"))
         #expect(line["bySize"] as? Int == 2)
@@ -124,7 +124,7 @@ struct CacheCommandTests {
         ["export", "--batch", "b"], ["import"], ["clear", "now"],
         ["nonsense"],
     ])
-    func `wrong usage is told and does nothing`(arguments: [String]) async throws {
+    func `wrong usage changes nothing`(arguments: [String]) async throws {
         try lay("a", [1], age: 5_000_000)
         var command = LarderCommand(environment: [
             "LARDER_HOME": directory.file("home"), "LARDER_CACHE": directory.file("cache"),
@@ -135,7 +135,7 @@ struct CacheCommandTests {
         #expect(try names() == ["a"])
     }
 
-    @Test func `a cache that is not there is an error, not an empty one`() async throws {
+    @Test func `a missing cache is an error`() async throws {
         for command in ["stat", "list", "trim", "verify", "clear", "share"] {
             let outcome = try await larder(command, "--json")
             #expect(outcome.code == 1)
@@ -146,14 +146,14 @@ struct CacheCommandTests {
         #expect(!FileManager.default.fileExists(atPath: directory.file("cache")))
     }
 
-    @Test func `an unknown format is told, with those that there are`() async throws {
+    @Test func `an unknown format is refused with the list of formats`() async throws {
         try layThree()
         let outcome = try await larder("list", "--format", "banana")
         #expect(outcome.code == 2 && outcome.errorText.contains("'banana' is none of jpeg, png, gif, "))
         #expect(try await larder("list", "--format", "unknown").lines.count == 1)
     }
 
-    @Test func `share tells what holds the same bytes`() async throws {
+    @Test func `share prints files with the same bytes`() async throws {
         let picture = try Picture.bytes("rgb16.png") + [UInt8](repeating: 0, count: 4096)
         for name in ["a", "b", "c"] { try lay(name, picture) }
         let dry = try await larder("share", "--dry-run", "--files", "--json")
@@ -172,7 +172,7 @@ struct CacheCommandTests {
         #expect(try names() == ["a", "b", "c"])
     }
 
-    @Test func `verify decodes every file and reading for it is no access`() async throws {
+    @Test func `verify decodes every file without changing access times`() async throws {
         try layThree()
         let outcome = try await larder("verify", "--json")
         #expect(outcome.code == 1, "\(outcome.errorText)")
@@ -200,7 +200,7 @@ struct CacheCommandTests {
         #expect(try names().contains("README.txt"))
     }
 
-    @Test func `clear deletes every picture`() async throws {
+    @Test func `clear deletes every image`() async throws {
         try layThree()
         #expect(try last(try await larder("clear", "--json", "--dry-run"))["deleted"] as? Int == 3)
         #expect(try names().count == 3)
@@ -208,7 +208,7 @@ struct CacheCommandTests {
         #expect(try names().isEmpty)
     }
 
-    @Test func `path and key tell where a picture lies`() async throws {
+    @Test func `path and key print where an image lies`() async throws {
         try layThree()
         let outcome = try await larder("path", "a", "http://foo/a.png")
         #expect(outcome.lines[0] == directory.file("cache") + "/default/0cc175b9c0f1b6a831c399e269772661")

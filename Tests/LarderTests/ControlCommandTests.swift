@@ -12,7 +12,7 @@ struct ControlCommandTests {
         return try fields(outcome.lines[0])
     }
 
-    @Test func `cancel tells how many items it finished, and the batch by name or number`() async throws {
+    @Test func `cancel prints the number of cancelled items for a batch given by name or number`() async throws {
         let scene = try await Scene()
         let url = scene.origin.url("/a.jpg")
         _ = try await scene.larder("enqueue", "--batch", "spring", "--open", url, url, "nothing")
@@ -28,7 +28,7 @@ struct ControlCommandTests {
         #expect(try await scene.faults() == [])
     }
 
-    @Test func `a job that runs is stopped, and its batch recorded as cancelled`() async throws {
+    @Test func `cancel stops a running job`() async throws {
         let scene = try await Scene()
         scene.origin.on("/slow.jpg", .silent)
         _ = try await scene.larder("enqueue", "--batch", "spring", scene.origin.url("/slow.jpg"))
@@ -47,7 +47,7 @@ struct ControlCommandTests {
         #expect(try await scene.faults() == [])
     }
 
-    @Test func `a paused batch is worked on once it is resumed, and so is a queue`() async throws {
+    @Test func `paused batches and queues run after resume`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", "--batch", "spring", try scene.serve("plain.jpg", at: "/a.jpg"))
         #expect(try await line(scene, "pause", "spring")["state"] as? String == "paused")
@@ -67,7 +67,7 @@ struct ControlCommandTests {
         #expect(try await scene.faults() == [])
     }
 
-    @Test func `retry runs what failed once more, and the report forgets the failure`() async throws {
+    @Test func `retry runs failed items again and removes them from the report`() async throws {
         let scene = try await Scene()
         let url = scene.origin.url("/a.jpg")
         scene.origin.on("/a.jpg", .body(Array("no picture".utf8)))
@@ -89,7 +89,7 @@ struct ControlCommandTests {
         #expect(try await scene.faults() == [])
     }
 
-    @Test func `retry makes a job ready that waits`() async throws {
+    @Test func `retry makes a scheduled job ready`() async throws {
         let scene = try await Scene()
         let url = "http://user:secret@127.0.0.1:\(scene.origin.port)/a.jpg"
         _ = try await scene.larder("enqueue", "--at", "+1h", url)
@@ -107,7 +107,7 @@ struct ControlCommandTests {
         #expect(try await scene.faults() == [])
     }
 
-    @Test func `check is silent while the queue is sound and names what is broken`() async throws {
+    @Test func `check prints violated invariants only`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", scene.origin.url("/a.jpg"))
         let sound = try await scene.larder("check", "--json")

@@ -35,7 +35,7 @@ struct DatabaseTests {
         return try fields(try #require(outcome.lines.first))["state"] as? String
     }
 
-    @Test func `nothing is there, then a first run makes it all, and a stop loses nothing`() async throws {
+    @Test func `the first run creates the embedded database and a stop keeps its data`() async throws {
         #expect(try await state() == "not created")
         #expect(try home.directory.names == [], "looking makes nothing")
         #expect(try await larder("db", "stop").run().code == 0, "and stopping what is not there is no error")
@@ -57,7 +57,7 @@ struct DatabaseTests {
         #expect(try await larder("db", "stop").run().code == 0)
     }
 
-    @Test func `a home that cannot be is named, and no cluster is made elsewhere`() async throws {
+    @Test func `an unusable LARDER_HOME is named and no cluster is created elsewhere`() async throws {
         for command in ["start", "status"] {
             var impossible = larder("db", command, "--json")
             impossible.environment["LARDER_HOME"] = "/dev/null/home"
@@ -68,7 +68,7 @@ struct DatabaseTests {
         }
     }
 
-    @Test func `commands that start it at the same time agree`() async throws {
+    @Test func `commands that start the embedded database at the same time use the same server`() async throws {
         let commands = try (0..<3).map { _ in try larder("db", "start").start() }
         var urls: Set<String> = []
         for command in commands {
@@ -81,7 +81,7 @@ struct DatabaseTests {
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can become an ordinary user"))
-    func `an ordinary user has one of his own`() async throws {
+    func `an ordinary user has an embedded database of their own`() async throws {
         guard try await OrdinaryUser.canRunLarder() else { return }
         let place = home.directory.file("nobody")
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
@@ -107,7 +107,7 @@ struct DatabaseTests {
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can hide the server's programs"))
-    func `missing server programs are told with the package that brings them`() async throws {
+    func `an error for missing server programs names their package`() async throws {
         let command = try RunningCommand(
             "unshare",
             [

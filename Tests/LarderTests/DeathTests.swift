@@ -30,7 +30,7 @@ struct DeathTests {
         #expect(Set(scene.stored) == names, "nothing else has a real name")
     }
 
-    @Test func `what a killed worker held is done by the next one, once`() async throws {
+    @Test func `the jobs of a killed worker are completed once by the next worker`() async throws {
         let scene = try await Scene()
         let gate = OriginGate()
         var served: [String: [UInt8]] = [:]
@@ -82,7 +82,7 @@ struct DeathTests {
         #expect(scene.temporary == [])
     }
 
-    @Test func `a transcoder killed in mid picture costs one try`() async throws {
+    @Test func `a killed transcoder costs one attempt`() async throws {
         let scene = try await Scene()
         let slow = try scene.serve("interlaced-large.png", at: "/slow.png")
         let variant = #"{"name":"big","transform":[{"type":"resize","width":4000,"height":4000}],"format":"png"}"#
@@ -113,7 +113,7 @@ struct DeathTests {
         #expect(try await scene.faults() == [])
     }
 
-    @Test func `the second transcoder that dies of a picture makes it poison, and the worker goes on`() async throws {
+    @Test func `a second killed transcoder makes the image poison and the worker continues`() async throws {
         let scene = try await Scene()
         let slow = try scene.serve("interlaced-large.png", at: "/slow.png")
         let good = try scene.serve("plain.jpg", at: "/good.jpg")
@@ -138,7 +138,7 @@ struct DeathTests {
         #expect(try RunLines(try await scene.larder("run", "--json", slow, good)).failure(slow).code == 1003)
     }
 
-    @Test func `a worker outlives a restart of its database`() async throws {
+    @Test func `a worker continues after a restart of its database`() async throws {
         let scene = try await Scene()
         let home = try ClusterHome()
         let cluster = EmbeddedCluster(home.configuration("restarted", disposable: true))

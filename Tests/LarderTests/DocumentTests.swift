@@ -15,7 +15,7 @@ struct DocumentTests {
     }
 
     @Test(arguments: Document.sessions)
-    func `every block runs as it is shown, and prints what is shown`(page: String) async throws {
+    func `every shown block runs and prints the shown output`(page: String) async throws {
         let scene = try await Scene()
         for block in try Document(page).blocks {
             switch block.language {
@@ -35,7 +35,7 @@ struct DocumentTests {
         #expect(try await scene.queue.check().isEmpty)
     }
 
-    @Test func `every function, procedure and view is in the list of names, and nothing else`() async throws {
+    @Test func `the list of names equals the functions, procedures and views`() async throws {
         let scene = try await Scene()
         let there = try #require(
             try await scene.sql(
@@ -53,7 +53,7 @@ struct DocumentTests {
         #expect(Set(named).count == named.count, "each once")
     }
 
-    @Test func `every test that a page names is there`() throws {
+    @Test func `every suite that a page names exists`() throws {
         let root = PackageRoot.path + "/Tests"
         let files = FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
         var there: Set<Substring> = []
@@ -83,24 +83,17 @@ struct DocumentTests {
         }
     }
 
-    @Test func `every link leads somewhere, and every test that is named is there`() throws {
+    @Test func `every link leads to a file and a section`() throws {
         for name in try Document.names() {
             let page = try Document(name)
             let directory = URL(filePath: "\(PackageRoot.path)/\(name)").deletingLastPathComponent()
             for link in page.links where !link.target.contains("://") {
                 let parts = link.target.split(separator: "#", omittingEmptySubsequences: false).map(String.init)
                 let file = parts[0].isEmpty ? "\(PackageRoot.path)/\(name)" : directory.appending(path: parts[0]).path
-                guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
-                    #expect(FileManager.default.fileExists(atPath: file), "\(name): \(link.target)")
-                    continue
-                }
+                #expect(FileManager.default.fileExists(atPath: file), "\(name): \(link.target)")
                 if parts.count > 1 {
                     let path = parts[0].isEmpty ? name : (name.hasPrefix("docs/") ? "docs/" : "") + parts[0]
                     #expect(try Document(path).anchors.contains(parts[1]), "\(name): \(link.target)")
-                }
-                if file.hasSuffix("Tests.swift") {
-                    let isThere = text.contains("\"\(link.text)\"") || text.contains("`\(link.text)`")
-                    #expect(isThere, "\(name): \(link.text)")
                 }
             }
         }

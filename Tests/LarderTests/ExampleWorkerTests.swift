@@ -31,7 +31,7 @@ struct ExampleWorkerTests {
         #expect(try await scene.sql("SELECT string_agg(state || running, ' ') FROM larder.worker") == "stopped0")
     }
 
-    @Test func `the one in bash does all there is, retries included, and ends`() async throws {
+    @Test func `the bash worker completes all jobs with their retries and ends`() async throws {
         let scene = try await Scene()
         try await enqueue((1...25).map { "http://example.com/\($0)" }, in: scene)
         let list = scene.directory.file("done")
@@ -44,7 +44,7 @@ struct ExampleWorkerTests {
         try await expectSound(scene)
     }
 
-    @Test func `the one in bash runs nothing without a command, and says how it is used`() async throws {
+    @Test func `the bash worker without a command prints its usage`() async throws {
         let scene = try await Scene()
         try await enqueue(["/bin/true"], in: scene)
         let outcome = try await start("worker.sh", [], in: scene).outcome()
@@ -52,7 +52,7 @@ struct ExampleWorkerTests {
         #expect(try await scene.sql("SELECT count(*) FROM larder.worker") == "0")
     }
 
-    @Test func `the one in bash, told to stop, finishes what runs and gives back the rest`() async throws {
+    @Test func `the bash worker finishes its running job on SIGTERM and releases the others`() async throws {
         let scene = try await Scene()
         try await enqueue((1...25).map { "http://example.com/\($0)" }, in: scene)
         let (started, go) = (scene.directory.file("started"), scene.directory.file("go"))
@@ -67,7 +67,7 @@ struct ExampleWorkerTests {
         try await expectSound(scene)
     }
 
-    @Test func `the one in Python downloads all there is, and tells what failed`() async throws {
+    @Test func `the Python worker downloads all URLs and records failures`() async throws {
         let scene = try await Scene()
         for number in 1...20 { scene.origin.on("/\(number)", .body(Array("picture \(number)".utf8))) }
         scene.origin.on("/busy", .status(503), .status(503), .body(Array("late".utf8)))
@@ -84,7 +84,7 @@ struct ExampleWorkerTests {
         try await expectSound(scene)
     }
 
-    @Test func `the one in Python, told to stop, finishes what runs and gives back the rest`() async throws {
+    @Test func `the Python worker finishes its running jobs on SIGTERM and releases the others`() async throws {
         let scene = try await Scene()
         let gate = OriginGate()
         let bytes = OriginReply.body(Array("picture".utf8)).steps

@@ -27,7 +27,7 @@ struct FailureTests {
 
     // MARK: The cache
 
-    @Test func `a cache directory that is a file is named before anything is enqueued`() async throws {
+    @Test func `a cache directory that is a file is an error before URLs are enqueued`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         try scene.directory.write("a file".utf8, to: "cache")
@@ -40,7 +40,7 @@ struct FailureTests {
     }
 
     @Test(.enabled(if: geteuid() != 0 || access("/usr/bin/setpriv", X_OK) == 0, "root may write anywhere"))
-    func `a cache directory that may not be written is named`() async throws {
+    func `an unwritable cache directory is named`() async throws {
         let scene = try await Scene()
         try FileManager.default.createDirectory(
             atPath: scene.cache, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o555])
@@ -59,7 +59,7 @@ struct FailureTests {
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can mount a small file system"))
-    func `a full disk fails the jobs with 403, leaves nothing in part, and heals`() async throws {
+    func `a full disk fails jobs with 403 and leaves no partial files`() async throws {
         let scene = try await Scene()
         try FileManager.default.createDirectory(atPath: scene.cache, withIntermediateDirectories: false)
         guard mount("none", scene.cache, "tmpfs", 0, "size=64k") == 0 else {
@@ -95,7 +95,7 @@ struct FailureTests {
 
     // MARK: The database
 
-    @Test func `a database that cannot be reached is an error at once, and the password shows nowhere`() async throws {
+    @Test func `an unreachable database is an error at once without the password`() async throws {
         let scene = try await Scene()
         let socket = "postgresql:///larder?host=\(scene.directory.file("nobody"))"
         let port = "postgresql://larder:s3cret@127.0.0.1:\(scene.dead.port)/larder"
@@ -114,14 +114,14 @@ struct FailureTests {
         }
     }
 
-    @Test func `a database URL that makes no sense is an error at once`() async throws {
+    @Test func `a malformed database URL is an error at once`() async throws {
         let scene = try await Scene()
         for url in ["nonsense", "mysql://a.example/larder", "postgresql://a.example:port/larder"] {
             _ = try await expectFailure(scene.larder(["status", "--database", url]), "LarderErrorDomain 5")
         }
     }
 
-    @Test func `a database without the schema is not touched, and told what helps`() async throws {
+    @Test func `a database without the schema is unchanged and the error names larder migrate`() async throws {
         let scene = try await Scene()
         let empty = try await TemporaryDatabase.make()
         for words in [
@@ -137,7 +137,7 @@ struct FailureTests {
         #expect(again.code == 0 && again.text == "nothing to do\n")
     }
 
-    @Test func `migrate tells each step, applied and pending`() async throws {
+    @Test func `migrate prints applied and pending migrations`() async throws {
         let scene = try await Scene()
         let empty = try await TemporaryDatabase.make()
         func steps(_ words: String...) async throws -> [[String: Any]] {
@@ -157,7 +157,7 @@ struct FailureTests {
         #expect(try await steps("--dry-run").isEmpty)
     }
 
-    @Test func `a newer schema is refused by migrate, and worked with while it speaks the protocol`() async throws {
+    @Test func `migrate refuses a newer schema that workers still accept`() async throws {
         let scene = try await Scene()
         _ = try await scene.sql(
             "INSERT INTO larder_data.migration (number, name, checksum) VALUES (9999, '9999_future', sha256(''))")
@@ -172,7 +172,7 @@ struct FailureTests {
         }
     }
 
-    @Test func `a migration of another wording is refused by name`() async throws {
+    @Test func `a changed migration is refused by name`() async throws {
         let scene = try await Scene()
         _ = try await scene.sql("UPDATE larder_data.migration SET checksum = sha256('other') WHERE number = 2")
         #expect(try await expectFailure(scene.larder(["migrate"]), "LarderErrorDomain 5").contains("0002"))
@@ -180,7 +180,7 @@ struct FailureTests {
 
     // MARK: The queue
 
-    @Test func `batches and pipelines that do not exist or are closed are named`() async throws {
+    @Test func `errors name unknown and closed batches and pipelines`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         for words in [
@@ -202,7 +202,7 @@ struct FailureTests {
         #expect(total == "1")
     }
 
-    @Test func `an open batch takes more until it is sealed`() async throws {
+    @Test func `an open batch accepts URLs until it is sealed`() async throws {
         let scene = try await Scene()
         for number in 1...2 {
             let outcome = try await scene.larder(

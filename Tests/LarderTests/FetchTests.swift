@@ -32,7 +32,7 @@ struct FetchTests {
         (try line(outcome)["error"] as? [String: Any])?["code"] as? Int
     }
 
-    @Test func `a copy that is still good is told as unchanged, and its file stays as it is`() async throws {
+    @Test func `fetch reports an unchanged copy and keeps its file`() async throws {
         origin.on("/a.jpg", .status(304, [("ETag", "\"1\"")]))
         let file = directory.file("a.jpg")
         try Data("mine".utf8).write(to: URL(filePath: file))
@@ -49,7 +49,7 @@ struct FetchTests {
         #expect(try directory.names.filter { $0.hasPrefix("a.jpg") } == ["a.jpg"])
     }
 
-    @Test func `a changed one is written, and tells by what to ask next time`() async throws {
+    @Test func `fetch writes a changed copy and prints its validators`() async throws {
         origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg"), [("ETag", "\"2\"")]))
         let outcome = try await fetch("/a.jpg", "-o", directory.file("a.jpg"), "--if-none-match", "\"1\"")
         let line = try line(outcome)
@@ -57,7 +57,7 @@ struct FetchTests {
         #expect(line["path"] as? String == directory.file("a.jpg"))
     }
 
-    @Test func `a profile is sent to its origin; one that is not there is wrong usage`() async throws {
+    @Test func `a credential profile is sent to its origin and an unknown one is wrong usage`() async throws {
         origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
         let profiles = directory.file("profiles.json")
         try Data(#"{"cdn":{"origins":["\#(origin.url(""))"],"headers":{"X-Key":"s"}}}"#.utf8)
@@ -69,7 +69,7 @@ struct FetchTests {
         #expect(wrong.code == 2 && origin.requests.count == 1)
     }
 
-    @Test func `what origins want of robots is told, and obeyed where that is asked for`() async throws {
+    @Test func `fetch prints robots rules and obeys them with --robots refuse`() async throws {
         origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg"), [("X-Robots-Tag", "noai")]))
         origin.on("/robots.txt", .body(Array("User-agent: larder\nDisallow: /b".utf8)))
         let told = try await fetch("/a.jpg", "--robots-txt")
@@ -83,7 +83,7 @@ struct FetchTests {
         #expect(origin.count("/b.jpg") == 0)
     }
 
-    @Test func `the log of a worker tells which originals were unchanged`() async throws {
+    @Test func `the log marks unchanged originals`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         let first = try await scene.larder("run", url, "--verbose")
@@ -93,7 +93,7 @@ struct FetchTests {
         #expect(completed.count == 1 && completed.allSatisfy { $0.contains(" unchanged=true") })
     }
 
-    @Test func `a run and a report tell which originals were unchanged`() async throws {
+    @Test func `run and report mark unchanged originals`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         func original(_ options: String...) async throws -> [String: Any] {
@@ -106,7 +106,7 @@ struct FetchTests {
         #expect(page.text.contains(", unchanged"), "\(page.text)")
     }
 
-    @Test func `a drain that leaves work says which origin is held until when`() async throws {
+    @Test func `a drain that leaves work prints the held origin and its end`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         let away = try await scene.larder("origin", "hold", url, "--for", "30m")
@@ -121,7 +121,7 @@ struct FetchTests {
     }
 
     @Test(arguments: ["", "RetryFailed,", ",", "RetryFailed,,LowPriority"])
-    func `options with an empty name are wrong usage`(options: String) async throws {
+    func `empty names in --options are wrong usage`(options: String) async throws {
         let outcome = try await LarderCommand.run("enqueue", "u", "--options", options, home: directory)
         #expect(outcome.code == 2 && outcome.errorText.contains("--options"))
     }

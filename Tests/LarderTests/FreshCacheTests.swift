@@ -5,7 +5,7 @@ import Testing
 /// `enqueue --fresh-for --cache` asks about a cache, and never makes one.
 @Suite(.timeLimit(.minutes(5)))
 struct FreshCacheTests {
-    @Test func `nothing is fresh in a cache that is not there, and none is made`() async throws {
+    @Test func `nothing is fresh in a missing cache and the cache is not created`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         #expect(try await scene.larder("run", url).code == 0)

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct FullCacheTests {
     @Test(.enabled(if: Privilege.mayMount, "needs to be root, and a kernel that mounts a tmpfs"))
-    func `it lives on, its job is tried again and done when there is room`() async throws {
+    func `a worker retries a job on a full disk until there is space`() async throws {
         let scene = try await Scene()
         try FileManager.default.createDirectory(atPath: scene.cache, withIntermediateDirectories: true)
         try #require(mount("tmpfs", scene.cache, "tmpfs", 0, "size=1m,mode=755") == 0)
@@ -33,7 +33,7 @@ struct FullCacheTests {
     }
 
     @Test(.enabled(if: ImageDisk.isPossible(.btrfs), "needs to be root, loop devices, and btrfs"))
-    func `it lives on beyond its quota, too, and the job is done when there is more`() async throws {
+    func `a worker retries a job over its quota until the quota is raised`() async throws {
         let scene = try await Scene()
         let disk = try await ImageDisk(.btrfs)
         let place = try await disk.makeQuota("cache", limit: 4 << 20)

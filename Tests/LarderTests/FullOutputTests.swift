@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct FullOutputTests {
     @Test(arguments: [["report", "spring", "--format", "html"], ["status", "--json"], ["help"]])
-    func `a full device is told on standard error and fails the command`(words: [String]) async throws {
+    func `output to a full device is an error`(words: [String]) async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", "--batch", "spring", scene.origin.url("/a.jpg"))
         let full = try FileHandle(forWritingTo: URL(filePath: "/dev/full"))

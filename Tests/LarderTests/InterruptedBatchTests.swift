@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct InterruptedBatchTests {
     @Test(arguments: ["enqueue", "run"])
-    func `a batch without a name is sealed when its list cannot be read to the end`(command: String) async throws {
+    func `a batch without a name is sealed when its list breaks off`(command: String) async throws {
         let scene = try await Scene()
         let outcome = try await BrokenList.command([command, "--json", "--from", "-"], in: scene)
         #expect(outcome.code == .exited(1))
@@ -19,7 +19,7 @@ struct InterruptedBatchTests {
     }
 
     @Test(arguments: ["enqueue", "run"])
-    func `a batch with a name stays open, so that the command can be given again, and is named`(command: String)
+    func `a named batch stays open when its list breaks off`(command: String)
         async throws
     {
         let scene = try await Scene()

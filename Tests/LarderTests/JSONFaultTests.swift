@@ -9,7 +9,7 @@ struct JSONFaultTests {
         ("{\"a\":1}\nx", "line 2, column 1"), ("[1 2]", "line 1, column 4"), ("tru", "line 1, column 4"),
         ("\"a\nb\"", "line 1, column 3"), ("[-]", "line 1, column 3"), ("{\"a\":1,}", "line 1, column 8"),
     ])
-    func `a text that is no JSON is told by line and column`(text: String, place: String?) {
+    func `the position of a JSON error has line and column`(text: String, place: String?) {
         #expect(JSONFault.place(in: text.utf8) == place)
     }
 }

@@ -46,7 +46,7 @@ struct KeyTests {
         #expect(found.map { Array($0.utf8) } == Array(expected.utf8), "\(key): \(found ?? "none")")
     }
 
-    @Test func `the file name of every key of the vectors`() async throws {
+    @Test func `key prints the file name of every key of the vectors`() async throws {
         // An argument cannot hold a zero byte, and an empty one is a key like any other.
         let names = try Vectors.read().fileNames.filter { !$0.key.utf8.contains(0) }
         #expect(names.count > 40)
@@ -59,7 +59,7 @@ struct KeyTests {
         }
     }
 
-    @Test func `the keys of every transformer of the vectors, as raw suffixes`() async throws {
+    @Test func `key appends every transformer key of the vectors as a suffix`() async throws {
         let derived = try Vectors.read().derivedKeys.filter { !$0.key.isEmpty && !$0.suffix.isEmpty }
         #expect(derived.count > 20)
         for (suffix, cases) in Dictionary(grouping: derived, by: \.suffix) {
@@ -73,7 +73,7 @@ struct KeyTests {
         }
     }
 
-    @Test func `the original first, then each variant, then each suffix, key by key`() async throws {
+    @Test func `key prints the original, each variant and each suffix per key`() async throws {
         let found = try await lines([
             "--variant", Variants.small, "--variant", Variants.thumb, "--suffix", "MyTransformer(1)",
             "http://a.example/a.png", "plain",
@@ -93,7 +93,7 @@ struct KeyTests {
             ])
     }
 
-    @Test func `it answers for what cannot be drawn yet, and for any size`() async throws {
+    @Test func `key accepts variants of any size`() async throws {
         let found = try await lines([
             "--variant",
             #"{"name":"v","transform":[{"type":"blur","radius":5},{"type":"resize","width":1e6,"height":1e6}]}"#,
@@ -105,13 +105,13 @@ struct KeyTests {
         )
     }
 
-    @Test func `it needs no database, no cache and no home`() async throws {
+    @Test func `key needs no database, cache or home`() async throws {
         var command = LarderCommand("key", "http://a.example/a.png")
         command.environment = ["LARDER_DATABASE_URL": "nonsense", "LARDER_CACHE": "/dev/null/cache", "HOME": ""]
         #expect(try await command.run().code == 0)
     }
 
-    @Test func `sniff tells formats as SDWebImage does, and one bad file stops nobody`() async throws {
+    @Test func `sniff prints SDWebImage's formats and continues after an unreadable file`() async throws {
         let directory = try TemporaryDirectory()
         let cases = [
             ("plain.jpg", "jpeg", 0), ("rgb.png", "png", 1), ("still.gif", "gif", 2), ("still.webp", "webp", 4),

@@ -11,8 +11,7 @@ struct ListTests {
         try outcome.lines.map { try #require(try fields($0)["answer"] as? String) }
     }
 
-    @Test func `lines may end in CRLF, be empty, or hold what is no UTF-8; each URL is answered in order`() async throws
-    {
+    @Test func `lists accept CRLF, empty lines and invalid UTF-8, and answers keep their order`() async throws {
         let scene = try await Scene()
         let list =
             Array("http://a.example/1.jpg\r\n\r\n\nhttp://a.example/2.jpg\n".utf8) + [0xFF, 0xFE]
@@ -31,7 +30,7 @@ struct ListTests {
         #expect(kept == "1")
     }
 
-    @Test func `a URL is its bytes: composed and decomposed letters are two jobs`() async throws {
+    @Test func `composed and decomposed letters are different URLs`() async throws {
         let scene = try await Scene()
         let outcome = try await scene.larder(
             "enqueue", "--json", "http://a.example/\u{E9}", "http://a.example/e\u{301}")
@@ -39,7 +38,7 @@ struct ListTests {
         #expect(try await scene.sql("SELECT count(*) FROM larder_data.job") == "2")
     }
 
-    @Test func `run takes its list from standard input, and one from arguments and file together`() async throws {
+    @Test func `run reads URLs from arguments, files and standard input`() async throws {
         let scene = try await Scene()
         let urls = try (1...4).map { try scene.serve("plain.jpg", at: "/\($0).jpg") }
         let piped = try await scene.larder("run", "--json", "--from", "-", input: Array("\(urls[0])\n\(urls[1])".utf8))
@@ -51,7 +50,7 @@ struct ListTests {
     }
 
     @Test(arguments: ["run", "enqueue"])
-    func `an empty list is nothing to do and no error, and the program says so`(command: String) async throws {
+    func `an empty list is reported and is not an error`(command: String) async throws {
         let scene = try await Scene()
         for list in ["", "\n\r\n\n"] {
             let outcome = try await scene.larder(command, "--json", "--from", "-", input: Array(list.utf8))
@@ -62,7 +61,7 @@ struct ListTests {
         }
     }
 
-    @Test func `a list that is missing or a directory is named`() async throws {
+    @Test func `an unreadable list is named`() async throws {
         let scene = try await Scene()
         for path in [scene.directory.file("no-such-list"), scene.directory.path] {
             for command in ["run", "enqueue"] {
@@ -76,7 +75,7 @@ struct ListTests {
         #expect(try await scene.sql("SELECT count(*) FROM larder.progress") == "0", "no batch is left open")
     }
 
-    @Test func `blanks around a line are not part of its URL`() async throws {
+    @Test func `spaces around a line are not part of its URL`() async throws {
         let scene = try await Scene()
         let list = "  http://a.example/1.jpg \r\n\t \r\n\thttp://a.example/2.jpg\t\nhttp://a.example/a b.jpg"
         let outcome = try await scene.larder("enqueue", "--json", "--from", "-", input: Array(list.utf8))
@@ -88,7 +87,7 @@ struct ListTests {
     }
 
     @Test(arguments: [9_000, 70_000, 600_000])
-    func `an endless line or one with a zero is a bad URL like any other and stops nobody`(length: Int) async throws {
+    func `a line that is too long or contains a zero byte is one invalid URL`(length: Int) async throws {
         let scene = try await Scene()
         let endless = [UInt8](repeating: UInt8(ascii: "x"), count: length)
         let list =
@@ -99,7 +98,7 @@ struct ListTests {
         #expect(try answers(outcome) == ["inserted", "invalid", "invalid", "inserted", "invalid"])
     }
 
-    @Test func `a list of 100,000 lines takes no more memory than one of 20,000`() async throws {
+    @Test func `memory does not grow with the length of a list`() async throws {
         let scene = try await Scene()
         func peak(_ count: Int) async throws -> Int {
             let list = (0..<count).map { "http://h\($0 % 50).example/\(count)/picture-\($0).jpg\n" }.joined()

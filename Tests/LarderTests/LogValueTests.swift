@@ -9,8 +9,7 @@ struct LogValueTests {
         (#"called "x""#, #""called \"x\"""#), (#"a\b"#, #""a\\b""#), ("a\nb=c", #""a\nb=c""#), ("a=b", #""a=b""#),
         ("\u{1B}[2J", #""\x1b[2J""#),
     ])
-    func `a value that is not one plain word is quoted, and what is in the quotes escaped`(value: String, line: String)
-    {
+    func `values other than one plain word are quoted and escaped`(value: String, line: String) {
         #expect(LogValue.quoted(value) == line)
     }
 }

@@ -21,7 +21,7 @@ struct OriginTests {
         for worker in workers { #expect(await worker.outcome().code == 0) }
     }
 
-    @Test func `Retry-After: 3 keeps both workers away for three seconds`() async throws {
+    @Test func `Retry-After holds an origin for all workers`() async throws {
         let scene = try await Scene()
         let picture = OriginReply.body(try Picture.bytes("rgb.png"))
         let paths = (0..<20).map { "/\($0).png" }
@@ -49,7 +49,7 @@ struct OriginTests {
     private static let isHeldOrWas =
         "EXISTS (SELECT FROM larder.held_origin WHERE reason = 'retry-after') OR NOT EXISTS (SELECT FROM larder_data.job)"
 
-    @Test func `while one origin wants to be left alone for long, another origin's jobs go on`() async throws {
+    @Test func `a held origin does not delay the jobs of another origin`() async throws {
         let scene = try await Scene()
         let other = try OriginServer()
         let picture = OriginReply.body(try Picture.bytes("rgb.png"))
@@ -75,7 +75,7 @@ struct OriginTests {
         #expect(try await scene.faults().isEmpty)
     }
 
-    @Test func `ten failures open the breaker for both workers, and one probe closes it`() async throws {
+    @Test func `ten failures open the breaker for all workers and one probe closes it`() async throws {
         let scene = try await Scene()
         let paths = (0..<40).map { "/\($0).png" }
         for path in paths { scene.origin.on(path, .status(500)) }
@@ -110,7 +110,7 @@ struct OriginTests {
         #expect(try await scene.faults().isEmpty)
     }
 
-    @Test func `a row that an operator changed decides what counts against an origin`() async throws {
+    @Test func `a changed retry rule decides what counts against an origin`() async throws {
         let scene = try await Scene()
         _ = try await scene.sql(
             "UPDATE larder_data.retry_rule SET counts_for_origin = true WHERE code = 2001 AND http_status IS NULL RETURNING 1"
@@ -130,7 +130,7 @@ struct OriginTests {
         #expect(codes.contains(1))
     }
 
-    @Test func `status names the origins that are held while work is open, health also without`() async throws {
+    @Test func `status prints held origins while work is open`() async throws {
         let scene = try await Scene()
         let name = "http://127.0.0.1:\(scene.origin.port)"
         func status(_ words: String...) async throws -> CommandOutcome {
@@ -156,7 +156,7 @@ struct OriginTests {
         #expect(finding.contains { $0.contains("\"an origin is held\"") && $0.contains("\"info\"") }, "\(finding)")
     }
 
-    @Test func `health warns of an origin that is given up`() async throws {
+    @Test func `health warns about an origin that is given up`() async throws {
         let scene = try await Scene()
         try await scene.queue.report([
             OriginReport(

@@ -24,7 +24,7 @@ struct OrphanTests {
         return (fields[0], Int(fields[11]) ?? 0)
     }
 
-    @Test func `a transcoder in mid picture ends when its parent is killed`() async throws {
+    @Test func `a transcoder ends when its parent is killed`() async throws {
         let directory = try TemporaryDirectory()
         let blurs = [String](repeating: #"{"type":"blur","radius":50}"#, count: 16).joined(separator: ",")
         let command = try RunningCommand(

@@ -7,7 +7,7 @@ import Testing
 /// A program whose output somebody does not read for a while.
 @Suite(.timeLimit(.minutes(5)))
 struct PausedReaderTests {
-    @Test func `run does all its work while nobody reads its output, and every line is there when somebody does`()
+    @Test func `run completes while its output is not read and loses no line`()
         async throws
     {
         let scene = try await Scene()

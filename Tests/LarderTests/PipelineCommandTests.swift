@@ -4,7 +4,7 @@ import Testing
 /// Named pipelines by command.
 @Suite(.timeLimit(.minutes(5)))
 struct PipelineCommandTests {
-    @Test func `a file that is no JSON is named with the place in it`() async throws {
+    @Test func `an error for a file that is not JSON has the position`() async throws {
         let scene = try await Scene()
         let file = try scene.directory.write("{\"name\":\"p\",\n\"variants\":[}".utf8, to: "p.json")
         let outcome = try await scene.larder("pipeline", "set", "p", "--from", file, "--json")
@@ -14,7 +14,7 @@ struct PipelineCommandTests {
             try outcome.error.message.contains("\(file): $: ") && outcome.error.message.contains("line 2, column 13"))
     }
 
-    @Test func `a pipeline is set, versioned, listed, shown and used`() async throws {
+    @Test func `pipelines are stored, versioned, listed, shown and used`() async throws {
         let scene = try await Scene()
         let set = try await scene.larder(["pipeline", "set", "cards"] + Variants.all + ["--json"]).run()
         #expect(set.code == 0, "\(set.errorText)")
@@ -49,7 +49,7 @@ struct PipelineCommandTests {
         (#"{"name":"other","variants":[]}"#, "$.name"), (#"{"name":"p"}"#, "$.variants"), ("{", "JSON"),
         (#"{"name":"p","variants":[{"name":"v","format":"bmp","keySuffix":"k"}]}"#, "$.variants[0].format"),
     ])
-    func `a file with a wrong pipeline is refused by its path, and nothing is set`(text: String, named: String)
+    func `an invalid pipeline is refused with its JSON path`(text: String, named: String)
         async throws
     {
         let scene = try await Scene()

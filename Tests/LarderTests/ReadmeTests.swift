@@ -11,7 +11,7 @@ struct ReadmeTests {
     /// A server on loopback, for which the origin of the test stands in.
     private static let server = "python3 -m http.server --bind 127.0.0.1 8000 &"
 
-    @Test func `the commands run as they are shown`() async throws {
+    @Test func `every shown command runs`() async throws {
         let scene = try await Scene()
         let site = scene.origin.url("")
         let urls = [try scene.serve("plain.jpg", at: "/a.jpg"), try scene.serve("rgb.png", at: "/b.png")]
@@ -53,7 +53,7 @@ struct ReadmeTests {
         #expect(try scene.directory.names.contains("report.html"))
     }
 
-    @Test func `every command named in passing exists`() async throws {
+    @Test func `every command named in prose exists`() async throws {
         let known = try await UsageTests.listed().map { $0.joined(separator: " ") } + ["help"]
         for page in try Document.names() {
             let text = try Document(page).text

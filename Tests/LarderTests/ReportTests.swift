@@ -5,7 +5,7 @@ import Testing
 /// What people and programs read afterwards and meanwhile: status, report, doctor.
 @Suite(.timeLimit(.minutes(5)))
 struct ReportTests {
-    @Test func `status shows each batch, newest first, and one by name or number`() async throws {
+    @Test func `status prints batches newest first, or one by name or number`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         _ = try await scene.larder("run", "--batch", "first", url)
@@ -20,7 +20,7 @@ struct ReportTests {
         #expect(text.text.hasPrefix("second (2): sealed, 0% 0/1\nfirst (1): finished, 100% 1/1"))
     }
 
-    @Test func `status tells pace, times and errors, null for what is not known yet`() async throws {
+    @Test func `status prints rate, durations and errors, null while unknown`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", "--batch", "b", "http://a.example/1", "nothing")
         func status() async throws -> [String: Any] {
@@ -43,7 +43,7 @@ struct ReportTests {
         #expect(text.contains("p50 38.1 ms, p95 44.5 ms\n  errors: 7 × SomeDomain 404"))
     }
 
-    @Test func `status --health tells what is wrong, and fails for an error`() async throws {
+    @Test func `status --health prints findings and fails for an error`() async throws {
         let scene = try await Scene()
         let well = try await scene.larder("status", "--health")
         #expect(well.code == 0 && well.text == "nothing is wrong\n")
@@ -59,7 +59,7 @@ struct ReportTests {
         #expect(try await scene.larder("status", "b", "--health").code == 2)
     }
 
-    @Test func `status follows a batch until it is finished`() async throws {
+    @Test func `status --watch follows a batch until it is finished`() async throws {
         let scene = try await Scene()
         let gate = OriginGate()
         for number in 0..<2 {
@@ -96,7 +96,7 @@ struct ReportTests {
         #expect(objects.first?["finished"] as? Int == 0 && objects.last?["finished"] as? Int == 2)
     }
 
-    @Test func `the list of files is tab-separated for people and the run's lines for programs`() async throws {
+    @Test func `report --files prints tab-separated text or run's JSON lines`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         let words = [
@@ -113,7 +113,7 @@ struct ReportTests {
         for row in rows { #expect(row[0] == url && scene.stored.contains(String(row[2].dropFirst("default/".count)))) }
     }
 
-    @Test func `the page is standalone, well-formed, and escapes what URLs bring along`() async throws {
+    @Test func `the HTML report is standalone, well-formed and escaped`() async throws {
         let scene = try await Scene()
         let evil = scene.origin.url("/<script>alert('1')</script>&\".jpg")
         let good = try scene.serve("plain.jpg", at: "/good.jpg?a=1&b='2'")
@@ -156,7 +156,7 @@ struct ReportTests {
         return open
     }
 
-    @Test func `a variant that could not be made is named with its error`() async throws {
+    @Test func `the HTML report shows failed variants with their errors`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         _ = try await scene.larder(
@@ -167,7 +167,7 @@ struct ReportTests {
         #expect(try Self.openTags(page) == [])
     }
 
-    @Test func `cancelled items are not called failed`() async throws {
+    @Test func `cancelled items do not count as failed`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", "--batch", "b", "http://a.example/1", "http://a.example/2", "nothing")
         _ = try await scene.larder("cancel", "b")
@@ -175,7 +175,7 @@ struct ReportTests {
         #expect(text.hasPrefix("b (1): cancelled, 100% 3/3, 1 failed, 2 cancelled\n"), "\(text)")
     }
 
-    @Test func `a format that is not JSON and --json exclude each other, unless one is a setting`() async throws {
+    @Test func `--json excludes other formats unless one of both is a variable`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", "--batch", "b", "http://a.example/1")
         for format in ["html", "text"] {
@@ -189,7 +189,7 @@ struct ReportTests {
         #expect(try await setting.run().text.hasPrefix("<!doctype html>"))
     }
 
-    @Test func `doctor skips what the login may not look at`() async throws {
+    @Test func `doctor skips checks without permission`() async throws {
         let scene = try await Scene()
         let login = "larder_test_" + String(UInt64.random(in: 0 ... .max), radix: 36)
         _ = try await scene.sql("CREATE ROLE \(login) LOGIN PASSWORD '\(login)'")
@@ -207,7 +207,7 @@ struct ReportTests {
         _ = try await scene.sql("DROP ROLE \(login)")
     }
 
-    @Test func `doctor finds everything in order, and says what is not`() async throws {
+    @Test func `doctor prints passed and failed checks`() async throws {
         let scene = try await Scene()
         let outcome = try await scene.larder("doctor", "--json")
         #expect(outcome.code == 0, "\(outcome.text)")

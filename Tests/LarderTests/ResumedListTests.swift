@@ -14,7 +14,7 @@ struct ResumedListTests {
     private let urls = (0..<25_000).map { "https://pictures.example/\($0 / 2).jpg" }
     private var lines: Data { Data(urls.joined(separator: "\n\n").utf8) }
 
-    @Test func `a producer killed in the middle of a list is given the same command, and nothing counts twice`()
+    @Test func `an interrupted enqueue continues without counting a URL twice`()
         async throws
     {
         let scene = try await Scene()
@@ -50,7 +50,7 @@ struct ResumedListTests {
         close(pipe)
     }
 
-    @Test func `a list that has changed meanwhile is refused, naming the URL that was last`() async throws {
+    @Test func `a list that has changed is refused with the last URL`() async throws {
         let scene = try await Scene()
         let list = scene.directory.file("list")
         try Data("http://a.example/1\nhttp://a.example/2\n".utf8).write(to: URL(filePath: list))

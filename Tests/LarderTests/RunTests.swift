@@ -4,7 +4,7 @@ import Testing
 /// `larder run` from outside: what it prints, what it stores, what it downloads, how it ends.
 @Suite(.timeLimit(.minutes(5)))
 struct RunTests {
-    @Test func `works on its own batch alone, and does what it has joined`() async throws {
+    @Test func `run works only on its own batch and the jobs it has joined`() async throws {
         let scene = try await Scene()
         let foreign = scene.origin.url("/foreign.jpg")
         scene.origin.on("/foreign.jpg", .status(404))
@@ -23,7 +23,7 @@ struct RunTests {
         #expect(scene.holds("EXISTS (SELECT FROM larder_data.ready)"))
     }
 
-    @Test func `prints one line of the fixed shape per job and the report last, and the files are where it says`()
+    @Test func `run prints one line per job and the report last`()
         async throws
     {
         let scene = try await Scene()
@@ -65,7 +65,7 @@ struct RunTests {
         #expect(try await scene.faults() == [])
     }
 
-    @Test func `keys and names are what the key command says of them`() async throws {
+    @Test func `run and key print the same keys and names`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/photo.jpg?size=1")
         let lines = try RunLines(try await scene.larder(["run", "--json"] + Variants.all + [url]).run())
@@ -77,7 +77,7 @@ struct RunTests {
         #expect(named.map { "default/" + ($0["file"] as? String ?? "") } == paths)
     }
 
-    @Test func `a second run downloads no good picture again and asks again what never blocks`() async throws {
+    @Test func `a second run uses cached images and retries URLs that never block`() async throws {
         let scene = try await Scene()
         let good = try scene.serve("plain.jpg", at: "/good.jpg")
         let missing = scene.origin.url("/missing.jpg")
@@ -105,7 +105,7 @@ struct RunTests {
         #expect(scene.origin.count("/page.jpg") == 2)
     }
 
-    @Test func `waits for its own scheduled retries`() async throws {
+    @Test func `run waits for its scheduled retries`() async throws {
         let scene = try await Scene()
         scene.origin.on("/a.jpg", .status(500), .status(503), .body(try Picture.bytes("plain.jpg")))
         let url = scene.origin.url("/a.jpg")
@@ -129,7 +129,7 @@ struct RunTests {
         #expect(try await scene.faults() == [])
     }
 
-    @Test func `a URL that another batch has queued is joined, and both batches see it end`() async throws {
+    @Test func `run joins the job of another batch and both batches finish`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         let queued = try await scene.larder("enqueue", "--json", "--batch", "other", url)
@@ -147,7 +147,7 @@ struct RunTests {
         #expect(try await scene.faults() == [])
     }
 
-    @Test func `one bad variant fails the job; its original and the good variants stay`() async throws {
+    @Test func `one failed variant fails the job and keeps the other files`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         let outcome = try await scene.larder(
@@ -162,7 +162,7 @@ struct RunTests {
         #expect(scene.stored.count == 2)
     }
 
-    @Test func `without --json it prints a report for people, and failures on standard error`() async throws {
+    @Test func `run without --json prints a text report, and failures on standard error`() async throws {
         let scene = try await Scene()
         let good = try scene.serve("plain.jpg", at: "/good.jpg")
         let outcome = try await scene.larder("run", good, scene.origin.url("/missing.jpg"))
@@ -173,7 +173,7 @@ struct RunTests {
         #expect(!outcome.text.contains("{"))
     }
 
-    @Test func `the time limit ends it with the report and exit code 3`() async throws {
+    @Test func `run ends at its time limit with the report and exit code 3`() async throws {
         let scene = try await Scene()
         scene.origin.on("/never.jpg", .silent)
         let outcome = try await scene.larder(
@@ -185,7 +185,7 @@ struct RunTests {
         #expect(scene.temporary == [])
     }
 
-    @Test func `a password in a URL shows nowhere`() async throws {
+    @Test func `no output of run has the password of a URL`() async throws {
         let scene = try await Scene()
         let picture = try Picture.bytes("plain.jpg")
         scene.origin.on("/good.jpg", .body(picture))

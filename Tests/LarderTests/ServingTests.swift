@@ -74,7 +74,7 @@ struct ServingTests {
         return (outcome.text.lowercased(), Array((try? Data(contentsOf: URL(filePath: body))) ?? Data()))
     }
 
-    @Test func `every picture comes with its own type, whatever its name ends in`() async throws {
+    @Test func `nginx serves every image with its own media type`() async throws {
         let expected = [
             ("/a.example/x/plain.jpg?w=1&q={2}", "plain.jpg", "jpeg"),
             ("/a.example/thumb-SDImageResizingTransformer({10.000000,10.000000},2)", "alpha.png", "png"),
@@ -93,7 +93,7 @@ struct ServingTests {
         }
     }
 
-    @Test func `ranges and tags work, and nothing else is there`() async throws {
+    @Test func `nginx answers ranges and entity tags and serves no other files`() async throws {
         let address = "/a.example/plain"
         let part = try await get(address, "-r", "2-5")
         let middle = Array(try Picture.bytes("still.gif")[2...5])
@@ -110,7 +110,7 @@ struct ServingTests {
         #expect(try await get(address, "-X", "POST", "-d", "x").head.contains(" 403 "))
     }
 
-    @Test func `a service of one's own can hand over a file`() async throws {
+    @Test func `a service can hand over a file with X-Accel-Redirect`() async throws {
         let name = try #require(
             try FileManager.default.contentsOfDirectory(atPath: cache + "/default").first { $0.hasSuffix(".p$ng") })
         let escaped = name.replacing("$", with: "%24")

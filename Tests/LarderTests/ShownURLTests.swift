@@ -4,7 +4,7 @@ import Testing
 /// Passwords of URLs in everything that shows URLs. The cache key is the bytes of the URL and keeps them.
 @Suite(.timeLimit(.minutes(5)))
 struct ShownURLTests {
-    @Test func `reports and late lines show no userinfo`() async throws {
+    @Test func `reports and run show no userinfo`() async throws {
         let scene = try await Scene()
         scene.origin.on("/good.jpg", .body(try Picture.bytes("plain.jpg")))
         let host = "http://user:s3cret@127.0.0.1:\(scene.origin.port)"
@@ -27,7 +27,7 @@ struct ShownURLTests {
     @Test(arguments: [
         "http://user:s3cret@\u{301}host/", "http:/user:s3cret@host/", "http:///user:s3cret@host/a@2x.jpg",
     ])
-    func `an odd URL shows no userinfo either`(url: String) async throws {
+    func `malformed URLs show no userinfo`(url: String) async throws {
         let scene = try await Scene()
         let outcome = try await scene.larder("enqueue", "--json", url)
         #expect(!outcome.text.contains("s3cret") && !outcome.errorText.contains("s3cret"), "\(outcome.text)")

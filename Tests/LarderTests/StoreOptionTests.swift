@@ -12,7 +12,7 @@ struct StoreOptionTests {
         return status
     }
 
-    @Test func `modes and owner of the cache's files are settings`() async throws {
+    @Test func `options set the mode and owner of stored files`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         var options = ["--file-mode", "0640", "--directory-mode", "2750"]
@@ -29,7 +29,7 @@ struct StoreOptionTests {
     }
 
     @Test(
-        "a mode, a user or a group that is none is wrong usage",
+        "unknown modes, users and groups are wrong usage",
         arguments: [
             ["--file-mode", "8"], ["--file-mode", "77777"], ["--directory-mode", "rwx"], ["--file-mode", "+7"],
             ["--owner", "nobody at all"], ["--group", "4294967295"], ["--durability", "some"],
@@ -43,7 +43,7 @@ struct StoreOptionTests {
         #expect(outcome.code == 2 && outcome.errorText.contains(options[0]), "\(outcome.errorText)")
     }
 
-    @Test func `a cache that is also read spares the download and stays as it is`() async throws {
+    @Test func `a file in a fallback cache spares the download`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         #expect(try await scene.larder("run", url, "--batch", "first").code == 0)
@@ -55,7 +55,7 @@ struct StoreOptionTests {
         #expect(scene.origin.count("/a.jpg") == 1)
     }
 
-    @Test func `a file that may not grow so long is an error of its store, and ends nothing`() async throws {
+    @Test func `a file over the size limit of the process is a store error`() async throws {
         let directory = try TemporaryDirectory()
         let origin = try OriginServer()
         origin.on("/long", .body(try Picture.bytes("plain.jpg") + [UInt8](repeating: 7, count: 1 << 20)))

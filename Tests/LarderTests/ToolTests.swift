@@ -50,7 +50,7 @@ struct ToolTests {
         #expect(try directory.names == ["out"])
     }
 
-    @Test func `transform replaces a file only when it has a better one`() async throws {
+    @Test func `transform replaces its output only on success`() async throws {
         let output = try directory.write("before".utf8, to: "out")
         let small = Variants.small
         for bad in [
@@ -73,7 +73,7 @@ struct ToolTests {
         #expect(try bytes("out").starts(with: [0xFF, 0xD8]))
     }
 
-    @Test func `transform tells its errors by kind`() async throws {
+    @Test func `transform reports errors by domain and code`() async throws {
         for (name, kind) in [
             ("truncated.jpg", "SDWebImageErrorDomain 1001"), ("README.md", "SDWebImageErrorDomain 1001"),
             ("bomb-pixels.png", "LarderErrorDomain 202"), ("bomb-edge.png", "LarderErrorDomain 203"),
@@ -87,7 +87,7 @@ struct ToolTests {
         #expect(try directory.names == [])
     }
 
-    @Test func `an output that cannot be written is named and leaves nothing`() async throws {
+    @Test func `transform names an unwritable output and leaves no file`() async throws {
         origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
         let output = directory.file("no/such/directory/out")
         for command in [
@@ -127,7 +127,7 @@ struct ToolTests {
         #expect(try directory.names == ["out"])
     }
 
-    @Test func `fetch has the worker's errors and leaves nothing behind`() async throws {
+    @Test func `fetch has the worker's errors and leaves no file`() async throws {
         origin.on("/page.jpg", .body(Array("<html>".utf8)))
         origin.on("/500.jpg", .status(500))
         origin.on("/short.jpg", .truncated(try Picture.bytes("plain.jpg"), promised: 2000))
@@ -156,14 +156,14 @@ struct ToolTests {
             ]))
     }
 
-    @Test func `what the policy refuses is told with the option that opens it`() async throws {
+    @Test func `a refused address or port is reported with the option that allows it`() async throws {
         let port = try await larder("fetch", "http://192.0.2.1:81/a.jpg", "--json").run()
         #expect(try port.error.message.contains("--allow-port 81"))
         let address = try await larder("fetch", "http://10.0.0.1/a.jpg", "--json").run()
         #expect(try address.error.message.contains("--allow-address"))
     }
 
-    @Test func `fetch repeats what may help, from the beginning`() async throws {
+    @Test func `fetch retries from the start of the body`() async throws {
         let picture = try Picture.bytes("plain.jpg")
         origin.on(
             "/a.jpg", .status(503), .truncated(picture + [UInt8](repeating: 7, count: 3000), promised: 9000),

@@ -161,13 +161,15 @@ struct UsageTests {
         #expect(try directory.names == [], "nothing was made")
     }
 
-    @Test(arguments: commands) func `commands and operands`(wrong: Wrong) async throws {
+    @Test(arguments: commands) func `wrong commands and operands are refused`(wrong: Wrong) async throws {
         try await expectRefused(wrong)
     }
 
-    @Test(arguments: options) func `values of options`(wrong: Wrong) async throws { try await expectRefused(wrong) }
+    @Test(arguments: options) func `wrong option values are refused`(wrong: Wrong) async throws {
+        try await expectRefused(wrong)
+    }
 
-    @Test(arguments: variants) func `variants, by their JSON path`(wrong: Wrong) async throws {
+    @Test(arguments: variants) func `wrong variants are refused with their JSON path`(wrong: Wrong) async throws {
         try await expectRefused(wrong)
     }
 
@@ -179,7 +181,7 @@ struct UsageTests {
         }
     }
 
-    @Test func `every command has a help page and refuses an unknown option`() async throws {
+    @Test func `every command has a help page and refuses unknown options`() async throws {
         let commands = try await Self.listed()
         #expect(commands.contains(["run"]) && commands.contains(["db", "status"]) && commands.count >= 15)
         for words in commands {
@@ -196,7 +198,7 @@ struct UsageTests {
     }
 
     @Test(arguments: [[], ["help"], ["--help"], ["-h"]])
-    func `the overview is there for whoever asks or does not know what to ask`(words: [String]) async throws {
+    func `larder without arguments and with help prints the overview`(words: [String]) async throws {
         var command = LarderCommand()
         command.arguments = words
         let outcome = try await command.run()
@@ -204,7 +206,7 @@ struct UsageTests {
         #expect(outcome.text.contains("usage: larder COMMAND") && outcome.text.contains("exit codes:"))
     }
 
-    @Test func `help and version are objects with --json`() async throws {
+    @Test func `help and version print JSON with --json`() async throws {
         for words in [["--version", "--json"], ["version", "--json"], ["--json", "--version"]] {
             var command = LarderCommand()
             command.arguments = words
@@ -227,7 +229,7 @@ struct UsageTests {
         #expect(retries["variable"] as? String == "LARDER_RETRIES" && retries["value"] as? String == "N")
     }
 
-    @Test func `each command's help tells its own default priority, and what a duration is`() async throws {
+    @Test func `the help of run and enqueue states the default priority and explains durations`() async throws {
         let run = try await LarderCommand("help", "run").run().text
         let enqueue = try await LarderCommand("help", "enqueue").run().text
         #expect(run.contains("0 first to 9 last, default 1\n") && enqueue.contains("0 first to 9 last, default 4\n"))
@@ -241,13 +243,13 @@ struct UsageTests {
         #expect(try await scene.sql("SELECT priority FROM larder_data.job_history") == "1")
     }
 
-    @Test func `the version is one line`() async throws {
+    @Test func `version prints one line`() async throws {
         let outcome = try await LarderCommand("--version").run()
         #expect(outcome.code == 0)
         #expect(outcome.text.wholeMatch(of: /larder \d+\.\d+\.\d+\n/) != nil)
     }
 
-    @Test func `an argument that is no UTF-8 is named, with no locale set`() async throws {
+    @Test func `an argument that is not UTF-8 is named without a locale`() async throws {
         // execve takes bytes; a shell passes them on.
         let command = try RunningCommand(
             "sh", ["-c", #"exec "$0" key --variant "$(printf '{"name":"\303\050"}')" a"#, LarderCommand.executable],

@@ -4,7 +4,7 @@ import Testing
 /// Options given as variables of the environment.
 @Suite(.timeLimit(.minutes(5)))
 struct VariableTests {
-    @Test func `LARDER_VARIANT is one variant with commas, and LARDER_SUFFIX one suffix`() async throws {
+    @Test func `LARDER_VARIANT and LARDER_SUFFIX hold one value that may contain commas`() async throws {
         var command = LarderCommand(
             "key", "http://127.0.0.1/a.jpg",
             environment: ["LARDER_VARIANT": Variants.small, "LARDER_SUFFIX": "-blur(1,2)"])
@@ -16,7 +16,7 @@ struct VariableTests {
         #expect(byVariable.lines.count == 3)
     }
 
-    @Test func `ports are separated by commas`() async throws {
+    @Test func `LARDER_ALLOW_PORT holds several values separated by commas`() async throws {
         let outcome = try await LarderCommand(
             "fetch", "http://127.0.0.1/a.jpg", environment: ["LARDER_ALLOW_PORT": "81,nothing"]
         ).run()
@@ -24,7 +24,7 @@ struct VariableTests {
         #expect(outcome.errorText.contains("'nothing' is no port"))
     }
 
-    @Test func `LARDER_JSON makes errors JSON, those of the parser too`() async throws {
+    @Test func `LARDER_JSON makes all errors JSON`() async throws {
         for words in [["report"], ["key"], ["no-such-command"], ["run", "--no-such-option"]] {
             var command = LarderCommand(environment: ["LARDER_JSON": "1"])
             command.arguments = words

@@ -6,7 +6,7 @@ import Testing
 /// Workers as processes: they share what is queued, stop when told, and say what is left.
 @Suite(.timeLimit(.minutes(5)))
 struct WorkTests {
-    @Test func `two processes share sixty pictures, and totals are exact`() async throws {
+    @Test func `two workers share sixty images with exact totals`() async throws {
         let scene = try await Scene()
         let names = ["plain.jpg", "rgb.png", "still.webp", "still.gif", "orientation-6.jpg", "alpha.png"]
         // Nobody is answered until both workers have asked.
@@ -67,7 +67,7 @@ struct WorkTests {
         #expect(scene.stored.count == 240 && scene.temporary == [])
     }
 
-    @Test func `a drain that leaves only later work ends with exit code 4, at once`() async throws {
+    @Test func `a drain with only later work ends with exit code 4`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         let later = try await scene.larder("enqueue", "--at", "+1h", url)
@@ -78,7 +78,7 @@ struct WorkTests {
         #expect(scene.origin.requests.isEmpty)
     }
 
-    @Test func `a drain does not wait for what an operator holds, and tells of it`() async throws {
+    @Test func `a drain does not wait for paused work and reports it`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         _ = try await scene.larder("enqueue", "--batch", "spring", url)
@@ -105,7 +105,7 @@ struct WorkTests {
         #expect(scene.origin.count("/a.jpg") == 1)
     }
 
-    @Test func `an empty queue is drained at once, and failed jobs make exit code 1`() async throws {
+    @Test func `a drain of an empty queue ends, and failed jobs give exit code 1`() async throws {
         let scene = try await Scene()
         #expect(try await scene.larder("work", "--drain").code == 0)
         _ = try await scene.larder("enqueue", scene.origin.url("/missing.jpg"))
@@ -114,7 +114,7 @@ struct WorkTests {
         #expect(try fields(try #require(outcome.lines.last))["failed"] as? Int == 1)
     }
 
-    @Test func `SIGTERM ends claiming; what runs is finished, the rest is ready as it was`() async throws {
+    @Test func `SIGTERM finishes running jobs and releases the others`() async throws {
         let scene = try await Scene()
         let gate = OriginGate()
         var reply = OriginReply.body(try Picture.bytes("plain.jpg"))
@@ -136,7 +136,8 @@ struct WorkTests {
     }
 
     @Test(arguments: [["--grace", "50ms"], []])
-    func `what cannot be finished in time goes back with its attempt refunded`(grace: [String]) async throws {
+    func `jobs unfinished after the grace period are released with their attempt refunded`(grace: [String]) async throws
+    {
         let scene = try await Scene()
         scene.origin.on("/never", .silent)
         let url = scene.origin.url("/never")
@@ -159,7 +160,7 @@ struct WorkTests {
         #expect(try await scene.faults() == [])
     }
 
-    @Test func `the time limit ends a worker with exit code 3 and gives back what it held`() async throws {
+    @Test func `the time limit ends a worker with exit code 3 and releases its jobs`() async throws {
         let scene = try await Scene()
         scene.origin.on("/never", .silent)
         _ = try await scene.larder("enqueue", scene.origin.url("/never"))
@@ -170,7 +171,7 @@ struct WorkTests {
         #expect(try await scene.sql("SELECT count(*) FROM larder_data.ready") == "1")
     }
 
-    @Test func `the log is JSON when asked for, one object a line, without query and userinfo`() async throws {
+    @Test func `the JSON log has one object per line without query and userinfo`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg?token=s3cret")
         _ = try await scene.larder("enqueue", url)

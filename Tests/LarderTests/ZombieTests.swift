@@ -6,7 +6,7 @@ import Testing
 /// A worker that sleeps through its lease and wakes up: what it held is others' by then.
 @Suite(.timeLimit(.minutes(5)))
 struct ZombieTests {
-    @Test func `a worker stopped for longer than its lease wakes up, records nothing and publishes nothing`()
+    @Test func `a worker stopped for longer than its lease records and publishes nothing`()
         async throws
     {
         let scene = try await Scene()
