@@ -58,7 +58,7 @@ let package = Package(
             name: "JobQueue", dependencies: ["ImageModel", "Concurrency", "CPostgres"],
             resources: [.embedInCode("Migrations")], swiftSettings: strict),
         .target(
-            name: "EmbeddedPostgres", dependencies: ["Concurrency", "JobQueue", "CPostgres"], swiftSettings: strict),
+            name: "EmbeddedPostgres", dependencies: ["Concurrency", "JobQueue"], swiftSettings: strict),
         .target(
             name: "Worker", dependencies: ["ImageModel", "Concurrency", "Downloader", "Prefetcher", "JobQueue"],
             swiftSettings: strict),

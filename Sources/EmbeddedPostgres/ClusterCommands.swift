@@ -1,22 +1,21 @@
 internal import Concurrency
 private import Glibc
 
-/// Runs the server's programs inside a cluster's directory, as the server's user.
+/// Runs the server's programs in the directory of a cluster, as the server's user.
 ///
-/// Whatever happens inside that directory is done by its owner: as root, Larder itself writes nothing there
-/// that a symbolic link could lead astray.
+/// Root writes no files in that directory itself: its owner could redirect them by a symbolic link.
 struct ClusterCommands: Sendable {
-    /// How a command ended and the last lines it wrote.
+    /// How a command ended.
     struct Outcome: Sendable {
         /// Nil when it was killed at its time limit.
         var status: ExitStatus?
-        /// At most five, without empty ones.
+        /// The last lines of its output, at most five, without empty ones.
         var lines: [String]
 
-        /// What it exited with; nil when it was killed.
+        /// The exit code; nil when it was killed.
         var code: Int32? { if case .exited(let code) = status { code } else { nil } }
         var succeeded: Bool { code == 0 }
-        /// The server's user could not enter the directory.
+        /// True when the server's user could not enter the directory.
         var couldNotEnter: Bool { code == ClusterCommands.cannotEnterCode }
     }
 
@@ -24,21 +23,15 @@ struct ClusterCommands: Sendable {
 
     let directory: String
     let account: ServerAccount
-    /// The caller is root, so that the command must change to `account`.
+    /// True when the caller is root: the command then changes to `account`.
     let isRoot: Bool
 
-    /// The server's sessions keep a few megabytes that they will need again. By its defaults glibc gives them back to the
-    /// kernel at the end of each small transaction and asks for them at the start of the next: a twelfth of its time.
-    private static let allocation = [
-        "MALLOC_TRIM_THRESHOLD_=8388608", "MALLOC_MMAP_THRESHOLD_=4194304", "MALLOC_TOP_PAD_=262144",
-    ]
-
-    /// Runs `command`, a program and its arguments, and waits for it.
+    /// Runs a program with arguments and waits for it.
     ///
-    /// Its input is empty; its output goes to a file without a name and not into a pipe, so that a server which
-    /// keeps it open keeps nobody waiting.
+    /// Its input is empty. Its output goes to an unlinked file and not to a pipe, which a server started by it would
+    /// keep open.
     func run(_ command: [String], limit: Duration) throws(ClusterError) -> Outcome {
-        // pg_ctl pastes paths into a shell command: it gets relative ones only, whatever characters the home has.
+        // pg_ctl puts paths into a shell command: relative ones have no characters that a shell interprets.
         let inside =
             ["-c", "umask 077; cd -- \"$1\" || exit \(Self.cannotEnterCode); shift; exec \"$@\"", "sh", directory]
             + command
@@ -49,7 +42,7 @@ struct ClusterCommands: Sendable {
         do {
             var child = try ChildProcess(
                 isRoot ? "setpriv" : "/bin/sh", isRoot ? become + inside : inside,
-                environment: ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"] + Self.allocation,
+                environment: ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"],
                 descriptors: [-1, output.descriptor, output.descriptor])
             let deadline = ContinuousClock.now + limit
             while child.poll() == nil && ContinuousClock.now < deadline { usleep(3000) }
@@ -66,7 +59,7 @@ struct ClusterCommands: Sendable {
     }
 }
 
-/// A file without a name that takes what a child writes.
+/// An unlinked file for the output of a child.
 private struct CapturedOutput: ~Copyable {
     let descriptor: Int32
 

@@ -1,8 +1,8 @@
 private import Glibc
 
-/// Makes and checks the directories of a cluster. Permissions of directories it did not make are never changed.
+/// Creates and checks the directories of a cluster. Never changes permissions of existing directories.
 enum ClusterDirectories {
-    /// Makes `path` and its missing parents; as root so that every user can pass through the new ones, whatever the umask.
+    /// Creates `path` and its missing parents; as root with mode 0755, whatever the umask.
     static func makePassable(_ path: String, isRoot: Bool) throws(ClusterError) {
         var prefix = ""
         for part in path.split(separator: "/") {
@@ -15,7 +15,7 @@ enum ClusterDirectories {
         }
     }
 
-    /// Makes `path`, whose parent exists, as a directory of mode 0700 that belongs to `account`, or checks that it is one.
+    /// Creates `path` with mode 0700 and the owner `account`, or checks that it is such a directory.
     static func makePrivate(_ path: String, account: ServerAccount, isRoot: Bool) throws(ClusterError) {
         if mkdir(path, 0o700) != 0 && errno != EEXIST { throw .file(path: path, call: "mkdir", code: errno) }
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -28,7 +28,7 @@ enum ClusterDirectories {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .file(path: path, call: "fstat", code: errno) }
-        // Root's own directory is one that a killed command left between these two calls.
+        // A command killed between these two calls leaves a directory of root.
         if isRoot && status.st_uid == 0 {
             guard fchown(descriptor, account.userID, account.groupID) == 0, fstat(descriptor, &status) == 0 else {
                 throw .file(path: path, call: "fchown", code: errno)
@@ -39,7 +39,7 @@ enum ClusterDirectories {
         }
     }
 
-    /// True when `path` is a directory that only `account` and root can enter.
+    /// True when only `account` and root can enter the directory.
     static func isPrivate(_ path: String, of account: ServerAccount) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && isPrivate(status, of: account)
@@ -49,16 +49,16 @@ enum ClusterDirectories {
         status.st_mode & S_IFMT == S_IFDIR && status.st_uid == account.userID && status.st_mode & 0o077 == 0
     }
 
-    /// The owner of `path`, links not followed; nil when there is no such file or it cannot be seen.
+    /// The owner of `path`, without following links; nil when it does not exist or is not visible.
     static func owner(of path: String) -> UInt32? {
         var status = stat()
         return lstat(path, &status) == 0 ? status.st_uid : nil
     }
 
-    /// True when `path` exists, links not followed.
+    /// True when `path` exists, without following links.
     static func exists(_ path: String) -> Bool { owner(of: path) != nil }
 
-    /// `path` made absolute and free of symbolic links as far as it exists.
+    /// `path` as an absolute path, with symbolic links resolved in the part that exists.
     static func canonical(_ path: String) -> String {
         var absolute = path
         if !path.utf8.starts(with: "/".utf8), let current = getcwd(nil, 0) {
@@ -79,7 +79,7 @@ enum ClusterDirectories {
         }
     }
 
-    /// True when `path` is a directory, links followed.
+    /// True when `path` is a directory, following links.
     static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

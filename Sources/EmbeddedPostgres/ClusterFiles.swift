@@ -1,15 +1,13 @@
-/// The text of the files that Larder writes into a data directory, at each start of its server.
+/// The files that Larder writes into a data directory at each start of its server.
 enum ClusterFiles {
     /// The role that owns everything, and the name of the database.
     static let role = "larder"
 
-    /// `larder.conf`, which `postgresql.conf` includes.
-    ///
-    /// - Parameter disposable: for tests: nothing survives a crash of the machine, and everything is quicker.
+    /// `larder.conf`, which `postgresql.conf` includes. `disposable`: for tests, without durability.
     static func settings(socketDirectory: String, disposable: Bool) -> String {
         """
         # Written by larder at each start of this server.
-        # Settings of your own go into postgresql.conf, below the line that includes this file.
+        # Put your own settings into postgresql.conf, below the line that includes this file.
         listen_addresses = ''
         port = 5432
         unix_socket_directories = '\(socketDirectory)'
@@ -20,10 +18,10 @@ enum ClusterFiles {
         max_connections = \(disposable ? 300 : 100)
         shared_buffers = 128MB
         max_wal_size = 1GB
-        # The queue's statements are short: compiling them costs more than it saves.
+        # The statements of the queue are short: compiling them costs more than it saves.
         jit = off
 
-        # A week of logs, never more.
+        # A week of logs.
         logging_collector = on
         log_directory = 'log'
         log_filename = 'postgresql-%a.log'
@@ -35,7 +33,7 @@ enum ClusterFiles {
         """
     }
 
-    /// `pg_hba.conf`: the socket only, and only who the map names. Tests may log in as any role.
+    /// `pg_hba.conf`: the socket only, for the users in the map. Tests may log in as any role.
     static func hostAccess(disposable: Bool) -> String {
         """
         # Written by larder at each start of this server.
@@ -44,8 +42,8 @@ enum ClusterFiles {
         """
     }
 
-    /// `pg_ident.conf`: the server's user and root are the role `larder`. Anybody else is refused even where the
-    /// directory's permissions, the first barrier, were opened.
+    /// `pg_ident.conf`: the server's user and root are the role `larder`. All others are refused, even if the
+    /// permissions of the directory were opened.
     static func userMap(account: ServerAccount) -> String {
         let name = account.name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
         return """
@@ -56,14 +54,13 @@ enum ClusterFiles {
             """
     }
 
-    private static let completed =
+    private static let fixedParameters =
         "hostaddr=&options=&sslmode=disable&gssencmode=disable&channel_binding=disable&requirepeer=&target_session_attrs=any"
 
-    /// How to reach the database `name` over the socket in `socketDirectory`.
+    /// The URL of a database over the socket in `socketDirectory`.
     ///
-    /// Everything that decides where a connection leads and how it is made is spelled out, since the environment would
-    /// fill the gaps: PGHOSTADDR, PGPORT, PGUSER, PGOPTIONS, PGSSLMODE and the like, and the file that PGSERVICE names.
-    /// (A PGSERVICE that no file defines is refused by libpq whatever the URL says.)
+    /// Every parameter is given, because libpq takes missing ones from the environment (PGHOSTADDR, PGPORT, PGUSER,
+    /// PGOPTIONS, PGSSLMODE) and from the file of PGSERVICE. libpq refuses an undefined PGSERVICE whatever the URL is.
     static func url(database name: String, socketDirectory: String) -> String {
         let host = socketDirectory.utf8.map { byte in
             switch byte {
@@ -75,6 +72,6 @@ enum ClusterFiles {
                 return digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
             }
         }
-        return "postgresql:///\(name)?host=\(host.joined())&port=5432&user=\(role)&" + completed
+        return "postgresql:///\(name)?host=\(host.joined())&port=5432&user=\(role)&" + fixedParameters
     }
 }

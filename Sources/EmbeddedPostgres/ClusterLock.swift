@@ -1,17 +1,17 @@
 private import Glibc
 
-/// The right to create, start or stop a cluster: one command at a time has it.
+/// The lock for creating, starting or stopping a cluster.
 ///
-/// The kernel takes it back when its process dies, and no child inherits it. The corresponding C function is `flock`.
+/// Released when its process dies; children do not inherit it. The corresponding C function is `flock`.
 struct ClusterLock: ~Copyable {
     private let descriptor: Int32
 
-    /// Opens the file `path`, which is made for `account` when it is missing; `held` takes the lock.
+    /// Opens the lock file, and creates it for `account` if it is missing.
     init(_ path: String, account: ServerAccount, isRoot: Bool) throws(ClusterError) {
         descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .file(path: path, call: "open", code: errno) }
-        // Root must not leave a file behind that the cluster's own user could not lock, and must not give away one
-        // that this user linked here: it owns the directory.
+        // The cluster's user must be able to lock a file that root created. A file with links is not changed: the
+        // user owns the directory and may have linked any file here.
         var status = stat()
         if isRoot && fstat(descriptor, &status) == 0 && status.st_uid == 0 && status.st_nlink == 1
             && status.st_size == 0
@@ -22,7 +22,7 @@ struct ClusterLock: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Waits for the lock, at most `limit`, and runs `body` with it.
+    /// Waits for the lock, at most `limit`, and runs `body` while holding it. Throws `.busy`.
     func held(
         waitingAtMost limit: Duration, for path: String, _ body: () throws(ClusterError) -> Void
     ) throws(ClusterError) {

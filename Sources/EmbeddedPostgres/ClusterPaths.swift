@@ -1,33 +1,20 @@
-/// Why a cluster does not lie in its home.
-public enum ClusterMove: Sendable, Equatable, CustomStringConvertible {
-    /// The server's user `user` cannot enter `home`.
-    case cannotEnter(user: String, home: String)
-
-    /// One line for people.
-    public var description: String {
-        switch self {
-        case .cannotEnter(let user, let home): "the server's user \(user) cannot enter \(home)"
-        }
-    }
-}
-
-/// Where a cluster and its socket lie: a pure decision.
+/// The directories of a cluster and its socket: a pure decision.
 package struct ClusterPaths: Sendable, Equatable {
-    /// What the decision rests on.
+    /// The input of the decision.
     package struct Circumstances: Sendable {
-        /// Absolute, without symbolic links.
+        /// An absolute path without symbolic links.
         package var home: String
-        /// Under whom the server runs.
+        /// The account that runs the server.
         package var account: ServerAccount
-        /// Root asks, and `account` is the packaged one: only then can the cluster lie elsewhere.
+        /// True when the caller is root and `account` is Debian's: only then can the cluster be outside of the home.
         package var rootServes: Bool
-        /// Where clusters lie that cannot lie in their home, and the sockets of homes with an unsuitable path.
+        /// The directory for clusters outside of their home, and for sockets of homes with an unsuitable path.
         package var clusters: String
-        /// There is a cluster in the home.
+        /// True when a cluster exists in the home.
         package var existsInHome: Bool
-        /// There is a cluster for this home under `clusters`.
+        /// True when a cluster for this home exists under `clusters`.
         package var existsElsewhere: Bool
-        /// The account can enter the home. Matters only where there is no cluster yet.
+        /// True when the account can enter the home. Used only while no cluster exists.
         package var canEnterHome: Bool
 
         package init(
@@ -44,19 +31,19 @@ package struct ClusterPaths: Sendable, Equatable {
         }
     }
 
-    /// The directory that holds the data directory, the logs and, where its path allows, the socket.
+    /// The directory of the data directory, the lock and, if its path is suitable, the socket.
     package let directory: String
     /// The directory of the socket.
     package let socketDirectory: String
-    /// Why `directory` is not in the home.
-    package let moved: ClusterMove?
+    /// Why `directory` is not in the home; nil when it is.
+    package let moved: String?
 
-    /// Decides. A cluster that exists stays where it is, or an emptier one would silently take its place.
+    /// A cluster that exists stays where it is; otherwise an empty one would replace it unnoticed.
     package init(_ given: Circumstances) {
         let elsewhere = "\(given.clusters)/\(Self.hash(of: given.home))"
         if given.rootServes && !given.existsInHome && (given.existsElsewhere || !given.canEnterHome) {
             directory = elsewhere
-            moved = .cannotEnter(user: given.account.name, home: given.home)
+            moved = "the server's user \(given.account.name) cannot enter \(given.home)"
         } else {
             directory = Self.inHome(given.home)
             moved = nil
@@ -66,20 +53,19 @@ package struct ClusterPaths: Sendable, Equatable {
         } else if given.rootServes {
             socketDirectory = elsewhere
         } else {
-            // Not the user's runtime directory: that one goes at log-out, and the server stays up.
+            // The user's runtime directory is deleted at log-out, and the server keeps running.
             socketDirectory = "/tmp/larder-\(given.account.userID)-\(Self.hash(of: given.home))"
         }
     }
 
-    /// Postgres' name for the data directory.
+    /// The data directory of Postgres.
     package var data: String { directory + "/data" }
 
-    /// The cluster's directory within `home`.
+    /// The directory of a cluster in its home.
     package static func inHome(_ home: String) -> String { home == "/" ? "/postgres" : home + "/postgres" }
 
-    /// True when a socket in `directory` can be bound, named in the server's settings and in a connection string.
-    ///
-    /// `sun_path` takes 107 bytes; the settings split at commas, and so does libpq's `host`.
+    /// True when a socket in `directory` can be bound, and be named in the server's settings and in a URL: `sun_path` has
+    /// 107 bytes, and the settings and libpq's `host` are split at commas.
     package static func isSuitableForSocket(_ directory: String) -> Bool {
         directory.utf8.count + "/.s.PGSQL.5432".utf8.count <= 107
             && directory.utf8.allSatisfy { byte in
@@ -92,7 +78,7 @@ package struct ClusterPaths: Sendable, Equatable {
             }
     }
 
-    /// 16 hexadecimal digits, the 64-bit FNV-1a hash of the bytes.
+    /// The 64-bit FNV-1a hash of the bytes, in 16 hexadecimal digits.
     package static func hash(of home: String) -> String {
         let value = home.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
         let digits = String(value, radix: 16)

@@ -1,31 +1,31 @@
+internal import JobQueue
 private import Glibc
 
-/// Creating, starting and stopping, by the holder of the lock.
+/// Create, start and stop; the caller holds the lock.
 extension ClusterPlace {
-    /// Recovery after a crash may take as long as the write-ahead log is big.
+    /// Recovery after a crash reads the write-ahead log.
     private static let startSeconds = 120
     private static let stopSeconds = 60
     private static let createSeconds = 120
 
-    /// A session with the running server, which is made and started for it when need be.
-    func sessionAfterStart() throws(ClusterError) -> MaintenanceSession {
+    /// A session with the server, which is created and started if necessary.
+    func sessionAfterStart() throws(ClusterError) -> AdminSession {
         let deadline = ContinuousClock.now + .seconds(Self.startSeconds)
-        var givingUp: ContinuousClock.Instant?
+        var lastAttempt: ContinuousClock.Instant?
         while ContinuousClock.now < deadline {
-            switch call() {
+            switch connect() {
             case .session(let session): return session
-            case .refused(let message): throw .refused(sqlState: "", message: message)
-            // The last breath of a server, or its first: started by a command that was killed meanwhile.
-            case .rejecting: usleep(20_000)
-            case .silent:
-                // Where a server left its process id, it may be coming up still, or its last children, orphaned by a
-                // crash, need a moment to end; until then no new one starts. So it is where one has come up meanwhile: a
-                // command that was killed leaves behind what starts it.
-                let wasThere = postmaster != nil
+            case .refused(let error): throw ClusterError(error)
+            // Stopping, or starting on behalf of a command that was killed.
+            case .unready: usleep(20_000)
+            case .absent:
+                // With a process id on disk the server may still be starting, also on behalf of a command that was
+                // killed, or the children of a crashed one may still be ending; no new server starts before.
+                let hadPostmaster = postmaster != nil
                 if let failure = try startServer() {
-                    let patience: Duration = wasThere || postmaster != nil ? .seconds(10) : .zero
-                    let end = givingUp ?? ContinuousClock.now + patience
-                    givingUp = end
+                    let wait: Duration = hadPostmaster || postmaster != nil ? .seconds(10) : .zero
+                    let end = lastAttempt ?? ContinuousClock.now + wait
+                    lastAttempt = end
                     if ContinuousClock.now >= end { throw failure }
                     usleep(50_000)
                 }
@@ -34,7 +34,7 @@ extension ClusterPlace {
         throw .tooSlow(.start, seconds: Self.startSeconds)
     }
 
-    /// Tries to start the server; the error when it did not.
+    /// Tries to start the server; returns the error if it did not start.
     private func startServer() throws(ClusterError) -> ClusterError? {
         let binaries = try findBinaries()
         if !ClusterDirectories.exists(paths.data) { try create(with: binaries) }
@@ -49,7 +49,7 @@ extension ClusterPlace {
         return .commandFailed(.start, lines: reasons(outcome.lines))
     }
 
-    /// Ends the server if it runs.
+    /// Stops the server if it runs.
     func stopServer() throws(ClusterError) {
         guard ClusterDirectories.exists(paths.data + "/postmaster.pid") else { return }
         let control = try findBinaries().directory + "/pg_ctl"
@@ -57,16 +57,16 @@ extension ClusterPlace {
             [control, "stop", "-D", "data", "-m", "fast", "-w", "-s", "-t", "\(Self.stopSeconds)"],
             limit: .seconds(Self.stopSeconds + 10))
         if outcome.succeeded { return }
-        // 3: no server is running, the file was left behind by one that crashed.
+        // 3: no server is running; the file is of one that crashed.
         let status = try commands.run([control, "status", "-D", "data"], limit: .seconds(30))
         if status.code == 3 { return }
         if outcome.status == nil { throw .tooSlow(.stop, seconds: Self.stopSeconds) }
         throw .commandFailed(.stop, lines: outcome.lines)
     }
 
-    /// Makes the data directory under another name and renames it: it is there whole or not at all.
+    /// Creates the data directory under another name and renames it, so that it is never incomplete.
     private func create(with binaries: ServerBinaries) throws(ClusterError) {
-        // A name of its own: an initdb whose command was killed may still be writing into an older one.
+        // A new name: the initdb of a killed command may still be writing into an older one.
         let fresh = "new.\(getpid()).\(UInt64.random(in: 0...UInt64.max))"
         let made = try commands.script(
             """
@@ -76,12 +76,12 @@ extension ClusterPlace {
             """, [binaries.directory, fresh, configuration.disposable ? "--no-sync" : ""],
             limit: .seconds(Self.createSeconds))
         try check(made, .create, seconds: Self.createSeconds)
-        // Only who holds the lock puts it in place: the script above may outlive a killed command.
+        // Not in the script above, which may outlive a killed command and with it the lock.
         let placed = try commands.script("mv -T -- \"$1\" data && sync -- .", [fresh], limit: .seconds(30))
         try check(placed, .create, seconds: 30)
     }
 
-    /// Written at each start, since the place of the socket and Larder's defaults may have changed.
+    /// At each start, because the directory of the socket and Larder's defaults may have changed.
     private func writeFiles() throws(ClusterError) {
         let disposable = configuration.disposable
         let outcome = try commands.script(
@@ -106,7 +106,7 @@ extension ClusterPlace {
         throw .commandFailed(step, lines: outcome.lines)
     }
 
-    /// Why the server did not start: what it said before its log was open, then the end of that log, if it got so far.
+    /// Why the server did not start: its output before it opened the log, then the end of the log.
     private func reasons(_ fallback: [String]) -> [String] {
         let early = TextFile.lastLines(paths.directory + "/start.log")
         // `stderr log/postgresql-Mon.log`
@@ -116,12 +116,12 @@ extension ClusterPlace {
         return lines.isEmpty ? fallback : Array(lines.suffix(5))
     }
 
-    /// The programs that go with the data directory, the newest ones when there is none.
+    /// The programs of the data directory's version, or the newest ones when there is none.
     func findBinaries() throws(ClusterError) -> ServerBinaries {
         try ServerBinaries.find(
             major: dataVersion(), packaged: configuration.packaged, searchPath: configuration.searchPath
         ) { directory in
-            // As the server's user: a search path may lead root to anybody's programs.
+            // As the server's user: programs of a search path may belong to any user.
             (try? commands.run(["\(directory)/postgres", "-V"], limit: .seconds(30)))?.lines.last
         }
     }

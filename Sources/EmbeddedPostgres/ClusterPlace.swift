@@ -1,42 +1,43 @@
+internal import JobQueue
 private import Glibc
 
-/// A cluster that has been located. Everything here blocks: it runs on a `ThreadPool`.
+/// A cluster whose directories are known. All functions block and run on a `ThreadPool`.
 struct ClusterPlace: Sendable {
     let home: String
     let paths: ClusterPaths
     let account: ServerAccount
-    /// The caller is root.
+    /// True when the caller is root.
     let isRoot: Bool
     let configuration: EmbeddedCluster.Configuration
 
-    /// How to reach the database `larder`.
+    /// The URL of the database `larder`.
     var url: String { url(database: ClusterFiles.role) }
 
     var commands: ClusterCommands { ClusterCommands(directory: paths.directory, account: account, isRoot: isRoot) }
 
-    /// Longer than creating and starting may take together, so that who waits sees the result of who works.
-    private static let patience = Duration.seconds(300)
+    /// Longer than creating and starting together, so that a waiting command sees the result of the other one.
+    private static let maxWait = Duration.seconds(300)
 
     private func url(database: String) -> String {
         ClusterFiles.url(database: database, socketDirectory: paths.socketDirectory)
     }
 
-    /// The major version that made the data directory; nil when there is none.
+    /// The major version of the data directory; nil when there is none.
     func dataVersion() -> Int? {
         TextFile.firstLine(paths.data + "/PG_VERSION").flatMap(ServerBinaries.majorVersion)
     }
 
-    /// Up with the server and its database; nothing to do when both are there.
+    /// Starts the server and creates its database, as far as they are missing.
     func start() throws(ClusterError) {
-        if case .session(let session) = call(), try hasDatabase(session) { return }
+        if case .session(let session) = connect(), try hasDatabase(session) { return }
         try makeDirectories()
         try withLock { () throws(ClusterError) in
             let session = try sessionAfterStart()
-            if try !hasDatabase(session) { try session.ask("CREATE DATABASE \(ClusterFiles.role)") }
+            if try !hasDatabase(session) { try ask(session, "CREATE DATABASE \(ClusterFiles.role)") }
         }
     }
 
-    /// Down with the server, at once but cleanly.
+    /// Stops the server, ending its sessions.
     func stop() throws(ClusterError) {
         guard ClusterDirectories.exists(paths.data) else { return }
         try withLock { () throws(ClusterError) in try stopServer() }
@@ -48,12 +49,12 @@ struct ClusterPlace: Sendable {
         if ClusterDirectories.exists(paths.data) {
             state = .stopped
             version = dataVersion().map(String.init)
-            switch call() {
-            case .silent: break
+            switch connect() {
+            case .absent: break
             case .session(let session):
-                version = try session.ask("SHOW server_version") ?? version
+                version = try ask(session, "SHOW server_version") ?? version
                 state = .running(pid: postmaster ?? 0)
-            case .rejecting: state = .running(pid: postmaster ?? 0)
+            case .unready: state = .running(pid: postmaster ?? 0)
             case .refused: state = .running(pid: postmaster ?? 0)
             }
         }
@@ -62,23 +63,27 @@ struct ClusterPlace: Sendable {
             moved: paths.moved)
     }
 
-    /// Asks who listens, by the database that every cluster has.
-    ///
-    /// Only in a directory that nobody else could have put a socket into.
-    func call() -> MaintenanceSession.Reply {
-        guard ClusterDirectories.isPrivate(paths.socketDirectory, of: account) else { return .silent }
-        return MaintenanceSession.call(url(database: "postgres"))
+    /// Connects to the database that every cluster has. Only if the directory is private: in another one the socket
+    /// could be of any user.
+    func connect() -> AdminSession.Reply {
+        guard ClusterDirectories.isPrivate(paths.socketDirectory, of: account) else { return .absent }
+        return AdminSession.connect(to: url(database: "postgres"))
     }
 
-    /// The process id a running server left in its data directory.
+    /// The process id in the data directory of a running server.
     var postmaster: Int32? { TextFile.firstLine(paths.data + "/postmaster.pid").flatMap { Int32($0) } }
 
-    private func hasDatabase(_ session: borrowing MaintenanceSession) throws(ClusterError) -> Bool {
-        try session.ask("SELECT 1 FROM pg_database WHERE datname = '\(ClusterFiles.role)'") != nil
+    private func hasDatabase(_ session: borrowing AdminSession) throws(ClusterError) -> Bool {
+        try ask(session, "SELECT 1 FROM pg_database WHERE datname = '\(ClusterFiles.role)'") != nil
+    }
+
+    @discardableResult
+    private func ask(_ session: borrowing AdminSession, _ sql: String) throws(ClusterError) -> String? {
+        do { return try session.ask(sql) } catch { throw ClusterError(error) }
     }
 
     private func makeDirectories() throws(ClusterError) {
-        // The home, too, where the cluster lies elsewhere: one that cannot be is a mistake, not a reason to move.
+        // Also the home of a cluster outside of it: a home that cannot be created is an error.
         try ClusterDirectories.makePassable(home, isRoot: isRoot)
         if paths.moved != nil { try ClusterDirectories.makePassable(configuration.clusters, isRoot: isRoot) }
         try ClusterDirectories.makePrivate(paths.directory, account: account, isRoot: isRoot)
@@ -92,6 +97,6 @@ struct ClusterPlace: Sendable {
     private func withLock(_ body: () throws(ClusterError) -> Void) throws(ClusterError) {
         let path = paths.directory + "/lock"
         let lock = try ClusterLock(path, account: account, isRoot: isRoot)
-        try lock.held(waitingAtMost: Self.patience, for: path, body)
+        try lock.held(waitingAtMost: Self.maxWait, for: path, body)
     }
 }

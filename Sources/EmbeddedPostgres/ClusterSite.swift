@@ -1,12 +1,12 @@
 private import Glibc
 
-/// Finds out where a cluster lies: the circumstances on which `ClusterPaths` decides.
+/// Locates a cluster: collects the input for `ClusterPaths`.
 struct ClusterSite: Sendable {
     let configuration: EmbeddedCluster.Configuration
 
     init(_ configuration: EmbeddedCluster.Configuration) { self.configuration = configuration }
 
-    /// Looks at the file system and decides. Nothing is made.
+    /// Reads the file system; creates nothing.
     func locate() throws(ClusterError) -> ClusterPlace {
         let home = ClusterDirectories.canonical(configuration.home)
         let inHome = ClusterPaths.inHome(home)
@@ -18,7 +18,7 @@ struct ClusterSite: Sendable {
             return place(
                 .init(home: home, account: account, rootServes: false, clusters: configuration.clusters), isRoot: false)
         }
-        // Root in a user's home: the cluster stays that user's.
+        // Root uses the cluster of a user as that user.
         if let owner, owner != 0, owner != ServerAccount.named(ServerAccount.packaged)?.userID {
             guard let account = ServerAccount.withID(owner) else { throw .userUnknown(userID: owner) }
             return place(
@@ -48,13 +48,13 @@ struct ClusterSite: Sendable {
             configuration: configuration)
     }
 
-    /// Asks the kernel, as that user: access control lists and security modules have their say too.
+    /// Tries it as that user, because access control lists and security modules apply too.
     private func canEnter(_ directory: String, _ account: ServerAccount) throws(ClusterError) -> Bool {
         let commands = ClusterCommands(directory: directory, account: account, isRoot: true)
         return try !commands.run(["/bin/true"], limit: .seconds(30)).couldNotEnter
     }
 
-    /// What is missing will be made so that everybody can pass.
+    /// Missing directories will be created with mode 0755.
     private func nearestExisting(_ path: String) -> String {
         var parts = path.split(separator: "/")
         while !parts.isEmpty {

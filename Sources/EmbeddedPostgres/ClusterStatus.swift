@@ -1,21 +1,21 @@
-/// What is known of an embedded cluster at one moment.
+/// The status of an embedded cluster.
 public struct ClusterStatus: Sendable, Equatable {
-    /// Whether there is a cluster and whether its server runs.
+    /// Whether the cluster exists and its server runs.
     public enum State: Sendable, Equatable {
         case notCreated
         case stopped
-        /// Its server runs; `pid` is the process id of the postmaster.
+        /// `pid` is the process id of the postmaster.
         case running(pid: Int32)
     }
 
-    /// Whether there is a cluster and whether its server runs.
+    /// Whether the cluster exists and its server runs.
     public let state: State
-    /// Where the cluster lies or would lie.
+    /// The directory of the cluster, also before it is created.
     public let directory: String
-    /// Where its socket is.
+    /// The directory of its socket.
     public let socketDirectory: String
-    /// The server's version: whole (`15.8 (Debian …)`) while it runs, the major version when it is stopped.
+    /// The full version (`15.8 (Debian …)`) of a running server, the major version of a stopped one.
     public let serverVersion: String?
-    /// Why `directory` is not in the cluster's home; nil where it is.
-    public let moved: ClusterMove?
+    /// Why `directory` is not in the home, one line; nil when it is.
+    public let moved: String?
 }

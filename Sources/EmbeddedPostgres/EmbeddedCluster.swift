@@ -1,43 +1,43 @@
 internal import Concurrency
 
-/// A private Postgres cluster that a command makes and starts when it needs a database.
+/// A private Postgres cluster: create, start, stop.
 ///
-/// It listens on a Unix socket only, runs with the server binaries of the system, and stays up between commands.
-/// Only its owner and root get in: by the permissions of its directory and by the kernel's word on who connects.
-/// As root the server runs under the user `postgres`; where that user cannot enter the home, the cluster lies
-/// elsewhere, and the status says so. The permissions of existing directories are never changed.
+/// It runs the server binaries of the system, listens on a Unix socket only, and keeps running between commands. Only its
+/// owner and root can connect: by the permissions of its directory, and by peer authentication. For root the server runs
+/// as the user `postgres`; if that user cannot enter the home, the cluster is under `/var/lib/larder/clusters`. The
+/// permissions of existing directories are never changed.
 public struct EmbeddedCluster: Sendable {
-    /// Where a cluster lies and with what it runs.
+    /// Where a cluster is and which binaries it uses.
     public struct Configuration: Sendable {
-        /// The directory that holds the cluster, in `postgres`; made when it is missing. No default.
+        /// The cluster is in `postgres` in this directory, which is created if it is missing. No default.
         public var home: String
-        /// Directories between colons in which to look for `initdb`, `pg_ctl` and `postgres` where Debian's packages
-        /// are not installed. `/usr/local/pgsql/bin:/usr/local/bin:/usr/bin` by default.
+        /// Directories, separated by colons, for `initdb`, `pg_ctl` and `postgres` if no Debian package has them.
+        /// `/usr/local/pgsql/bin:/usr/local/bin:/usr/bin` by default.
         public var searchPath = "/usr/local/pgsql/bin:/usr/local/bin:/usr/bin"
-        /// Where Debian's packages put servers, one directory per major version. `/usr/lib/postgresql` by default.
+        /// Debian's directory of servers, one directory per major version. `/usr/lib/postgresql` by default.
         package var packaged = "/usr/lib/postgresql"
-        /// Where root's clusters lie that cannot lie in their home. `/var/lib/larder/clusters` by default.
+        /// The directory for root's clusters that cannot be in their home. `/var/lib/larder/clusters` by default.
         package var clusters = "/var/lib/larder/clusters"
-        /// For tests: quick, open to every role, and lost when the machine crashes. False by default.
+        /// For tests: without durability, and open to every role. False by default.
         package var disposable = false
 
-        /// The defaults for `home`.
+        /// The defaults.
         public init(home: String) { self.home = home }
     }
 
     private let site: ClusterSite
     private let pool = ThreadPool(name: "larder-cluster", threads: 1)
 
-    /// The cluster of `home`, with the defaults.
+    /// The cluster of `home` with the default configuration.
     public init(home: String) { self.init(Configuration(home: home)) }
 
-    /// A cluster as configured. Nothing is made or started yet.
+    /// Creates and starts nothing.
     public init(_ configuration: Configuration) { site = ClusterSite(configuration) }
 
-    /// Makes what is missing (cluster, server, the database `larder`) and gives the connection URL.
+    /// Creates the cluster and the database `larder` and starts the server, as far as necessary; returns the URL.
     ///
-    /// When the server is up this is one connection. Any number of commands may do it at once; one of them does the
-    /// work and the others wait, at most five minutes. What a killed command left half done is done again.
+    /// One connection when the server is running. Several commands may call it at once; one does the work and the others
+    /// wait, at most five minutes. The incomplete work of a killed command is repeated.
     public func start() async throws(ClusterError) -> String {
         let site = site
         return try await pool.run { () throws(ClusterError) in
@@ -47,25 +47,25 @@ public struct EmbeddedCluster: Sendable {
         }
     }
 
-    /// Ends the server, breaking its sessions off; nothing happens when it is not running.
+    /// Stops the server, if it is running, and ends its sessions.
     public func stop() async throws(ClusterError) {
         let site = site
         try await pool.run { () throws(ClusterError) in try site.locate().stop() }
     }
 
-    /// Looks, without starting or making anything.
+    /// The status; creates and starts nothing.
     public func status() async throws(ClusterError) -> ClusterStatus {
         let site = site
         return try await pool.run { () throws(ClusterError) in try site.locate().status() }
     }
 
-    /// The directory of the server's own programs, `pgbench` for instance.
+    /// The directory of the server's programs, such as `pgbench`.
     package func programs() async throws(ClusterError) -> String {
         let site = site
         return try await pool.run { () throws(ClusterError) in try site.locate().findBinaries().directory }
     }
 
-    /// The connection URL, whether or not the server runs: `postgresql:///larder?host=…&port=5432&user=larder&…`.
+    /// The URL, whether or not the server is running: `postgresql:///larder?host=…&port=5432&user=larder&…`.
     public func url() async throws(ClusterError) -> String {
         let site = site
         return try await pool.run { () throws(ClusterError) in try site.locate().url }

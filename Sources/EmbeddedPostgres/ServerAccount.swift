@@ -1,35 +1,35 @@
 private import Glibc
 
-/// A user of the operating system under whom a server runs.
+/// An account of the operating system that runs a server.
 package struct ServerAccount: Sendable, Equatable {
-    /// The user's id.
+    /// The user id.
     package let userID: UInt32
-    /// The id of the user's first group.
+    /// The id of its first group.
     package let groupID: UInt32
     /// The login name.
     package let name: String
 
-    /// An account as the password database would describe it.
+    /// An entry of the password database.
     package init(userID: UInt32, groupID: UInt32, name: String) {
         self.userID = userID
         self.groupID = groupID
         self.name = name
     }
 
-    /// The account Debian's server packages make, under which root runs the server.
+    /// The account that Debian's server packages create; it runs the server for root.
     package static let packaged = "postgres"
 
-    /// The account called `name`; nil when there is none.
+    /// The account of that name; nil when there is none.
     package static func named(_ name: String) -> ServerAccount? {
         lookUp { entry, buffer, size, found in getpwnam_r(name, entry, buffer, size, found) }
     }
 
-    /// The account with the id `userID`; nil when there is none.
+    /// The account of that user id; nil when there is none.
     package static func withID(_ userID: UInt32) -> ServerAccount? {
         lookUp { entry, buffer, size, found in getpwuid_r(userID, entry, buffer, size, found) }
     }
 
-    /// The name for messages: the number where the password database has none.
+    /// The name for messages; the number if the password database has none.
     static func name(of userID: UInt32) -> String { withID(userID)?.name ?? "user id \(userID)" }
 
     private static func lookUp(
@@ -40,7 +40,7 @@ package struct ServerAccount: Sendable, Equatable {
     ) -> ServerAccount? {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
-        // Directory services may answer with entries longer than sysconf(_SC_GETPW_R_SIZE_MAX) suggests.
+        // Entries of directory services may be longer than sysconf(_SC_GETPW_R_SIZE_MAX).
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1 << 16) { buffer in
             guard let base = buffer.baseAddress, call(&entry, base, buffer.count, &found) == 0, found != nil,
                 let name = entry.pw_name

@@ -7,17 +7,16 @@ package struct ServerBinaries: Sendable, Equatable {
     /// The major version, 15 or newer.
     package let major: Int
 
-    /// The oldest major version whose SQL Larder's migrations may use.
+    /// The oldest version that Larder's SQL supports.
     package static let oldestMajor = 15
-    /// What must be there.
     private static let programs = ["initdb", "pg_ctl", "postgres"]
 
-    /// Finds the newest server, or the one of exactly `major`, since a cluster starts only with its own version.
+    /// Finds the newest server, or the one of version `major`: a cluster starts only with its own version.
     ///
     /// - Parameters:
-    ///   - packaged: Debian's directory, with a directory `<major>/bin` per version. It goes first.
-    ///   - searchPath: directories between colons, as in PATH. A directory of an unknown version is asked with `version`.
-    ///   - version: what `postgres -V` in this directory prints; nil when it cannot be run.
+    ///   - packaged: Debian's directory, with one directory `<major>/bin` per version; searched first.
+    ///   - searchPath: directories separated by colons, as in PATH.
+    ///   - version: the output of `postgres -V` in a directory of the search path; nil when it cannot be run.
     package static func find(
         major: Int?, packaged: String, searchPath: String, version: (_ directory: String) -> String?
     ) throws(ClusterError) -> ServerBinaries {
@@ -39,7 +38,7 @@ package struct ServerBinaries: Sendable, Equatable {
             searched: ["\(packaged)/\(major.map(String.init) ?? "*")/bin"] + directories)
     }
 
-    /// 15 from `postgres (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)`, and from the `15` of a PG_VERSION file.
+    /// 15 from `postgres (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)` or the `15` of a PG_VERSION file.
     package static func majorVersion(_ text: String) -> Int? {
         text.split(separator: " ").lazy.compactMap { word in Int(word.prefix { $0.isASCII && $0.isNumber }) }.first
     }

@@ -48,7 +48,7 @@ struct EmbeddedClusterTests {
         // Both are gone, the server is not.
         let server = try #require(try await pid(cluster))
         #expect(try await cluster.status().serverVersion?.isEmpty == false)
-        let session = try MaintenanceSession(url)
+        let session = try AdminSession(url)
         try session.ask("CREATE TABLE kept AS SELECT 1 AS value")
         let settings = try session.ask(
             """
@@ -69,7 +69,7 @@ struct EmbeddedClusterTests {
                 "PGCHANNELBINDING": "require", "PGREQUIREPEER": "guest", "PGTARGETSESSIONATTRS": "standby",
             ]
             for (name, value) in environment { setenv(name, value, 1) }
-            let kept = try MaintenanceSession(url).ask("SELECT value FROM kept")
+            let kept = try AdminSession(url).ask("SELECT value FROM kept")
             let failure = await #expect(throws: QueueError.self) {
                 try await PostgresJobQueue(PostgresJobQueue.Configuration(databaseURL: url)).checkReady()
             }
@@ -79,19 +79,19 @@ struct EmbeddedClusterTests {
         // Nobody logs in as another role, not even the owner.
         try session.ask("CREATE ROLE guest LOGIN")
         let asGuest = url.replacingOccurrences(of: "user=larder", with: "user=guest")
-        #expect(throws: ClusterError.self) { try MaintenanceSession(asGuest).ask("SELECT 1") }
+        #expect(throws: QueueError.self) { try AdminSession(asGuest).ask("SELECT 1") }
 
         // A killed server leaves its process id and its children behind.
         #expect(kill(server, SIGKILL) == 0)
         #expect(try await cluster.start() == url)
         #expect(try await pid(cluster) != server)
-        let kept = try MaintenanceSession(url).ask("SELECT value FROM kept")
+        let kept = try AdminSession(url).ask("SELECT value FROM kept")
         #expect(kept == "1")
 
         // Somebody dropped the database.
-        try MaintenanceSession(url.replacingOccurrences(of: "/larder?", with: "/postgres?")).ask(
+        try AdminSession(url.replacingOccurrences(of: "/larder?", with: "/postgres?")).ask(
             "DROP DATABASE larder WITH (FORCE)")
-        let made = try MaintenanceSession(try await cluster.start()).ask("SELECT current_database()")
+        let made = try AdminSession(try await cluster.start()).ask("SELECT current_database()")
         #expect(made == "larder")
 
         try await cluster.stop()
@@ -137,7 +137,7 @@ struct EmbeddedClusterTests {
             }
         }
         let url = try await cluster.start()
-        let version = try MaintenanceSession(url).ask("SHOW unix_socket_directories")
+        let version = try AdminSession(url).ask("SHOW unix_socket_directories")
         #expect(version == sockets)
         let status = try await cluster.status()
         #expect(status.moved == nil)
@@ -156,10 +156,10 @@ struct EmbeddedClusterTests {
         let configuration = home.configuration("closed/home", disposable: true)
         let cluster = EmbeddedCluster(configuration)
         let url = try await cluster.start()
-        let answer = try MaintenanceSession(url).ask("SELECT 1")
+        let answer = try AdminSession(url).ask("SELECT 1")
         #expect(answer == "1")
         let status = try await cluster.status()
-        #expect(status.moved == .cannotEnter(user: "postgres", home: configuration.home))
+        #expect(status.moved == "the server's user postgres cannot enter \(configuration.home)")
         #expect(status.directory.hasPrefix(configuration.clusters + "/"))
         let mode = try FileManager.default.attributesOfItem(atPath: closed)[.posixPermissions] as? Int
         #expect(mode == 0o700)
@@ -184,7 +184,7 @@ struct EmbeddedClusterTests {
             var configuration = EmbeddedCluster.Configuration(home: path)
             configuration.disposable = true
             let cluster = EmbeddedCluster(configuration)
-            let answer = try MaintenanceSession(try await cluster.start()).ask("SELECT 1")
+            let answer = try AdminSession(try await cluster.start()).ask("SELECT 1")
             #expect(answer == "1")
         }
         await #expect(processExitsWith: .success) { [path = path as String] in
@@ -198,7 +198,7 @@ struct EmbeddedClusterTests {
         let owner = try FileManager.default.attributesOfItem(atPath: "/proc/\(server)")[.ownerAccountID] as? UInt32
         #expect(owner == nobody.userID)
         try await cluster.stop()
-        let answer = try MaintenanceSession(try await cluster.start()).ask("SELECT 1")
+        let answer = try AdminSession(try await cluster.start()).ask("SELECT 1")
         #expect(answer == "1")
         #expect(try await cluster.status().moved == nil)
     }

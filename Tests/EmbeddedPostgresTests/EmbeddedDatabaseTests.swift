@@ -14,7 +14,7 @@ struct EmbeddedDatabaseTests {
                 group.addTask {
                     try await TemporaryDatabase.make(template: "copies") { url in
                         prepared.withLock { $0 += 1 }
-                        try MaintenanceSession(url).ask("CREATE TABLE pictures AS SELECT 7 AS edge")
+                        try AdminSession(url).ask("CREATE TABLE pictures AS SELECT 7 AS edge")
                     }
                 }
             }
@@ -23,7 +23,7 @@ struct EmbeddedDatabaseTests {
         #expect(prepared.withLock { $0 } == 1)
         #expect(Set(made.map(\.url)).count == 3)
         for database in made {
-            let session = try MaintenanceSession(database.url)
+            let session = try AdminSession(database.url)
             let edge = try session.ask("UPDATE pictures SET edge = edge + 1 RETURNING edge")
             #expect(edge == "8")
         }
@@ -32,7 +32,7 @@ struct EmbeddedDatabaseTests {
     @Test("an empty database is empty, in UTF-8 and in the C locale")
     func empty() async throws {
         let database = try await TemporaryDatabase.make()
-        let session = try MaintenanceSession(database.url)
+        let session = try AdminSession(database.url)
         let tables = try session.ask("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'")
         #expect(tables == "0")
         let kind = try session.ask(

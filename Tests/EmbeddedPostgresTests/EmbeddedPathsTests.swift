@@ -68,7 +68,7 @@ struct EmbeddedPathsTests {
         let paths = ClusterPaths(given)
         #expect(paths.directory == "/var/lib/larder/clusters/" + ClusterPaths.hash(of: "/root/larder"))
         #expect(paths.socketDirectory == paths.directory)
-        #expect(paths.moved == .cannotEnter(user: "postgres", home: "/root/larder"))
+        #expect(paths.moved == "the server's user postgres cannot enter /root/larder")
     }
 
     @Test("a cluster that exists stays where it is when the home opens or closes")

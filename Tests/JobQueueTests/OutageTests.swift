@@ -15,7 +15,7 @@ struct OutageTests {
         var configuration = PostgresJobQueue.Configuration(databaseURL: try await cluster.start())
         try await Migrator(configuration).migrate()
         // Nobody heartbeats while the server is away.
-        try MaintenanceSession(configuration.databaseURL).ask("UPDATE larder_data.settings SET lease_ms = 3600000")
+        try AdminSession(configuration.databaseURL).ask("UPDATE larder_data.settings SET lease_ms = 3600000")
         let hurried = PostgresJobQueue(configuration)
         configuration.patience = .seconds(100)
         let queue = PostgresJobQueue(configuration)

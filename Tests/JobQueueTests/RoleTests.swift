@@ -201,7 +201,7 @@ struct RoleTests {
         let home = try ClusterHome()
         let cluster = EmbeddedCluster(home.configuration("roles", disposable: true))
         let url = try await cluster.start()
-        let session = try MaintenanceSession(url)
+        let session = try AdminSession(url)
         for number in 0..<4 { try session.ask("CREATE DATABASE race_\(number)") }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<4 {

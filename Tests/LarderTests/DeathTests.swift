@@ -150,7 +150,7 @@ struct DeathTests {
         }
         #expect(try await here(["migrate"]).run().code == 0)
         // Nobody heartbeats while the server is away.
-        try MaintenanceSession(url).ask("UPDATE larder_data.settings SET lease_ms = 3600000")
+        try AdminSession(url).ask("UPDATE larder_data.settings SET lease_ms = 3600000")
         let gate = OriginGate()
         for number in 0..<3 {
             var reply = OriginReply.body(try Picture.bytes("plain.jpg"))

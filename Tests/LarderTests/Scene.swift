@@ -82,7 +82,7 @@ final class Scene: Sendable {
     }
 
     /// The same where blocking is allowed.
-    func look(_ statement: String) throws -> String? { try MaintenanceSession(database.url).ask(statement) }
+    func look(_ statement: String) throws -> String? { try AdminSession(database.url).ask(statement) }
 
     /// Whether a statement answers true; for `RunningCommand.reaches`.
     func holds(_ condition: String) -> Bool { (try? look("SELECT \(condition)")) == "t" }

@@ -102,7 +102,7 @@ actor TestServer {
 
     @discardableResult
     private func ask(_ sql: String, at url: String) async throws -> String? {
-        try await pool.run { () throws(ClusterError) in try MaintenanceSession(url).ask(sql) }
+        try await pool.run { () throws(QueueError) in try AdminSession(url).ask(sql) }
     }
 
     private func address() async throws -> Address {

@@ -84,7 +84,7 @@ struct BenchServer: Sendable {
 actor BenchSession {
     private let thread = DedicatedThread(name: "bench-sql")
     private let url: String
-    private var session: MaintenanceSession?
+    private var session: AdminSession?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -96,7 +96,7 @@ actor BenchSession {
     /// Runs `sql`; the first column of the first row, nil when there is none.
     @discardableResult
     func ask(_ sql: String) throws -> String? {
-        if session == nil { session = try MaintenanceSession(url) }
+        if session == nil { session = try AdminSession(url) }
         guard let open = session.take() else { return nil }
         do {
             let answer = try open.ask(sql)

@@ -72,7 +72,7 @@ extension Command {
                 Line(
                     state: state.0, pid: state.1, directory: status.directory,
                     socketDirectory: status.socketDirectory, serverVersion: status.serverVersion,
-                    moved: status.moved?.description))
+                    moved: status.moved))
         } else {
             Console.line("state: \(state.0)" + (state.1.map { ", process \($0)" } ?? ""))
             Console.line("directory: \(status.directory)")

@@ -1,0 +1,49 @@
+private import CPostgres
+
+/// A short blocking session for statements of administration, outside of any queue: create a database, read a setting.
+package struct AdminSession: ~Copyable {
+    /// What a server answers to a connection.
+    package enum Reply: ~Copyable {
+        case session(AdminSession)
+        /// A server is there and accepts no sessions: it is starting, recovering or stopping.
+        case unready
+        /// No server listens.
+        case absent
+        /// A server is there and refuses this login or database.
+        case refused(QueueError)
+    }
+
+    private let session: Session
+
+    /// Connects to a libpq URL. Throws `.unreachable`, `.refused` or `.badDatabaseURL`.
+    package init(_ url: String, timeout: Duration = .seconds(10)) throws(QueueError) {
+        session = try Session(DatabaseURL(url), timeout: timeout)
+    }
+
+    /// Connects, and tells a server that is starting from one that is absent. The corresponding C function is `PQpingParams`.
+    package static func connect(to url: String) -> Reply {
+        do throws(QueueError) {
+            return .session(try AdminSession(url))
+        } catch {
+            if error.code == .refused { return .refused(error) }
+            let settings = [("connect_timeout", "10"), ("dbname", url)]
+            switch settings.withCStrings({ keywords, values in PQpingParams(keywords, values, 1) }) {
+            case PQPING_OK, PQPING_REJECT: return .unready
+            default: return .absent
+            }
+        }
+    }
+
+    /// Runs one statement; returns the first column of the first row, nil when there is no row or it is null.
+    ///
+    /// Takes at most 10 minutes. Throws `.refused`, `.connectionLost` or `.timeout`.
+    @discardableResult
+    package func ask(_ sql: String) throws(QueueError) -> String? {
+        let deadline = ContinuousClock.now + .seconds(600)
+        try session.dispatch(sql, Parameters([]), prepared: false)
+        try session.flush(until: deadline)
+        let rows = try session.answer(until: deadline)
+        if let error = rows.error { throw error }
+        return rows.count > 0 ? rows.text(0, 0) : nil
+    }
+}
