@@ -1,5 +1,5 @@
-internal import JobQueue
 private import Glibc
+internal import JobQueue
 
 /// Why the embedded cluster could not be created, started, queried or stopped.
 public enum ClusterError: Error, Sendable, Equatable {

@@ -1,5 +1,5 @@
-internal import JobQueue
 private import Glibc
+internal import JobQueue
 
 /// Create, start and stop; the caller holds the lock.
 extension ClusterPlace {

@@ -1,5 +1,5 @@
-internal import JobQueue
 private import Glibc
+internal import JobQueue
 
 /// A cluster whose directories are known. All functions block and run on a `ThreadPool`.
 struct ClusterPlace: Sendable {
