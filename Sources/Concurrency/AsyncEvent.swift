@@ -1,49 +1,36 @@
-/// Wakes the waiting tasks: a ring while nobody waits is kept for the next one, several rings are one.
+/// Wakes waiting tasks. A signal without a waiter is kept for the next wait; several kept signals count as one.
 package final class AsyncEvent: Sendable {
-    private struct State: Sendable {
-        var rung = false
-        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
-        var tickets: UInt64 = 0
+    private struct State {
+        var isSignalled = false
+        var waiting: [UInt64] = []
     }
 
-    private let state = Locked(State())
+    private let waiters = Waiters<State, Void>(State())
 
     package init() {}
 
-    /// Signals; never blocks.
+    /// Wakes all waiting tasks; never blocks.
     package func signal() {
-        let waiters = state.withLock { state in
-            state.rung = state.waiters.isEmpty
-            defer { state.waiters = [:] }
-            return state.waiters
+        waiters.resume { state in
+            defer { state.waiting = [] }
+            state.isSignalled = state.waiting.isEmpty
+            return state.waiting.map { ($0, ()) }
         }
-        for waiter in waiters.values { waiter.resume() }
     }
 
-    /// Returns at the next ring, at once when one is kept, or when the task is cancelled.
+    /// Returns at the next signal, at once when one is kept, or when the task is cancelled.
     package func wait() async {
-        let ticket = state.withLock { state in
-            state.tickets += 1
-            return state.tickets
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let now = state.withLock { state in
-                    if state.rung || Task.isCancelled {
-                        state.rung = false
-                        return true
-                    }
-                    state.waiters[ticket] = continuation
-                    return false
-                }
-                if now { continuation.resume() }
-            }
-        } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: ticket) }?.resume()
-        }
+        await waiters.wait(
+            cancelled: (),
+            ask: { state, ticket in
+                if !state.isSignalled { state.waiting.append(ticket) }
+                defer { state.isSignalled = false }
+                return state.isSignalled ? () : nil
+            },
+            leave: { state, ticket in state.waiting.removeAll { $0 == ticket } })
     }
 
-    /// Returns at the next ring or after `limit`, whichever is first.
+    /// Returns at the next signal or after `limit`, whichever is first.
     package func wait(atMost limit: Duration) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.wait() }

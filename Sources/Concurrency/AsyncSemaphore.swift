@@ -1,35 +1,34 @@
-/// The pure part of `AsyncSemaphore`: who may go on, in the order of asking.
+/// The pure part of `AsyncSemaphore`: grants permits in the order of the requests.
 package struct SemaphoreQueue: Sendable {
-    /// AsyncSemaphore nobody holds.
+    /// Permits that are not granted.
     package private(set) var free: Int
     private var waiting: [UInt64] = []
 
-    /// A queue with `permits` to give.
+    /// A queue with `permits` permits.
     package init(permits: Int) { free = permits }
 
-    /// How many wait.
+    /// Waiting tickets.
     package var waitingCount: Int { waiting.count }
 
-    /// True when the permit was granted at once; otherwise `ticket` now waits.
-    package mutating func ask(_ ticket: UInt64) -> Bool {
-        if free > 0 && waiting.isEmpty {
-            free -= 1
-            return true
+    /// True when the permit was granted at once; otherwise `ticket` waits.
+    package mutating func acquire(_ ticket: UInt64) -> Bool {
+        guard free > 0 else {
+            waiting.append(ticket)
+            return false
         }
-        waiting.append(ticket)
-        return false
+        free -= 1
+        return true
     }
 
-    /// Gives a permit back; the ticket that now owns it, if one waited.
-    package mutating func giveBack() -> UInt64? {
-        if waiting.isEmpty {
-            free += 1
-            return nil
-        }
-        return waiting.removeFirst()
+    /// Returns a permit; the ticket to which it was passed on, if one waited.
+    package mutating func release() -> UInt64? {
+        guard waiting.isEmpty else { return waiting.removeFirst() }
+        free += 1
+        return nil
     }
 
-    /// Takes a waiting ticket out; false when it no longer waited.
+    /// Removes a waiting ticket; false when it did not wait.
+    @discardableResult
     package mutating func leave(_ ticket: UInt64) -> Bool {
         guard let index = waiting.firstIndex(of: ticket) else { return false }
         waiting.remove(at: index)
@@ -37,64 +36,29 @@ package struct SemaphoreQueue: Sendable {
     }
 }
 
-/// A counting limiter, first come first served, whose waiters can be cancelled.
+/// A counting semaphore for tasks, first come, first served.
 package final class AsyncSemaphore: Sendable {
-    private struct State {
-        var queue: SemaphoreQueue
-        var nextTicket: UInt64 = 0
-        var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
-        /// Tickets drawn and neither answered nor waiting yet; a cancellation in that moment leaves its mark here.
-        var drawn: [UInt64: Bool] = [:]
+    private let waiters: Waiters<SemaphoreQueue, Bool>
+
+    /// A semaphore of `permits` permits, at least 1.
+    package init(_ permits: Int) {
+        precondition(permits > 0, "a semaphore needs a permit")
+        waiters = Waiters(SemaphoreQueue(permits: permits))
     }
 
-    private let state: Locked<State>
+    /// Permits that are not granted.
+    package var free: Int { waiters.withState { $0.free } }
 
-    /// A limiter of `count` permits.
-    package init(_ count: Int) {
-        precondition(count > 0, "a limiter needs a permit")
-        state = Locked(State(queue: SemaphoreQueue(permits: count)))
-    }
-
-    /// AsyncSemaphore nobody holds.
-    package var free: Int { state.withLock { $0.queue.free } }
-
-    /// Waits for a permit; false when the task was cancelled first. A granted permit must be released.
+    /// Waits for a permit, which must be released; false when the task was cancelled first.
     package func acquire() async -> Bool {
-        let ticket = state.withLock { state in
-            state.nextTicket += 1
-            state.drawn[state.nextTicket] = false
-            return state.nextTicket
-        }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let answer: Bool? = state.withLock { state in
-                    let cancelled = state.drawn.removeValue(forKey: ticket) ?? false
-                    if cancelled { return false }
-                    if state.queue.ask(ticket) { return true }
-                    state.waiters[ticket] = continuation
-                    return nil
-                }
-                if let answer { continuation.resume(returning: answer) }
-            }
-        } onCancel: {
-            let waiter: CheckedContinuation<Bool, Never>? = state.withLock { state in
-                if state.drawn[ticket] != nil {
-                    state.drawn[ticket] = true
-                    return nil
-                }
-                guard state.queue.leave(ticket) else { return nil }
-                return state.waiters.removeValue(forKey: ticket)
-            }
-            waiter?.resume(returning: false)
-        }
+        await waiters.wait(
+            cancelled: false,
+            ask: { queue, ticket in queue.acquire(ticket) ? true : nil },
+            leave: { queue, ticket in queue.leave(ticket) })
     }
 
-    /// Gives one permit back.
+    /// Returns one permit.
     package func release() {
-        let waiter: CheckedContinuation<Bool, Never>? = state.withLock { state in
-            guard let ticket = state.queue.giveBack() else { return nil }
-            return state.waiters.removeValue(forKey: ticket)
-        }
-        waiter?.resume(returning: true)
+        waiters.resume { queue in queue.release().map { [($0, true)] } ?? [] }
     }
 }

@@ -3,7 +3,7 @@ import Glibc
 
 /// How a child process ended.
 package enum ExitStatus: Sendable, Equatable {
-    /// It returned this code, 0…255.
+    /// It exited with this code, 0…255.
     case exited(Int32)
     /// This signal ended it.
     case signalled(Int32)
@@ -22,9 +22,8 @@ package struct SpawnError: Error, Equatable {
     package let code: Int32
 }
 
-/// A child process and the duty to reap it.
+/// The owner of a child process. Releasing it kills and reaps the child.
 ///
-/// Dropping the owner kills and reaps the child: none outlives its owner unnoticed, none stays a zombie.
 /// The corresponding C functions are `posix_spawn`, `kill` and `waitpid`.
 package struct ChildProcess: ~Copyable, Sendable {
     /// The process id, valid until `wait` returned.
@@ -34,10 +33,10 @@ package struct ChildProcess: ~Copyable, Sendable {
     /// Starts `program` (a path, or a name looked up in PATH) with exactly the given descriptors open.
     ///
     /// - Parameters:
-    ///   - arguments: what follows the program's name.
-    ///   - environment: `NAME=value` lines; nil hands down the parent's.
+    ///   - arguments: the arguments after the program's name.
+    ///   - environment: `NAME=value` lines; nil inherits the parent's environment.
     ///   - descriptors: `descriptors[n]` becomes the child's descriptor n; -1 gives `/dev/null`.
-    ///   - blocked: the signals that never reach the child, from before its first instruction; default none.
+    ///   - blocked: the signals that the child starts with blocked; none by default.
     /// - Throws: `SpawnError` when the program cannot be started.
     package init(
         _ program: String, _ arguments: [String], environment: [String]? = nil, descriptors: [Int32] = [-1, 1, 2],
@@ -46,22 +45,22 @@ package struct ChildProcess: ~Copyable, Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // Two passes over numbers that are neither source nor target, so that none overwrites a source that is still
-        // needed: a parent with many open files has sources of any number.
-        let lifted = Self.numbers(apartFrom: descriptors)
-        for (source, lifted) in zip(descriptors, lifted) where source >= 0 {
-            posix_spawn_file_actions_adddup2(&actions, source, lifted)
+        // In two passes through numbers that are neither source nor target: a direct dup2 could overwrite a descriptor
+        // that is still a source.
+        let moved = Self.unusedNumbers(apartFrom: descriptors)
+        for (source, number) in zip(descriptors, moved) where source >= 0 {
+            posix_spawn_file_actions_adddup2(&actions, source, number)
         }
         for (target, source) in descriptors.enumerated() {
             if source >= 0 {
-                posix_spawn_file_actions_adddup2(&actions, lifted[target], Int32(target))
+                posix_spawn_file_actions_adddup2(&actions, moved[target], Int32(target))
             } else {
                 posix_spawn_file_actions_addopen(&actions, Int32(target), "/dev/null", O_RDWR, 0)
             }
         }
         larder_spawn_close_from(&actions, Int32(descriptors.count))
 
-        // The parent may block or ignore signals; a child starts with a clean slate.
+        // The child must not inherit signals that the parent blocks or ignores.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -86,8 +85,8 @@ package struct ChildProcess: ~Copyable, Sendable {
         processID = child
     }
 
-    /// As many numbers as there are sources, none of them a source, or the number one becomes.
-    private static func numbers(apartFrom sources: [Int32]) -> [Int32] {
+    /// One number per source that is neither a source nor a target.
+    private static func unusedNumbers(apartFrom sources: [Int32]) -> [Int32] {
         let count = Int32(sources.count)
         return Array((count..<count * 3).filter { !sources.contains($0) }.prefix(sources.count))
     }
@@ -99,12 +98,12 @@ package struct ChildProcess: ~Copyable, Sendable {
         while waitpid(processID, &status, 0) < 0 && errno == EINTR {}
     }
 
-    /// Sends a signal; nothing happens when the child has ended.
+    /// Sends a signal, unless the child has been reaped.
     package func kill(_ signal: Int32) {
         if ended == nil { Glibc.kill(processID, signal) }
     }
 
-    /// Waits for the end, blocking the thread: call it on a `ThreadPool`. Later calls answer the same.
+    /// Waits for the child's end and blocks the thread: call it on a `ThreadPool`. Later calls return the same.
     package mutating func wait() -> ExitStatus {
         if let ended { return ended }
         var status: Int32 = 0
@@ -114,7 +113,7 @@ package struct ChildProcess: ~Copyable, Sendable {
         return result
     }
 
-    /// The end if it has come, without waiting.
+    /// The exit status if the child has ended; does not wait.
     package mutating func poll() -> ExitStatus? {
         if let ended { return ended }
         var status: Int32 = 0

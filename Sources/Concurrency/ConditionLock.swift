@@ -1,6 +1,6 @@
 import Glibc
 
-/// A value reachable only under its lock, and a place to wait until it is as wanted. Waiting blocks the thread.
+/// A value that is accessed under a lock, with a condition on which threads wait. Waiting blocks the thread.
 package final class ConditionLock<Value>: @unchecked Sendable {  // protected by: `mutex`, held during every access of `value`
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
@@ -21,7 +21,7 @@ package final class ConditionLock<Value>: @unchecked Sendable {  // protected by
         mutex.deallocate()
     }
 
-    /// Changes the value and wakes one waiter, or all.
+    /// Changes the value and wakes one waiting thread, or all.
     package func change(wakingAll: Bool = false, _ body: (inout Value) -> Void) {
         pthread_mutex_lock(mutex)
         body(&value)
@@ -29,7 +29,7 @@ package final class ConditionLock<Value>: @unchecked Sendable {  // protected by
         pthread_mutex_unlock(mutex)
     }
 
-    /// Asks `body` now and after each change, until it has an answer.
+    /// Calls `body` now and after each change until it returns a value.
     package func wait<Answer>(for body: (inout Value) -> sending Answer?) -> sending Answer {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A value that can be reached only while its lock is held.
+/// A value that is accessed only while its lock is held.
 ///
 /// A pthread mutex, not `Synchronization.Mutex`: ThreadSanitizer cannot see the futex hand-over of the latter and
-/// reports races that are none.
+/// reports false races.
 package final class Locked<Value>: @unchecked Sendable {  // protected by: `mutex`, held during every access of `value`
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value
@@ -19,7 +19,7 @@ package final class Locked<Value>: @unchecked Sendable {  // protected by: `mute
         mutex.deallocate()
     }
 
-    /// Runs `body` with the lock held. `body` must not block and must not call out.
+    /// Runs `body` with the lock held. `body` must not block and must not call a closure of others.
     package func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

@@ -1,22 +1,20 @@
-/// Tasks that run now, each under a name by which it can be cancelled.
+/// The tasks that run now, each under a name by which it can be cancelled.
 package final class RunningTasks<Name: Hashable & Sendable>: Sendable {
-    /// A task, and whether it was cancelled by name.
-    private struct Entry: @unchecked Sendable {  // protected by: `entries`; the task lives while its entry does
+    private struct Entry: @unchecked Sendable {  // protected by: `entries`; the task lives longer than its entry
         let task: UnsafeCurrentTask
         var wasCancelled = false
     }
 
     private let entries = Locked<[Name: Entry]>([:])
 
-    /// No task yet.
     package init() {}
 
-    /// Whether none runs.
+    /// Whether no task runs.
     package var isEmpty: Bool { entries.withLock { $0.isEmpty } }
 
-    /// Runs `body` under a name that no other task has, in the calling task: cancelling the name cancels that task.
+    /// Runs `body` in the calling task under a name that no other running task has.
     ///
-    /// - Returns: what `body` returned, and whether it was cancelled by name.
+    /// - Returns: what `body` returned, and whether the task was cancelled by its name.
     package func run<Value>(_ name: Name, _ body: () async -> Value) async -> (value: Value, wasCancelled: Bool) {
         withUnsafeCurrentTask { task in
             guard let task else { return }
@@ -24,7 +22,6 @@ package final class RunningTasks<Name: Hashable & Sendable>: Sendable {
             entries.withLock { $0[name] = entry }
         }
         let value = await body()
-        // The entry goes before the task can end: nobody cancels a task that is no more.
         let entry = entries.withLock { $0.removeValue(forKey: name) }
         return (value, entry?.wasCancelled ?? false)
     }
@@ -32,7 +29,7 @@ package final class RunningTasks<Name: Hashable & Sendable>: Sendable {
     /// Cancels those of `names` that run.
     package func cancel(_ names: some Sequence<Name>) {
         for name in names {
-            // With the lock held, so that the task is still there. What a cancellation calls knows nothing of this lock.
+            // With the lock held, so that the task still exists; no cancellation handler takes this lock.
             entries.withLock { entries in
                 entries[name]?.wasCancelled = true
                 entries[name]?.task.cancel()
@@ -40,9 +37,9 @@ package final class RunningTasks<Name: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Cancels those whose name `matches`.
+    /// Cancels the tasks whose name `matches`.
     package func cancel(where matches: (Name) -> Bool) { cancel(entries.withLock { Array($0.keys) }.filter(matches)) }
 
-    /// Cancels all that run.
+    /// Cancels all tasks.
     package func cancelAll() { cancel { _ in true } }
 }

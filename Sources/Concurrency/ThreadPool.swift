@@ -1,16 +1,16 @@
 private import CLinux
 
-/// A fixed number of threads on which calls may block: name look-ups, fsync, waiting for a child.
+/// A fixed number of threads for calls that block: name look-ups, fsync, waiting for a child process.
 ///
-/// What waits for a thread is bounded by the callers: each worker slot has at most one call here.
+/// The queue has no limit of its own: each caller bounds how many calls it submits.
 package final class ThreadPool: Sendable {
-    /// What a thread does, and what it does after that, when it has let go of all that the first part held.
+    /// A call; it returns what the thread does after it has released everything that the call held.
     private typealias Work = @Sendable () -> @Sendable () -> Void
 
     private struct State: Sendable {
         private var waiting: [Work?] = []
         private var head = 0
-        var stopped = false
+        var isStopped = false
 
         mutating func append(_ work: @escaping Work) { waiting.append(work) }
 
@@ -19,7 +19,7 @@ package final class ThreadPool: Sendable {
             defer {
                 waiting[head] = nil
                 head += 1
-                // What is done goes away now and then, also when the pool is never idle.
+                // In portions, so that taking the next call costs O(1) also in a pool that is never idle.
                 if head == waiting.count || head >= 256 {
                     waiting.removeFirst(head)
                     head = 0
@@ -34,7 +34,7 @@ package final class ThreadPool: Sendable {
         case end
     }
 
-    /// What the threads hold, so that the pool itself can go and thereby stop them.
+    /// What the threads hold: the pool itself can be released, which ends them.
     private let state = ConditionLock(State())
 
     /// Starts `threads` threads called `name`.
@@ -44,24 +44,21 @@ package final class ThreadPool: Sendable {
         for _ in 0..<threads {
             startThread {
                 larder_thread_set_name(String(name.prefix(15)))
-                while let finish = Self.step(state) { finish() }
+                while let finish = Self.runNext(state) { finish() }
             }
         }
     }
 
-    deinit { state.change(wakingAll: true) { $0.stopped = true } }
+    deinit { state.change(wakingAll: true) { $0.isStopped = true } }
 
-    /// Does the next piece of work, and drops it; nil at the end.
-    private static func step(_ state: ConditionLock<State>) -> (@Sendable () -> Void)? {
-        guard case .work(let work) = turn(state) else { return nil }
+    /// Runs the next call and releases it; nil at the end.
+    private static func runNext(_ state: ConditionLock<State>) -> (@Sendable () -> Void)? {
+        let turn: Turn = state.wait { state in state.next().map { .work($0) } ?? (state.isStopped ? .end : nil) }
+        guard case .work(let work) = turn else { return nil }
         return work()
     }
 
-    private static func turn(_ state: ConditionLock<State>) -> Turn {
-        state.wait { state in state.next().map { .work($0) } ?? (state.stopped ? .end : nil) }
-    }
-
-    /// Runs `body` on one of the threads without waiting for it; the caller bounds how many it submits.
+    /// Runs `body` on one of the threads and does not wait for it.
     package func submit(_ body: @escaping @Sendable () -> Void) {
         state.change {
             $0.append {
@@ -71,10 +68,10 @@ package final class ThreadPool: Sendable {
         }
     }
 
-    /// Runs `body` on one of the threads and waits for it without blocking the caller's.
+    /// Runs `body` on one of the threads and suspends the calling task until it returns.
     ///
-    /// Cancellation does not interrupt `body`: what blocks must have its own time limit. What `body` held, a temporary file
-    /// perhaps, the pool holds no longer when the caller goes on.
+    /// Cancellation does not interrupt `body`: a call that blocks needs a time limit of its own. The pool has released
+    /// everything that `body` captured, a temporary file for example, when the caller continues.
     package func run<Value: Sendable, Failure: Error>(
         _ body: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Starts a detached thread with the stack that C libraries expect, 8 MiB.
+/// Starts a detached thread with a stack of 8 MiB, which C libraries expect.
 ///
-/// Detached, so that ThreadSanitizer reports no leak; whoever needs its end waits for something the body does.
+/// Detached, because ThreadSanitizer reports a thread that is never joined as a leak.
 func startThread(_ body: @escaping @Sendable () -> Void) {
     final class Body: Sendable {
         let run: @Sendable () -> Void

@@ -1,11 +1,11 @@
-@testable import Concurrency
+import Concurrency
 import Glibc
 import Testing
 
 @Suite("Threads and children", .timeLimit(.minutes(5)))
 struct ThreadTests {
     actor Pinned {
-        nonisolated let thread = DedicatedThread(name: "pinned")
+        nonisolated let thread = EventLoop(name: "pinned")
         nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
         func current() -> UInt { UInt(pthread_self()) }
         deinit { thread.stop() }

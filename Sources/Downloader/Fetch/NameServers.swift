@@ -6,11 +6,11 @@ private import Glibc
 /// the others nothing.
 final class NameServers: Sendable {
     private let loop: LookupLoop
-    private let thread: DedicatedThread
+    private let thread: EventLoop
 
     init() {
         loop = LookupLoop()
-        thread = DedicatedThread(name: "larder-dns", parking: loop)
+        thread = EventLoop(name: "larder-dns", poller: loop)
     }
 
     deinit { thread.stop() }
@@ -21,7 +21,7 @@ final class NameServers: Sendable {
 }
 
 /// How the thread sleeps: until a name server answers, time is up, or somebody asks.
-private final class LookupLoop: Parking, @unchecked Sendable {  // protected by: its one thread; `asked` by its lock
+private final class LookupLoop: EventPoller, @unchecked Sendable {  // protected by: its one thread; `asked` by its lock
     private typealias Question = (host: String, done: @Sendable (LookupCache.Answer) -> Void)
 
     /// Between two readings of the configuration, when nothing is asked just then.
@@ -49,7 +49,7 @@ private final class LookupLoop: Parking, @unchecked Sendable {  // protected by:
 
     func wake() { larder_ares_ring(bell) }
 
-    func park() {
+    func poll() {
         channel.wait(bell: bell)
         let questions = asked.withLock { asked in
             defer { asked = [] }

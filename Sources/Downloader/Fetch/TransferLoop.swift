@@ -4,7 +4,7 @@ internal import Concurrency
 /// How the downloader's thread sleeps: in libcurl's poll, which also serves the sockets.
 ///
 /// It owns the multi handle, so that this lives as long as the thread that may be asleep in it.
-final class TransferLoop: Parking {
+final class TransferLoop: EventPoller {
     private struct State: Sendable {
         weak var transfers: Transfers?
         var cancelled: [UInt64] = []
@@ -29,7 +29,7 @@ final class TransferLoop: Parking {
         multi.wake()
     }
 
-    func park() {
+    func poll() {
         let sleep = state.withLock({ $0.transfers })?.assumeIsolated { $0.sleep }
         multi.poll(milliseconds: sleep ?? 60_000)
         let (transfers, cancelled) = state.withLock { state in

@@ -9,7 +9,7 @@ private import Glibc
 actor Transfers {
     private let configuration: FetchConfiguration
     private let loop: TransferLoop
-    private let thread: DedicatedThread
+    private let thread: EventLoop
     private var queue: TransferQueue
     /// By the ticket of the one who asked first.
     private var flights: [UInt64: SharedTransfer] = [:]
@@ -30,7 +30,7 @@ actor Transfers {
     init(_ configuration: FetchConfiguration) {
         self.configuration = configuration
         loop = TransferLoop(connections: configuration.transfers, perHost: configuration.transfersPerOrigin)
-        thread = DedicatedThread(name: "larder-fetch", parking: loop)
+        thread = EventLoop(name: "larder-fetch", poller: loop)
         queue = TransferQueue(
             total: configuration.transfers, perOrigin: configuration.transfersPerOrigin,
             streams: configuration.streamsPerOrigin, order: configuration.order)

@@ -4,7 +4,7 @@ internal import Concurrency
 ///
 /// Tries once: how long to go on trying is the caller's to decide, outside this thread.
 actor Connection {
-    private let thread: DedicatedThread
+    private let thread: EventLoop
     private let configuration: PostgresJobQueue.Configuration
     private var session: Session?
 
@@ -15,7 +15,7 @@ actor Connection {
 
     init(_ configuration: PostgresJobQueue.Configuration, name: String) {
         self.configuration = configuration
-        thread = DedicatedThread(name: name)
+        thread = EventLoop(name: name)
     }
 
     deinit { thread.stop() }

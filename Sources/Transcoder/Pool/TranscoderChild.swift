@@ -24,7 +24,7 @@ actor TranscoderChild {
 
     private let configuration: TranscoderPool.Configuration
     private nonisolated let budget: MemoryBudget
-    private nonisolated let thread = DedicatedThread(name: "transcoder")
+    private nonisolated let thread = EventLoop(name: "transcoder")
     private nonisolated let seat = Locked(ChildSlot())
     private var process: RunningChild?
     private var requests: UInt64 = 0

@@ -82,7 +82,7 @@ struct BenchServer: Sendable {
 
 /// A plain connection with the bench's server, on a thread of its own.
 actor BenchSession {
-    private let thread = DedicatedThread(name: "bench-sql")
+    private let thread = EventLoop(name: "bench-sql")
     private let url: String
     private var session: AdminSession?
 

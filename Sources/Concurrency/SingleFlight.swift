@@ -1,0 +1,56 @@
+/// Runs one piece of work per key at a time: the first caller runs it, callers that come meanwhile wait for its value.
+///
+/// A key's callers change roles as follows:
+/// - none → running: a caller comes and runs its work.
+/// - running → none: the work ends; its value goes to the caller and to all waiters.
+/// - running → running: the caller was cancelled, or its value is not for others; the first waiter runs its own work.
+///
+/// A cancelled waiter only leaves. The work is cancelled with the caller that runs it, so without waiters it ends there.
+package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private enum Turn: Sendable {
+        case run
+        case value(Value)
+        case cancelled
+    }
+
+    private let waiters = Waiters<[Key: [UInt64]], Turn>([:])
+
+    package init() {}
+
+    /// Callers that wait for another caller's work.
+    package var waiterCount: Int { waiters.withState { $0.values.reduce(0) { $0 + $1.count } } }
+
+    /// Returns the value of `work`, or of the same work of another caller.
+    ///
+    /// - Parameter isShared: whether a value is for the waiters as well; every value by default.
+    /// - Returns: nil when the task was cancelled before it ran `work` or received a value.
+    package func run(
+        _ key: Key, sharing isShared: (Value) -> Bool = { _ in true }, _ work: () async -> Value
+    ) async -> Value? {
+        let turn = await waiters.wait(
+            cancelled: .cancelled,
+            ask: { flights, ticket in
+                if flights[key]?.append(ticket) != nil { return nil }
+                flights[key] = []
+                return .run
+            },
+            leave: { flights, ticket in flights[key]?.removeAll { $0 == ticket } })
+        switch turn {
+        case .cancelled: return nil
+        case .value(let value): return value
+        case .run:
+            let value = await work()
+            let isFinal = !Task.isCancelled && isShared(value)
+            waiters.resume { flights in
+                let waiting = flights[key] ?? []
+                guard let next = waiting.first, !isFinal else {
+                    flights[key] = nil
+                    return waiting.map { ($0, .value(value)) }
+                }
+                flights[key] = Array(waiting.dropFirst())
+                return [(next, .run)]
+            }
+            return value
+        }
+    }
+}

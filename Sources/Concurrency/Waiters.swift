@@ -1,0 +1,63 @@
+/// Suspended tasks, each under a ticket, with the state that decides when each of them continues.
+///
+/// `AsyncEvent`, `AsyncSemaphore` and `SingleFlight` are this shell around a pure state: every method changes the state
+/// under the lock and resumes tasks after it.
+package final class Waiters<State: Sendable, Answer: Sendable>: Sendable {
+    /// Names a task from its question to its answer; later tickets are greater.
+    package typealias Ticket = UInt64
+
+    private struct Contents {
+        var state: State
+        var lastTicket: Ticket = 0
+        var suspended: [Ticket: CheckedContinuation<Answer, Never>] = [:]
+    }
+
+    private let contents: Locked<Contents>
+
+    package init(_ state: State) { contents = Locked(Contents(state: state)) }
+
+    /// Reads the state, or changes it in a way that lets no task continue.
+    package func withState<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
+        contents.withLock { body(&$0.state) }
+    }
+
+    /// Changes the state and resumes the tasks whose tickets `body` returns.
+    package func resume(_ body: (inout State) -> [(ticket: Ticket, answer: Answer)]) {
+        let resumed = contents.withLock { contents in
+            body(&contents.state).map { (contents.suspended.removeValue(forKey: $0.ticket), $0.answer) }
+        }
+        for (continuation, answer) in resumed { continuation?.resume(returning: answer) }
+    }
+
+    /// Returns what `ask` answers, or suspends the calling task until `resume` answers its ticket.
+    ///
+    /// A task that is cancelled before its answer gets `cancelled`; `leave` then takes its ticket out of the state.
+    package func wait(
+        cancelled: Answer, ask: (inout State, Ticket) -> Answer?,
+        leave: @escaping @Sendable (inout State, Ticket) -> Void
+    ) async -> Answer {
+        let ticket = contents.withLock { contents in
+            contents.lastTicket += 1
+            return contents.lastTicket
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer: Answer? = contents.withLock { contents in
+                    // The handler below may have run already: then it found no continuation to resume.
+                    if Task.isCancelled { return cancelled }
+                    if let answer = ask(&contents.state, ticket) { return answer }
+                    contents.suspended[ticket] = continuation
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let continuation = contents.withLock { contents in
+                let continuation = contents.suspended.removeValue(forKey: ticket)
+                if continuation != nil { leave(&contents.state, ticket) }
+                return continuation
+            }
+            continuation?.resume(returning: cancelled)
+        }
+    }
+}

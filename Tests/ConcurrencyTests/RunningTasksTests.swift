@@ -1,0 +1,28 @@
+import Concurrency
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct RunningTasksTests {
+    @Test func `cancelling a name cancels its task and no other`() async {
+        let running = RunningTasks<Int>()
+        let started = AsyncEvent()
+        let go = AsyncEvent()
+        async let first = running.run(1) {
+            started.signal()
+            await AsyncEvent().wait()
+            return Task.isCancelled
+        }
+        async let second = running.run(2) {
+            await go.wait()
+            return Task.isCancelled
+        }
+        await started.wait()
+        running.cancel([1, 3])
+        let cancelled = await first
+        #expect(cancelled.value && cancelled.wasCancelled)
+        go.signal()
+        let untouched = await second
+        #expect(!untouched.value && !untouched.wasCancelled)
+        #expect(running.isEmpty)
+    }
+}
