@@ -15,6 +15,7 @@ extension Benchmark {
         let count = options.files
         let tree = try Tree(of: count, in: scratch.path)
         let layout = tree.layout
+        let store = DirectoryStore(layout)
         note("  \(count) files made")
 
         func look(_ name: String, _ body: () throws -> Int) throws -> [String: Double] {
@@ -36,20 +37,20 @@ extension Benchmark {
                 {
                     try look("expire_by_age") {
                         let policy = ExpiryPolicy(maxAge: .seconds(86_400))
-                        return try Expiry(layout, policy: policy, isDryRun: true).run().seen.files
+                        return try store.expire(policy, isDryRun: true).seen.files
                     }
                 },
                 {
                     try look("expire_by_size") {
                         let policy = ExpiryPolicy(maxAge: nil, maxSize: count * 3072)
-                        return try Expiry(layout, policy: policy, isDryRun: true).run().seen.files
+                        return try store.expire(policy, isDryRun: true).seen.files
                     }
                 },
-                { try look("stat") { try CacheUsage(of: layout).files } },
+                { try look("stat") { try CacheUsage(of: store).files } },
                 {
                     try look("list") {
                         var bytes = 0, met = 0
-                        try layout.visit(hidden: false) { entry in
+                        try store.list { entry in
                             bytes += entry.path.utf8.count
                             met += 1
                             return true
@@ -60,8 +61,8 @@ extension Benchmark {
             ])
 
         let deleted = try ContinuousClock().measure {
-            let report = try Expiry(layout, policy: ExpiryPolicy(maxAge: .seconds(2 * 86_400))).run()
-            guard report.aged.files == tree.oldest else { throw MeasuringError("expiry deleted \(report.aged.files)") }
+            let report = try store.expire(ExpiryPolicy(maxAge: .seconds(2 * 86_400)))
+            guard report.expiredByAge.files == tree.oldest else { throw MeasuringError("expiry deleted \(report.expiredByAge.files)") }
         }
         let found = try ContinuousClock().measure {
             _ = try Shell.output("find '\(layout.directory)' -type f -amin +2160 -delete")

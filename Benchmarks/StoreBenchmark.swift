@@ -27,7 +27,7 @@ extension Benchmark {
                 // What others left to be written is not to be waited for by the first fsync here.
                 sync()
                 defer { scratch.clear(root) }
-                let cache = try DiskCache(opening: root, durability: durability)
+                let cache = try DirectoryStore(opening: root, durability: durability)
                 var storing = Cost()
                 var writing = Cost()
                 for start in stride(from: 0, to: count, by: 100) {
@@ -79,11 +79,8 @@ private struct Cost {
 }
 
 /// What a worker's store stage does for each file.
-private func publish(_ bytes: [UInt8], as key: CacheKey, in cache: DiskCache) throws {
-    let file = try cache.makeTemporaryFile()
-    // A Result, as the compiler fails over a typed error that passes through here.
-    try bytes.withUnsafeBytes { bytes in Result { () throws(StoreError) in try file.write(bytes) } }.get()
-    try cache.publish(file, as: key)
+private func publish(_ bytes: [UInt8], as key: CacheKey, in cache: DirectoryStore) throws {
+    try cache.store(bytes, as: key)
 }
 
 /// Open, write, wait as asked for, close, rename: as a loop in C would.

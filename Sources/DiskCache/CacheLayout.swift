@@ -1,39 +1,42 @@
-/// Where a cache keeps its files: pure text, nothing on the disk is looked at.
+/// The paths of a cache in a directory. No function accesses a file.
 ///
-/// One flat directory, `root/namespace`, one file per key; everything else in it and in the root has a hidden name.
-/// Source: SDWebImage 5.21.5, `SDImageCache` and `SDDiskCache`.
-public struct CacheLayout: Hashable, Sendable {
+/// Images are in one flat directory; everything else in it and in the root has a hidden name.
+public struct CacheLayout: Sendable {
     /// The cache root, as given.
     public let root: String
-    /// The name of the directory in it.
+    /// Distinguishes several caches in one root; the directory's name by SDWebImage's naming.
     public let namespace: String
+    /// Derives file names from cache keys.
+    public let naming: any CacheNaming
 
-    /// - Parameter namespace: one component of a path; `default` is SDWebImage's shared cache.
+    /// - Parameters:
+    ///   - namespace: one visible path component; `default`, the default, is SDWebImage's shared cache.
+    ///   - naming: SDWebImage's by default.
     /// - Throws: `StoreError.invalidName` when `root` is empty, or `namespace` is not one component or is hidden.
-    public init(root: String, namespace: String = "default") throws(StoreError) {
+    public init(
+        root: String, namespace: String = "default", naming: any CacheNaming = .sdWebImage
+    ) throws(StoreError) {
         guard !root.isEmpty, !root.utf8.contains(0) else {
-            throw StoreError(.invalidName, "make a cache root of", root)
+            throw StoreError(.invalidName, "use as a cache root", root)
         }
-        guard !namespace.isEmpty, !namespace.utf8.contains(0), !namespace.utf8.contains(UInt8(ascii: "/")),
-            namespace.utf8.first != UInt8(ascii: ".")
-        else { throw StoreError(.invalidName, "make a cache namespace of", namespace) }
+        guard namespace.isVisibleFileName else { throw StoreError(.invalidName, "use as a cache namespace", namespace) }
         self.root = root
         self.namespace = namespace
+        self.naming = naming
     }
 
-    /// The directory that holds the pictures.
-    public var directory: String { root + "/" + namespace }
+    /// The path of the directory that holds the images.
+    public var directory: String { root + "/" + naming.directory(of: namespace) }
 
-    /// The key's file relative to the root, for example `default/dff8cd3202a7f9a9529a….png`.
-    public func relativePath(of key: CacheKey) -> String { namespace + "/" + key.fileName }
+    /// The path of the key's file.
+    public func path(of key: CacheKey) -> String { path(named: naming.fileName(of: key)) }
 
-    /// The key's file.
-    public func path(of key: CacheKey) -> String { directory + "/" + key.fileName }
+    func path(named name: String) -> String { directory + "/" + name }
+}
 
-    /// Where a picture with this key may lie, best first: SDWebImage before 5.0 gave its files no extension.
-    func candidates(for key: CacheKey) -> [String] {
-        let name = key.fileName
-        let digest = Substring(name.utf8.prefix(32))
-        return (name.utf8.count == 32 ? [name] : [name, String(digest)]).map { directory + "/" + $0 }
+extension String {
+    /// Whether the text can name a visible file: one path component that does not begin with a dot.
+    var isVisibleFileName: Bool {
+        !isEmpty && !utf8.contains(0) && !utf8.contains(UInt8(ascii: "/")) && utf8.first != UInt8(ascii: ".")
     }
 }

@@ -1,42 +1,29 @@
 private import CGLib
 
-/// A text that GLib allocated, and the duty to free it.
-struct GLibText: ~Copyable {
-    private let characters: UnsafeMutablePointer<CChar>
-
-    private init?(_ characters: UnsafeMutablePointer<CChar>?) {
-        guard let characters else { return nil }
-        self.characters = characters
-    }
-
-    deinit { g_free(characters) }
-
-    /// The same text, owned by Swift.
-    var string: String { String(cString: characters) }
-
-    /// The MD5 of `bytes` as 32 lower-case hexadecimal digits.
-    ///
-    /// The corresponding C function is `g_compute_checksum_for_data`.
-    static func md5(of bytes: some Collection<UInt8>) -> GLibText {
-        let digits = Array(bytes).withUnsafeBufferPointer {
-            g_compute_checksum_for_data(G_CHECKSUM_MD5, $0.baseAddress, gsize($0.count))
+/// The functions of GLib that return a string.
+enum GLibText {
+    /// The MD5 of `bytes` as 32 lower-case hexadecimal digits. The corresponding C function is `g_compute_checksum_for_data`.
+    static func md5(of bytes: some Collection<UInt8>) -> String {
+        let digest = Array(bytes).withUnsafeBufferPointer {
+            copy(g_compute_checksum_for_data(G_CHECKSUM_MD5, $0.baseAddress, gsize($0.count)))
         }
-        guard let digest = GLibText(digits) else { preconditionFailure("GLib computes every checksum that it names") }
+        guard let digest else { preconditionFailure("GLib implements G_CHECKSUM_MD5") }
         return digest
     }
 
-    /// A host name in ASCII: labels with other characters as Punycode. Nil when the name has no such form.
-    ///
-    /// The corresponding C function is `g_hostname_to_ascii`.
-    static func asciiHost(_ name: String) -> GLibText? {
-        name.utf8.contains(0) ? nil : GLibText(g_hostname_to_ascii(name))
+    /// A host name in Punycode; nil when it cannot be converted. The corresponding C function is `g_hostname_to_ascii`.
+    static func asciiHost(_ name: String) -> String? { name.utf8.contains(0) ? nil : copy(g_hostname_to_ascii(name)) }
+
+    /// A random UUID (version 4) in lower case. The corresponding C function is `g_uuid_string_random`.
+    static func randomUUID() -> String {
+        guard let text = copy(g_uuid_string_random()) else {
+            preconditionFailure("GLib aborts when it runs out of memory")
+        }
+        return text
     }
 
-    /// A random UUID (version 4) in lower case.
-    ///
-    /// The corresponding C function is `g_uuid_string_random`.
-    static func randomUUID() -> GLibText {
-        guard let text = GLibText(g_uuid_string_random()) else { preconditionFailure("GLib ends at lack of memory") }
-        return text
+    private static func copy(_ characters: UnsafeMutablePointer<CChar>?) -> String? {
+        defer { g_free(characters) }
+        return characters.map { String(cString: $0) }
     }
 }

@@ -1,58 +1,57 @@
 import Glibc
 
-/// Why the disk cache could not do what it was asked.
+/// A failure of a store.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure it is; the only thing to decide by.
+    /// The kind of a failure. Callers decide by it alone.
     public struct Code: RawRepresentable, Hashable, Sendable {
-        /// A word in lower camel case, for logs.
+        /// In lower camel case, for logs.
         public let rawValue: String
 
-        /// A code that is not among the static members.
+        /// The static members are the codes in use.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The disk, or the user's quota, is full, or the largest file size is reached.
+        /// The disk or a quota is full, or the maximum file size is exceeded.
         public static let diskFull = Code(rawValue: "diskFull")
         /// The file system is mounted read-only.
         public static let readOnly = Code(rawValue: "readOnly")
-        /// The process may not do this here.
+        /// The process lacks permission.
         public static let permission = Code(rawValue: "permission")
-        /// A file or directory is not there, or no longer.
+        /// A file or directory does not exist.
         public static let missing = Code(rawValue: "missing")
-        /// A name or path is longer than the file system takes.
+        /// A name or path is too long for the file system.
         public static let nameTooLong = Code(rawValue: "nameTooLong")
-        /// Something else stands where a directory is needed.
+        /// A path component is not a directory.
         public static let notADirectory = Code(rawValue: "notADirectory")
-        /// Something stands already where something new is to be made.
+        /// The file to be created exists.
         public static let exists = Code(rawValue: "exists")
-        /// A directory stands where a file is needed.
+        /// The file to be replaced is a directory.
         public static let isADirectory = Code(rawValue: "isADirectory")
         /// The process, or the system, has too many open files.
         public static let tooManyOpenFiles = Code(rawValue: "tooManyOpenFiles")
-        /// Extended data or another attribute is larger than the file system keeps; what is read in whole, like a line of a
-        /// manifest, is longer than it may be; pixels are more or fewer than the picture has.
+        /// An attribute exceeds the limit of the file system, a manifest exceeds its limits, or the number of pixels is wrong.
         public static let tooLarge = Code(rawValue: "tooLarge")
-        /// The root or namespace cannot name a directory, or a name is none that Larder or SDWebImage gives.
+        /// A root, namespace or table name cannot be used, or a file name is not UTF-8.
         public static let invalidName = Code(rawValue: "invalidName")
-        /// A file is not what it has to be: the cache's id, a bundle, a manifest, or what a manifest describes.
+        /// The cache id, a bundle, a manifest, or a file in one is invalid.
         public static let damaged = Code(rawValue: "damaged")
-        /// Another process is at what only one may do at a time.
+        /// Another process holds the lock.
         public static let busy = Code(rawValue: "busy")
-        /// The file system cannot do this at all.
+        /// The file system does not support the operation.
         public static let unsupported = Code(rawValue: "unsupported")
-        /// Everything else, foremost a failing device.
+        /// Any other failure, such as that of a device.
         public static let inputOutput = Code(rawValue: "inputOutput")
     }
 
     /// The kind of failure.
     public let code: Code
-    /// The system's error number; 0 where no system call failed.
+    /// The `errno` of the failed system call; 0 when none failed.
     public let number: Int32
-    /// The system call, or what was attempted, for example `rename`.
+    /// The system call, for example `rename`, or a description of the operation.
     public let operation: String
-    /// What it was attempted on.
+    /// The path passed to it.
     public let path: String
 
-    /// An error found by the cache itself.
+    /// A failure without a system call.
     init(_ code: Code, _ operation: String, _ path: String) {
         self.code = code
         self.number = 0
@@ -60,7 +59,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         self.path = path
     }
 
-    /// The failure of a system call, classified by its error number: the current `errno` if none is given.
+    /// The failure of a system call, with the current `errno` by default.
     package init(_ operation: String, _ path: String, number: Int32 = errno) {
         self.code = Code(errorNumber: number)
         self.number = number
@@ -68,26 +67,25 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         self.path = path
     }
 
-    /// One line in plain words: what could not be done, with what, and why; the system call and its number behind it.
-    /// Control characters in the path show as `?`.
+    /// One line with the operation, the path and the cause. Control characters in the path are replaced by `?`.
     public var description: String {
         let path = String(path.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? "?" : Character($0) })
         guard number != 0 else {
             return "cannot \(operation) " + (code == .invalidName ? "'\(path)'" : path) + (code.explanation ?? "")
         }
         let cause = String(cString: strerror(number))
-        return "cannot \(Self.deed(operation)) \(path): \(cause) (\(operation), errno \(number))"
+        return "cannot \(Self.purpose(operation)) \(path): \(cause) (\(operation), errno \(number))"
     }
 
-    /// What a system call was made for, in words; what is no call of these stands for itself.
-    private static func deed(_ call: String) -> String {
+    /// The purpose of a system call in words.
+    private static func purpose(_ call: String) -> String {
         switch call {
-        case "mkdir": "make the directory"
-        case "fsync", "fdatasync": "bring to the disk"
-        case "rename": "give a file the name"
+        case "mkdir": "create the directory"
+        case "fsync", "fdatasync": "sync"
+        case "rename": "rename a file to"
         case "link": "move"
         case "unlink", "rmdir": "delete"
-        case "stat", "fstat": "look at"
+        case "stat", "fstat": "read the attributes of"
         case "pread", "readdir": "read"
         case "fdopendir": "open"
         case "pwrite": "write"
@@ -97,19 +95,19 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case "fchown", "lchown": "set the owner of"
         case "fsetxattr": "set an attribute of"
         case "fgetxattr": "read an attribute of"
-        case "dedupe": "share the bytes of"
-        case "archive_write_new", "archive_read_new", "archive_entry_new": "begin with the archive"
+        case "dedupe": "share the blocks of"
+        case "archive_write_new", "archive_read_new", "archive_entry_new": "open the archive"
         default: call
         }
     }
 }
 
 extension StoreError.Code {
-    /// What more there is to say where no system call failed.
+    /// The cause, for a failure without a system call.
     fileprivate var explanation: String? {
         switch self {
-        case .exists: ": something is there already"
-        case .busy: ": another process is at it"
+        case .exists: ": it exists already"
+        case .busy: ": another process is doing so"
         default: nil
         }
     }

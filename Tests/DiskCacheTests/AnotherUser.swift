@@ -1,17 +1,17 @@
 import Foundation
 import Glibc
 
-/// Root as another user, as far as files are concerned: on one thread, which ends afterwards.
+/// Runs code as another user for file access, on a thread of its own.
 enum AnotherUser {
-    /// `nobody`, or whoever has this number.
+    /// Usually `nobody`.
     static let number: UInt32 = 65_534
 
-    /// Whether this process may be another.
+    /// Whether this process can do so.
     static let isPossible = getuid() == 0 && dlsym(nil, "setfsuid") != nil
 
     struct NotAllowed: Error {}
 
-    /// What `body` gives where files see the other user.
+    /// Runs `body` as the other user.
     static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
@@ -21,7 +21,7 @@ enum AnotherUser {
                         guard let symbol = dlsym(nil, "setfsuid") else { throw NotAllowed() }
                         let become = unsafeBitCast(symbol, to: Call.self)
                         _ = become(number)
-                        // It answers who one was before, and has no other way to fail.
+                        // setfsuid returns the previous user and reports no errors.
                         guard become(number) == Int32(number) else { throw NotAllowed() }
                         return try body()
                     })

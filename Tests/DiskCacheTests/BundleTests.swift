@@ -6,16 +6,16 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct `A bundle` {
     private let directory: TemporaryDirectory
-    private let source: DiskCache
+    private let source: DirectoryStore
     private let export: BundleExport
 
     init() throws {
         directory = try TemporaryDirectory()
-        source = try DiskCache(opening: directory.path + "/source")
-        export = BundleExport(source.layout)
+        source = try DirectoryStore(opening: directory.path + "/source")
+        export = BundleExport(source)
     }
 
-    /// Names of all kinds, one of them longer than a plain tar header takes, one not in ASCII.
+    /// Names of all kinds, one longer than a plain tar header allows, one not in ASCII.
     private let keys = [
         "http://foo/a.png", "http://foo/b", "http://foo/c.000000},2)",
         "http://foo/d." + String(repeating: "é", count: 111),
@@ -35,10 +35,10 @@ struct `A bundle` {
         return path
     }
 
-    @Test func `is the same every time, in whatever order it is asked for`() throws {
+    @Test func `has the same bytes for the same files in any order`() throws {
         let entries = try entries()
         let first = try archive(entries, "1.tar.zst")
-        for key in keys { _ = try source.read(key) }
+        for key in keys { _ = try source.open(key) }
         let second = try archive(entries.reversed() + entries, "2.tar.zst")
         #expect(try Data(contentsOf: URL(filePath: first)) == Data(contentsOf: URL(filePath: second)))
         try export.write(entries, toDirectory: directory.path + "/1")
@@ -50,9 +50,9 @@ struct `A bundle` {
     @Test func `is a read-only cache for an app`() throws {
         try export.write(try entries(), toDirectory: directory.path + "/bundle")
         #expect(try directory.names(in: "bundle") == ["default", "manifest.jsonl"])
-        let app = try DiskCache(
-            opening: directory.path + "/app", alsoReading: [CacheLayout(root: directory.path + "/bundle")])
-        for key in keys { #expect(try app.read(key)?.size == 10_000 * key.text.utf8.count) }
+        let app = try DirectoryStore(
+            opening: directory.path + "/app", fallbacks: [DirectoryStore(CacheLayout(root: directory.path + "/bundle"))])
+        for key in keys { #expect(try app.open(key)?.size == 10_000 * key.text.utf8.count) }
         #expect(status(directory.path + "/bundle/manifest.jsonl").st_mtim.tv_sec == 0)
         #expect(code { try export.write([], toDirectory: directory.path + "/bundle") } == .exists)
         try Data().write(to: directory.url.appending(path: "file"))
@@ -62,7 +62,7 @@ struct `A bundle` {
     }
 
     @Test(.enabled(if: run("zstd", "--version") == 0, "needs zstd, which tar calls"))
-    func `opens with other people's tools`() throws {
+    func `can be unpacked with tar and zstd`() throws {
         let archive = try archive(try entries())
         let target = directory.path + "/unpacked"
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
@@ -71,29 +71,29 @@ struct `A bundle` {
     }
 
     @Test(arguments: [true, false])
-    func `arrives elsewhere as it was`(asArchive: Bool) throws {
+    func `is imported with equal contents`(asArchive: Bool) throws {
         let entries = try entries()
         let bundle = asArchive ? try archive(entries) : directory.path + "/bundle"
         if !asArchive { try export.write(entries, toDirectory: bundle) }
-        let cache = try DiskCache(opening: directory.path + "/other")
+        let cache = try DirectoryStore(opening: directory.path + "/other")
         try cache.store("another picture", as: keys[0])
         try cache.store(String(repeating: keys[1].text, count: 10_000), as: keys[1])
         var told = 0
-        let report = try BundleImport(into: cache).take(bundle) { told += 1 }
+        let report = try BundleImport(into: cache).run(bundle) { told += 1 }
         #expect(report.stored == 4 && report.present == 1 && told == 5)
-        for entry in entries { #expect(try entry.fault(in: cache.layout) == nil) }
+        for entry in entries { #expect(try cache.fault(of: entry) == nil) }
         #expect(try directory.names(in: "other/default") == keys.map(\.fileName).sorted())
-        #expect(try BundleImport(into: cache).take(bundle).present == 5)
+        #expect(try BundleImport(into: cache).run(bundle).present == 5)
     }
 
-    @Test func `that lacks a picture, or has another one, is refused`() throws {
+    @Test func `is refused when its files differ from its manifest`() throws {
         let entries = try entries()
-        let cache = try DiskCache(opening: directory.path + "/other")
+        let cache = try DirectoryStore(opening: directory.path + "/other")
         func refused(_ name: String, _ spoil: (String) throws -> Void) throws {
             let bundle = directory.path + "/" + name
             try export.write(entries, toDirectory: bundle)
             try spoil(bundle)
-            #expect(code { _ = try BundleImport(into: cache).take(bundle) } == .damaged, "\(name)")
+            #expect(code { _ = try BundleImport(into: cache).run(bundle) } == .damaged, "\(name)")
         }
         try refused("lacking") { try FileManager.default.removeItem(atPath: $0 + "/default/" + keys[2].fileName) }
         try refused("longer") { try append("x", to: $0 + "/default/" + keys[2].fileName) }
@@ -116,51 +116,51 @@ struct `A bundle` {
         try refused("foreign name") {
             try append(#"{"key":"a","file":"../../a","bytes":1,"sha256":""}"# + "\n", to: $0 + "/manifest.jsonl")
         }
-        #expect(try !cache.contains(keys[2]), "the spoilt one never got its name")
+        #expect(try !cache.contains(keys[2]), "the faulty file was not committed")
         #expect(try directory.names(in: "other/default").allSatisfy { !$0.hasPrefix(".") })
     }
 
-    @Test func `that is no archive, or cut short, is refused`() throws {
+    @Test func `is refused when the archive is invalid or truncated`() throws {
         let whole = try Data(contentsOf: URL(filePath: try archive(try entries())))
-        let cache = try DiskCache(opening: directory.path + "/other")
+        let cache = try DirectoryStore(opening: directory.path + "/other")
         let path = directory.path + "/cut"
         for length in [0, 1, 10, whole.count / 2, whole.count - 1] {
             try whole.prefix(length).write(to: URL(filePath: path))
-            #expect(code { _ = try BundleImport(into: cache).take(path) } == .damaged, "\(length)")
+            #expect(code { _ = try BundleImport(into: cache).run(path) } == .damaged, "\(length)")
         }
         try Data("text".utf8).write(to: URL(filePath: path))
-        #expect(code { _ = try BundleImport(into: cache).take(path) } == .damaged)
-        #expect(code { _ = try BundleImport(into: cache).take(directory.path + "/none") } == .missing)
+        #expect(code { _ = try BundleImport(into: cache).run(path) } == .damaged)
+        #expect(code { _ = try BundleImport(into: cache).run(directory.path + "/none") } == .missing)
         #expect(try directory.names(in: "other/default").allSatisfy { !$0.hasPrefix(".") })
     }
 
-    @Test func `cannot lead out of the cache`() throws {
-        let cache = try DiskCache(opening: directory.path + "/other")
+    @Test func `cannot write outside the cache`() throws {
+        let cache = try DirectoryStore(opening: directory.path + "/other")
         try FileManager.default.createDirectory(atPath: directory.path + "/evil", withIntermediateDirectories: false)
         try Data().write(to: URL(filePath: directory.path + "/evil/manifest.jsonl"))
         try Data("x".utf8).write(to: URL(filePath: directory.path + "/outside"))
         let archive = directory.path + "/evil.tar"
         #expect(
             run("tar", "-P", "-C", directory.path + "/evil", "-cf", archive, "manifest.jsonl", "../outside") == 0)
-        #expect(code { _ = try BundleImport(into: cache).take(archive) } == .damaged)
+        #expect(code { _ = try BundleImport(into: cache).run(archive) } == .damaged)
         #expect(try directory.names(in: "other") == [".larder-cache-id", "default"])
     }
 
-    @Test func `is not made of a file that changes meanwhile`() throws {
+    @Test func `is not written when a file has changed`() throws {
         let entries = try entries()
         try source.store("changed", as: keys[3])
         #expect(code { try export.write(entries, toDirectory: directory.path + "/bundle") } == .damaged)
-        #expect(try directory.names() == ["source"], "nothing half-made is left")
+        #expect(try directory.names() == ["source"], "no incomplete directory is left")
         #expect(try export.entry(for: CacheKey("none")) == nil)
     }
 
-    @Test func `may be asked for with slashes behind its name`() throws {
+    @Test func `can be written to a path with trailing slashes`() throws {
         try export.write(try entries(), toDirectory: directory.path + "/bundle//")
         #expect(try directory.names(in: "bundle") == ["default", "manifest.jsonl"])
         #expect(try directory.names() == ["bundle", "source"])
     }
 
-    @Test func `takes with it what killed exports left in its place`() throws {
+    @Test func `deletes the directories of killed exports beside it`() throws {
         let this = TemporaryName.Writer.this
         let place = ".larder-bundle.\(this.boot).\(this.namespace).\(this.process)"
         let dead = "\(place).\(this.startTime + 1).ff"
@@ -172,7 +172,7 @@ struct `A bundle` {
             try append("half", to: directory.path + "/" + draft + "/default/a")
             try append("half", to: directory.path + "/" + draft + "/manifest.jsonl")
         }
-        // Nothing is deleted behind a link.
+        // Symbolic links are not followed.
         let linked = "\(place).\(this.startTime + 2).ff"
         try files.createDirectory(atPath: directory.path + "/" + linked, withIntermediateDirectories: false)
         #expect(symlink(source.layout.directory, directory.path + "/" + linked + "/default") == 0)
@@ -183,34 +183,34 @@ struct `A bundle` {
     }
 
     @Test(arguments: [1, 7, 100, 1 << 20])
-    func `is known by its manifest, in whatever pieces that is read`(length: Int) throws {
+    func `has a manifest that can be read in blocks of any size`(length: Int) throws {
         let entries = try entries()
         let text = Array(entries.map(\.line).joined(separator: "\n\n").utf8)
-        var contents = BundleContents(of: "x")
+        var contents = Manifest("x")
         for start in stride(from: 0, to: text.count, by: length) {
-            try contents.add(text[start..<min(text.count, start + length)])
+            try Array(text[start..<min(text.count, start + length)]).withUnsafeBytes { try contents.add($0) }
         }
         try contents.finish()
         #expect(contents.count == keys.count)
-        #expect(contents.names(keys[0].fileName) && !contents.names("other"))
+        #expect(contents.contains(keys[0].fileName) && !contents.contains("other"))
         for entry in entries {
-            let taken = contents.take(entry.file)
+            let taken = contents.remove(entry.file)
             let wanted = try #require(taken)
             #expect(wanted.name == entry.file && wanted.bytes == entry.bytes && wanted.sha256 == entry.sha256)
-            let again = contents.take(entry.file)
+            let again = contents.remove(entry.file)
             #expect(again == nil)
         }
     }
 
-    @Test func `whose manifest is too long is refused, and the limit is named`() throws {
+    @Test func `is refused with the limit when its manifest is too long`() throws {
         let line = try #require(try entries().first).line + "\n"
         let length = line.utf8.count
-        var long = BundleContents(of: "x", longestManifest: length)
-        try long.add(Array(line.utf8)[...])
-        let whole = #expect(throws: StoreError.self) { try long.add([10]) }
+        var long = Manifest("x", maxSize: length)
+        try Array(line.utf8).withUnsafeBytes { try long.add($0) }
+        let whole = #expect(throws: StoreError.self) { try [UInt8(10)].withUnsafeBytes { try long.add($0) } }
         #expect(whole?.code == .tooLarge && whole?.description.contains("more than \(length) bytes") == true)
-        var wide = BundleContents(of: "x", longestLine: length - 2)
-        let part = #expect(throws: StoreError.self) { try wide.add(Array(line.utf8)[...]) }
+        var wide = Manifest("x", maxLineLength: length - 2)
+        let part = #expect(throws: StoreError.self) { try Array(line.utf8).withUnsafeBytes { try wide.add($0) } }
         #expect(part?.code == .tooLarge && part?.description.contains("more than \(length - 2) bytes") == true)
     }
 

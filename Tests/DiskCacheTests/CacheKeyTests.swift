@@ -4,7 +4,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct `A cache key` {
     @Test(arguments: try KeyVectors.read().derivedKeys)
-    func `takes a suffix where SDWebImage puts it`(row: KeyVectors.Derived) {
+    func `inserts a suffix where SDWebImage does`(row: KeyVectors.Derived) {
         #expect(CacheKey(row.key).appending(row.suffix) == CacheKey(row.expected), "\(row.note)")
     }
 
@@ -14,7 +14,7 @@ struct `A cache key` {
     }
 
     @Test(arguments: try KeyVectors.read().scaleFactors)
-    func `tells the scale`(row: KeyVectors.Scale) {
+    func `has a scale`(row: KeyVectors.Scale) {
         #expect(CacheKey(row.key).scaleFactor == row.expected, "\(row.note)")
     }
 
@@ -22,7 +22,7 @@ struct `A cache key` {
         ("http://foo/a%402x.jpg", 2), ("https://foo/a%403x.jpg", 3), ("http://foo/a@3x.png", 3), ("photo@2x.png", 2),
         ("ab@2x.p", 1), ("abc@2x.p", 2), ("😀@2x.pn", 2), ("http://foo/a%402X.jpg", 1), ("", 1),
     ])
-    func `tells the scale by its spelling alone`(key: String, expected: Int) {
+    func `has a scale by its text alone`(key: String, expected: Int) {
         #expect(CacheKey(key).scaleFactor == expected)
     }
 
@@ -56,7 +56,7 @@ struct `A cache key` {
         ("http://foo/a.", "http://foo/a.-T"), ("http://foo/..a.png", "http://foo/..a-T.png"),
         ("http://foo/../.png", "http://foo/../.png-T"), ("", "-T"),
     ])
-    func `takes a suffix`(key: String, expected: String) {
+    func `inserts a suffix`(key: String, expected: String) {
         #expect(CacheKey(key).appending("T") == CacheKey(expected))
     }
 
@@ -99,17 +99,17 @@ struct `A cache key` {
         "../../etc/passwd", "http://foo/a.b%2F..%2F..%2Fc", "a.%2e%2e/..", "x./../y", "http://foo/..%2f..",
         "a.b/%2E%2E",
     ])
-    func `never leads out of the directory`(key: String) {
+    func `has a file name without slashes`(key: String) {
         for name in [CacheKey(key), CacheKey(key).appending("/../T")].compactMap({ $0?.fileName }) {
             #expect(!name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0))
             #expect(name.utf8.prefix(32).allSatisfy { "0123456789abcdef".utf8.contains($0) })
         }
     }
 
-    @Test func `is equal to another only byte for byte`() {
+    @Test func `is compared byte by byte`() {
         let composed = CacheKey("caf\u{e9}.jpg")
         let decomposed = CacheKey("cafe\u{301}.jpg")
-        #expect(composed.text == decomposed.text, "Swift's strings call them equal")
+        #expect(composed.text == decomposed.text, "they are equal as Swift strings")
         #expect(composed != decomposed)
         #expect(Set([composed, decomposed, CacheKey("caf\u{e9}.jpg")]).count == 2)
         #expect(composed.fileName != decomposed.fileName)

@@ -12,7 +12,7 @@ enum DeniedCall: String, Sendable, CustomTestStringConvertible {
     case openDirectory
     case link
 
-    /// Those that a store of a picture with extended data makes before the picture has its name.
+    /// The calls that a store with extended data makes up to the rename.
     static let ofStore: [DeniedCall] = [.create, .write, .setAttribute, .dataToDisk, .fileToDisk, .rename]
 
     var testDescription: String { rawValue }

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DiskCache
 
 @Suite(.timeLimit(.minutes(5)))
-struct `What expires` {
+struct `An expiry decision` {
     struct Row: Decodable, Sendable, CustomTestStringConvertible {
         struct File: Decodable, Sendable {
             let name: String
@@ -53,14 +54,14 @@ struct `What expires` {
     }
 
     @Test(arguments: [Duration.seconds(Int64.max / 2), .seconds(Int64.max), .seconds(400 * 365 * 86_400)])
-    func `takes an age beyond all time for no age`(age: Duration) {
+    func `accepts an age longer than all time`(age: Duration) {
         let dates: [Timestamp] = [Timestamp(seconds: 0), Timestamp(seconds: 1)]
         #expect(expired(dates.map { ("a", $0, 1) }, ExpiryPolicy(maxAge: age), now: .now).isEmpty)
     }
 
     @Test(arguments: 0..<200)
-    func `is what sorting everything would choose, failures included`(seed: Int) {
-        var generator = Dice(state: UInt64(seed))
+    func `selects the same files as a full sort, failures included`(seed: Int) {
+        var generator = SplitMix64(seed: UInt64(seed))
         let count = Int.random(in: 0...60, using: &generator)
         let files: [(String, Timestamp?, Int)] = (0..<count).map { number in
             let date = Timestamp(seconds: Int.random(in: 0...40, using: &generator))
@@ -75,17 +76,17 @@ struct `What expires` {
             Set(expired(files, policy, now: now, undeletable: stuck)) == sorted(files, policy, now: now, stuck: stuck))
     }
 
-    @Test func `spares what is in use and takes others instead`() {
+    @Test func `spares files in use and selects others instead`() {
         var decision = ExpiryDecision(ExpiryPolicy(maxAge: nil, maxSize: 10_000), now: Timestamp(seconds: 9))
         var gone: [String] = []
         for (number, name) in ["a", "b", "c"].enumerated() {
-            _ = decision.meet(name, date: Timestamp(seconds: number), allocated: 4096, isSpared: name == "a")
+            _ = decision.add(name, date: Timestamp(seconds: number), allocated: 4096, isSpared: name == "a")
             while let (_, name) = decision.next() { gone.append(name) }
         }
         #expect(gone == ["b", "c"])
-        var aged = ExpiryDecision(ExpiryPolicy(maxAge: .zero), now: Timestamp(seconds: 9))
-        #expect(aged.meet("a", date: Timestamp(seconds: 1), allocated: 1, isSpared: true) == .spared)
-        #expect(aged.meet("a", date: Timestamp(seconds: 1), allocated: 1) == .tooOld)
+        var old = ExpiryDecision(ExpiryPolicy(maxAge: .zero), now: Timestamp(seconds: 9))
+        #expect(old.add("a", date: Timestamp(seconds: 1), allocated: 1, isSpared: true) == .spared)
+        #expect(old.add("a", date: Timestamp(seconds: 1), allocated: 1) == .tooOld)
     }
 
     @Test(arguments: [
@@ -93,44 +94,44 @@ struct `What expires` {
         "", "a", "sub/0123456789abcdef0123456789abcdef.png", "00000000000000000000000000000000.000000},2)",
         "0123456789abcdef0123456789abcde", "0123456789abcdef0123456789abcdefé.図",
     ])
-    func `remembers names in few bytes`(name: String) {
+    func `packs names losslessly`(name: String) {
         var table = PackedName.Table()
-        _ = table.compact("other")
-        let compact = table.compact(name)
-        #expect(same(table.text(compact), name))
-        #expect(table.compact(name) == compact)
-        #expect(MemoryLayout<HeldFile>.stride == 32)
+        _ = table.pack("other")
+        let packed = table.pack(name)
+        #expect(same(table.text(packed), name))
+        #expect(table.pack(name) == packed)
+        #expect(MemoryLayout<ExpiryDecision.File>.stride == 32)
     }
 
-    @Test func `tells names apart byte for byte`() {
+    @Test func `distinguishes names byte by byte`() {
         var table = PackedName.Table()
         let digest = "0123456789abcdef0123456789abcdef"
         for front in [digest + ".", ""] {
             let names = [front + "caf\u{e9}", front + "cafe\u{301}"]
-            #expect(names[0] == names[1], "Swift's strings call them equal")
-            let compact = names.map { table.compact($0) }
-            #expect(compact[0] != compact[1])
-            for (compact, name) in zip(compact, names) {
-                #expect(same(table.text(compact), name) && table.find(name) == compact)
+            #expect(names[0] == names[1], "they are equal as Swift strings")
+            let packed = names.map { table.pack($0) }
+            #expect(packed[0] != packed[1])
+            for (packed, name) in zip(packed, names) {
+                #expect(same(table.text(packed), name) && table.find(name) == packed)
             }
         }
     }
 
-    @Test func `remembers endings of names only as long as the names`() {
+    @Test func `holds extensions only as long as their names`() {
         var decision = ExpiryDecision(ExpiryPolicy(maxAge: nil, maxSize: 100 * 512), now: Timestamp(seconds: 9))
         let digest = "0123456789abcdef0123456789abcdef"
         var gone: [String] = []
         for number in 0..<10_000 {
-            _ = decision.meet("\(digest).\(number)", date: Timestamp(seconds: number), allocated: 512)
+            _ = decision.add("\(digest).\(number)", date: Timestamp(seconds: number), allocated: 512)
             while let (_, name) = decision.next() { gone.append(name) }
         }
-        #expect(gone == (0..<gone.count).map { "\(digest).\($0)" }, "each by its own name")
-        #expect(decision.endings == 10_000 - gone.count && decision.endings < 100)
+        #expect(gone == (0..<gone.count).map { "\(digest).\($0)" }, "each has its own name")
+        #expect(decision.extensionCount == 10_000 - gone.count && decision.extensionCount < 100)
         var table = PackedName.Table()
-        let first = table.compact("a")
-        #expect(table.compact("a") == first)
+        let first = table.pack("a")
+        #expect(table.pack("a") == first)
         table.release(first)
-        #expect(table.text(first) == "a", "held once more")
+        #expect(table.text(first) == "a", "packed twice, released once")
         table.release(first)
         #expect(table.count == 0 && table.find("a") == nil)
     }
@@ -143,7 +144,7 @@ struct `What expires` {
         var decision = ExpiryDecision(policy, now: now)
         var gone: [String] = []
         for (name, date, allocated) in files {
-            if decision.meet(name, date: date, allocated: allocated) == .tooOld && !undeletable.contains(name) {
+            if decision.add(name, date: date, allocated: allocated) == .tooOld && !undeletable.contains(name) {
                 gone.append(name)
             }
             while let (file, name) = decision.next() {
@@ -180,22 +181,9 @@ struct `What expires` {
         return gone
     }
 
-    /// A name as files have them; sorted as text and as compact name alike.
-    private func name(_ number: Int, _ generator: inout Dice) -> String {
+    /// A name as files have them; sorted as text and as packed name alike.
+    private func name(_ number: Int, _ generator: inout SplitMix64) -> String {
         let digits = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
         return String(repeating: "0", count: 32 - digits.count) + digits
-    }
-}
-
-/// Always the same numbers from the same seed.
-struct Dice: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

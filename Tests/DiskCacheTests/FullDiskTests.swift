@@ -5,28 +5,28 @@ import Testing
 
 /// What happens on a disk with no room, or no leave to write.
 @Suite(.timeLimit(.minutes(5)))
-struct `A disk that takes nothing` {
+struct `A directory store on a failing disk` {
     private let key = CacheKey("http://example.com/image.png")
 
     @Test(.enabled(if: SmallDisk.isPossible, "needs to be root, and a kernel that mounts a tmpfs"))
-    func `when full fails loudly and harms nothing`() throws {
+    func `fails with diskFull when full and keeps every image`() throws {
         let disk = try SmallDisk()
-        let cache = try DiskCache(opening: disk.path + "/root", durability: .full)
+        let cache = try DirectoryStore(opening: disk.path + "/root", durability: .full)
         try cache.store("old", as: key)
         let error = #expect(throws: StoreError.self) {
             try cache.store(String(repeating: "x", count: 4 << 20), as: key)
         }
         #expect(error?.code == .diskFull)
-        #expect(contents(try #require(try cache.read(key))) == Array("old".utf8))
+        #expect(contents(try #require(try cache.open(key))) == Array("old".utf8))
         #expect(try FileManager.default.contentsOfDirectory(atPath: cache.layout.directory) == [key.fileName])
         try cache.store(String(repeating: "x", count: 1000), as: key)
-        #expect(try cache.read(key)?.size == 1000)
+        #expect(try cache.open(key)?.size == 1000)
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "needs to be root, and a kernel that mounts a tmpfs"))
-    func `when full at any step of a store keeps the old picture, and takes the new one when room comes back`() throws {
+    func `keeps the old image when full at any step and stores the new one later`() throws {
         let disk = try SmallDisk()
-        let cache = try DiskCache(opening: disk.path + "/root", durability: .full)
+        let cache = try DirectoryStore(opening: disk.path + "/root", durability: .full)
         let ballast = disk.path + "/ballast"
         var failures = 0
         // From no room at all to more than enough, a page at a time: it ends in every step once.
@@ -38,23 +38,23 @@ struct `A disk that takes nothing` {
             if failure != nil {
                 failures += 1
                 #expect(failure == .diskFull)
-                #expect(contents(try #require(try cache.read(key))) == Array("old".utf8))
+                #expect(contents(try #require(try cache.open(key))) == Array("old".utf8))
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: cache.layout.directory) == [key.fileName])
             unlink(ballast)
             try cache.store(new, as: key)
-            #expect(try cache.read(key)?.size == 15 * 4096)
+            #expect(try cache.open(key)?.size == 15 * 4096)
         }
         #expect((10...20).contains(failures), "\(failures) of 25 had too little room")
     }
 
     @Test(.enabled(if: ImageDisk.isPossible(.btrfs), "needs to be root, loop devices, and btrfs"))
-    func `when the quota is used up at any step keeps the old picture, and takes the new one when there is more`()
+    func `keeps the old image when the quota is exceeded at any step and stores the new one later`()
         async throws
     {
         let disk = try await ImageDisk(.btrfs)
         let place = try await disk.makeQuota("root", limit: 8 << 20)
-        let cache = try DiskCache(opening: place, durability: .full)
+        let cache = try DirectoryStore(opening: place, durability: .full)
         let old = String(repeating: "o", count: 15 * 4096)
         let new = String(repeating: "n", count: 15 * 4096)
         var steps: Set<String> = []
@@ -68,14 +68,14 @@ struct `A disk that takes nothing` {
                 failures += 1
                 steps.insert(error.operation)
                 #expect(error.code == .diskFull && error.number == EDQUOT, "\(error)")
-                #expect(contents(try #require(try cache.read(key))) == Array(old.utf8))
+                #expect(contents(try #require(try cache.open(key))) == Array(old.utf8))
             }
             try await disk.setQuota(of: place, limit: nil)
             #expect(try FileManager.default.contentsOfDirectory(atPath: cache.layout.directory) == [key.fileName])
             try cache.store(new, as: key, extendedData: [3])
-            #expect(contents(try #require(try cache.read(key))) == Array(new.utf8))
+            #expect(contents(try #require(try cache.open(key))) == Array(new.utf8))
         }
-        // Which steps fail is btrfs' own matter: it has been opening, attributes and the rename.
+        // Which steps fail depends on btrfs; so far opening, attributes and the rename did.
         #expect(steps.contains("open"), "\(steps)")
         #expect((2...38).contains(failures), "\(failures) of 40 had too little room")
     }
@@ -83,10 +83,10 @@ struct `A disk that takes nothing` {
     @Test(
         .enabled(if: DeniedCall.isPossible, "needs a kernel that filters system calls, on x86-64"),
         arguments: DeniedCall.ofStore, [EDQUOT, ENOSPC, EIO])
-    func `refused at one step leaves the old picture and nothing else`(step: DeniedCall, number: Int32) async throws {
+    func `keeps only the old image when one system call fails`(step: DeniedCall, number: Int32) async throws {
         let directory = try TemporaryDirectory()
         for durability in [Durability.data, .full] {
-            let cache = try DiskCache(opening: directory.path + "/\(durability.rawValue)", durability: durability)
+            let cache = try DirectoryStore(opening: directory.path + "/\(durability.rawValue)", durability: durability)
             try cache.store("old", as: key)
             let error = try await step.withNumber(number) { [key] in
                 do {
@@ -99,48 +99,48 @@ struct `A disk that takes nothing` {
             let isMet = step != (durability == .data ? .fileToDisk : .dataToDisk)
             #expect(error?.number == (isMet ? number : nil), "\(String(describing: error))")
             #expect(error?.code == (isMet ? (number == EIO ? .inputOutput : .diskFull) : nil))
-            #expect(contents(try #require(try cache.read(key))) == Array((isMet ? "old" : "new").utf8))
+            #expect(contents(try #require(try cache.open(key))) == Array((isMet ? "old" : "new").utf8))
             #expect(try FileManager.default.contentsOfDirectory(atPath: cache.layout.directory) == [key.fileName])
             try cache.store("newer", as: key)
-            #expect(contents(try #require(try cache.read(key))) == Array("newer".utf8))
+            #expect(contents(try #require(try cache.open(key))) == Array("newer".utf8))
         }
     }
 
     @Test(.enabled(if: DeniedCall.isPossible, "needs a kernel that filters system calls, on x86-64"))
-    func `that cannot be asked to keep a name says so, and has the new picture`() async throws {
+    func `reports a failed sync of the directory and has the new image`() async throws {
         let directory = try TemporaryDirectory()
-        let cache = try DiskCache(opening: directory.path + "/root", durability: .full)
+        let cache = try DirectoryStore(opening: directory.path + "/root", durability: .full)
         try cache.store("old", as: key)
         let failure = try await DeniedCall.openDirectory.withNumber(EIO) { [key] in
             code { try cache.store("new", as: key) }
         }
         #expect(failure == .inputOutput)
-        #expect(contents(try #require(try cache.read(key))) == Array("new".utf8))
+        #expect(contents(try #require(try cache.open(key))) == Array("new".utf8))
         #expect(try FileManager.default.contentsOfDirectory(atPath: cache.layout.directory) == [key.fileName])
     }
 
     @Test(
         .enabled(if: DeniedCall.isPossible, "needs a kernel that filters system calls, on x86-64"),
         arguments: [EPERM, ENOTSUP, ENOSYS])
-    func `that has no hard links holds a cache as well`(number: Int32) async throws {
+    func `works without hard links`(number: Int32) async throws {
         let directory = try TemporaryDirectory()
         let root = directory.path + "/root"
         let ids = try await DeniedCall.link.withNumber(number) {
-            [try DiskCache(opening: root).cacheID, try DiskCache(opening: root).cacheID]
+            [try DirectoryStore(opening: root).cacheID, try DirectoryStore(opening: root).cacheID]
         }
         #expect(ids[0] == ids[1])
-        #expect(try DiskCache(opening: root).cacheID == ids[0])
+        #expect(try DirectoryStore(opening: root).cacheID == ids[0])
         #expect(try directory.names(in: "root") == [".larder-cache-id", "default"])
         let failure = try await DeniedCall.link.withNumber(EIO) {
-            code { _ = try DiskCache(opening: directory.path + "/other") }
+            code { _ = try DirectoryStore(opening: directory.path + "/other") }
         }
-        #expect(failure == .inputOutput, "other failures are failures")
+        #expect(failure == .inputOutput, "other errors are reported")
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "needs to be root, and a kernel that mounts a tmpfs"))
-    func `when out of files fails loudly and opens again later`() throws {
+    func `fails with diskFull when out of inodes and can be opened later`() throws {
         let disk = try SmallDisk(options: "size=1m,nr_inodes=8")
-        let cache = try DiskCache(opening: disk.path + "/root")
+        let cache = try DirectoryStore(opening: disk.path + "/root")
         try cache.store("old", as: key)
         var made: [String] = []
         while true {
@@ -152,8 +152,8 @@ struct `A disk that takes nothing` {
         }
         let error = #expect(throws: StoreError.self) { try cache.store("new", as: key) }
         #expect(error?.code == .diskFull && error?.path.hasPrefix(cache.layout.directory) == true)
-        #expect(code { _ = try DiskCache(opening: disk.path + "/root") } == .diskFull)
-        #expect(contents(try #require(try cache.read(key))) == Array("old".utf8))
+        #expect(code { _ = try DirectoryStore(opening: disk.path + "/root") } == .diskFull)
+        #expect(contents(try #require(try cache.open(key))) == Array("old".utf8))
         made.forEach { unlink($0) }
         try cache.store("new", as: key)
     }
@@ -163,13 +163,13 @@ struct `A disk that takes nothing` {
         (EPERM, .permission), (ENAMETOOLONG, .nameTooLong), (ESTALE, .missing), (ENOENT, .missing), (EIO, .inputOutput),
         (EMFILE, .tooManyOpenFiles), (ENOTDIR, .notADirectory),
     ])
-    func `says what it lacks and where`(number: Int32, code: StoreError.Code) {
+    func `describes the error number and the path`(number: Int32, code: StoreError.Code) {
         let error = StoreError("write", "/cache/default/x", number: number)
         #expect(error.code == code && error.number == number)
         #expect(error.description.contains("/cache/default/x") && error.description.contains("errno \(number)"))
     }
 
-    /// Takes all room but so many bytes.
+    /// Fills the disk except for `room` bytes.
     private func fill(_ path: String, leaving room: Int, of disk: SmallDisk) throws {
         let descriptor = open(path, O_CREAT | O_WRONLY, 0o644)
         defer { close(descriptor) }
@@ -179,32 +179,32 @@ struct `A disk that takes nothing` {
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "needs to be root, and a kernel that mounts a tmpfs"))
-    func `when read-only still serves`() throws {
+    func `can be read when mounted read-only`() throws {
         let disk = try SmallDisk()
-        let cache = try DiskCache(opening: disk.path + "/root")
+        let cache = try DirectoryStore(opening: disk.path + "/root")
         try cache.store("picture", as: key)
         try disk.remountReadOnly()
-        #expect(contents(try #require(try cache.read(key))) == Array("picture".utf8))
+        #expect(contents(try #require(try cache.open(key))) == Array("picture".utf8))
         #expect(code { try cache.store("new", as: key) } == .readOnly)
         #expect(code { try cache.remove(key) } == .readOnly)
-        #expect(code { _ = try DiskCache(opening: disk.path + "/root") } == .readOnly)
-        #expect(code { _ = try DiskCache(opening: disk.path + "/other") } == .readOnly)
+        #expect(code { _ = try DirectoryStore(opening: disk.path + "/root") } == .readOnly)
+        #expect(code { _ = try DirectoryStore(opening: disk.path + "/other") } == .readOnly)
     }
 
     @Test(.enabled(if: getuid() != 0, "root may write anywhere"))
-    func `when not ours fails with permission`() throws {
+    func `fails with permission in a directory of another user`() throws {
         let directory = try TemporaryDirectory()
-        let cache = try DiskCache(opening: directory.path + "/root")
+        let cache = try DirectoryStore(opening: directory.path + "/root")
         try cache.store("picture", as: key)
         #expect(chmod(cache.layout.directory, 0o555) == 0)
         defer { chmod(cache.layout.directory, 0o755) }
-        #expect(contents(try #require(try cache.read(key))) == Array("picture".utf8))
+        #expect(contents(try #require(try cache.open(key))) == Array("picture".utf8))
         #expect(code { try cache.store("new", as: key) } == .permission)
-        #expect(code { _ = try DiskCache(opening: directory.path + "/root") } == .permission)
+        #expect(code { _ = try DirectoryStore(opening: directory.path + "/root") } == .permission)
     }
 }
 
-/// One megabyte of file system, unmounted with its last reference.
+/// A tmpfs of one megabyte, unmounted with its last reference.
 private final class SmallDisk {
     static let isPossible = getuid() == 0 && (try? SmallDisk()) != nil
 

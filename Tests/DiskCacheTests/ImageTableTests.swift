@@ -23,7 +23,7 @@ struct `An image table` {
     private let source = EntityID(source: CacheKey("original"), state: "etag")
     private var place: String { directory.path + "/ImageTables/FICDefaultNamespace/card" }
 
-    @Test func `has FastImageCache's measures`() throws {
+    @Test func `has the sizes of FastImageCache`() throws {
         let format = try format()
         #expect(format.rowLength == 2048, "500 × 4 = 2000, up to a multiple of 64")
         #expect(format.imageLength == 614_400)
@@ -38,7 +38,7 @@ struct `An image table` {
     }
 
     @Test(arguments: ["", "a/b", ".a", "a\u{0}"])
-    func `refuses a name that is none`(name: String) {
+    func `refuses a name that is not a file name`(name: String) {
         #expect(code { _ = try ImageTableFormat(name: name, width: 1, height: 1, maximumCount: 1) } == .invalidName)
     }
 
@@ -47,7 +47,7 @@ struct `An image table` {
         (ImageTableFormat.Style.bgra32, [0, 0, 128, 128, 0, 0, 0, 0]), (.bgr32, [0, 0, 128, 255, 0, 0, 0, 255]),
         (.rgb16, [0x00, 0x40, 0x00, 0x00]), (.grey8, [38, 0]),
     ])
-    func `turns plain pixels into those of its style`(style: ImageTableFormat.Style, expected: [UInt8]) throws {
+    func `converts pixels to its style`(style: ImageTableFormat.Style, expected: [UInt8]) throws {
         let format = try ImageTableFormat(name: "dot", width: 2, height: 2, style: style, maximumCount: 1)
         let row: [UInt8] = [255, 0, 0, 128, 255, 255, 255, 0]
         let bytes = try format.pixels(fromRGBA: row + row)
@@ -56,7 +56,7 @@ struct `An image table` {
         #expect(code { _ = try format.pixels(fromRGBA: row) } == .tooLarge)
     }
 
-    @Test func `gives back what was stored, also to the next process`() throws {
+    @Test func `returns stored images, also to another process`() throws {
         let format = try format()
         do {
             let table = try ImageTable(opening: directory.path, format: format)
@@ -90,7 +90,7 @@ struct `An image table` {
         #expect(try again.read(entity(2), source: source) == pixels(format, 2))
     }
 
-    @Test func `forgets a picture whose source has changed`() throws {
+    @Test func `removes an image whose source has changed`() throws {
         let format = try format()
         let table = try ImageTable(opening: directory.path, format: format)
         try table.store(pixels(format, 1), for: entity(1), source: source)
@@ -99,7 +99,7 @@ struct `An image table` {
         #expect(try table.read(entity(1), source: source) == nil)
     }
 
-    @Test func `gives up what was used longest ago when it is full`() throws {
+    @Test func `replaces the least recently used image when full`() throws {
         let format = try format(4)
         let table = try ImageTable(opening: directory.path, format: format)
         for number in 1...4 { try table.store(pixels(format, UInt8(number)), for: entity(number), source: source) }
@@ -112,10 +112,10 @@ struct `An image table` {
         table.remove(entity(1))
         try table.store(pixels(format, 6), for: entity(6), source: source)
         try table.flush()
-        #expect(status(place + ".imageTable").st_size == 4 * 618_496, "in the place that was free")
+        #expect(status(place + ".imageTable").st_size == 4 * 618_496, "in the free slot")
     }
 
-    @Test func `is begun anew when its format has changed, or its metadata is none`() throws {
+    @Test func `is emptied when its format has changed or its metadata is invalid`() throws {
         let old = try format()
         do {
             let table = try ImageTable(opening: directory.path, format: old)
@@ -125,7 +125,7 @@ struct `An image table` {
         #expect(try ImageTable(opening: directory.path, format: old).count == 1)
         do {
             let other = try ImageTable(opening: directory.path, format: format(pageSize: 16_384))
-            #expect(other.count == 0, "its entries begin elsewhere")
+            #expect(other.count == 0, "its entries have other offsets")
             try other.store(pixels(old, 1), for: entity(1), source: source)
             try other.flush()
         }
@@ -135,7 +135,7 @@ struct `An image table` {
         #expect(try ImageTable(opening: directory.path, format: old).count == 0)
     }
 
-    @Test func `believes an entry rather than the metadata`() throws {
+    @Test func `trusts the trailer of an entry over the metadata`() throws {
         let format = try format()
         let table = try ImageTable(opening: directory.path, format: format)
         try table.store(pixels(format, 1), for: entity(1), source: source)
@@ -145,7 +145,7 @@ struct `An image table` {
         #expect(try table.read(entity(1), source: source) == nil)
     }
 
-    @Test func `is begun anew when its file is shorter than its metadata says`() throws {
+    @Test func `is emptied when its file is shorter than its metadata says`() throws {
         let format = try format()
         do {
             let table = try ImageTable(opening: directory.path, format: format)
@@ -156,7 +156,7 @@ struct `An image table` {
         #expect(try ImageTable(opening: directory.path, format: format).count == 0)
     }
 
-    @Test func `takes what a writer that was killed left`() throws {
+    @Test func `deletes the temporary file of a killed writer`() throws {
         let format = try format()
         _ = try ImageTable(opening: directory.path, format: format)
         let this = TemporaryName.Writer.this
@@ -167,27 +167,27 @@ struct `An image table` {
         #expect(try directory.names(in: namespace) == ["card.imageTable"])
     }
 
-    /// Quadratic time would not end within the limit of the suite.
-    @Test func `keeps its index of fifty thousand pictures up to date at little cost`() {
+    /// With quadratic time the suite would exceed its limit.
+    @Test func `updates an index of fifty thousand images in constant time`() {
         var index = ImageTableIndex()
         let count = 50_000
         func entity(_ number: Int) -> EntityID {
             EntityID(bytes: (0..<16).map { UInt8(truncatingIfNeeded: number >> ($0 % 4 * 8)) })
         }
         func store(_ number: Int) -> Int {
-            let (place, givesWay) = index.place(for: entity(number), maximum: count)
-            if let givesWay { index.remove(givesWay) }
-            index.put(entity(number), source: source, at: place)
-            return place
+            let (slot, replaced) = index.slot(for: entity(number), maxCount: count)
+            if let replaced { index.remove(replaced) }
+            index.put(entity(number), source: source, at: slot)
+            return slot
         }
         #expect((0..<count).allSatisfy { store($0) == $0 })
         #expect((0..<count / 2).allSatisfy { index.find(entity($0), source: source) == $0 })
-        // The other half goes first, in its order.
+        // The other half is replaced first, in its order.
         #expect((count / 2..<count).allSatisfy { store($0 + count) == $0 })
         #expect(index.count == count)
         index.remove(entity(7))
         index.remove(entity(3))
-        #expect(store(3 * count) == 3, "the lowest free place")
+        #expect(store(3 * count) == 3, "the lowest free slot")
         #expect(store(4 * count) == 7)
         #expect(index.count == count)
     }

@@ -4,14 +4,14 @@ import Testing
 
 @testable import DiskCache
 
-/// Processes that die while they store, by SIGKILL, wherever they are.
+/// Processes killed by SIGKILL while they store.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: LarderCommand.executable.hasPrefix("/"), "needs the program itself"))
-struct `Two hundred killed stores` {
-    @Test func `leave only whole pictures, and nothing else after the next start`() async throws {
+struct `Killed processes` {
+    @Test func `leave only whole images, and nothing else after the next opening`() async throws {
         let directory = try TemporaryDirectory()
-        var dice = Dice(state: 1)
-        let source = try DiskCache(opening: directory.path + "/source", durability: .none)
-        let export = BundleExport(source.layout)
+        var dice = SplitMix64(seed: 1)
+        let source = try DirectoryStore(opening: directory.path + "/source", durability: .none)
+        let export = BundleExport(source)
         var entries: [ManifestEntry] = []
         for number in 0..<150 {
             let key = CacheKey("http://example.com/\(number).png")
@@ -24,6 +24,7 @@ struct `Two hundred killed stores` {
         let digests = Dictionary(entries.map { ($0.file, $0.sha256) }) { first, _ in first }
 
         let target = try CacheLayout(root: directory.path + "/target")
+        let store = DirectoryStore(target)
         var stored = 0
         var halves = 0
         for _ in 0..<50 {
@@ -33,7 +34,7 @@ struct `Two hundred killed stores` {
                 )
                 .start()
             }
-            // Killed when so many pictures are there: at another moment every time.
+            // Killed at a random number of stored files.
             let enough = Int.random(in: 0..<120, using: &dice)
             _ = await commands[0].reaches { _ in
                 ((try? FileManager.default.contentsOfDirectory(atPath: target.directory).count) ?? 0) > enough
@@ -41,23 +42,23 @@ struct `Two hundred killed stores` {
             for command in commands { command.signal(SIGKILL) }
             for command in commands { _ = await command.outcome() }
 
-            try target.visit { (entry) throws(StoreError) in
+            try store.list(hidden: true) { (entry) throws(StoreError) in
                 if entry.isHidden {
                     halves += 1
                 } else {
-                    let digest = try target.peek(entry.path)?.sha256()
+                    let digest = try store.peek(named: entry.path)?.sha256()
                     #expect(digest == digests[entry.path], "\(entry.path) is whole")
                     stored += 1
                 }
                 return true
             }
-            _ = try DiskCache(opening: target.root)
-            let usage = try CacheUsage(of: target)
+            _ = try DirectoryStore(opening: target.root)
+            let usage = try CacheUsage(of: store)
             #expect(usage.files == usage.entries, "no temporary file is left")
-            #expect(try OpenMarker.ofDead(in: target.root).isEmpty)
-            try target.clear(isDryRun: false)
+            #expect(try OpenMarker.ofDeadProcesses(in: target.root).isEmpty)
+            try store.clear()
         }
         #expect(stored > 0)
-        #expect(halves > 0, "some died in the middle")
+        #expect(halves > 0, "some were killed while writing")
     }
 }

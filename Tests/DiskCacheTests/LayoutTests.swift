@@ -3,9 +3,9 @@ import Testing
 
 @testable import DiskCache
 
-/// A cache as an app left it, and the places besides it.
+/// A cache written by an app, and the options of a store.
 @Suite(.timeLimit(.minutes(5)))
-struct `A cache of an app's` {
+struct `A directory of SDWebImage` {
     private let directory: TemporaryDirectory
     private let key = CacheKey("http://example.com/image.png")
     private let past = timespec(tv_sec: 1_000_000_000, tv_nsec: 0)
@@ -13,7 +13,7 @@ struct `A cache of an app's` {
     init() throws { directory = try TemporaryDirectory() }
 
     @Test func `is read, extended and expired`() throws {
-        // Laid out by hand after the specification, sections 4.1 and 4.2.
+        // Written by hand from the specification, sections 4.1 and 4.2.
         let files = [
             "e9936aba8d7f7fcca7813d72290de957.jpg": "https://placehold.co/50x50.jpg",
             "e71fc3239f5147046b9e7f07ad7e7d61":
@@ -26,87 +26,87 @@ struct `A cache of an app's` {
             try Data(key.utf8).write(to: URL(filePath: place + "/" + name))
             #expect(utimensat(AT_FDCWD, place + "/" + name, [past, past], 0) == 0)
         }
-        let cache = try DiskCache(opening: directory.path)
+        let cache = try DirectoryStore(opening: directory.path)
         let read = "https://placehold.co/50x50.jpg"
-        #expect(contents(try #require(try cache.read(CacheKey(read)))) == Array(read.utf8))
+        #expect(contents(try #require(try cache.open(CacheKey(read)))) == Array(read.utf8))
         for key in files.values { #expect(try cache.contains(CacheKey(key))) }
 
         try cache.store("new", as: key)
-        _ = try Expiry(cache.layout, sparing: .zero).run()
+        _ = try cache.expire(ExpiryPolicy(sparing: .zero))
         #expect(try directory.names(in: "default") == [CacheKey(read), key].map(\.fileName).sorted())
     }
 
-    @Test func `beside the own one is read only, and last`() throws {
-        let shipped = try DiskCache(opening: directory.path + "/shipped")
-        let second = try DiskCache(opening: directory.path + "/second", namespace: "other")
+    @Test func `is read as a fallback and never changed`() throws {
+        let shipped = try DirectoryStore(opening: directory.path + "/shipped")
+        let second = try DirectoryStore(opening: directory.path + "/second", namespace: "other")
         try shipped.store("shipped", as: key)
         try second.store("second", as: key)
         try second.store("only", as: CacheKey("only"))
         let path = shipped.layout.path(of: key)
         #expect(utimensat(AT_FDCWD, path, [past, past], 0) == 0)
 
-        let cache = try DiskCache(
-            opening: directory.path + "/own", alsoReading: [shipped.layout, second.layout])
-        #expect(contents(try #require(try cache.read(key))) == Array("shipped".utf8))
-        #expect(status(path).st_atim.tv_sec == 1_000_000_000, "to read it there is not to use it")
-        #expect(contents(try #require(try cache.read(CacheKey("only")))) == Array("only".utf8))
-        #expect(try !cache.contains(key), "asked for data only")
+        let cache = try DirectoryStore(
+            opening: directory.path + "/own", fallbacks: [shipped, second])
+        #expect(contents(try #require(try cache.open(key))) == Array("shipped".utf8))
+        #expect(status(path).st_atim.tv_sec == 1_000_000_000, "fallbacks keep their access times")
+        #expect(contents(try #require(try cache.open(CacheKey("only")))) == Array("only".utf8))
+        #expect(try !cache.contains(key), "contains ignores fallbacks")
         #expect(try !cache.remove(key))
         try cache.store("own", as: key)
-        #expect(contents(try #require(try cache.read(key))) == Array("own".utf8))
-        #expect(contents(try #require(try shipped.read(key))) == Array("shipped".utf8))
-        #expect(try cache.read(CacheKey("none")) == nil)
+        #expect(contents(try #require(try cache.open(key))) == Array("own".utf8))
+        #expect(contents(try #require(try shipped.open(key))) == Array("shipped".utf8))
+        #expect(try cache.open(CacheKey("none")) == nil)
     }
 
-    @Test func `from before 5_0 is taken over`() throws {
-        let cache = try DiskCache(opening: directory.path + "/com.hackemist.SDImageCache")
+    @Test func `of a version before 5_0 is adopted`() throws {
+        let cache = try DirectoryStore(opening: directory.path + "/com.hackemist.SDImageCache")
         let old = directory.path + "/default/com.hackemist.SDWebImageCache.default"
         try FileManager.default.createDirectory(atPath: old, withIntermediateDirectories: true)
         for number in 0..<100 {
             try Data("\(number)".utf8).write(to: URL(filePath: old + "/" + CacheKey("\(number)").fileName))
         }
-        #expect(try cache.adopt(old) == DiskCache.Adoption(moved: 100, left: 0))
+        #expect(try cache.adopt(old) == DirectoryStore.Adoption(moved: 100, left: 0))
         #expect(!FileManager.default.fileExists(atPath: old))
-        #expect(contents(try #require(try cache.read(CacheKey("42")))) == Array("42".utf8))
+        #expect(contents(try #require(try cache.open(CacheKey("42")))) == Array("42".utf8))
         #expect(code { _ = try cache.adopt(old) } == .missing)
 
         try FileManager.default.createDirectory(atPath: old, withIntermediateDirectories: true)
         try Data("older".utf8).write(to: URL(filePath: old + "/" + CacheKey("42").fileName))
-        #expect(try cache.adopt(old) == DiskCache.Adoption(moved: 0, left: 1))
-        #expect(contents(try #require(try cache.read(CacheKey("42")))) == Array("42".utf8))
-        #expect(try directory.names(in: "default/com.hackemist.SDWebImageCache.default").count == 1, "nothing is lost")
+        #expect(try cache.adopt(old) == DirectoryStore.Adoption(moved: 0, left: 1))
+        #expect(contents(try #require(try cache.open(CacheKey("42")))) == Array("42".utf8))
+        #expect(try directory.names(in: "default/com.hackemist.SDWebImageCache.default").count == 1, "the old file remains")
     }
 
-    @Test func `is counted as SDWebImage counts`() throws {
-        let cache = try DiskCache(opening: directory.path)
+    @Test func `is counted as SDWebImage counts it`() throws {
+        let cache = try DirectoryStore(opening: directory.path)
         try cache.store("12345", as: key)
         let sub = cache.layout.directory + "/sub"
         try FileManager.default.createDirectory(atPath: sub, withIntermediateDirectories: false)
         try Data("123".utf8).write(to: URL(filePath: sub + "/.hidden"))
-        let usage = try CacheUsage(of: cache.layout)
+        let usage = try CacheUsage(of: cache)
         #expect(usage.bytes == 8)
-        #expect(usage.entries == 3, "the directory and the hidden file, too")
+        #expect(usage.entries == 3, "includes the directory and the hidden file")
         #expect(usage.files == 1)
-        #expect(code { _ = try CacheUsage(of: CacheLayout(root: directory.path, namespace: "none")) } == .missing)
+        #expect(code { _ = try CacheUsage(of: DirectoryStore(CacheLayout(root: directory.path, namespace: "none"))) } == .missing)
     }
 
-    @Test func `gets the permissions that are asked for, whatever the umask`() throws {
+    @Test func `gets the requested permissions regardless of the umask`() throws {
         let permissions = FilePermissions(fileMode: 0o666, directoryMode: 0o2777, group: getgid())
-        let cache = try DiskCache(opening: directory.path + "/a/b", permissions: permissions)
+        let cache = try DirectoryStore(opening: directory.path + "/a/b", permissions: permissions)
         try cache.store("picture", as: key)
         #expect(status(cache.layout.path(of: key)).st_mode & 0o7777 == 0o666)
         for path in ["/a", "/a/b", "/a/b/default"] {
             #expect(status(directory.path + path).st_mode & 0o7777 == 0o2777)
         }
         #expect(status(directory.path + "/a/b/.larder-cache-id").st_mode & 0o7777 == 0o666)
-        for mark in [directory.path + "/a/b/.larder-swept.default", cache.presence.path] {
+        for mark in [directory.path + "/a/b/.larder-swept.default", try #require(cache.openMarker).path] {
             #expect(status(mark).st_mode & 0o7777 == 0o666, "\(mark)")
         }
     }
 
     @Test(.enabled(if: getuid() == 0, "only root can give files away"))
-    func `belongs to whom it is given`() throws {
-        let cache = try DiskCache(
+    func `belongs to the requested user and group`() throws {
+        let cache = try DirectoryStore(
             opening: directory.path + "/a", permissions: FilePermissions(fileMode: 0o640, user: 65_534, group: 65_533))
         try cache.store("picture", as: key)
         let file = status(cache.layout.path(of: key))
@@ -115,9 +115,9 @@ struct `A cache of an app's` {
     }
 
     @Test(.enabled(if: getuid() != 0, "root may give files away"))
-    func `cannot be given away by just anybody`() throws {
+    func `can be given to another user only by root`() throws {
         let permissions = FilePermissions(user: 0)
         #expect(
-            code { _ = try DiskCache(opening: directory.path + "/a", permissions: permissions) } == .permission)
+            code { _ = try DirectoryStore(opening: directory.path + "/a", permissions: permissions) } == .permission)
     }
 }

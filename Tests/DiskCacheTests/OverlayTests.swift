@@ -5,19 +5,19 @@ import Testing
 
 @testable import DiskCache
 
-/// A cache in a container's image, written to in the layer above it.
+/// A cache in a container image.
 @Suite(.timeLimit(.minutes(5)))
 struct `A cache on an overlay` {
     private let key = CacheKey("http://example.com/image.png")
 
     @Test(.enabled(if: Privilege.mayMount, "needs to be root, and a kernel that mounts file systems"))
-    func `is read from below, replaced and removed above, and the image stays`() throws {
+    func `reads the lower layer and changes only the upper one`() throws {
         let directory = try TemporaryDirectory()
-        // The layer above on a tmpfs, as overlays do not lie upon overlays, where tests may run.
+        // The upper layer is a tmpfs, as an overlay cannot be the upper layer of another.
         #expect(mount("tmpfs", directory.path, "tmpfs", 0, "size=8m") == 0)
         defer { umount2(directory.path, Int32(MNT_DETACH)) }
         for name in ["upper", "work", "mounted"] { #expect(mkdir(directory.path + "/" + name, 0o755) == 0) }
-        let image = try DiskCache(opening: directory.path + "/lower", durability: .none)
+        let image = try DirectoryStore(opening: directory.path + "/lower", durability: .none)
         try image.store("shipped", as: key)
         let place = directory.path + "/mounted"
         let layers = ["lowerdir=lower", "upperdir=upper", "workdir=work"].map {
@@ -26,13 +26,13 @@ struct `A cache on an overlay` {
         try #require(mount("overlay", place, "overlay", 0, layers.joined(separator: ",")) == 0, "errno \(errno)")
         defer { umount2(place, Int32(MNT_DETACH)) }
 
-        let cache = try DiskCache(opening: place, durability: .full)
-        #expect(cache.cacheID == image.cacheID)
-        #expect(contents(try #require(try cache.read(key))) == Array("shipped".utf8))
+        let cache = try DirectoryStore(opening: place, durability: .full)
+        #expect(try cache.cacheID == image.cacheID)
+        #expect(contents(try #require(try cache.open(key))) == Array("shipped".utf8))
         try cache.store("new", as: key, extendedData: [1])
-        #expect(contents(try #require(try cache.read(key))) == Array("new".utf8))
-        #expect(contents(try #require(try image.read(key))) == Array("shipped".utf8))
+        #expect(contents(try #require(try cache.open(key))) == Array("new".utf8))
+        #expect(contents(try #require(try image.open(key))) == Array("shipped".utf8))
         #expect(try cache.remove(key))
-        #expect(try cache.read(key) == nil && image.contains(key))
+        #expect(try cache.open(key) == nil && image.contains(key))
     }
 }

@@ -6,12 +6,12 @@ import Testing
 
 /// Files with the same bytes on file systems that can share blocks, and on others.
 @Suite(.timeLimit(.minutes(5)))
-struct `Files with the same bytes` {
+struct `Files with the same contents` {
     private let block = String(repeating: "picture ", count: 40_000)
 
-    /// Three equal ones, one of the same length, one that is alone, two small ones; all last read long ago.
-    private func fill(_ root: String) throws -> DiskCache {
-        let cache = try DiskCache(opening: root)
+    /// Three equal files, one of the same size, one of another size and two small ones, all with old access times.
+    private func fill(_ root: String) throws -> DirectoryStore {
+        let cache = try DirectoryStore(opening: root)
         for name in ["a", "b", "c"] { try cache.store(block, as: CacheKey(name), extendedData: Array(name.utf8)) }
         try cache.store(String(block.dropLast()) + "!", as: CacheKey("d"))
         try cache.store(block + "longer", as: CacheKey("e"))
@@ -24,11 +24,11 @@ struct `Files with the same bytes` {
         return cache
     }
 
-    /// Everything that names and inodes say.
-    private func looks(_ layout: CacheLayout) throws -> [String] {
+    /// Names, inodes and attributes of all files.
+    private func looks(_ store: DirectoryStore) throws -> [String] {
         var looks: [String] = []
-        try layout.visit { (entry) throws(StoreError) in
-            let inode = status(layout.directory + "/" + entry.path).st_ino
+        try store.list(hidden: true) { (entry) throws(StoreError) in
+            let inode = status(store.layout.directory + "/" + entry.path).st_ino
             looks.append(
                 "\(entry.path) \(inode) \(entry.links) \(entry.size) \(entry.accessed) \(entry.modified) \(entry.changed) "
                     + "\(entry.created)")
@@ -41,54 +41,54 @@ struct `Files with the same bytes` {
         .enabled(
             if: ImageDisk.Kind.allCases.allSatisfy(ImageDisk.isPossible), "needs root, loop devices, btrfs and XFS"),
         arguments: ImageDisk.Kind.allCases)
-    func `take the room of one, and nothing else about them changes`(kind: ImageDisk.Kind) async throws {
+    func `share their blocks and keep all attributes`(kind: ImageDisk.Kind) async throws {
         let disk = try await ImageDisk(kind)
         let cache = try fill(disk.path + "/root")
-        let before = try looks(cache.layout)
+        let before = try looks(cache)
         let taken = try await room(disk.path)
 
-        let dry = try Reflink(cache.layout, isDryRun: true).run()
+        let dry = try Reflink(cache, isDryRun: true).run()
         #expect(dry.shared == 2 && dry.sharedBytes == 2 * block.utf8.count)
         #expect(try await room(disk.path) == taken)
 
         var pairs: [(String, String)] = []
-        let report = try Reflink(cache.layout).run(shared: { pairs.append(($0, $1)) })
+        let report = try Reflink(cache).run(shared: { pairs.append(($0, $1)) })
         #expect(report.seen == 5 && report.read == 4 && report.shared == 2 && report.failed == 0, "\(report)")
         #expect(report.sharedBytes == 2 * block.utf8.count)
         let equal = Set(["a", "b", "c"].map { CacheKey($0).fileName })
         #expect(pairs.count == 2 && pairs.allSatisfy { equal.contains($0) && equal.contains($1) && $0 != $1 })
-        // Two files of 79 blocks, less what the file system needs to say so.
+        // Two files of 79 blocks, less metadata.
         let freed = taken - (try await room(disk.path))
         #expect(freed > block.utf8.count * 2 - 65_536, "\(freed) bytes came free")
-        #expect(try looks(cache.layout) == before)
+        #expect(try looks(cache) == before)
 
-        // Each is still its own: a rewritten or deleted one takes nothing from the others.
+        // Replacing and deleting one file does not change the others.
         try cache.store("new", as: CacheKey("a"))
         try cache.remove(CacheKey("b"))
-        let rest = try #require(try cache.read(CacheKey("c")))
+        let rest = try #require(try cache.open(CacheKey("c")))
         #expect(contents(rest) == Array(block.utf8))
-        #expect(try rest.extendedData() == Array("c".utf8))
-        #expect(try Reflink(cache.layout).run().shared == 0)
+        #expect(try cache.extendedData(for: CacheKey("c")) == Array("c".utf8))
+        #expect(try Reflink(cache).run().shared == 0)
     }
 
     @Test(.enabled(if: Privilege.mayMount, "needs to be root, and a kernel that mounts a tmpfs"))
-    func `stay as they are where blocks cannot be shared, and that is said`() throws {
+    func `are reported as unsupported where blocks cannot be shared`() throws {
         let directory = try TemporaryDirectory()
         #expect(mount("tmpfs", directory.path, "tmpfs", 0, "size=8m") == 0)
         defer { umount2(directory.path, Int32(MNT_DETACH)) }
         let cache = try fill(directory.path + "/root")
-        let before = try looks(cache.layout)
-        let error = #expect(throws: StoreError.self) { try Reflink(cache.layout).run() }
+        let before = try looks(cache)
+        let error = #expect(throws: StoreError.self) { try Reflink(cache).run() }
         #expect(error?.code == .unsupported, "\(String(describing: error))")
-        #expect(try Reflink(cache.layout, isDryRun: true).run().shared == 2)
-        #expect(try looks(cache.layout) == before)
-        let none = try CacheLayout(root: directory.path + "/none")
+        #expect(try Reflink(cache, isDryRun: true).run().shared == 2)
+        #expect(try looks(cache) == before)
+        let none = try DirectoryStore(CacheLayout(root: directory.path + "/none"))
         #expect(code { _ = try Reflink(none).run() } == .missing)
     }
 
-    /// What is taken of the file system, in bytes.
+    /// The used bytes of the file system.
     private func room(_ path: String) async throws -> Int {
-        // btrfs gives room back with its next transaction.
+        // btrfs frees blocks with the next transaction.
         try await SystemTool.run(["sync", "-f", path])
         var status = statvfs()
         #expect(statvfs(path, &status) == 0)

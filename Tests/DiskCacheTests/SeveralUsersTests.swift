@@ -3,7 +3,7 @@ import Testing
 
 @testable import DiskCache
 
-/// A cache that another user made and works in, too.
+/// A cache used by root and another user.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: AnotherUser.isPossible, "needs to be root, to be somebody else"))
 struct `A cache of several users` {
     private let directory: TemporaryDirectory
@@ -15,9 +15,9 @@ struct `A cache of several users` {
         root = directory.path + "/root"
     }
 
-    /// Root's, with what a dead process of root's left, where all may write; searched last so long ago that it is due.
-    private func make(directoryMode: UInt16) throws -> DiskCache {
-        let cache = try DiskCache(opening: root, permissions: FilePermissions(directoryMode: directoryMode))
+    /// A cache of root with temporary files of a dead process, last searched more than a day ago.
+    private func make(directoryMode: UInt16) throws -> DirectoryStore {
+        let cache = try DirectoryStore(opening: root, permissions: FilePermissions(directoryMode: directoryMode))
         let this = TemporaryName.Writer.this
         let dead = "\(this.boot).\(this.namespace).\(this.process).\(this.startTime + 1).ff"
         try Data().write(to: URL(filePath: root + "/.larder-open." + dead))
@@ -27,37 +27,37 @@ struct `A cache of several users` {
         return cache
     }
 
-    @Test func `opens though what dead processes left there may not be deleted`() async throws {
+    @Test func `opens when the files of dead processes cannot be deleted`() async throws {
         let cache = try make(directoryMode: 0o1777)
         let (root, key) = (root, key)
         try await AnotherUser.run {
-            let other = try DiskCache(opening: root)
+            let other = try DirectoryStore(opening: root)
             try other.store("picture", as: key)
         }
-        #expect(try cache.read(key)?.size == 7)
+        #expect(try cache.open(key)?.size == 7)
         #expect(status(cache.layout.path(of: key)).st_uid == AnotherUser.number)
-        _ = try DiskCache(opening: root)
-        #expect(try directory.names(in: "root/default") == [key.fileName], "its owner sweeps it")
+        _ = try DirectoryStore(opening: root)
+        #expect(try directory.names(in: "root/default") == [key.fileName], "the owner deletes it")
     }
 
-    @Test func `is swept by whoever may, and the mark is then that user's`() async throws {
+    @Test func `is cleaned by any user with permission`() async throws {
         let cache = try make(directoryMode: 0o777)
         let root = root
-        let opened = try await AnotherUser.run { try DiskCache(opening: root) }
+        let opened = try await AnotherUser.run { try DirectoryStore(opening: root) }
         #expect(try directory.names(in: "root/default").isEmpty)
-        #expect(try OpenMarker.ofDead(in: root).isEmpty)
+        #expect(try OpenMarker.ofDeadProcesses(in: root).isEmpty)
         let mark = status(root + "/.larder-swept.default")
         #expect(mark.st_uid == AnotherUser.number && time(nil) - mark.st_mtim.tv_sec < 3600)
         withExtendedLifetime((cache, opened)) {}
     }
 
-    @Test func `is expired by either, one at a time`() async throws {
-        let layout = try make(directoryMode: 0o777).layout
+    @Test func `is expired by one user at a time`() async throws {
+        let store = DirectoryStore(try make(directoryMode: 0o777).layout)
         let lock = try ExpiryLock(in: root)
-        let busy = try await AnotherUser.run { code { _ = try Expiry(layout).run() } }
+        let busy = try await AnotherUser.run { code { _ = try store.expire() } }
         #expect(busy == .busy)
         lock.release()
-        let seen = try await AnotherUser.run { try Expiry(layout).run().seen.files }
+        let seen = try await AnotherUser.run { try store.expire().seen.files }
         #expect(seen == 0)
     }
 }

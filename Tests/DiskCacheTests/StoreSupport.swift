@@ -2,20 +2,26 @@ import Foundation
 
 @testable import DiskCache
 
-extension DiskCache {
-    /// Writes and publishes in one go.
+extension DirectoryStore {
+    /// Stores a text.
     func store(_ text: String, as key: CacheKey, extendedData: [UInt8]? = nil) throws {
-        let file = try makeTemporaryFile()
+        let file = try begin()
         try write(text, to: file)
-        try publish(file, as: key, extendedData: extendedData)
+        if let extendedData { try file.setExtendedData(extendedData) }
+        try commit(file, as: key)
     }
+}
+
+extension CacheKey {
+    /// The name of the key's file by SDWebImage's naming.
+    var fileName: String { SDWebImageNaming().fileName(of: self) }
 }
 
 func write(_ text: String, to file: TemporaryFile) throws {
     try Data(text.utf8).withUnsafeBytes { try file.write($0) }
 }
 
-/// Everything in an open file, read at its descriptor.
+/// The contents of an open file.
 func contents(_ file: OpenFile) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: file.size)
     let length = pread(file.descriptor, &bytes, bytes.count, 0)

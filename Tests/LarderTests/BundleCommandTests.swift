@@ -92,7 +92,7 @@ struct BundleCommandTests {
             "cache", "export", "--batch", "b", "-o", scene.directory.file("a.tzst"), "--json")
         let line = try last(outcome)
         #expect(outcome.code == 1 && line["files"] as? Int == 5 && line["changed"] as? Int == 1)
-        #expect(outcome.errorText.contains("no longer what the batch stored: "))
+        #expect(outcome.errorText.contains("changed since the batch stored it: "))
         let stored = try await scene.sql(
             "SELECT count(*) FROM larder_data.job_history h, json_array_elements(h.stored) f WHERE length(f->>'sha256') = 64"
         )
@@ -157,7 +157,7 @@ struct BundleCommandTests {
             "enqueue", "--from-cache", "b", "--batch", "again", "--variant", other, "--json")
         #expect(enqueued.code == 0, "\(enqueued.errorText)")
         #expect(enqueued.lines.count == 3)
-        #expect(enqueued.errorText.contains("3 originals to work on"))
+        #expect(enqueued.errorText.contains("3 originals enqueued"))
         let work = try await scene.larder("work", "--drain", "--json")
         #expect(work.code == 0, "\(work.errorText)")
         #expect(scene.origin.requests.count == requests, "nothing was fetched")

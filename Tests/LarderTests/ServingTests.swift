@@ -46,7 +46,7 @@ struct ServingTests {
         try #require(outcome.code == 0, "\(outcome.errorText)")
         #expect(
             outcome.errorText.contains(
-                "7 files; 1 key left out: no web address; 1 key left out: asked for like another; "
+                "7 files; 1 key left out: not an http or https URL; 1 key left out: same path as another key; "
                     + "1 key left out: too long for nginx"), "\(outcome.errorText)")
 
         let text = try String(contentsOfFile: PackageRoot.path + "/deploy/nginx/larder.conf", encoding: .utf8)

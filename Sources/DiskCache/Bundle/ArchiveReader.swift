@@ -1,21 +1,20 @@
 private import CArchive
 import Glibc
 
-/// A tar archive being read, plain or compressed, file by file.
+/// Reads a tar archive, plain or compressed, entry by entry.
 struct ArchiveReader: ~Copyable {
     private let archive: OpaquePointer
     private let path: String
 
-    /// One file of it; its bytes come next.
     struct Header {
         let name: String
         let size: Int
         let isFile: Bool
     }
 
-    /// - Throws: `StoreError`, `damaged` when it is no such archive.
+    /// - Throws: `StoreError`, `damaged` when the file is not such an archive.
     init(_ path: String) throws(StoreError) {
-        // libarchive's own opening tells of no error number for a missing file.
+        // archive_read_open_filename sets no error number for a missing file.
         _ = try Descriptor(opening: path, O_RDONLY)
         guard let archive = archive_read_new() else { throw StoreError("archive_read_new", path, number: ENOMEM) }
         archive_read_support_format_tar(archive)
@@ -23,7 +22,7 @@ struct ArchiveReader: ~Copyable {
         archive_read_support_filter_gzip(archive)
         guard archive_read_open_filename(archive, path, 1 << 18) == ARCHIVE_OK else {
             archive_read_free(archive)
-            throw StoreError(.damaged, "understand the archive", path)
+            throw StoreError(.damaged, "read the archive", path)
         }
         self.archive = archive
         self.path = path
@@ -31,7 +30,7 @@ struct ArchiveReader: ~Copyable {
 
     deinit { archive_read_free(archive) }
 
-    /// The next file or whatever else stands there; nil at the end.
+    /// The next entry; nil at the end. The corresponding C function is `archive_read_next_header`.
     func next() throws(StoreError) -> Header? {
         var entry: OpaquePointer?
         let result = archive_read_next_header(archive, &entry)
@@ -42,12 +41,18 @@ struct ArchiveReader: ~Copyable {
             isFile: mode_t(archive_entry_filetype(entry)) == Glibc.S_IFREG && archive_entry_hardlink(entry) == nil)
     }
 
-    /// Up to `room.count` bytes of the present file; 0 at its end.
-    func read(_ room: UnsafeMutableRawBufferPointer) throws(StoreError) -> Int {
-        let count = archive_read_data(archive, room.baseAddress, room.count)
-        guard count >= 0 else { throw damaged() }
-        return count
+    /// Reads the contents of the current entry in blocks. The corresponding C function is `archive_read_data`.
+    func forEachBlock(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+        var block = [UInt8](repeating: 0, count: 1 << 18)
+        while true {
+            let count = archive_read_data(archive, &block, block.count)
+            guard count >= 0 else { throw damaged() }
+            if count == 0 { return }
+            try block.withBytes { (bytes) throws(StoreError) in
+                try body(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+            }
+        }
     }
 
-    private func damaged() -> StoreError { StoreError(.damaged, "understand the archive", path) }
+    private func damaged() -> StoreError { StoreError(.damaged, "read the archive", path) }
 }

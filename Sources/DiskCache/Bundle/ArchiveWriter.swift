@@ -1,17 +1,17 @@
 private import CArchive
 import Glibc
 
-/// A tar archive being written, compressed with zstd: the same files in the same order always give the same bytes.
-struct ArchiveWriter: ~Copyable {
+/// Writes a tar archive compressed with zstd. The same files in the same order give the same bytes.
+struct ArchiveWriter: BundleWriter, ~Copyable {
     private let archive: OpaquePointer
     private let path: String
 
-    /// Writes to an open descriptor, which stays the caller's.
-    ///
-    /// - Parameter path: what it is called in errors.
+    /// - Parameters:
+    ///   - descriptor: an open file, which the caller closes.
+    ///   - path: the name of the archive, for errors.
     init(descriptor: Int32, path: String) throws(StoreError) {
         guard let archive = archive_write_new() else { throw StoreError("archive_write_new", path, number: ENOMEM) }
-        // Long names need pax; names are bytes, whatever the locale.
+        // pax for long names; binary names, as the locale may not be UTF-8.
         let steps = [
             archive_write_set_format_pax_restricted(archive),
             archive_write_set_format_option(archive, "pax", "hdrcharset", "BINARY"),
@@ -29,8 +29,8 @@ struct ArchiveWriter: ~Copyable {
 
     deinit { archive_write_free(archive) }
 
-    /// Begins a file of `size` bytes: no owner, no date, readable by all.
-    func begin(_ name: String, size: Int) throws(StoreError) {
+    /// Adds a file without owner or date, readable by all.
+    func add(_ name: String, size: Int, _ fill: Fill) throws(StoreError) {
         guard let entry = archive_entry_new() else { throw StoreError("archive_entry_new", path, number: ENOMEM) }
         defer { archive_entry_free(entry) }
         archive_entry_set_pathname(entry, name)
@@ -39,20 +39,17 @@ struct ArchiveWriter: ~Copyable {
         archive_entry_set_perm(entry, 0o644)
         archive_entry_set_mtime(entry, 0, 0)
         try check(archive_write_header(archive, entry), "archive_write_header")
-    }
-
-    /// Adds to the file that was begun.
-    func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
-        guard !bytes.isEmpty else { return }
-        guard archive_write_data(archive, bytes.baseAddress, bytes.count) == bytes.count else {
-            throw Self.failure("archive_write_data", archive, path)
+        try fill { (bytes) throws(StoreError) in
+            guard bytes.isEmpty || archive_write_data(archive, bytes.baseAddress, bytes.count) == bytes.count else {
+                throw Self.failure("archive_write_data", archive, path)
+            }
         }
     }
 
-    /// Writes the end; without it the archive is cut short.
-    consuming func finish() throws(StoreError) { try check(archive_write_close(archive), "archive_write_close") }
+    /// Writes the end of the archive. The corresponding C function is `archive_write_close`.
+    func finish() throws(StoreError) { try check(archive_write_close(archive), "archive_write_close") }
 
-    private borrowing func check(_ result: Int32, _ operation: String) throws(StoreError) {
+    private func check(_ result: Int32, _ operation: String) throws(StoreError) {
         guard result == ARCHIVE_OK else { throw Self.failure(operation, archive, path) }
     }
 

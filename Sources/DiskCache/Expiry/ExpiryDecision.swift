@@ -1,55 +1,99 @@
-/// Decides file by file what expires. A value: it looks at no file and deletes none.
+/// Decides which files expire: those that are too old, then the oldest of the rest until less than half the limit is occupied.
+///
+/// Files are added in any order. Once their size exceeds the limit, the oldest beyond half the limit are certain to be
+/// deleted, whatever is added later: `next` returns them at once, and only the newest that fit into half the limit are held.
 struct ExpiryDecision {
-    /// What becomes of a file when it is met.
+    /// What to do with a file when it is listed.
     enum Verdict {
-        /// It is too old: to be deleted at once. For the size it does not count, even when it cannot be deleted.
+        /// To be deleted at once. It does not count towards the size, even when it cannot be deleted.
         case tooOld
-        /// It is too old, but in use.
+        /// Too old, but not to be deleted.
         case spared
-        /// It stays, unless all together take too much room.
+        /// Stays, unless `next` returns it later.
         case kept
     }
 
+    /// A file that may be deleted for its size, in 32 bytes.
+    struct File: Comparable, Sendable {
+        let date: Timestamp
+        fileprivate let packedName: PackedName
+        private let blocks: UInt32
+
+        /// `allocated` is rounded up to blocks of 512 bytes.
+        fileprivate init(date: Timestamp, allocated: Int, name: PackedName) {
+            self.date = date
+            packedName = name
+            blocks = UInt32(clamping: (allocated + 511) / 512)
+        }
+
+        var allocated: Int { Int(blocks) * 512 }
+
+        /// By date, then by name, so that the order is total.
+        static func < (left: File, right: File) -> Bool {
+            left.date != right.date ? left.date < right.date : left.packedName < right.packedName
+        }
+    }
+
     private let expirationDate: Timestamp?
-    private let hasLimit: Bool
-    private var phase: SizePhase
+    /// 0 when there is no limit.
+    private let limit: Int
     private var names = PackedName.Table()
+    /// The files until the limit is exceeded, then empty.
+    private var files: [File] = []
+    /// The files once the limit is exceeded.
+    private var heap: Heap<File>?
+    /// The size of all added files.
+    private var sum = 0
+    /// The size of the files that `next` has not returned, or that could not be deleted.
+    private var remaining = 0
+    /// The newest file that `next` returned. Older ones must follow, or newer files would be deleted before older ones.
+    private var newestReturned: File?
 
     init(_ policy: ExpiryPolicy, now: Timestamp) {
         expirationDate = policy.expirationDate(at: now)
-        hasLimit = policy.maxSize > 0
-        phase = SizePhase(limit: policy.maxSize)
+        limit = max(0, policy.maxSize)
     }
 
-    /// The next file.
+    /// Adds the next file.
     ///
     /// - Parameters:
-    ///   - date: nil where there is none: never too old, and the first to go for its size.
-    ///   - isSpared: it must not be deleted now.
-    mutating func meet(_ name: String, date: Timestamp?, allocated: Int, isSpared: Bool = false) -> Verdict {
+    ///   - date: nil when unknown: such a file is never too old, and the first to be deleted for its size.
+    ///   - isSpared: whether it must not be deleted.
+    mutating func add(_ name: String, date: Timestamp?, allocated: Int, isSpared: Bool = false) -> Verdict {
         let isTooOld = if let date, let expirationDate { date <= expirationDate } else { false }
         if isTooOld && !isSpared { return .tooOld }
-        if hasLimit && isSpared {
-            phase.addProtected(allocated: allocated)
-        } else if hasLimit {
-            phase.add(
-                HeldFile(
-                    date: date ?? Timestamp(nanoseconds: .min), allocated: allocated, name: names.compact(name)))
+        guard limit > 0 else { return isTooOld ? .spared : .kept }
+        var size = allocated
+        if !isSpared {
+            let file = File(
+                date: date ?? Timestamp(nanoseconds: .min), allocated: allocated, name: names.pack(name))
+            size = file.allocated
+            if heap == nil { files.append(file) } else { heap?.insert(file) }
+        }
+        sum += size
+        remaining += size
+        if heap == nil && sum > limit {
+            heap = Heap(files)
+            files = []
         }
         return isTooOld ? .spared : .kept
     }
 
-    /// The next file to delete for the room it takes; nil when enough is gone. To be asked after every file.
-    mutating func next() -> (file: HeldFile, name: String)? {
-        guard let file = phase.next() else { return nil }
-        let name = names.text(file.name)
-        names.release(file.name)
-        return (file, name)
+    /// The next file to delete for its size; nil when no more must be deleted yet. Call it after every `add`.
+    mutating func next() -> (file: File, name: String)? {
+        guard let oldest = heap?.first else { return nil }
+        guard remaining >= limit / 2 || newestReturned.map({ oldest < $0 }) ?? false else { return nil }
+        newestReturned = newestReturned.map { max($0, oldest) } ?? oldest
+        heap?.removeFirst()
+        remaining -= oldest.allocated
+        let name = names.text(oldest.packedName)
+        names.release(oldest.packedName)
+        return (oldest, name)
     }
 
-    /// How many endings of names are kept.
-    var endings: Int { names.count }
+    /// The file that `next` returned still exists, so others are deleted instead.
+    mutating func couldNotDelete(_ file: File) { remaining += file.allocated }
 
-    /// The file just given out is still there: others go instead.
-    mutating func couldNotDelete(_ file: HeldFile) { phase.couldNotDelete(file) }
+    /// The number of distinct file extensions held.
+    var extensionCount: Int { names.count }
 }

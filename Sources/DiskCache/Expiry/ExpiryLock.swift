@@ -1,18 +1,15 @@
 import Glibc
 
-/// Lets one process at a time expire a cache; released with its owner, or when that dies.
+/// Lets one process at a time expire a cache; released by `deinit` and by the death of the process.
 ///
-/// Two at once would do no harm, only work twice: a file system without locks is none the worse.
+/// Concurrent runs would only repeat work, so file systems without locks are accepted.
 struct ExpiryLock: ~Copyable {
     private let file: Descriptor
 
-    /// - Throws: `StoreError`, `busy` when another process has it.
+    /// - Throws: `StoreError`, `busy` while another process holds it.
     init(in root: String) throws(StoreError) {
         let file = try Self.open(root + "/.larder-expiry", in: root)
-        let number = file.number
-        if retrying({ flock(number, LOCK_EX | LOCK_NB) }) != 0 && errno == EWOULDBLOCK {
-            throw StoreError(.busy, "expire the cache in", root)
-        }
+        try file.lock(to: "expire the cache in", root)
         self.file = file
     }
 
@@ -23,12 +20,11 @@ struct ExpiryLock: ~Copyable {
             }
             return file
         } catch {
-            // Another user's: to lock it, reading is enough.
+            // A file of another user can be locked through a read-only descriptor.
             guard error.code == .permission, let file = try? Descriptor(opening: path, O_RDONLY) else { throw error }
             return file
         }
     }
 
-    /// Lets others.
     consuming func release() {}
 }

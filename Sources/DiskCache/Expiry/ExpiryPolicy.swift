@@ -1,35 +1,42 @@
-/// What expires: files older than an age, then the oldest of the rest when they take too much room.
+/// Which files expire: those older than an age, then the oldest of the rest when they occupy too much.
 ///
 /// Source: SDWebImage 5.21.5, `SDImageCacheConfig` and `SDDiskCache.removeExpiredData`, with its defaults.
 public struct ExpiryPolicy: Hashable, Sendable {
-    /// The date that a file's age is counted from. The raw values are SDWebImage's.
+    /// The date from which a file's age is counted. The raw values are SDWebImage's.
     public enum DateKind: Int, Sendable, CaseIterable {
-        /// When it was last read.
+        /// The last read.
         case access = 0
-        /// When its bytes were written.
+        /// The last change of the contents.
         case modification = 1
-        /// When it was made; the modification where the file system does not keep that.
+        /// The creation, or the modification on file systems that do not record it.
         case creation = 2
-        /// When anything of it, its name included, last changed.
+        /// The last change of contents, name or attributes.
         case change = 3
     }
 
-    /// A file dated so long ago, or longer, goes; nil or negative: none goes by age. Seven days by default.
+    /// Files of this age or older expire; none does when it is nil or negative. Seven days by default.
     public var maxAge: Duration?
-    /// When the rest takes more than so many bytes, the oldest go until less than half of it is taken. 0, the default, or
-    /// less: no limit.
+    /// When the remaining files occupy more than this many bytes, the oldest expire until the rest occupies less than half of
+    /// it. 0, the default, and negative values mean no limit.
     public var maxSize: Int
-    /// The date that counts; `access` by default.
+    /// `access` by default.
     public var date: DateKind
+    /// While a process has the store open, files stored or read within this time stay. 15 minutes by default, longer than any
+    /// job; zero spares none.
+    public var sparing: Duration
 
-    /// SDWebImage's defaults, as far as nothing else is said.
-    public init(maxAge: Duration? = .seconds(604_800), maxSize: Int = 0, date: DateKind = .access) {
+    /// SDWebImage's defaults.
+    public init(
+        maxAge: Duration? = .seconds(604_800), maxSize: Int = 0, date: DateKind = .access,
+        sparing: Duration = .seconds(900)
+    ) {
         self.maxAge = maxAge
         self.maxSize = maxSize
         self.date = date
+        self.sparing = sparing
     }
 
-    /// The last date that is too old at `now`; nil when none is.
+    /// The latest date that is expired at `now`; nil when there is no age.
     func expirationDate(at now: Timestamp) -> Timestamp? {
         guard let maxAge, maxAge >= .zero else { return nil }
         return now - maxAge

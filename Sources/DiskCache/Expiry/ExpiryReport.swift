@@ -1,10 +1,10 @@
-/// What an expiry has done so far, or would do: counts of files, and the bytes that they take on the disk.
+/// What a run of expiry has deleted so far, or would delete.
 public struct ExpiryReport: Hashable, Sendable {
-    /// Files, and what they take.
+    /// A number of files.
     public struct Count: Hashable, Sendable {
-        /// Files.
+        /// The number of files.
         public var files = 0
-        /// What they take on the disk, in bytes.
+        /// The bytes that they occupy.
         public var bytes = 0
 
         mutating func add(_ allocated: Int) {
@@ -13,44 +13,53 @@ public struct ExpiryReport: Hashable, Sendable {
         }
     }
 
-    /// Files that were looked at.
+    /// All files.
     public var seen = Count()
     /// Deleted because of their age.
-    public var aged = Count()
-    /// Deleted because all together took too much room.
-    public var crowded = Count()
-    /// Would have gone, but somebody at work has just stored or read them.
+    public var expiredByAge = Count()
+    /// Deleted because of the total size.
+    public var expiredBySize = Count()
+    /// Expired, but recently used while a process has the store open.
     public var spared = Count()
-    /// Could not be deleted.
+    /// Expired, but could not be deleted.
     public var failed = Count()
     /// The first failure.
     public var firstFailure: StoreError?
-    /// Whether it was stopped before its end. What it deleted was due; the next run does the rest.
+    /// Whether the run was stopped before its end.
     public var isPartial = false
 
-    /// Files that are still there.
+    /// Counts a deleted file.
+    mutating func count(_ file: ExpiredFile) {
+        switch file.reason {
+        case .age: expiredByAge.add(file.allocated)
+        case .size: expiredBySize.add(file.allocated)
+        }
+    }
+
+    /// The files that remain.
     public var kept: Count {
         Count(
-            files: seen.files - aged.files - crowded.files, bytes: seen.bytes - aged.bytes - crowded.bytes)
+            files: seen.files - expiredByAge.files - expiredBySize.files,
+            bytes: seen.bytes - expiredByAge.bytes - expiredBySize.bytes)
     }
 }
 
 /// A file that expiry deletes.
 public struct ExpiredFile: Sendable {
-    /// Why it goes.
+    /// Why a file expires.
     public enum Reason: String, Sendable {
-        /// It is too old.
+        /// It is older than the policy's age.
         case age
-        /// All together take too much room, and it is among the oldest.
+        /// It is among the oldest of files that occupy too much.
         case size
     }
 
-    /// Below the directory of the namespace.
+    /// The path below the directory of the images.
     public let path: String
-    /// What it takes on the disk, in bytes.
+    /// The bytes that it occupies.
     public let allocated: Int
-    /// The date that counts.
+    /// The date that the policy names.
     public let date: Timestamp
-    /// Why it goes.
+    /// Why it expires.
     public let reason: Reason
 }

@@ -1,85 +1,76 @@
-/// The name of a file in 20 bytes: the sixteen that its digits mean, and the number of what follows them.
+/// A file name in 20 bytes: the sixteen bytes of its MD5, and an index for the rest of the name.
 struct PackedName: Hashable, Comparable, Sendable {
     private let high, low: UInt64
-    /// Where in the table the rest of the name stands: an extension, or all of an irregular name.
+    /// The index in the table of an extension, or of a whole name that does not begin with an MD5.
     private let rest: UInt32
 
-    /// Of names that SDWebImage gives, only the extensions are kept apart, each once and as long as a name is held with it.
+    /// Holds each distinct extension once, as long as a packed name refers to it.
     struct Table {
-        private var numbers: [Rest: UInt32] = [:]
-        /// By number: the text, and by how many names it is held.
-        private var rests: [(rest: Rest, names: Int)] = []
+        private var indexes: [Rest: UInt32] = [:]
+        /// By index, with the number of names that refer to it.
+        private var rests: [(rest: Rest, uses: Int)] = []
         private var free: [UInt32] = []
 
-        /// How many different ones are kept.
-        var count: Int { numbers.count }
+        /// The number of distinct extensions and whole names held.
+        var count: Int { indexes.count }
 
-        /// Equal byte for byte: strings are so already when they look the same, and then name different files.
+        /// Compared byte by byte: Swift strings are equal when they are canonically equivalent, file names are not.
         private struct Rest: Hashable {
-            let text: String
-            let isWhole: Bool
-
-            static func == (left: Rest, right: Rest) -> Bool {
-                left.isWhole == right.isWhole && left.text.utf8.elementsEqual(right.text.utf8)
-            }
-
-            func hash(into hasher: inout Hasher) {
-                var text = text
-                text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-                hasher.combine(isWhole)
-            }
+            let bytes: [UInt8]
+            let isWholeName: Bool
         }
 
-        /// The compact form of `name`, which is held until it is released.
-        mutating func compact(_ name: String) -> PackedName {
+        /// Packs a name, to be released later.
+        mutating func pack(_ name: String) -> PackedName {
             let (digest, rest) = Self.split(name)
-            return PackedName(high: digest.0, low: digest.1, rest: number(of: rest))
+            return PackedName(high: digest.0, low: digest.1, rest: index(of: rest))
         }
 
-        /// The compact form of a name that is held; nil for others.
+        /// The packed form of a name that is held; nil for others.
         func find(_ name: String) -> PackedName? {
             let (digest, rest) = Self.split(name)
-            return numbers[rest].map { PackedName(high: digest.0, low: digest.1, rest: $0) }
+            return indexes[rest].map { PackedName(high: digest.0, low: digest.1, rest: $0) }
         }
 
-        /// The name that was made compact.
+        /// The name that was packed.
         func text(_ name: PackedName) -> String {
             let rest = rests[Int(name.rest)].rest
-            return rest.isWhole ? rest.text : Self.hexadecimal(name.high) + Self.hexadecimal(name.low) + rest.text
+            let text = String(decoding: rest.bytes, as: UTF8.self)
+            return rest.isWholeName ? text : name.high.paddedHexadecimal + name.low.paddedHexadecimal + text
         }
 
-        /// Holds the name no longer: as often as it was made compact.
+        /// Undoes one call of `pack`.
         mutating func release(_ name: PackedName) {
-            let place = Int(name.rest)
-            rests[place].names -= 1
-            guard rests[place].names == 0 else { return }
-            numbers[rests[place].rest] = nil
-            rests[place].rest = Rest(text: "", isWhole: true)
+            let index = Int(name.rest)
+            rests[index].uses -= 1
+            guard rests[index].uses == 0 else { return }
+            indexes[rests[index].rest] = nil
+            rests[index].rest = Rest(bytes: [], isWholeName: true)
             free.append(name.rest)
         }
 
-        private mutating func number(of rest: Rest) -> UInt32 {
-            if let number = numbers[rest] {
-                rests[Int(number)].names += 1
-                return number
+        private mutating func index(of rest: Rest) -> UInt32 {
+            if let index = indexes[rest] {
+                rests[Int(index)].uses += 1
+                return index
             }
-            let number = free.popLast() ?? UInt32(rests.count)
-            numbers[rest] = number
-            if Int(number) == rests.count { rests.append((rest, 1)) } else { rests[Int(number)] = (rest, 1) }
-            return number
+            let index = free.popLast() ?? UInt32(rests.count)
+            indexes[rest] = index
+            if Int(index) == rests.count { rests.append((rest, 1)) } else { rests[Int(index)] = (rest, 1) }
+            return index
         }
 
         private static func split(_ name: String) -> ((UInt64, UInt64), Rest) {
-            guard let digest = digest(name) else { return ((0, 0), Rest(text: name, isWhole: true)) }
-            return (digest, Rest(text: String(decoding: name.utf8.dropFirst(32), as: UTF8.self), isWhole: false))
+            let bytes = Array(name.utf8)
+            guard let digest = digest(bytes) else { return ((0, 0), Rest(bytes: bytes, isWholeName: true)) }
+            return (digest, Rest(bytes: Array(bytes.dropFirst(32)), isWholeName: false))
         }
 
-        /// The number that 32 lower-case hexadecimal digits at the start of `name` mean.
-        private static func digest(_ name: String) -> (UInt64, UInt64)? {
+        /// The value of 32 lower-case hexadecimal digits at the beginning; nil when there are fewer.
+        private static func digest(_ name: [UInt8]) -> (UInt64, UInt64)? {
+            guard name.count >= 32 else { return nil }
             var words: (UInt64, UInt64) = (0, 0)
-            var count = 0
-            for byte in name.utf8 {
-                if count == 32 { break }
+            for byte in name.prefix(32) {
                 let digit: UInt8
                 switch byte {
                 case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
@@ -88,18 +79,20 @@ struct PackedName: Hashable, Comparable, Sendable {
                 }
                 words.0 = words.0 << 4 | words.1 >> 60
                 words.1 = words.1 << 4 | UInt64(digit)
-                count += 1
             }
-            return count == 32 ? words : nil
-        }
-
-        private static func hexadecimal(_ word: UInt64) -> String {
-            let digits = String(word, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
+            return words
         }
     }
 
     static func < (left: PackedName, right: PackedName) -> Bool {
         (left.high, left.low, left.rest) < (right.high, right.low, right.rest)
+    }
+}
+
+extension UInt64 {
+    /// Sixteen lower-case hexadecimal digits.
+    var paddedHexadecimal: String {
+        let digits = String(self, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

@@ -1,25 +1,22 @@
 import Glibc
 
-/// An open file and the duty to close it.
+/// A file descriptor, closed by `deinit`.
 struct Descriptor: ~Copyable, Sendable {
     let number: Int32
 
-    /// The corresponding C function is `open`; always close-on-exec, with mode 0644 less the umask for new files.
-    ///
-    /// - Throws: the failure, with `path`.
+    /// The corresponding C function is `open`, with close-on-exec and, for new files, mode 0644 less the umask.
     init(opening path: String, _ flags: Int32) throws(StoreError) {
         number = retrying { open(path, flags | O_CLOEXEC, 0o644) }
         guard number >= 0 else { throw StoreError("open", path) }
     }
 
-    /// Like `init(opening:)`; nil when nothing has that name.
+    /// Like `init(opening:_:)`; nil when the file does not exist.
     init?(ifPresent path: String, _ flags: Int32) throws(StoreError) {
         number = retrying { open(path, flags | O_CLOEXEC, 0o644) }
         if number < 0 && errno == ENOENT { return nil }
         guard number >= 0 else { throw StoreError("open", path) }
     }
 
-    /// Takes over an open descriptor.
     init(owning number: Int32) { self.number = number }
 
     deinit { close(number) }
@@ -30,9 +27,45 @@ struct Descriptor: ~Copyable, Sendable {
         guard fstat(number, &status) == 0 else { throw StoreError("fstat", path) }
         return status
     }
+
+    /// Writes all of `bytes` at the current position.
+    func write(_ bytes: UnsafeRawBufferPointer, to path: String) throws(StoreError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let written = Glibc.write(number, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            if written < 0 && errno == EINTR { continue }
+            guard written >= 0 else { throw StoreError("write", path) }
+            rest = rest.dropFirst(written)
+        }
+    }
+
+    /// Reads at most `count` bytes at `offset`; fewer at the end of the file.
+    func read(_ count: Int, at offset: Int, from path: String) throws(StoreError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let length = bytes.withUnsafeMutableBytes {
+                pread(number, $0.baseAddress.map { $0 + filled }, count - filled, off_t(offset + filled))
+            }
+            if length < 0 && errno == EINTR { continue }
+            guard length >= 0 else { throw StoreError("pread", path) }
+            if length == 0 { break }
+            filled += length
+        }
+        return Array(bytes.prefix(filled))
+    }
+
+    /// Takes the lock of the file without waiting; closing it releases the lock. File systems without locks are ignored.
+    ///
+    /// - Throws: `StoreError.busy` while another process holds it.
+    func lock(to operation: String, _ path: String) throws(StoreError) {
+        if retrying({ flock(number, LOCK_EX | LOCK_NB) }) != 0 && errno == EWOULDBLOCK {
+            throw StoreError(.busy, operation, path)
+        }
+    }
 }
 
-/// Calls again what a signal interrupted.
+/// Repeats a call that a signal interrupted.
 func retrying(_ call: () -> Int32) -> Int32 {
     while true {
         let result = call()
@@ -40,14 +73,11 @@ func retrying(_ call: () -> Int32) -> Int32 {
     }
 }
 
-/// Writes all of `bytes` at the current position of `descriptor`.
-func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: borrowing Descriptor, at path: String) throws(StoreError)
-{
-    var rest = bytes[...]
-    while !rest.isEmpty {
-        let written = write(descriptor.number, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-        if written < 0 && errno == EINTR { continue }
-        guard written >= 0 else { throw StoreError("write", path) }
-        rest = rest.dropFirst(written)
+extension [UInt8] {
+    /// `withUnsafeBytes` with a typed error.
+    func withBytes<Value>(
+        _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        try withUnsafeBufferPointer { (bytes) throws(StoreError) in try body(UnsafeRawBufferPointer(bytes)) }
     }
 }

@@ -1,37 +1,30 @@
 import Glibc
 
-/// Directories as a whole: making them, putting them on the disk.
+/// Creates and syncs directories.
 enum Directory {
-    /// Makes `path` and its missing parents, with mode 0755 less the umask; what is there already is fine.
+    /// Creates `path` and its missing parents; an existing directory is left as it is.
     ///
     /// - Parameters:
-    ///   - durable: whether new ones must survive a power failure from now on.
-    ///   - permissions: what new ones get instead.
-    static func make(_ path: String, durable: Bool, _ permissions: FilePermissions) throws(StoreError) {
+    ///   - durable: whether new directories are synced.
+    ///   - permissions: those of new directories, 0755 less the umask by default.
+    static func create(_ path: String, durable: Bool, _ permissions: FilePermissions) throws(StoreError) {
+        let parent = parent(of: path)
         if mkdir(path, 0o755) == 0 {
             try permissions.apply(toDirectory: path)
-            if durable { try synchronize(parent(of: path)) }
-            return
-        }
-        switch errno {
-        case EEXIST:
+            if durable { try synchronize(parent) }
+        } else if errno == ENOENT && parent != path {
+            try create(parent, durable: durable, permissions)
+            try create(path, durable: durable, permissions)
+        } else if errno == EEXIST {
             var status = stat()
             guard stat(path, &status) == 0 else { throw StoreError("stat", path) }
             guard status.st_mode & S_IFMT == S_IFDIR else { throw StoreError("mkdir", path, number: ENOTDIR) }
-        case ENOENT where parent(of: path) != path:
-            try make(parent(of: path), durable: durable, permissions)
-            // Somebody else may be a step ahead: then this one finds it there.
-            if mkdir(path, 0o755) == 0 {
-                try permissions.apply(toDirectory: path)
-            } else if errno != EEXIST {
-                throw StoreError("mkdir", path)
-            }
-            if durable { try synchronize(parent(of: path)) }
-        default: throw StoreError("mkdir", path)
+        } else {
+            throw StoreError("mkdir", path)
         }
     }
 
-    /// Puts the names in `path` on the disk. The corresponding C function is `fsync`.
+    /// Syncs the names in a directory. The corresponding C function is `fsync`.
     static func synchronize(_ path: String) throws(StoreError) {
         let directory = try Descriptor(opening: path, O_RDONLY | O_DIRECTORY)
         if retrying({ fsync(directory.number) }) < 0 { throw StoreError("fsync", path) }

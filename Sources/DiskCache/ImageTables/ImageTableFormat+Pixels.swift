@@ -1,19 +1,18 @@
-/// How plain pixels become those of a table.
 extension ImageTableFormat {
-    /// The size of its pictures in pixels.
+    /// The width of the images in pixels.
     public var pixelWidth: Int { width * scale }
-    /// The size of its pictures in pixels.
+    /// The height of the images in pixels.
     public var pixelHeight: Int { height * scale }
 
-    /// The bytes of a picture as `ImageTable.store` takes them: in the table's style, rows aligned. Where the style has no
-    /// alpha, black lies beneath, as where FastImageCache draws.
+    /// Converts pixels to the format that `ImageTable.store` takes. Styles without alpha get a black background, as in
+    /// FastImageCache.
     ///
-    /// - Parameter rgba: red, green, blue and straight alpha of `pixelWidth` × `pixelHeight` pixels, row by row from the top.
-    /// - Throws: `StoreError.tooLarge` when there are more or fewer.
+    /// - Parameter rgba: red, green, blue and straight alpha of `pixelWidth` × `pixelHeight` pixels, from top to bottom.
+    /// - Throws: `StoreError.tooLarge` when the number of pixels differs.
     public func pixels(fromRGBA rgba: [UInt8]) throws(StoreError) -> [UInt8] {
         guard rgba.count == pixelWidth * pixelHeight * 4 else {
             throw StoreError(
-                .tooLarge, "take \(rgba.count) bytes for \(pixelWidth) × \(pixelHeight) pixels of four into", name)
+                .tooLarge, "convert \(rgba.count) bytes to \(pixelWidth) × \(pixelHeight) pixels for", name)
         }
         var bytes = [UInt8](repeating: 0, count: imageLength)
         for row in 0..<pixelHeight {
@@ -29,24 +28,24 @@ extension ImageTableFormat {
         return bytes
     }
 
-    private func store(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8, in bytes: inout [UInt8], at place: Int) {
+    private func store(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8, in bytes: inout [UInt8], at offset: Int) {
         switch style {
         case .bgra32, .bgr32:
-            bytes[place] = blue
-            bytes[place + 1] = green
-            bytes[place + 2] = red
-            bytes[place + 3] = style == .bgra32 ? alpha : 255
+            bytes[offset] = blue
+            bytes[offset + 1] = green
+            bytes[offset + 2] = red
+            bytes[offset + 3] = style == .bgra32 ? alpha : 255
         case .rgb16:
-            // The lower byte first; the highest bit means nothing.
+            // Little-endian; the highest bit is unused.
             var word = UInt16(red >> 3) << 10
             word |= UInt16(green >> 3) << 5
             word |= UInt16(blue >> 3)
-            bytes[place] = UInt8(truncatingIfNeeded: word)
-            bytes[place + 1] = UInt8(word >> 8)
+            bytes[offset] = UInt8(truncatingIfNeeded: word)
+            bytes[offset + 1] = UInt8(word >> 8)
         case .grey8:
             // The weights of Rec. 601, in thousandths.
             let sum: Int = 299 * Int(red) + 587 * Int(green) + 114 * Int(blue)
-            bytes[place] = UInt8((sum + 500) / 1000)
+            bytes[offset] = UInt8((sum + 500) / 1000)
         }
     }
 

@@ -1,50 +1,47 @@
-/// The format of an image table: pictures of one size and style, uncompressed, as FastImageCache maps them into memory.
+/// The format of an image table: the size and pixel layout of its images.
 ///
 /// Source: the spec of FastImageCache, sections 9.1 and 9.2.
 public struct ImageTableFormat: Hashable, Sendable {
-    /// How pixels lie in memory. The raw values are FastImageCache's.
+    /// The layout of a pixel. The raw values are FastImageCache's.
     public enum Style: Int, Sendable, CaseIterable {
-        /// Four bytes: blue, green, red, alpha; colours multiplied by alpha.
+        /// Four bytes: blue, green, red, alpha; premultiplied.
         case bgra32 = 0
-        /// Four bytes: blue, green, red, and one that means nothing.
+        /// Four bytes: blue, green, red, unused.
         case bgr32 = 1
         /// Two bytes: five bits each of red, green and blue.
         case rgb16 = 2
         /// One byte of grey.
         case grey8 = 3
 
-        /// Bytes of a pixel.
+        /// The size of a pixel.
         public var bytesPerPixel: Int { [4, 4, 2, 1][rawValue] }
     }
 
-    /// The name, also of the files.
+    /// Also the name of the files.
     public var name: String
-    /// Formats of one family are made together.
+    /// FastImageCache creates the formats of a family together; nil by default.
     public var family: String?
-    /// Width in points.
+    /// In points.
     public var width: Int
-    /// Height in points.
+    /// In points.
     public var height: Int
-    /// Pixels per point.
+    /// Pixels per point, 1 to 4.
     public var scale: Int
-    /// How pixels lie in memory.
+    /// `bgra32` by default.
     public var style: Style
-    /// The most pictures; at least as many as a chunk holds are kept.
+    /// The maximum number of images; the table holds at least those of one chunk.
     public var maximumCount: Int
-    /// The page size of the device that reads the table: 4096 or 16384. Not that of this host.
+    /// The page size of the device that reads the table, 4096 or 16384 (the default).
     public var pageSize: Int
 
-    /// A format.
-    ///
-    /// - Throws: `StoreError.invalidName` when the name is no plain file name, the size is not positive or too large, or the
-    ///   page size is neither 4096 nor 16384.
+    /// - Throws: `StoreError.invalidName` when the name is not a file name, or a number is out of range.
     public init(
         name: String, family: String? = nil, width: Int, height: Int, scale: Int = 1, style: Style = .bgra32,
         maximumCount: Int, pageSize: Int = 16_384
     ) throws(StoreError) {
-        guard !name.isEmpty, name.utf8.count <= 200, name.utf8.first != UInt8(ascii: "."), !name.utf8.contains(0),
-            !name.utf8.contains(UInt8(ascii: "/"))
-        else { throw StoreError(.invalidName, "name an image table", name) }
+        guard name.isVisibleFileName, name.utf8.count <= 200 else {
+            throw StoreError(.invalidName, "name an image table", name)
+        }
         guard (1...16_383).contains(width), (1...16_383).contains(height), (1...4).contains(scale),
             maximumCount > 0, [4096, 16_384].contains(pageSize)
         else { throw StoreError(.invalidName, "use the sizes of image table", name) }
@@ -58,19 +55,19 @@ public struct ImageTableFormat: Hashable, Sendable {
         self.pageSize = pageSize
     }
 
-    /// Bytes of a row of pixels: a multiple of 64.
+    /// The bytes of a row, a multiple of 64.
     public var rowLength: Int { Self.rounded(width * scale * style.bytesPerPixel, to: 64) }
 
-    /// Bytes of a picture, padding of its rows included.
+    /// The bytes of an image.
     public var imageLength: Int { rowLength * height * scale }
 
-    /// Bytes of an entry: the picture, padding, and at the very end 32 bytes that name it; whole pages.
+    /// The bytes of an entry, a multiple of the page size: the image, padding, and a trailer of 32 bytes with its ids.
     public var entryLength: Int { Self.rounded(imageLength + Self.trailerLength, to: pageSize) }
 
-    /// Entries that the file grows by: 2 MiB of them, but four at least.
+    /// The number of entries by which the file grows: about 2 MiB, and at least four.
     public var entriesPerChunk: Int { max(4, (2 << 20) / entryLength) }
 
-    /// The most entries before an old one gives way.
+    /// The number of images from which old ones are replaced.
     public var effectiveMaximum: Int { max(maximumCount, entriesPerChunk) }
 
     static let trailerLength = 32

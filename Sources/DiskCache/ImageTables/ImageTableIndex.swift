@@ -1,101 +1,94 @@
-/// Which picture lies at which place of an image table, and which was used last: the table's metadata, as a value.
-///
-/// Every step takes constant time, but for the search among the places that are free again.
+/// Maps the images of a table to slots of its file, in the order of their last use.
 struct ImageTableIndex {
-    /// Where a picture lies, and what it was made of.
     struct Entry: Equatable {
-        let place: Int
+        let slot: Int
         let source: EntityID
     }
 
     private var entries = RecencyList<EntityID, Entry>()
-    /// Below the highest place that was ever taken; the lowest last.
+    /// The free slots below `end`, in descending order.
     private var free: [Int] = []
-    /// From here on every place is free.
+    /// Every slot from here on is free.
     private var end = 0
 
     init() {}
 
-    /// How many pictures there are.
+    /// The number of images.
     var count: Int { entries.count }
 
-    /// Every picture, the most recently used first.
-    func newestFirst(_ body: (EntityID, Entry) -> Void) { entries.newestFirst(body) }
+    /// Calls `body` with every image, the most recently used first.
+    func forEachByRecency(_ body: (EntityID, Entry) -> Void) { entries.forEachByRecency(body) }
 
-    /// Where the entity's picture lies, if it was made of `source`; then it is the most recently used one. A picture of
-    /// another source is forgotten: the source has changed.
+    /// The slot of the entity's image, which becomes the most recently used one. An image made from another source is
+    /// removed, as the source has changed.
     mutating func find(_ entity: EntityID, source: EntityID) -> Int? {
         guard let entry = entries.use(entity) else { return nil }
         guard entry.source == source else {
             remove(entity)
             return nil
         }
-        return entry.place
+        return entry.slot
     }
 
-    /// The place for a picture of the entity, which then is to be put there: its present one, else the lowest free one; at
-    /// the maximum that of the one used longest ago, which gives way.
-    func place(for entity: EntityID, maximum: Int) -> (place: Int, givesWay: EntityID?) {
-        if let present = entries.value(entity) { return (present.place, entity) }
+    /// The slot for a new image of the entity: its present one, else the lowest free one, else that of the least recently used
+    /// image. The caller removes the image that it replaces.
+    func slot(for entity: EntityID, maxCount: Int) -> (slot: Int, replaced: EntityID?) {
+        if let present = entries.value(entity) { return (present.slot, entity) }
         let lowest = free.last ?? end
-        if lowest >= maximum, let oldest = entries.oldestKey, let entry = entries.value(oldest) {
-            return (entry.place, oldest)
+        if lowest >= maxCount, let oldest = entries.oldestKey, let entry = entries.value(oldest) {
+            return (entry.slot, oldest)
         }
         return (lowest, nil)
     }
 
-    /// Notes that the entity's picture lies at `place`, which is free: it is the most recently used one.
-    mutating func put(_ entity: EntityID, source: EntityID, at place: Int) {
+    /// Adds an image in a free slot as the most recently used one.
+    mutating func put(_ entity: EntityID, source: EntityID, at slot: Int) {
         remove(entity)
-        if place >= end {
-            // Only what was written by others leaves a gap.
-            free.insert(contentsOf: (end..<place).reversed(), at: 0)
-            end = place + 1
-        } else if let index = index(ofFree: place) {
+        if slot >= end {
+            // Tables of other writers can have gaps.
+            free.insert(contentsOf: (end..<slot).reversed(), at: 0)
+            end = slot + 1
+        } else if let index = index(ofFree: slot) {
             free.remove(at: index)
         }
-        entries.insert(Entry(place: place, source: source), for: entity)
+        entries.insert(Entry(slot: slot, source: source), for: entity)
     }
 
     mutating func remove(_ entity: EntityID) {
         guard let entry = entries.value(entity) else { return }
         entries.remove(entity)
-        free.insert(entry.place, at: lowerBound(of: entry.place))
+        free.insert(entry.slot, at: lowerBound(of: entry.slot))
     }
 
-    // MARK: - Free places, the highest first
-
-    private func lowerBound(of place: Int) -> Int {
+    private func lowerBound(of slot: Int) -> Int {
         var range = 0..<free.count
         while !range.isEmpty {
             let middle = range.lowerBound + range.count / 2
-            range = free[middle] > place ? (middle + 1)..<range.upperBound : range.lowerBound..<middle
+            range = free[middle] > slot ? (middle + 1)..<range.upperBound : range.lowerBound..<middle
         }
         return range.lowerBound
     }
 
-    private func index(ofFree place: Int) -> Int? {
-        let index = lowerBound(of: place)
-        return index < free.count && free[index] == place ? index : nil
+    private func index(ofFree slot: Int) -> Int? {
+        let index = lowerBound(of: slot)
+        return index < free.count && free[index] == slot ? index : nil
     }
 
-    // MARK: -
-
-    /// From what was written; nil when it contradicts itself.
+    /// Restores an index; nil when the parts contradict each other.
     ///
     /// - Parameters:
     ///   - recent: the most recently used first.
-    ///   - placeCount: how many places the table has at most.
-    init?(places: [EntityID: Int], sources: [EntityID: EntityID], recent: [EntityID], placeCount: Int) {
-        guard Set(places.values).count == places.count, places.values.allSatisfy({ (0..<placeCount).contains($0) }),
-            Set(sources.keys) == Set(places.keys), Set(recent) == Set(places.keys), recent.count == places.count
+    ///   - slotCount: the number of slots in the file.
+    init?(slots: [EntityID: Int], sources: [EntityID: EntityID], recent: [EntityID], slotCount: Int) {
+        guard Set(slots.values).count == slots.count, slots.values.allSatisfy({ (0..<slotCount).contains($0) }),
+            Set(sources.keys) == Set(slots.keys), Set(recent) == Set(slots.keys), recent.count == slots.count
         else { return nil }
-        end = (places.values.max() ?? -1) + 1
-        let taken = Set(places.values)
+        end = (slots.values.max() ?? -1) + 1
+        let taken = Set(slots.values)
         free = (0..<end).reversed().filter { !taken.contains($0) }
         for entity in recent.reversed() {
-            guard let place = places[entity], let source = sources[entity] else { return nil }
-            entries.insert(Entry(place: place, source: source), for: entity)
+            guard let slot = slots[entity], let source = sources[entity] else { return nil }
+            entries.insert(Entry(slot: slot, source: source), for: entity)
         }
     }
 }

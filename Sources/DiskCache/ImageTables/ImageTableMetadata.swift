@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// The metadata file of an image table in JSON, in the words of FastImageCache.
+/// The metadata file of an image table: JSON with the field names of FastImageCache.
 struct ImageTableMetadata: Codable {
-    /// Just what FastImageCache compares with its own: with anything more, an app would take the table for one of another
-    /// format and begin it anew.
+    /// Exactly the fields that FastImageCache compares: with another one, an app would empty the table as one of another
+    /// format.
     struct Format: Codable, Equatable {
         let name, family: String
         let width, height, style, maximumCount, devices, protectionMode, screenScale, metadataVersion: Int
@@ -26,30 +26,30 @@ struct ImageTableMetadata: Codable {
     let indexMap: [String: Int]
     let contextMap: [String: String]
     let mruArray: [String]
-    /// Larder's own: the page size of the device that the table was made for.
+    /// The page size of the device that reads the table, which FastImageCache does not record.
     let pageSize: Int
 
     init(_ format: ImageTableFormat, _ index: ImageTableIndex) {
         self.format = Format(format)
         pageSize = format.pageSize
-        var places: [String: Int] = [:]
+        var slots: [String: Int] = [:]
         var sources: [String: String] = [:]
         var recent: [String] = []
-        index.newestFirst { entity, entry in
+        index.forEachByRecency { entity, entry in
             let text = entity.text
-            places[text] = entry.place
+            slots[text] = entry.slot
             sources[text] = entry.source.text
             recent.append(text)
         }
-        indexMap = places
+        indexMap = slots
         contextMap = sources
         mruArray = recent
     }
 
-    /// Nil when `bytes` are no metadata.
+    /// Nil when `bytes` cannot be parsed.
     init?(_ bytes: [UInt8]) {
-        guard let read = try? JSONDecoder().decode(ImageTableMetadata.self, from: Data(bytes)) else { return nil }
-        self = read
+        guard let metadata = try? JSONDecoder().decode(ImageTableMetadata.self, from: Data(bytes)) else { return nil }
+        self = metadata
     }
 
     var bytes: [UInt8] {
@@ -58,15 +58,15 @@ struct ImageTableMetadata: Codable {
         return Array((try? encoder.encode(self)) ?? Data())
     }
 
-    /// Nil when it is of another format, or contradicts itself or the file's length: the table is then begun anew.
+    /// Nil when the format differs, or the fields contradict each other or the file's length: the table is then emptied.
     func index(of format: ImageTableFormat, fileLength: Int) -> ImageTableIndex? {
         guard self.format == Format(format), pageSize == format.pageSize else { return nil }
-        let places = indexMap.compactMap { text, place in EntityID(text: text).map { ($0, place) } }
+        let slots = indexMap.compactMap { text, slot in EntityID(text: text).map { ($0, slot) } }
         let sources = contextMap.compactMap { text, source in
             EntityID(text: text).flatMap { entity in EntityID(text: source).map { (entity, $0) } }
         }
         return ImageTableIndex(
-            places: Dictionary(places) { first, _ in first }, sources: Dictionary(sources) { first, _ in first },
-            recent: mruArray.compactMap(EntityID.init(text:)), placeCount: fileLength / format.entryLength)
+            slots: Dictionary(slots) { first, _ in first }, sources: Dictionary(sources) { first, _ in first },
+            recent: mruArray.compactMap(EntityID.init(text:)), slotCount: fileLength / format.entryLength)
     }
 }

@@ -55,7 +55,7 @@ struct CacheCommit: Sendable {
                 continue
             }
             var file = StoredFile(
-                name: entry.variant.name, key: key.text, path: plan.cache.layout.relativePath(of: key), bytes: size,
+                name: entry.variant.name, key: key.text, path: plan.cache.relativePath(of: key), bytes: size,
                 origin: .cached)
             if size == nil {
                 guard plan.storesVariants, let made else { continue }
@@ -73,7 +73,7 @@ struct CacheCommit: Sendable {
         guard let key = plan.originalKey, found.original != nil || original != nil && (plan.storesOriginal || isKept)
         else { return nil }
         var file = StoredFile(
-            key: key.text, path: plan.originalCache.layout.relativePath(of: key), bytes: found.original?.size,
+            key: key.text, path: plan.originalCache.relativePath(of: key), bytes: found.original?.size,
             origin: .cached)
         if let source = made?.result.source {
             file.format = source.format.name
@@ -121,34 +121,36 @@ struct CacheCommit: Sendable {
         }
     }
 
-    /// The slow half first, then the question, then the name: as little as can be lies between the last two.
-    ///
     /// - Parameters:
     ///   - cache: where it gets its name; nil gives it none.
     ///   - remembered: whether it goes into memory.
     ///   - sha256: of the file's bytes, where that is known.
     /// - Returns: the length of what the load's serializer made of it, if it did; the digest of what was published.
     private func publish(
-        _ file: TemporaryFile, as key: CacheKey, in cache: DiskCache?, remembered: Bool, _ validators: Validators?,
+        _ file: TemporaryFile, as key: CacheKey, in cache: (any ImageStore)?, remembered: Bool, _ validators: Validators?,
         sha256: [UInt8]?
     ) throws(LoadError) -> (serialized: Int?, sha256: String?) {
         let (file, length) = try serialize(file, in: cache ?? plan.cache, validators)
         let known = length == nil ? sha256 : nil
         let digest = known.map(SHA256Digest.hex) ?? SHA256Digest.hex(ofFile: file.descriptor)
-        do throws(StoreError) { try cache?.finish(file) } catch { throw LoadError(error) }
-        guard plan.mayPublish() else { throw LoadError.cancelled }
-        do throws(StoreError) { try cache?.name(file, as: key) } catch { throw LoadError(error) }
+        let isCommitted: Bool
+        do throws(StoreError) {
+            isCommitted = try cache?.commit(file, as: key, if: plan.mayPublish) ?? plan.mayPublish()
+        } catch {
+            throw LoadError(error)
+        }
+        guard isCommitted else { throw LoadError.cancelled }
         if remembered, let memory = plan.memory { memory.keep(try file.contents(), as: key) }
         return (length, digest)
     }
 
     /// Asked once for each key, not twice for a plain original as SDWebImage does.
     private func serialize(
-        _ file: TemporaryFile, in cache: DiskCache, _ validators: Validators?
+        _ file: TemporaryFile, in cache: any ImageStore, _ validators: Validators?
     ) throws(LoadError) -> (TemporaryFile, Int?) {
         guard let serializer = plan.serializer else { return (file, nil) }
         let target: TemporaryFile
-        do throws(StoreError) { target = try cache.makeTemporaryFile() } catch { throw LoadError(error) }
+        do throws(StoreError) { target = try cache.begin() } catch { throw LoadError(error) }
         validators?.keep(with: target)
         guard let length = try file.transform(into: target, plan.url, serializer) else { return (file, nil) }
         return (target, length)

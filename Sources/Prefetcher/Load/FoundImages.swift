@@ -13,7 +13,7 @@ struct FoundImages: Sendable {
     /// (SDWebImage 5.21.5, query and original query of SDWebImageManager; spec 2.5, 2.6, 4.3). Blocks.
     init(_ plan: LoadPlan, looksLikeImage: (UnsafeRawBufferPointer) -> Bool?) throws(StoreError) {
         var original: OpenFile?
-        if plan.looksUpOriginal, let key = plan.originalKey, let file = try plan.originalCache.read(key),
+        if plan.looksUpOriginal, let key = plan.originalKey, let file = try plan.originalCache.open(key),
             file.withPrefix(ImageFormat.recognisedBytes, { looksLikeImage($0) == true })
         {
             original = file
@@ -22,7 +22,7 @@ struct FoundImages: Sendable {
         self.original = original
         sizes = try plan.variants.map { (entry) throws(StoreError) in
             guard plan.looksUpVariants, let key = entry.key else { return nil }
-            guard let file = try plan.cache.read(key) else { return nil }
+            guard let file = try plan.cache.open(key) else { return nil }
             if let memory = plan.memory, memory.keepsResults { try memory.keep(file, as: key) }
             return file.size
         }

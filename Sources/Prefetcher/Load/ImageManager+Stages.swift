@@ -170,10 +170,10 @@ extension ImageManager {
         }
     }
 
-    private func makeFile(in cache: DiskCache, _ files: OpenFiles) async throws(LoadError) -> TemporaryFile {
+    private func makeFile(in cache: any ImageStore, _ files: OpenFiles) async throws(LoadError) -> TemporaryFile {
         do throws(StoreError) {
             return try await disk.run { () throws(StoreError) in
-                let file = try cache.makeTemporaryFile()
+                let file = try cache.begin()
                 files.keep(file)
                 return file
             }

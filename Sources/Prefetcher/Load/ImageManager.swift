@@ -7,7 +7,7 @@ public import Transcoder
 /// Image bytes go network → file → transcoder → file; they never pass through this process's memory as a whole.
 /// Source: SDWebImage 5.21.5, `SDWebImageManager`; docs/sdwebimage.md tells where Larder differs, and why.
 public struct ImageManager: Loader {
-    let cache: DiskCache
+    let cache: any ImageStore
     let transcoders: TranscoderPool
     let parts: ManagerParts
     /// Where file calls block.
@@ -27,7 +27,7 @@ public struct ImageManager: Loader {
     ///   - limits: the formats and sizes accepted as sources, the transcoder's defaults by default.
     ///   - diskThreads: threads that may block on files, 4 by default.
     public init(
-        cache: DiskCache, transcoders: TranscoderPool, parts: ManagerParts,
+        cache: any ImageStore, transcoders: TranscoderPool, parts: ManagerParts,
         limits: TranscodeLimits = TranscodeLimits(), diskThreads: Int = 4
     ) {
         self.cache = cache

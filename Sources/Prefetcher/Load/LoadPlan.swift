@@ -1,4 +1,4 @@
-package import DiskCache
+internal import DiskCache
 internal import ImageModel
 internal import Transcoder
 
@@ -21,8 +21,8 @@ struct LoadPlan: Sendable {
     /// Nil when the key filter refused: then nothing is looked up or stored.
     let originalKey: CacheKey?
     let variants: [Entry]
-    let cache: DiskCache
-    let originalCache: DiskCache
+    let cache: any ImageStore
+    let originalCache: any ImageStore
     let looksUpOriginal, looksUpVariants, storesOriginal: Bool
     /// Whether variants get files; without, they may yet be kept in memory.
     let writesVariants: Bool
@@ -44,7 +44,7 @@ struct LoadPlan: Sendable {
     /// Works a processed request out.
     ///
     /// - Throws: `LoadError` 105 for a part that the context names and the manager does not have.
-    init(_ request: LoadRequest, _ parts: ManagerParts, _ cache: DiskCache) throws(LoadError) {
+    init(_ request: LoadRequest, _ parts: ManagerParts, _ cache: any ImageStore) throws(LoadError) {
         let context = request.context
         url = request.url
         options = request.options
@@ -55,8 +55,9 @@ struct LoadPlan: Sendable {
         let baseKey: String? = if let filter { filter(request.url) } else { request.url }
         let original = baseKey.map { CacheKey($0) }
         originalKey = original
+        let naming = self.cache.naming
         variants = (request.variants + (context.result.map { [$0] } ?? [])).map { variant in
-            Entry(variant: variant, key: original?.appending(variant.keySuffixes))
+            Entry(variant: variant, key: original.flatMap { naming.variantKey(of: $0, suffixes: variant.keySuffixes) })
         }
         let queries = !options.contains(.fromLoaderOnly) && original != nil
         looksUpOriginal = queries && context.originalQuery.includesDisk
@@ -103,8 +104,8 @@ struct LoadPlan: Sendable {
     }
 
     private static func cache(
-        _ choice: LoadContext.Choice<LoadContext.Nothing>, _ parts: ManagerParts, own: DiskCache, _ name: String
-    ) throws(LoadError) -> DiskCache {
+        _ choice: LoadContext.Choice<LoadContext.Nothing>, _ parts: ManagerParts, own: any ImageStore, _ name: String
+    ) throws(LoadError) -> any ImageStore {
         try part(choice, ManagerParts.Kind(own: own, named: parts.caches), name) ?? own
     }
 
@@ -157,12 +158,5 @@ struct LoadPlan: Sendable {
                 return response
             }
         }
-    }
-}
-
-extension CacheKey {
-    /// The key after several suffixes, one upon the other; nil when one of them makes none.
-    package func appending(_ suffixes: [String]) -> CacheKey? {
-        suffixes.reduce(self as CacheKey?) { key, suffix in key?.appending(suffix) }
     }
 }

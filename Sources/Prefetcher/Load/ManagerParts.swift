@@ -26,7 +26,7 @@ public struct ManagerParts: Sendable {
     /// Sources that contexts may name instead (`imageLoader`).
     public var namedSources: [String: any ImageSource] = [:]
     /// Caches that contexts may name (`imageCache`, `originalImageCache`).
-    public var caches: [String: DiskCache] = [:]
+    public var caches: [String: any ImageStore] = [:]
     /// The bytes of stored files by cache key, asked before the disk and filled as the context's cache types say; none by
     /// default, as jobs are independent of each other. What a load reports, a program finds here (SDWebImage 5.21.5,
     /// `SDMemoryCache`).

@@ -2,10 +2,11 @@ import Concurrency
 import DiskCache
 import Glibc
 
-/// Which cache a command works on.
+/// The cache that a command works on.
 struct CachePlace {
     let layout: CacheLayout
-    /// Where looking at files blocks.
+    let store: any ImageStore
+    /// Runs file operations, which block.
     let disk = ThreadPool(name: "cache", threads: 1)
 
     static let options = [
@@ -16,11 +17,10 @@ struct CachePlace {
     init(_ arguments: Arguments) throws {
         layout = try CacheLayout(
             root: Settings(arguments).cacheRoot, namespace: try arguments.value("namespace") ?? "default")
+        store = DirectoryStore(layout)
     }
 
-    /// The same, of a cache that must be there.
-    ///
-    /// - Throws: a `CommandError` that says where there is none.
+    /// - Throws: a `CommandError` when the cache does not exist.
     init(ofExisting arguments: Arguments) throws {
         try self.init(arguments)
         var status = stat()
@@ -28,34 +28,16 @@ struct CachePlace {
         throw CommandError.larder(2, "there is no cache at \(layout.directory)")
     }
 
-    /// How many files there are about, for a bar: names only, which takes a tenth of a walk. Nil where nobody sees a bar.
-    ///
-    /// - Parameter isSlow: what is done with each file takes so long that the total is worth it anyway.
-    func total(isSlow: Bool = false) async -> Int? {
-        guard isSlow || Console.isTerminal(STDERR_FILENO) else { return nil }
-        return await disk.run { [layout] in try? layout.countNames() }
+    /// The path of the manifest in the cache root; nil when there is none.
+    var manifest: String? {
+        let path = layout.root + "/" + BundleLayout.manifest
+        return access(path, F_OK) == 0 ? path : nil
     }
 
-    /// Walks over the files without a hidden name, a line of progress meanwhile.
-    ///
-    /// - Parameter verb: what is done with them: `files seen`.
-    func walk(_ verb: String, _ body: @escaping @Sendable (CacheEntry) throws -> Void) async throws {
-        try await disk.run { [layout] in
-            var progress = WalkProgress(verb)
-            var failure: (any Error)?
-            try layout.visit(hidden: false) { entry in
-                guard !entry.isDirectory else { return true }
-                do {
-                    try body(entry)
-                } catch {
-                    failure = error
-                    return false
-                }
-                progress.count()
-                return true
-            }
-            progress.end()
-            if let failure { throw failure }
-        }
+    /// The number of files for a progress bar. Counting takes a tenth of the time of a full listing, so it is done only when
+    /// standard error is a terminal, or `isSlow` says that the command works on each file for long.
+    func total(isSlow: Bool = false) async -> Int? {
+        guard isSlow || Console.isTerminal(STDERR_FILENO) else { return nil }
+        return await disk.run { [store] in try? store.count() }
     }
 }

@@ -1,41 +1,27 @@
 import Concurrency
 import DiskCache
 
-/// The files of a cache as a stream: the walk runs on its thread and is a thousand files ahead at most.
+/// The files of a cache as a stream, listed on a thread of its own at most 1000 files ahead of the reader.
 struct EntryStream {
     let entries: AsyncThrowingStream<CacheEntry, any Error>
-    private let room = Room()
+    private let room = ConditionLock((files: 1000, isFinished: false))
 
-    /// Waited for on the walk's own thread only.
-    private final class Room: Sendable {
-        private let state = ConditionLock((places: 1000, isOver: false))
-
-        /// False when nobody takes any more.
-        func wait() -> Bool {
-            state.wait { state in
-                if state.isOver { return false }
-                guard state.places > 0 else { return nil }
-                state.places -= 1
-                return true
-            }
-        }
-        func signal() { state.change { $0.places += 1 } }
-        func end() { state.change { $0.isOver = true } }
-    }
-
-    /// Begins to walk over the files without a hidden name.
     init(_ place: CachePlace) {
         let room = room
-        let layout = place.layout
-        let thread = ThreadPool(name: "walk", threads: 1)
+        let store = place.store
+        let thread = ThreadPool(name: "list", threads: 1)
         entries = AsyncThrowingStream { continuation in
-            continuation.onTermination = { _ in room.end() }
+            continuation.onTermination = { _ in room.change { $0.isFinished = true } }
             thread.submit {
                 do throws(StoreError) {
-                    try layout.visit(hidden: false) { entry in
-                        if entry.isDirectory { return true }
+                    try store.list(hidden: false) { entry in
                         continuation.yield(entry)
-                        return room.wait()
+                        return room.wait { room in
+                            if room.isFinished { return false }
+                            guard room.files > 0 else { return nil }
+                            room.files -= 1
+                            return true
+                        }
                     }
                     continuation.finish()
                 } catch {
@@ -45,6 +31,6 @@ struct EntryStream {
         }
     }
 
-    /// One entry was taken from the stream.
-    func taken() { room.signal() }
+    /// Must be called for each entry that is read.
+    func taken() { room.change { $0.files += 1 } }
 }

@@ -1,18 +1,14 @@
 import DiskCache
 import ImageModel
-import Transcoder
 
-/// What a stored file is by its first bytes; its name may say anything.
+/// The format of a stored file by its first bytes; its extension comes from the URL and may be wrong.
 enum FileFormat {
-    /// All that `name` can be.
+    /// Every value of `name`.
     static let names = ImageFormat.allCases.map(\.name) + ["unknown", "unreadable"]
 
-    /// `jpeg`, `png`, …; `unknown` for what is no picture Larder knows, `unreadable` for what cannot be read. Blocks.
-    static func name(of entry: CacheEntry, in layout: CacheLayout) -> String { name(ofFile: entry.path, in: layout) }
-
-    /// The same for a file by its name.
-    static func name(ofFile name: String, in layout: CacheLayout) -> String {
-        guard let file = try? layout.peek(name), let prefix = try? file.bytes(ImageFormat.recognisedBytes) else {
+    /// `jpeg`, `png`, …, `unknown` for other contents, or `unreadable`. Blocks.
+    static func name(ofFile name: String, in store: any ImageStore) -> String {
+        guard let file = try? store.peek(named: name), let prefix = try? file.bytes(ImageFormat.recognisedBytes) else {
             return "unreadable"
         }
         return ImageFormat.recognise(prefix)?.name ?? "unknown"

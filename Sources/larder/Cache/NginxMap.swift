@@ -1,12 +1,11 @@
-import DiskCache
 import ImageModel
+import DiskCache
 import Transcoder
 
-/// The text of a map for nginx: from the address a client asks for to the file in the cache and its media type.
+/// A map for nginx from a request path to the file in the cache and its media type.
 ///
-/// The address of a key is its URL without the scheme: `https://a.example/b.png?c` is asked for as `/a.example/b.png?c`.
-/// nginx compares the strings of a map without regard to case; keys that differ only by case become regular expressions,
-/// which it compares exactly.
+/// The path of a key is its URL without the scheme: `/a.example/b.png?c` for `https://a.example/b.png?c`. nginx compares the
+/// strings of a map case-insensitively, so keys that differ only by case become regular expressions.
 struct NginxMap {
     private struct Line {
         let address: String
@@ -15,29 +14,29 @@ struct NginxMap {
     }
 
     private var lines: [Line] = []
-    /// How many addresses are equal but for their case.
+    /// The number of addresses by lower-case form.
     private var folded: [String: Int] = [:]
     private var known: Set<String> = []
     private var longest = 0
-    /// Files in the map.
+    /// The number of files in the map.
     private(set) var count = 0
-    /// Keys that are no web address.
+    /// The number of keys that are not http or https URLs.
     private(set) var skipped = 0
-    /// Keys whose address another one has already: `http` and `https` are asked for alike.
+    /// The number of keys whose path another key has, as `http` and `https` have the same path.
     private(set) var shadowed = 0
-    /// Keys that are longer than nginx reads.
+    /// The number of keys that are too long for nginx.
     private(set) var tooLong = 0
 
-    /// nginx refuses a configuration with a longer word than 4096 bytes, however it came to be that long.
+    /// nginx rejects a configuration with a token of more than 4096 bytes.
     private static let longestWord = 4000
 
-    /// Adds a file; one that cannot be asked for is counted and left out.
+    /// Adds a file, or counts it as left out.
     mutating func add(_ entry: ManifestEntry, format: String?) {
         guard let address = Self.address(of: entry.key) else {
             skipped += 1
             return
         }
-        guard Self.quoted("~^" + Self.literally(address) + "$").utf8.count <= Self.longestWord else {
+        guard Self.quoted("~^" + Self.pattern(matching: address) + "$").utf8.count <= Self.longestWord else {
             tooLong += 1
             return
         }
@@ -56,19 +55,19 @@ struct NginxMap {
         }
     }
 
-    /// The configuration: two maps, `$larder_file` and `$larder_type`, both empty for what is not there.
-    func text(namespace: String) -> String {
-        // A bucket holds the longest address and some pointers; nginx wants a power of two.
+    /// Two maps, `$larder_file` and `$larder_type`, both empty for other paths.
+    func text(directory: String) -> String {
+        // A bucket holds the longest address and some pointers, and is a power of two.
         var bucket = 128
         while bucket < longest + 64 { bucket *= 2 }
         var text = """
-            # Made by 'larder cache map'; include it in the http block.
+            # Written by 'larder cache map'; include it in the http block.
             map_hash_bucket_size \(bucket);
             map_hash_max_size \(max(2048, lines.count * 2));
             geo $larder_dollar { default "$"; }
 
             """
-        text += map("$larder_file") { namespace + "/" + $0.file }
+        text += map("$larder_file") { directory + "/" + $0.file }
         text += map("$larder_type", \.type)
         return text
     }
@@ -77,13 +76,13 @@ struct NginxMap {
         var text = "map $request_uri \(variable) {\n    default \"\";\n"
         for line in lines {
             let isAlone = folded[line.address.lowercased()] == 1
-            let source = isAlone ? line.address : "~^" + Self.literally(line.address) + "$"
+            let source = isAlone ? line.address : "~^" + Self.pattern(matching: line.address) + "$"
             text += "    \"\(Self.quoted(source))\" \"\(Self.plain(value(line)))\";\n"
         }
         return text + "}\n"
     }
 
-    /// As a client writes it in its request; nil for what is no web address.
+    /// The path that clients request; nil for a key that is not an http or https URL.
     static func address(of key: String) -> String? {
         for scheme in ["https://", "http://"] where key.lowercased().hasPrefix(scheme) {
             var address = "/"
@@ -100,7 +99,7 @@ struct NginxMap {
         return nil
     }
 
-    /// As browsers write it, which escape what is no character of URLs; transformers put braces into keys.
+    /// With the characters escaped that browsers escape; the keys of transformers contain braces.
     private static func escaped(_ address: String) -> String {
         var escaped = ""
         for character in address.utf8 {
@@ -118,11 +117,11 @@ struct NginxMap {
         text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
     }
 
-    /// A value, in which a dollar sign would begin a variable and cannot be escaped.
+    /// A value. A dollar sign begins a variable and has no escape, so it is itself written as a variable.
     private static func plain(_ text: String) -> String { quoted(text).replacing("$", with: "${larder_dollar}") }
 
-    /// A regular expression that only `text` matches.
-    private static func literally(_ text: String) -> String {
+    /// A regular expression that matches only `text`.
+    private static func pattern(matching text: String) -> String {
         var pattern = ""
         for character in text {
             if #"\.+*?()[]{}|^$"#.contains(character) { pattern += "\\" }

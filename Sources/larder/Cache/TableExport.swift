@@ -4,25 +4,18 @@ import ImageModel
 import JobQueue
 import Transcoder
 
-/// Writes what a batch stored of one variant into an image table, its pixels made by a transcoder.
+/// Writes what a batch stored of one variant into an image table.
 struct TableExport {
-    /// What was done.
     struct Counts: Encodable {
-        /// Pictures that are in the table now.
+        /// The number of images in the table.
         var stored = 0
-        /// The cache has them no longer, or they do not decode.
+        /// The number of images that the cache no longer has, or that do not decode.
         var missing = 0
-        /// They have another size than the table.
+        /// The number of images of another size than the table's.
         var otherSize = 0
     }
 
-    let queue: PostgresJobQueue
-    let place: CachePlace
-    let pool: TranscoderPool
-    /// The variant's name; nil is the original.
-    let variant: String?
-
-    /// The table, with everything but its size, which is that of the first picture.
+    /// The table without its size, which is that of the first image.
     struct Shape {
         let root: String
         let namespace: String
@@ -35,7 +28,7 @@ struct TableExport {
         func format(width: Int, height: Int) throws -> ImageTableFormat {
             guard width % scale == 0, height % scale == 0 else {
                 throw CommandError.usage(
-                    "cache table: pictures of \(width) × \(height) pixels have no whole size at --scale \(scale)")
+                    "cache table: images of \(width) × \(height) pixels cannot be divided by --scale \(scale)")
             }
             return try ImageTableFormat(
                 name: name, width: width / scale, height: height / scale, scale: scale, style: style,
@@ -43,84 +36,87 @@ struct TableExport {
         }
     }
 
-    /// Goes through a batch, a page of records at a time.
-    ///
-    /// - Throws: what the table or the queue throws; of the first picture also what is wrong with its size.
+    private struct Pixels {
+        let width, height: Int
+        let rgba: [UInt8]
+    }
+
+    let queue: PostgresJobQueue
+    let place: CachePlace
+    let pool: TranscoderPool
+    /// Nil for the original.
+    let variant: String?
+
+    /// - Throws: errors of the table and the queue, and a `CommandError` for the size of the first image.
     func write(_ batch: Int64, as shape: Shape) async throws -> Counts {
         var counts = Counts()
         var table: ImageTable?
         var seen: Set<String> = []
-        var cursor = Cursor.start
         var progress = WalkProgress("jobs")
         defer { progress.end() }
-        while true {
-            let records = try await queue.records(of: batch, after: cursor)
-            guard let last = records.last else { break }
-            cursor = last.cursor
-            for record in records {
-                progress.count()
-                guard let file = record.stored.first(where: { $0.name == variant && $0.path != nil }),
-                    seen.insert(CacheKey(file.key).fileName).inserted
-                else { continue }
-                let key = CacheKey(file.key)
-                guard let picture = try await pixels(of: key) else {
-                    counts.missing += 1
-                    Console.note("larder: not in the cache, or no picture: \(ShownURL.text(file.key))")
-                    continue
-                }
-                let target: ImageTable
-                if let table {
-                    target = table
-                } else {
-                    let format = try shape.format(width: picture.width, height: picture.height)
-                    target = try await place.disk.run { () throws(StoreError) in
-                        try ImageTable(opening: shape.root, namespace: shape.namespace, format: format)
-                    }
-                    table = target
-                }
-                guard target.format.pixelWidth == picture.width, target.format.pixelHeight == picture.height else {
-                    counts.otherSize += 1
-                    Console.note(
-                        "larder: \(picture.width) × \(picture.height) pixels, not those of the table: "
-                            + ShownURL.text(file.key))
-                    continue
-                }
-                let original = record.stored.first { $0.name == nil }
-                try await place.disk.run { [layout = place.layout] () throws(StoreError) in
-                    var state = original?.sha256
-                    if state == nil { state = try layout.peek(CacheKey(record.url).fileName)?.sha256() }
-                    try target.store(
-                        try target.format.pixels(fromRGBA: picture.rgba), for: EntityID(key),
-                        source: EntityID(source: CacheKey(original?.key ?? record.url), state: state ?? ""))
-                }
-                counts.stored += 1
+        try await queue.forEachRecord(of: batch) { record in
+            progress.count()
+            guard let file = record.stored.first(where: { $0.name == variant && $0.path != nil }),
+                seen.insert(place.store.naming.fileName(of: CacheKey(file.key))).inserted
+            else { return }
+            guard let image = try await pixels(of: CacheKey(file.key)) else {
+                counts.missing += 1
+                Console.note("larder: not in the cache, or not an image: \(ShownURL.text(file.key))")
+                return
             }
+            let target: ImageTable
+            if let table {
+                target = table
+            } else {
+                let format = try shape.format(width: image.width, height: image.height)
+                target = try await place.disk.run { () throws(StoreError) in
+                    try ImageTable(opening: shape.root, namespace: shape.namespace, format: format)
+                }
+                table = target
+            }
+            guard target.format.pixelWidth == image.width, target.format.pixelHeight == image.height else {
+                counts.otherSize += 1
+                Console.note(
+                    "larder: \(image.width) × \(image.height) pixels, not the size of the table: "
+                        + ShownURL.text(file.key))
+                return
+            }
+            try await store(image, of: file, record, in: target)
+            counts.stored += 1
         }
         if let table { try await place.disk.run { () throws(StoreError) in try table.flush() } }
         return counts
     }
 
-    private struct PlainPicture {
-        let width, height: Int
-        let rgba: [UInt8]
+    private func store(
+        _ image: Pixels, of file: StoredFile, _ record: StoredRecord, in table: ImageTable
+    ) async throws {
+        let original = record.stored.first { $0.name == nil }
+        let originalKey = CacheKey(original?.key ?? record.url)
+        try await place.disk.run { [store = place.store] () throws(StoreError) in
+            var state = original?.sha256
+            if state == nil { state = try store.peek(named: store.naming.fileName(of: originalKey))?.sha256() }
+            try table.store(
+                try table.format.pixels(fromRGBA: image.rgba), for: EntityID(CacheKey(file.key)),
+                source: EntityID(source: originalKey, state: state ?? ""))
+        }
     }
 
-    /// Nil when there is no such file, or no picture in it.
-    private func pixels(of key: CacheKey) async throws -> PlainPicture? {
-        guard
-            let file = try await place.disk.run({ [layout = place.layout] () throws(StoreError) in
-                try layout.peek(key.fileName)
-            })
-        else { return nil }
+    /// Nil when the file does not exist or does not decode.
+    private func pixels(of key: CacheKey) async throws -> Pixels? {
+        let found = try await place.disk.run { [store = place.store] () throws(StoreError) in
+            try store.peek(named: store.naming.fileName(of: key))
+        }
+        guard let file = found else { return nil }
         let output = try OutputFile.scratch()
-        let whole = try Variant(json: #"{"name":"pixels"}"#.utf8)
+        let identity = try Variant(json: #"{"name":"pixels"}"#.utf8)
         var request = TranscodeRequest(
-            source: file.descriptor, variants: [whole], outputs: [output.descriptor], transformsAnimated: true)
+            source: file.descriptor, variants: [identity], outputs: [output.descriptor], transformsAnimated: true)
         request.givesPixels = true
         request.wantsDigest = false
         do throws(TranscodeError) {
             guard case .success(let made) = try await pool.transcode(request).variants[0] else { return nil }
-            return PlainPicture(width: made.width, height: made.height, rgba: output.prefix(made.bytes))
+            return Pixels(width: made.width, height: made.height, rgba: output.prefix(made.bytes))
         } catch {
             return nil
         }

@@ -1,6 +1,7 @@
 import Glibc
 
-/// Progress of a walk over files: redrawn on a terminal, now and then a line elsewhere; a bar where the total is known.
+/// Shows the progress of a command over files on standard error: redrawn five times a second on a terminal, else as a line
+/// every ten seconds.
 struct WalkProgress {
     private let verb: String
     private let total: Int?
@@ -10,18 +11,18 @@ struct WalkProgress {
     private var isOnLine = false
 
     /// - Parameters:
-    ///   - verb: what stands behind the count: `files seen`.
-    ///   - total: how many files there are, about; nil where finding out would take longer than it is worth.
+    ///   - verb: the text after the count: `files read`.
+    ///   - total: the expected number of files; nil when unknown.
     init(_ verb: String, of total: Int? = nil) {
         self.verb = verb
         self.total = total
         interval = Console.isTerminal(STDERR_FILENO) ? .milliseconds(200) : .seconds(10)
     }
 
-    /// One more.
+    /// Counts one file.
     mutating func count(_ note: @autoclosure () -> String = "") {
         files += 1
-        // The clock is not asked for each of a million files.
+        // Reading the clock for each of a million files would take longer than listing them.
         guard files & 255 == 0 || (files & 15 == 0 && total.map { $0 < 5000 } == true) else { return }
         let now = ContinuousClock.now
         guard now - shown >= interval else { return }
@@ -32,14 +33,14 @@ struct WalkProgress {
         isOnLine = isTerminal
     }
 
-    /// Takes the line away.
+    /// Clears the line.
     mutating func end() {
         if isOnLine { Console.noteRaw("\r\u{1B}[K") }
         isOnLine = false
     }
 
-    /// The text: `[#####.....] 50% 5/10 files seen`; without a bar when `width` is 0, without all that when nobody knows the
-    /// total. More than the total, as somebody is storing, counts as all.
+    /// `[#####.....] 50% 5/10 files read`; without the bar when `width` is 0, and without the share when the total is unknown.
+    /// Files beyond the total, stored meanwhile, extend it.
     static func line(_ files: Int, of total: Int?, _ verb: String, width: Int) -> String {
         guard let total, total > 0 else { return "\(files) \(verb)" }
         let all = max(total, files)

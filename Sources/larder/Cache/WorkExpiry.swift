@@ -1,11 +1,11 @@
-import Concurrency
-import DiskCache
-import Prefetcher
 import Worker
+import DiskCache
+import Concurrency
+import Prefetcher
 
-/// Expiry beside a worker's work: only where it was asked for, every hour and at the end.
+/// Expires the cache of a worker every hour and at its end, if `--max-age` or `--max-size` is set.
 struct WorkExpiry {
-    private let expiry: Expiry?
+    private let expiry: (store: DirectoryStore, policy: ExpiryPolicy)?
     private let disk = ThreadPool(name: "expiry", threads: 1)
 
     static let options = [
@@ -14,17 +14,17 @@ struct WorkExpiry {
         Option("expire-by", .value("DATE"), "access (default), modification, creation or change"),
     ]
 
-    /// Asks for nothing unless `--max-age` or `--max-size` does: a warmed cache must not empty itself.
+    /// Without these options nothing expires, as a warmed cache must not empty itself.
     init(_ arguments: Arguments, cacheRoot: String) throws {
         let policy = try ExpiryOptions.policy(arguments, elseAge: nil)
         guard try arguments.value("max-age") != nil || arguments.value("max-size") != nil, let policy else {
             expiry = nil
             return
         }
-        expiry = Expiry(try CacheLayout(root: cacheRoot), policy: policy)
+        expiry = (DirectoryStore(try CacheLayout(root: cacheRoot)), policy)
     }
 
-    /// Runs `work`, and expires meanwhile and after it, but no longer than `stop` lets it.
+    /// Expires during and after `work`, until `stop` is requested.
     func during<Value: Sendable>(
         _ log: EventLog, _ printer: Printer, until stop: ShutdownRequest, _ work: @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -43,12 +43,12 @@ struct WorkExpiry {
         return value
     }
 
-    /// A cache that another worker of this host is just expiring is left to it.
+    /// Does nothing while another worker expires the cache.
     private func once(_ log: EventLog, _ printer: Printer, _ stop: ShutdownRequest) async {
         guard let expiry, stop.urgency < .cancel else { return }
         do throws(StoreError) {
             let report = try await disk.run { () throws(StoreError) in
-                try expiry.run(progress: { _ in stop.urgency < .cancel })
+                try expiry.store.expire(expiry.policy, progress: { _ in stop.urgency < .cancel })
             }
             log.tell(.expired(ExpiryLine(report, isDryRun: false)), by: printer)
         } catch {

@@ -39,9 +39,9 @@ struct Settings {
     /// The cache that lies in `root`; nil when none does, and none is made.
     ///
     /// - Throws: `StoreError` when there is one that cannot be used.
-    static func existingCache(_ root: String) throws -> DiskCache? {
+    static func existingCache(_ root: String) throws -> DirectoryStore? {
         // The id is there from a cache's first opening on; without it nobody has ever stored anything.
-        access(root + "/.larder-cache-id", F_OK) == 0 ? try DiskCache(opening: root) : nil
+        access(root + "/.larder-cache-id", F_OK) == 0 ? try DirectoryStore(opening: root) : nil
     }
 
     /// The embedded cluster of this home.

@@ -25,7 +25,7 @@ struct WorkerSetup {
     /// between calls they hear that they are to stop.
     static let patience = Duration.seconds(5)
 
-    let cache: DiskCache
+    let cache: any ImageStore
     private let transcoders: TranscoderPool
     let manager: ImageManager
 
@@ -36,7 +36,7 @@ struct WorkerSetup {
     init(_ arguments: Arguments, cacheRoot: String) throws {
         let durability = try StoreOptions.durability(arguments)
         let permissions = try StoreOptions.permissions(arguments)
-        let additional = try arguments.list("also-read").map { try CacheLayout(root: $0) }
+        let fallbacks = try arguments.list("also-read").map { DirectoryStore(try CacheLayout(root: $0)) }
         let transcoding = try Limits.transcoders(arguments)
         let fetching = try Limits.fetch(arguments)
         let origins = OriginLimiter(try Limits.origins(arguments))
@@ -45,8 +45,8 @@ struct WorkerSetup {
         let grace = try arguments.duration("grace")
         let runtime = try arguments.duration("max-runtime")
 
-        cache = try DiskCache(
-            opening: cacheRoot, durability: durability, permissions: permissions, alsoReading: additional)
+        cache = try DirectoryStore(
+            opening: cacheRoot, durability: durability, permissions: permissions, fallbacks: fallbacks)
         transcoders = TranscoderPool(configuration: transcoding)
         manager = ImageManager(
             cache: cache, transcoders: transcoders, parts: parts,
@@ -54,7 +54,7 @@ struct WorkerSetup {
         var configuration = PrefetchWorker.Configuration(
             WorkerDescription(
                 name: "\(Machine.host):\(getpid())", host: Machine.host, processID: Int(getpid()),
-                version: Larder.version, slots: slots, cacheID: cache.cacheID))
+                version: Larder.version, slots: slots, cacheID: try cache.cacheID))
         configuration.origins = origins
         if let grace { configuration.grace = grace }
         configuration.runtime = runtime

@@ -4,42 +4,42 @@ import Glibc
 import ImageModel
 import JobQueue
 
-/// Bundles: the files of a batch with a manifest, out of one cache and into another.
 extension Command {
     static let cacheExport = Command(
         words: ["cache", "export"], operands: "",
-        summary: "Make a bundle of what a batch stored: a read-only cache for an app",
+        summary: "Write what a batch stored as a bundle, a read-only cache for an app",
         discussion: """
-            A bundle holds manifest.jsonl and default/<file>: an archive when the output ends in .tar.zst or .tzst, else a
-            directory that must not be there yet; the ends of other archives are refused. The same files always give the same bytes. What the batch stored and the
-            cache has no longer, or no longer as its record says, is told, and left out; the exit code is then 1.
+            A bundle contains manifest.jsonl and default/<file>. It is an archive when the output ends in .tar.zst or .tzst, else a
+            directory, which must not exist; the endings of other archives are refused. The same files give the same bytes.
+            Files that the cache no longer has, or that differ from their record, are reported and left out; the exit code is
+            then 1.
             """,
         options: CachePlace.options + [
             Option("batch", .value("BATCH"), "the batch, by name or number"),
-            Option("output", short: "o", .value("PATH"), "where to write it"),
-            Option("manifest-only", "write the manifest alone, to PATH or to standard output"),
+            Option("output", short: "o", .value("PATH"), "the bundle to write"),
+            Option("manifest-only", "write only the manifest, to PATH or to standard output"),
             Settings.databaseOption,
         ]
     ) { arguments in
-        guard let name = try arguments.value("batch") else { throw CommandError.usage("cache export: which --batch?") }
+        guard let name = try arguments.value("batch") else { throw CommandError.usage("cache export needs --batch") }
         let isManifestOnly = arguments.flag("manifest-only")
         let output = try arguments.value("output")
-        guard output != nil || isManifestOnly else { throw CommandError.usage("cache export: to which --output?") }
+        guard output != nil || isManifestOnly else { throw CommandError.usage("cache export needs --output") }
         let form = isManifestOnly ? nil : try output.map(BundleOutput.Form.init)
         let place = try CachePlace(arguments)
         let queue = try await Settings(arguments).openQueue()
-        let batch = try await queue.progress(of: try await queue.batch(called: name)).id
+        let batch = try await queue.id(ofBatch: name)
 
         var entries: [ManifestEntry] = []
         var missing = 0
         var changed = 0
         var progress = WalkProgress("files read")
-        try await BatchFiles(queue: queue, place: place).visit(batch) { file, entry in
+        try await queue.forEachFile(of: batch, in: place) { file, entry in
             if let entry, file.sha256 ?? entry.sha256 == entry.sha256 {
                 entries.append(entry)
             } else if entry != nil {
                 changed += 1
-                Console.note("larder: no longer what the batch stored: \(file.key)")
+                Console.note("larder: changed since the batch stored it: \(file.key)")
             } else {
                 missing += 1
                 Console.note("larder: no longer in the cache: \(file.key)")
@@ -52,19 +52,20 @@ extension Command {
         } else if let output, let form {
             try await BundleOutput.write(entries, of: place, to: output, as: form)
         }
-        // Standard output may be the manifest itself.
+        // Without an output, standard output is the manifest.
         if output != nil {
-            try BundleLine(entries, missing: missing, changed: changed).show(asJSON: arguments.flag("json"))
+            let line = BundleLine(entries, missing: missing, changed: changed)
+            try Console.show(line, arguments, line.text)
         }
         return missing + changed == 0 ? .done : .failed
     }
 
     static let cacheImport = Command(
         words: ["cache", "import"], operands: "BUNDLE",
-        summary: "Take a bundle into the cache, every file compared with its manifest",
+        summary: "Store the files of a bundle in the cache, each compared with the manifest",
         discussion: """
-            BUNDLE is an archive or a directory, as 'cache export' writes them. A file gets its name only when it is what the
-            manifest says; a bundle that is not whole ends with an error, and what was stored before stays.
+            BUNDLE is an archive or a directory, as 'cache export' writes them. A file is stored only when it matches the manifest.
+            An incomplete bundle is an error; files stored before it remain.
             """,
         options: CachePlace.options + StoreOptions.options
     ) { arguments in
@@ -72,41 +73,38 @@ extension Command {
             let stored, present, bytes: Int
         }
         let operands = try arguments.operands()
-        guard operands.count == 1 else { throw CommandError.usage("cache import: one BUNDLE") }
+        guard operands.count == 1 else { throw CommandError.usage("cache import needs one BUNDLE") }
         let place = try CachePlace(arguments)
         let durability = try StoreOptions.durability(arguments)
         let permissions = try StoreOptions.permissions(arguments)
         let report = try await place.disk.run { [layout = place.layout] in
-            let cache = try DiskCache(
-                opening: layout.root, namespace: layout.namespace, durability: durability, permissions: permissions)
-            var progress = WalkProgress("files taken in")
+            let store = try DirectoryStore(
+                opening: layout.root, namespace: layout.namespace, naming: layout.naming, durability: durability,
+                permissions: permissions)
+            var progress = WalkProgress("files imported")
             defer { progress.end() }
-            return try BundleImport(into: cache).take(operands[0]) { progress.count() }
+            return try BundleImport(into: store).run(operands[0]) { progress.count() }
         }
-        if arguments.flag("json") {
-            try Console.json(Line(stored: report.stored, present: report.present, bytes: report.bytes))
-        } else {
-            Console.line(
-                "\(report.stored) files stored, \(ByteCount(report.bytes).text); \(report.present) were there already")
-        }
+        try Console.show(
+            Line(stored: report.stored, present: report.present, bytes: report.bytes), arguments,
+            "\(report.stored) files stored, \(ByteCount(report.bytes).text); \(report.present) were there already")
         return .done
     }
 }
 
-/// Where a bundle goes.
+/// Writes a bundle or its manifest.
 private enum BundleOutput {
     enum Form {
         case archive, directory
 
-        /// By the end of the path. A name that promises another kind of archive would be a directory that nobody expects.
+        /// By the ending of the path. Endings of other archives are refused, as the user does not expect a directory.
         init(_ output: String) throws(CommandError) {
             let name = output.split(separator: "/").last?.lowercased() ?? ""
             if name.hasSuffix(".tar.zst") || name.hasSuffix(".tzst") {
                 self = .archive
             } else if let other = Self.otherArchives.first(where: { name.hasSuffix($0) }) {
                 throw .usage(
-                    "cache export: \(other) is not written; name a .tar.zst or .tzst, or a directory without such an end"
-                )
+                    "cache export cannot write \(other); use .tar.zst or .tzst, or a directory without such an ending")
             } else {
                 self = .directory
             }
@@ -122,7 +120,7 @@ private enum BundleOutput {
     static func write(
         _ entries: [ManifestEntry], of place: CachePlace, to output: String, as form: Form
     ) async throws {
-        let export = BundleExport(place.layout)
+        let export = BundleExport(place.store)
         let file = form == .archive ? try OutputFile(output) : nil
         try await place.disk.run { [descriptor = file?.descriptor] in
             var progress = WalkProgress("files written", of: entries.count)
@@ -145,7 +143,6 @@ private enum BundleOutput {
     }
 }
 
-/// What a bundle holds.
 private struct BundleLine: Encodable {
     let files, bytes, missing, changed: Int
 
@@ -156,11 +153,9 @@ private struct BundleLine: Encodable {
         self.changed = changed
     }
 
-    func show(asJSON isJSON: Bool) throws {
-        if isJSON { return try Console.json(self) }
-        Console.line(
-            "\(files) files, \(ByteCount(bytes).text)"
-                + (missing > 0 ? "; \(missing) are no longer in the cache" : "")
-                + (changed > 0 ? "; \(changed) are no longer what was stored" : ""))
+    var text: String {
+        "\(files) files, \(ByteCount(bytes).text)"
+            + (missing > 0 ? "; \(missing) are no longer in the cache" : "")
+            + (changed > 0 ? "; \(changed) differ from their record" : "")
     }
 }

@@ -6,41 +6,25 @@ extension Command {
         words: ["cache", "list"], operands: "",
         summary: "List the files of the cache, in no order",
         discussion: """
-            One file a line: name, bytes, seconds since 1970 of the last read. With --json one object a line with all dates.
-            Only what passes every filter that is given. Ages go by the last read.
+            Prints one file per line: name, bytes, and the time of the last read in seconds since 1970. With --json one object per
+            line, with all dates. Only files that pass all given filters are listed; ages are counted from the last read.
             """,
         options: CachePlace.options + CacheFilter.options + [
-            Option("formats", "tell each file's format by its first bytes")
+            Option("formats", "print each file's format, by its first bytes")
         ]
     ) { arguments in
-        struct Line: Encodable {
-            let file, path: String
-            let bytes, allocated, accessed, modified, created, changed: Int
-            let format: String?
-        }
         let place = try CachePlace(ofExisting: arguments)
         let filter = try CacheFilter(arguments)
-        let tellsFormat = arguments.flag("formats") || filter.wantsFormat
+        let needsFormat = arguments.flag("formats") || filter.needsFormat
         let isJSON = arguments.flag("json")
-        try await place.disk.run { [layout = place.layout] in
+        try await place.disk.run { [store = place.store] in
             var failure: (any Error)?
-            try layout.visit(hidden: false) { entry in
-                guard !entry.isDirectory, filter.passes(entry) else { return true }
-                let format = tellsFormat ? FileFormat.name(of: entry, in: layout) : nil
+            try store.list(hidden: false) { entry in
+                guard filter.passes(entry) else { return true }
+                let format = needsFormat ? FileFormat.name(ofFile: entry.path, in: store) : nil
                 guard filter.passes(format) else { return true }
-                guard isJSON else {
-                    Console.line(
-                        "\(LogValue.oneLine(entry.path))\t\(entry.size)\t\(entry.accessed.seconds)"
-                            + (format.map { "\t" + $0 } ?? ""))
-                    return Console.failure == nil
-                }
                 do {
-                    try Console.json(
-                        Line(
-                            file: entry.path, path: layout.namespace + "/" + entry.path, bytes: entry.size,
-                            allocated: entry.allocated, accessed: entry.accessed.seconds,
-                            modified: entry.modified.seconds, created: entry.created.seconds,
-                            changed: entry.changed.seconds, format: format))
+                    try EntryLine(entry, directory: store.directory, format: format).show(asJSON: isJSON)
                 } catch {
                     failure = error
                 }
@@ -52,7 +36,30 @@ extension Command {
     }
 }
 
-/// Which files a command is about.
+private struct EntryLine: Encodable {
+    let file, path: String
+    let bytes, allocated, accessed, modified, created, changed: Int
+    let format: String?
+
+    init(_ entry: CacheEntry, directory: String, format: String?) {
+        file = entry.path
+        path = directory + "/" + entry.path
+        bytes = entry.size
+        allocated = entry.allocated
+        accessed = entry.accessed.seconds
+        modified = entry.modified.seconds
+        created = entry.created.seconds
+        changed = entry.changed.seconds
+        self.format = format
+    }
+
+    func show(asJSON isJSON: Bool) throws {
+        if isJSON { return try Console.json(self) }
+        Console.line("\(LogValue.oneLine(file))\t\(bytes)\t\(accessed)" + (format.map { "\t" + $0 } ?? ""))
+    }
+}
+
+/// The filters of `cache list`.
 struct CacheFilter: Sendable {
     private let accessedBefore: Timestamp?
     private let accessedAfter: Timestamp?
@@ -62,12 +69,12 @@ struct CacheFilter: Sendable {
     private let pathExtension: String?
 
     static let options = [
-        Option("older-than", .value("DURATION"), "not read for so long"),
+        Option("older-than", .value("DURATION"), "not read within this time"),
         Option("newer-than", .value("DURATION"), "read within this time"),
-        Option("larger-than", .value("SIZE"), "longer than this"),
-        Option("smaller-than", .value("SIZE"), "shorter than this"),
-        Option("format", .value("FORMAT"), "by its first bytes: jpeg, png, ..., unknown, unreadable"),
-        Option("extension", .value("TEXT"), "with this extension of its name; '' for none"),
+        Option("larger-than", .value("SIZE"), "larger than this"),
+        Option("smaller-than", .value("SIZE"), "smaller than this"),
+        Option("format", .value("FORMAT"), "by the first bytes: jpeg, png, ..., unknown, unreadable"),
+        Option("extension", .value("TEXT"), "with this file extension; '' for none"),
     ]
 
     init(_ arguments: Arguments) throws(CommandError) {
@@ -83,10 +90,10 @@ struct CacheFilter: Sendable {
         pathExtension = try arguments.value("extension")
     }
 
-    /// Whether files have to be opened.
-    var wantsFormat: Bool { format != nil }
+    /// Whether files must be opened.
+    var needsFormat: Bool { format != nil }
 
-    /// By what is known without opening it.
+    /// Applies every filter except for the format.
     func passes(_ entry: CacheEntry) -> Bool {
         if let accessedBefore, entry.accessed > accessedBefore { return false }
         if let accessedAfter, entry.accessed < accessedAfter { return false }
@@ -97,6 +104,5 @@ struct CacheFilter: Sendable {
         return name[name.index(after: dot)...] == pathExtension && !pathExtension.isEmpty
     }
 
-    /// By its format, where that was asked for.
     func passes(_ found: String?) -> Bool { format == nil || format == found }
 }

@@ -5,39 +5,39 @@ import JobQueue
 extension Command {
     static let cacheMap = Command(
         words: ["cache", "map"], operands: "",
-        summary: "Write the map by which nginx serves the cache",
+        summary: "Write the map with which nginx serves the cache",
         discussion: """
-            From --batch BATCH, --manifest FILE, or the cache's own manifest. A client asks for a key by its URL without the
-            scheme: /host/path?query. Media types are told by the files' first bytes. deploy/nginx has the configuration that
-            includes the map.
+            The files are those of --batch BATCH, of --manifest FILE, or of the manifest in the cache root. Clients request a key by
+            its URL without the scheme: /host/path?query. Media types are recognised by the files' first bytes. deploy/nginx has
+            the configuration that includes the map.
             """,
         options: CachePlace.options + [
-            Option("batch", .value("BATCH"), "what this batch stored"),
-            Option("manifest", .value("FILE"), "what stands in this manifest"),
-            Option("output", short: "o", .value("FILE"), "where to write it; default: standard output"),
+            Option("batch", .value("BATCH"), "the files that this batch stored"),
+            Option("manifest", .value("FILE"), "the files in this manifest"),
+            Option("output", short: "o", .value("FILE"), "the file to write; default: standard output"),
             Settings.databaseOption,
         ]
     ) { arguments in
-        if arguments.flag("json") { throw CommandError.usage("cache map: it writes nginx's map, there is no --json") }
+        if arguments.flag("json") { throw CommandError.usage("cache map: the output is nginx's map, there is no --json") }
         let place = try CachePlace(arguments)
-        var map = NginxMap()
+        var entries: [ManifestEntry] = []
         if let name = try arguments.value("batch") {
             let queue = try await Settings(arguments).openQueue()
-            let batch = try await queue.progress(of: try await queue.batch(called: name)).id
-            var entries: [ManifestEntry] = []
-            try await BatchFiles(queue: queue, place: place).visit(batch) { _, entry in
+            try await queue.forEachFile(of: try await queue.id(ofBatch: name), in: place) { _, entry in
                 if let entry { entries.append(entry) }
             }
-            try await add(entries, of: place, to: &map)
-        } else if let path = try arguments.value("manifest") ?? place.layout.ownManifest {
+        } else if let path = try arguments.value("manifest") ?? place.manifest {
             var reader = try LineReader(path)
-            while let line = try await reader.next() {
-                try await add([try ManifestEntry(line: line, of: path)], of: place, to: &map)
-            }
+            while let line = try await reader.next() { entries.append(try ManifestEntry(line: line, of: path)) }
         } else {
-            throw CommandError.usage("cache map: of which --batch or --manifest?")
+            throw CommandError.usage("cache map needs --batch or --manifest")
         }
-        let text = map.text(namespace: place.layout.namespace)
+        let map = await place.disk.run { [store = place.store, entries] in
+            var map = NginxMap()
+            for entry in entries { map.add(entry, format: FileFormat.name(ofFile: entry.file, in: store)) }
+            return map
+        }
+        let text = map.text(directory: place.store.directory)
         if let output = try arguments.value("output") {
             let file = try OutputFile(output)
             try file.write(Array(text.utf8))
@@ -45,18 +45,11 @@ extension Command {
         } else {
             Console.write(text)
         }
-        let left = [
-            (map.skipped, "no web address"), (map.shadowed, "asked for like another"),
+        let omitted = [
+            (map.skipped, "not an http or https URL"), (map.shadowed, "same path as another key"),
             (map.tooLong, "too long for nginx"),
         ].filter { $0.0 > 0 }.map { "; \($0.0.counted("key")) left out: \($0.1)" }
-        Console.note("larder: \(map.count.counted("file"))" + left.joined())
+        Console.note("larder: \(map.count.counted("file"))" + omitted.joined())
         return .done
-    }
-
-    private static func add(_ entries: [ManifestEntry], of place: CachePlace, to map: inout NginxMap) async throws {
-        let formats = await place.disk.run { [layout = place.layout] in
-            entries.map { FileFormat.name(ofFile: $0.file, in: layout) }
-        }
-        for (entry, format) in zip(entries, formats) { map.add(entry, format: format) }
     }
 }

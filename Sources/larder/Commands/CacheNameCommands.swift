@@ -1,15 +1,13 @@
 import Concurrency
 import DiskCache
-import Glibc
 
-/// Where a key's picture lies: pure text, and one look.
 extension Command {
     static let cachePath = Command(
         words: ["cache", "path"], operands: "KEY...",
-        summary: "Print where the files of keys lie in the cache",
+        summary: "Print the paths of the files of keys",
         discussion: """
-            One path a line, there or not. With --json {"key":...,"path":...,"exists":true}, the path relative to the cache
-            root. A KEY is any string, URL or not.
+            Prints one path per line, whether the file exists or not. With --json {"key":...,"path":...,"exists":true}, with the
+            path relative to the cache root. A KEY is any string, URL or not.
             """,
         options: CachePlace.options
     ) { arguments in
@@ -19,14 +17,14 @@ extension Command {
             let exists: Bool
         }
         let keys = try arguments.operands()
-        guard !keys.isEmpty else { throw CommandError.usage("cache path: which KEY?") }
+        guard !keys.isEmpty else { throw CommandError.usage("cache path: no KEY given") }
         let place = try CachePlace(arguments)
         for key in keys.map(CacheKey.init) {
             if arguments.flag("json") {
-                let exists = try await place.disk.run { [layout = place.layout] in
-                    try layout.peek(key.fileName) != nil
+                let exists = try await place.disk.run { [store = place.store] in
+                    try store.peek(named: store.naming.fileName(of: key)) != nil
                 }
-                try Console.json(Line(key: key.text, path: place.layout.relativePath(of: key), exists: exists))
+                try Console.json(Line(key: key.text, path: place.store.relativePath(of: key), exists: exists))
             } else {
                 Console.line(place.layout.path(of: key))
             }

@@ -4,15 +4,15 @@ import DiskCache
 extension Command {
     static let cacheShare = Command(
         words: ["cache", "share"], operands: "",
-        summary: "Let files with the same bytes share them on the disk",
+        summary: "Let files with the same contents share their blocks on the disk",
         discussion: """
-            Where several URLs or variants gave the same picture, the kernel compares the files and lets them share their
-            blocks (XFS, btrfs). Names, dates and attributes stay as they are: expiry sees no difference. Files of less than
-            4096 bytes are left alone. It may run beside workers, and be interrupted at any point.
+            Several URLs or variants can have the same image. The kernel compares such files and lets them share their blocks
+            (XFS, btrfs). Names, dates and attributes stay, so expiry is not affected. Files of less than 4096 bytes are skipped.
+            The command can run beside workers and can be interrupted at any point.
             """,
         options: CachePlace.options + [
-            Option("files", "print every file that shares another one's bytes"),
-            Option("dry-run", "share nothing, tell what could be"),
+            Option("files", "print every file that shares the blocks of another one"),
+            Option("dry-run", "share nothing, print what could be shared"),
         ]
     ) { arguments in
         struct FileLine: Encodable {
@@ -20,31 +20,28 @@ extension Command {
         }
         let place = try CachePlace(ofExisting: arguments)
         let isDryRun = arguments.flag("dry-run")
-        let isJSON = arguments.flag("json")
         let listsFiles = arguments.flag("files")
         let total = await place.total(isSlow: true)
         let report = try await place.disk.run { [layout = place.layout] in
             var progress = WalkProgress("files seen", of: total)
             defer { progress.end() }
-            return try Reflink(layout, isDryRun: isDryRun).run(
+            return try Reflink(DirectoryStore(layout), isDryRun: isDryRun).run(
                 shared: { file, first in
                     guard listsFiles else { return }
-                    if isJSON {
-                        try? Console.json(FileLine(file: file, sharesWith: first))
-                    } else {
-                        Console.line("\(file)\t\(first)")
-                    }
+                    try? Console.show(FileLine(file: file, sharesWith: first), arguments, "\(file)\t\(first)")
                 },
                 progress: { report in progress.count(", \(report.shared) shared") })
         }
         let line = ReflinkLine(report, isDryRun: isDryRun)
-        if isJSON { try Console.json(line) } else { Console.line(line.text) }
-        if let failure = report.firstFailure { Console.report(CommandError(failure), asJSON: isJSON) }
-        return report.firstFailure == nil ? .done : .failed
+        try Console.show(line, arguments, line.text)
+        if let failure = report.firstFailure {
+            Console.report(CommandError(failure), asJSON: arguments.flag("json"))
+            return .failed
+        }
+        return .done
     }
 }
 
-/// What a sharing did, as it is printed.
 private struct ReflinkLine: Encodable {
     let files, read, shared, sharedBytes, failed: Int
     let dryRun: Bool
@@ -60,7 +57,7 @@ private struct ReflinkLine: Encodable {
 
     var text: String {
         let verb = dryRun ? "could share" : "share"
-        return "\(shared) of \(files) files \(verb) another one's bytes, \(ByteCount(sharedBytes).text)"
+        return "\(shared) of \(files) files \(verb) the blocks of another one, \(ByteCount(sharedBytes).text)"
             + (failed > 0 ? "; \(failed) could not be read or shared" : "")
     }
 }

@@ -4,38 +4,34 @@ import DiskCache
 extension Command {
     static let cacheStat = Command(
         words: ["cache", "stat"], operands: "",
-        summary: "Count what the cache holds: files, bytes, by format, by age",
+        summary: "Count the files and bytes of the cache by format and age",
         discussion: """
-            'entries' and 'bytes' are SDWebImage's total count and total size: hidden files and directories count, too.
-            Ages go by the last read. Formats are told by the files' first bytes; --quick leaves them out.
+            'entries' and 'bytes' are SDWebImage's total count and total size, which include hidden files and directories. Ages are
+            counted from the last read. Formats are recognised by the first bytes of each file, unless --quick is given.
             """,
-        options: CachePlace.options + [Option("quick", "do not open the files to tell their formats")]
+        options: CachePlace.options + [Option("quick", "do not open the files to recognise their formats")]
     ) { arguments in
         let place = try CachePlace(ofExisting: arguments)
         let isQuick = arguments.flag("quick")
         let total = await place.total()
-        let statistics = try await place.disk.run { [layout = place.layout] in
+        let statistics = try await place.disk.run { [store = place.store] in
             var statistics = CacheStatistics()
             var progress = WalkProgress("files seen", of: total)
-            try layout.visit { entry in
+            defer { progress.end() }
+            try store.list(hidden: true) { entry in
                 let isFile = !entry.isDirectory && !entry.isHidden
-                statistics.add(entry, format: isFile && !isQuick ? FileFormat.name(of: entry, in: layout) : nil)
+                statistics.add(
+                    entry, format: isFile && !isQuick ? FileFormat.name(ofFile: entry.path, in: store) : nil)
                 progress.count()
                 return true
             }
-            progress.end()
             return statistics
         }
-        if arguments.flag("json") {
-            try Console.json(statistics)
-        } else {
-            Console.write(statistics.text)
-        }
+        if arguments.flag("json") { try Console.json(statistics) } else { Console.write(statistics.text) }
         return .done
     }
 }
 
-/// The counts, as they are printed.
 private struct CacheStatistics: Encodable, Sendable {
     struct Count: Encodable {
         var files = 0

@@ -1,5 +1,6 @@
 import Concurrency
 import DiskCache
+import ImageModel
 import JobQueue
 import Transcoder
 
@@ -8,21 +9,22 @@ extension Command {
         words: ["cache", "table"], operands: "",
         summary: "Write what a batch stored of one variant into an image table for FastImageCache",
         discussion: """
-            A table holds uncompressed pictures of one size, that of the first. It lies in
-            DIR/ImageTables/NAMESPACE/NAME.imageTable and .metadata; a table of the same format that is there already gets what
-            is new, another one is begun anew. Entities are the MD5 of the variant's key, sources that of the original's key and
-            digest. Pictures of another size, or that the cache has no longer, are told and left out; the exit code is then 1.
+            A table holds uncompressed images of one size, that of the first image. The files are
+            DIR/ImageTables/NAMESPACE/NAME.imageTable and .metadata. An existing table of the same format is extended, one of
+            another format is emptied. The entity of an image is the MD5 of the variant's key, the source the MD5 of the original's
+            key and digest. Images of another size, or that the cache no longer has, are reported and left out; the exit code is
+            then 1.
             """,
         options: CachePlace.options + Limits.transcodeOptions + [
             Option("batch", .value("BATCH"), "the batch, by name or number"),
             Option("variant", .value("NAME"), "the variant by its name; default: the original"),
-            Option("output", short: "o", .value("DIR"), "where ImageTables lies, or is made"),
+            Option("output", short: "o", .value("DIR"), "the directory of ImageTables"),
             Option("table", .value("NAME"), "the table's name; default: the variant's, or 'original'"),
             Option("table-namespace", .value("NAME"), "FastImageCache's namespace, default FICDefaultNamespace"),
             Option("scale", .value("N"), "pixels per point, 1 to 4, default 1"),
             Option("style", .value("STYLE"), "bgra32 (default), bgr32, rgb16 or grey8"),
             Option("page-size", .value("BYTES"), "of the device that reads the table: 16384 (default) or 4096"),
-            Option("maximum", .value("N"), "the most pictures the table keeps; default: all of the batch"),
+            Option("maximum", .value("N"), "the maximum number of images; default: all of the batch"),
             Settings.databaseOption,
         ]
     ) { arguments in
@@ -30,10 +32,8 @@ extension Command {
             let table: String
             let stored, missing, otherSize: Int
         }
-        guard let name = try arguments.value("batch") else { throw CommandError.usage("cache table: which --batch?") }
-        guard let root = try arguments.value("output") else {
-            throw CommandError.usage("cache table: to which --output?")
-        }
+        guard let name = try arguments.value("batch") else { throw CommandError.usage("cache table needs --batch") }
+        guard let root = try arguments.value("output") else { throw CommandError.usage("cache table needs --output") }
         let place = try CachePlace(ofExisting: arguments)
         let style = try style(arguments)
         let queue = try await Settings(arguments).openQueue()
@@ -48,9 +48,8 @@ extension Command {
         let pool = TranscoderPool(configuration: try Limits.transcoders(arguments))
         let result: Result<TableExport.Counts, any Error>
         do {
-            result = .success(
-                try await TableExport(queue: queue, place: place, pool: pool, variant: variant).write(
-                    batch.id, as: shape))
+            let export = TableExport(queue: queue, place: place, pool: pool, variant: variant)
+            result = .success(try await export.write(batch.id, as: shape))
         } catch {
             result = .failure(error)
         }
@@ -61,16 +60,11 @@ extension Command {
                 2, "batch \(name) has stored nothing as \(variant.map { "variant \($0)" } ?? "original")")
         }
         let table = "\(root)/ImageTables/\(shape.namespace)/\(shape.name).imageTable"
-        if arguments.flag("json") {
-            try Console.json(
-                Line(
-                    table: table, stored: counts.stored, missing: counts.missing, otherSize: counts.otherSize))
-        } else {
-            Console.line(
-                "\(counts.stored) pictures in \(table)"
-                    + (counts.otherSize > 0 ? "; \(counts.otherSize) of another size" : "")
-                    + (counts.missing > 0 ? "; \(counts.missing) are no longer in the cache" : ""))
-        }
+        try Console.show(
+            Line(table: table, stored: counts.stored, missing: counts.missing, otherSize: counts.otherSize), arguments,
+            "\(counts.stored) images in \(table)"
+                + (counts.otherSize > 0 ? "; \(counts.otherSize) of another size" : "")
+                + (counts.missing > 0 ? "; \(counts.missing) are no longer in the cache" : ""))
         return counts.stored > 0 && counts.missing + counts.otherSize == 0 ? .done : .failed
     }
 

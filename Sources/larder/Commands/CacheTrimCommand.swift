@@ -4,62 +4,60 @@ import DiskCache
 extension Command {
     static let cacheTrim = Command(
         words: ["cache", "trim"], operands: "",
-        summary: "Delete what has expired, by SDWebImage's rules",
+        summary: "Delete expired files, by SDWebImage's rules",
         discussion: """
-            First what is older than --max-age; then, when the rest takes more than --max-size, the oldest until less than
-            half of that is taken. Hidden files are never touched. While a worker has the cache open, what was stored or read
-            within --spare stays. Interrupted at any point it has deleted only what was due.
+            First deletes the files older than --max-age; then, if the rest occupies more than --max-size, the oldest until less
+            than half of it is occupied. Hidden files stay. While a worker has the cache open, files stored or read within --spare
+            stay. An interrupted run has deleted only expired files.
             """,
         options: CachePlace.options + ExpiryOptions.options + [
-            Option("spare", .value("DURATION"), "while a worker is at work, keep what was used so lately; default 15m"),
-            Option("files", "print every file that goes"),
-            Option("dry-run", "delete nothing, tell what would go"),
+            Option("spare", .value("DURATION"), "while a worker has the cache open, keep files used within; default 15m"),
+            Option("files", "print every file that is deleted"),
+            Option("dry-run", "delete nothing, print what would be deleted"),
         ]
     ) { arguments in
         let place = try CachePlace(ofExisting: arguments)
-        let policy = try ExpiryOptions.policy(arguments) ?? ExpiryPolicy()
+        var policy = try ExpiryOptions.policy(arguments) ?? ExpiryPolicy()
+        if let spare = try arguments.duration("spare") { policy.sparing = spare }
         let isDryRun = arguments.flag("dry-run")
-        let expiry = Expiry(
-            place.layout, policy: policy, sparing: try arguments.duration("spare") ?? .seconds(900),
-            isDryRun: isDryRun)
-        let isJSON = arguments.flag("json")
         let listsFiles = arguments.flag("files")
         let total = await place.total()
-        let report = try await place.disk.run {
+        let report = try await place.disk.run { [store = place.store, policy] in
             var progress = WalkProgress("files seen", of: total)
             defer { progress.end() }
-            return try expiry.run(
+            return try store.expire(
+                policy, now: .now, isDryRun: isDryRun,
                 deleted: { file in
                     guard listsFiles else { return }
                     let line = ExpiredLine(file)
-                    if isJSON { try? Console.json(line) } else { Console.line("\(line.file)\t\(line.reason)") }
+                    try? Console.show(line, arguments, "\(line.file)\t\(line.reason)")
                 },
                 progress: { report in
-                    progress.count(", \(report.aged.files + report.crowded.files) deleted")
+                    progress.count(", \(report.expiredByAge.files + report.expiredBySize.files) deleted")
                     return true
                 })
         }
-        if isJSON {
-            try Console.json(ExpiryLine(report, isDryRun: isDryRun))
-        } else {
-            Console.line(ExpiryLine(report, isDryRun: isDryRun).text)
+        let line = ExpiryLine(report, isDryRun: isDryRun)
+        try Console.show(line, arguments, line.text)
+        if let failure = report.firstFailure {
+            Console.report(CommandError(failure), asJSON: arguments.flag("json"))
+            return .failed
         }
-        if let failure = report.firstFailure { Console.report(CommandError(failure), asJSON: isJSON) }
-        return report.firstFailure == nil ? .done : .failed
+        return .done
     }
 }
 
-/// How a command's options say what expires.
+/// The options that define an expiry policy.
 enum ExpiryOptions {
     static let options = [
-        Option("max-age", .value("DURATION"), "files this old go, default 7d; 'never' for no age"),
-        Option("max-size", .value("SIZE"), "when more is taken, the oldest go until half of it is; default no limit"),
+        Option("max-age", .value("DURATION"), "delete files of this age, default 7d; 'never' for no age"),
+        Option("max-size", .value("SIZE"), "above it, delete the oldest down to half of it; default no limit"),
         Option("expire-by", .value("DATE"), "access (default), modification, creation or change"),
     ]
 
-    /// The policy that the options ask for; nil when they ask for none.
+    /// Nil when no option is given.
     ///
-    /// - Parameter other: the age where only something else is asked for; SDWebImage's by default.
+    /// - Parameter other: the age without `--max-age`; SDWebImage's by default.
     static func policy(
         _ arguments: Arguments, elseAge other: Duration? = ExpiryPolicy().maxAge
     ) throws(CommandError) -> ExpiryPolicy? {
@@ -100,7 +98,7 @@ private struct ExpiredLine: Encodable {
     }
 }
 
-/// What an expiry did, as it is printed; bytes as taken on the disk.
+/// A report of expiry as printed; bytes are those occupied on the disk.
 struct ExpiryLine: Encodable {
     let files, bytes, deleted, deletedBytes, byAge, bySize, spared, failed, kept, keptBytes: Int
     let dryRun: Bool
@@ -108,10 +106,10 @@ struct ExpiryLine: Encodable {
     init(_ report: ExpiryReport, isDryRun: Bool) {
         files = report.seen.files
         bytes = report.seen.bytes
-        deleted = report.aged.files + report.crowded.files
-        deletedBytes = report.aged.bytes + report.crowded.bytes
-        byAge = report.aged.files
-        bySize = report.crowded.files
+        deleted = report.expiredByAge.files + report.expiredBySize.files
+        deletedBytes = report.expiredByAge.bytes + report.expiredBySize.bytes
+        byAge = report.expiredByAge.files
+        bySize = report.expiredBySize.files
         spared = report.spared.files
         failed = report.failed.files
         kept = report.kept.files

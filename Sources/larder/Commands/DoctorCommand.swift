@@ -80,8 +80,8 @@ private struct Checkup {
 
     mutating func cache(_ root: String) {
         do throws(StoreError) {
-            let cache = try DiskCache(opening: root)
-            passed("cache", "\(cache.layout.directory), id \(cache.cacheID)")
+            let cache = try DirectoryStore(opening: root)
+            passed("cache", "\(cache.layout.directory), id \(try cache.cacheID)")
         } catch {
             tell("cache", ok: false, error.description)
         }

@@ -35,7 +35,7 @@ extension Command {
         options.template.freshFor = try arguments.duration("fresh-for")
         if options.template.freshFor != nil, let root = try arguments.value("cache") {
             if let cache = try Settings.existingCache(root) {
-                options.template.cacheID = cache.cacheID
+                options.template.cacheID = try cache.cacheID
             } else {
                 Console.note("larder: --cache: there is no cache in \(root) yet, so nothing is fresh")
                 options.template.freshFor = nil

@@ -38,16 +38,17 @@ extension Command {
         guard !keys.isEmpty else { throw CommandError.usage("key: which KEY?") }
         let variants = try VariantJSON.variants(try arguments.list("variant"))
         let suffixes = try arguments.list("suffix")
+        let naming = SDWebImageNaming()
         for text in keys {
             let original = CacheKey(text)
-            try Console.json(Line(variant: nil, key: original.text, file: original.fileName))
+            try Console.json(Line(variant: nil, key: original.text, file: naming.fileName(of: original)))
             for variant in variants {
-                let key = original.appending(variant.keySuffixes)
-                try Console.json(Line(variant: variant.name, key: key?.text, file: key?.fileName))
+                let key = naming.variantKey(of: original, suffixes: variant.keySuffixes)
+                try Console.json(Line(variant: variant.name, key: key?.text, file: key.map(naming.fileName)))
             }
             for suffix in suffixes {
-                let key = original.appending(suffix)
-                try Console.json(Line(variant: suffix, key: key?.text, file: key?.fileName))
+                let key = naming.variantKey(of: original, suffixes: [suffix])
+                try Console.json(Line(variant: suffix, key: key?.text, file: key.map(naming.fileName)))
             }
         }
         return .done

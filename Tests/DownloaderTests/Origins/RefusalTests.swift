@@ -110,7 +110,7 @@ struct RefusalTests {
         let downloader = ImageDownloader(FetchConfiguration(policy: policy), resolver: StubResolver(names))
         let transcoders = TranscoderPool(configuration: TranscoderPool.Configuration())
         let manager = ImageManager(
-            cache: try DiskCache(opening: directory.path), transcoders: transcoders,
+            cache: try DirectoryStore(opening: directory.path), transcoders: transcoders,
             parts: ManagerParts(sources: [HTTPSource(downloader)]))
         _ = try await queue.enqueue(EnqueueRequest(urls: attempts.map(\.url), batch: "attempts"))
 

@@ -14,14 +14,14 @@ import Transcoder
 struct ImageManagerTests {
     private let directory: TemporaryDirectory
     private let origin: OriginServer
-    private let cache: DiskCache
+    private let cache: DirectoryStore
     private let manager: ImageManager
     private let transcoders: TranscoderPool
 
     init() throws {
         directory = try TemporaryDirectory()
         origin = try OriginServer()
-        cache = try DiskCache(opening: directory.path)
+        cache = try DirectoryStore(opening: directory.path)
         var configuration = TranscoderPool.Configuration()
         configuration.count = 1
         configuration.executable = Products.larder
@@ -78,7 +78,7 @@ struct ImageManagerTests {
             key, half, try #require(key.appending("SDImageCroppingTransformer({0.000000,0.000000,8.000000,8.000000})")),
             try #require(key.appending("Thumbnail({16.000000,16.000000},1)")),
         ]
-        #expect(try names == expected.map(\.fileName).sorted())
+        #expect(try names == expected.map(SDWebImageNaming().fileName).sorted())
         #expect(report.stored.map(\.key) == expected.map(\.text))
         let stored = try #require(report.stored.first { $0.name == "half" })
         #expect([stored.width, stored.height] == [20, 10])

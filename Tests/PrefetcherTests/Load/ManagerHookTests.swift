@@ -168,7 +168,7 @@ struct ManagerHookTests {
 
     @Test("originals and variants may lie in caches of their own")
     func separateCaches() async throws {
-        let originals = try DiskCache(opening: scene.directory.path + "/originals")
+        let originals = try DirectoryStore(opening: scene.directory.path + "/originals")
         let manager = try scene.manager { $0.caches = ["originals": originals] }
         var request = try scene.request()
         request.context.originalCache = .named("originals")

@@ -14,14 +14,14 @@ import Transcoder
 struct ManagerScene {
     let directory: TemporaryDirectory
     let origin: OriginServer
-    let cache: DiskCache
+    let cache: DirectoryStore
     let transcoders: TranscoderPool
     let picture: [UInt8]
 
     init() throws {
         directory = try TemporaryDirectory()
         origin = try OriginServer()
-        cache = try DiskCache(opening: directory.path + "/cache")
+        cache = try DirectoryStore(opening: directory.path + "/cache")
         var configuration = TranscoderPool.Configuration()
         configuration.count = 1
         configuration.executable = Products.larder
@@ -52,13 +52,13 @@ struct ManagerScene {
     static let halfKey = "SDImageResizingTransformer({20.000000,10.000000},0)"
 
     /// The stored bytes of a key; nil when there are none.
-    func stored(_ key: String, in cache: DiskCache? = nil) -> [UInt8]? {
+    func stored(_ key: String, in cache: DirectoryStore? = nil) -> [UInt8]? {
         let path = (cache ?? self.cache).layout.path(of: CacheKey(key))
         return FileManager.default.contents(atPath: path).map(Array.init)
     }
 
     /// The stored bytes of `half` of a key.
-    func storedHalf(_ key: String, in cache: DiskCache? = nil) -> [UInt8]? {
+    func storedHalf(_ key: String, in cache: DirectoryStore? = nil) -> [UInt8]? {
         CacheKey(key).appending(Self.halfKey).flatMap { stored($0.text, in: cache) }
     }
 }

@@ -134,7 +134,7 @@ struct ManagerVectorTests {
     func ownCacheAndLoader() async throws {
         try await serve(100, "jpeg", at: "/100.jpg")
         let bytes = try await download("/100.jpg")
-        let other = try DiskCache(opening: scene.directory.path + "/other")
+        let other = try DirectoryStore(opening: scene.directory.path + "/other")
         let manager = try scene.manager {
             $0.caches = ["other": other]
             $0.namedSources = ["fixed": Fixed(bytes: bytes)]

@@ -189,7 +189,7 @@ struct StoreFlowTests {
     }
 }
 
-extension DiskCache {
+extension DirectoryStore {
     /// When the file of a key was written.
     fileprivate func modification(of key: String) throws -> Date? {
         try FileManager.default.attributesOfItem(atPath: layout.path(of: CacheKey(key)))[.modificationDate] as? Date

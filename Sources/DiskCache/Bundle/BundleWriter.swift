@@ -1,0 +1,81 @@
+import Glibc
+
+/// Receives the files of a bundle: an archive or a directory.
+protocol BundleWriter: ~Copyable {
+    /// Passes the contents of a file to its parameter, block by block.
+    typealias Fill = (_ write: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) -> Void
+
+    /// Adds a file of `size` bytes.
+    func add(_ name: String, size: Int, _ fill: Fill) throws(StoreError)
+
+    /// Completes the bundle; without this call it is not usable.
+    func finish() throws(StoreError)
+}
+
+/// Writes a bundle's directory under a hidden name beside its destination, and renames it at the end. `deinit` deletes it
+/// unless it was renamed.
+struct BundleDirectoryWriter: BundleWriter, ~Copyable {
+    private let path: String
+    private let destination: String
+
+    /// Also deletes what dead processes left beside `destination`.
+    ///
+    /// - Throws: `StoreError`, `exists` when `destination` exists.
+    init(_ destination: String) throws(StoreError) {
+        let slash = UInt8(ascii: "/")
+        let trimmed = destination.utf8.reversed().drop { $0 == slash }.reversed()
+        let name = trimmed.isEmpty ? destination : String(decoding: trimmed, as: UTF8.self)
+        var status = stat()
+        guard lstat(name, &status) != 0 else { throw StoreError(.exists, "export to", name) }
+        let parent = name.utf8.lastIndex(of: slash).map { String(name[...$0]) } ?? "./"
+        Self.deleteAbandoned(in: parent)
+        let path = parent + TemporaryName.ofThisProcess(.bundle).text
+        do throws(StoreError) {
+            try Directory.create(path + "/" + BundleLayout.directory, durable: false, FilePermissions())
+        } catch {
+            Self.delete(path)
+            throw error
+        }
+        self.destination = name
+        self.path = path
+    }
+
+    // After the rename the hidden name does not exist, and no other directory ever gets it.
+    deinit { Self.delete(path) }
+
+    /// Adds a file with the date 1970-01-01.
+    func add(_ name: String, size: Int, _ fill: Fill) throws(StoreError) {
+        let path = path + "/" + name
+        let file = try Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL)
+        let number = file.number
+        try fill { (bytes) throws(StoreError) in try file.write(bytes, to: path) }
+        guard futimens(number, [timespec(), timespec()]) == 0 else { throw StoreError("futimens", path) }
+    }
+
+    /// Gives the directory its name.
+    func finish() throws(StoreError) {
+        guard rename(path, destination) == 0 else { throw StoreError("rename", destination) }
+    }
+
+    private static func deleteAbandoned(in parent: String) {
+        for file in (try? TemporaryName.files(.bundle, in: parent)) ?? []
+        where file.isAbandoned && file.status.st_mode & S_IFMT == S_IFDIR && file.status.st_uid == geteuid() {
+            delete(file.path)
+        }
+    }
+
+    /// Deletes only what a writer can have created, and nothing behind a symbolic link.
+    private static func delete(_ path: String) {
+        let files = path + "/" + BundleLayout.directory
+        var status = stat()
+        if lstat(files, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+            try? DirectoryWalk(directory: files, includesHidden: true).visit { entry in
+                unlink(files + "/" + entry.path)
+                return true
+            }
+            rmdir(files)
+        }
+        unlink(path + "/" + BundleLayout.manifest)
+        rmdir(path)
+    }
+}

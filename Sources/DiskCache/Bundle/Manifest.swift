@@ -1,0 +1,106 @@
+/// The files of a bundle's manifest, read block by block and held in less than 200 bytes per file.
+///
+/// Keys are not held: the file name, which follows from the key, is sufficient to store a file.
+struct Manifest {
+    /// The expected contents of a file.
+    struct File: Equatable {
+        let name: String
+        let bytes: Int
+        let sha256: String
+    }
+
+    /// In bytes. Two million lines of the usual 250 bytes take less than 400 MiB of memory, 3.6 million of the shortest
+    /// possible lines less than 700 MiB.
+    static let maxSize = 1 << 29
+    /// In bytes.
+    static let maxLineLength = 1 << 20
+
+    private struct PackedFile {
+        let bytes: Int
+        let digest: (UInt64, UInt64, UInt64, UInt64)
+    }
+
+    private let source: String
+    private let naming: any CacheNaming
+    private let maxSize, maxLineLength: Int
+    private var names = PackedName.Table()
+    private var files: [PackedName: PackedFile] = [:]
+    private var line: [UInt8] = []
+    private var length = 0
+
+    /// - Parameter source: the name of the manifest, for errors.
+    init(
+        _ source: String, naming: any CacheNaming = .sdWebImage, maxSize: Int = Manifest.maxSize,
+        maxLineLength: Int = Manifest.maxLineLength
+    ) {
+        self.source = source
+        self.naming = naming
+        self.maxSize = maxSize
+        self.maxLineLength = maxLineLength
+    }
+
+    /// The number of files that were not removed.
+    var count: Int { files.count }
+
+    /// Adds the next bytes of the manifest.
+    ///
+    /// - Throws: `StoreError`, `damaged` for an invalid line, `tooLarge` when a limit is exceeded.
+    mutating func add(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+        length += bytes.count
+        guard length <= maxSize else {
+            throw StoreError(.tooLarge, "read more than \(maxSize) bytes of the manifest", source)
+        }
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            try extendLine(rest[..<end])
+            try finish()
+            rest = rest[(end + 1)...]
+        }
+        try extendLine(rest)
+    }
+
+    /// Adds the last line, which may have no newline.
+    mutating func finish() throws(StoreError) {
+        guard !line.isEmpty else { return }
+        let entry = try ManifestEntry(line: line, of: source, naming: naming)
+        line.removeAll(keepingCapacity: true)
+        let digits = Array(entry.sha256.utf8)
+        let words = stride(from: 0, to: digits.count, by: 16).compactMap {
+            UInt64(String(decoding: digits[$0...].prefix(16), as: UTF8.self), radix: 16)
+        }
+        guard digits.count == 64, words.count == 4 else {
+            throw StoreError(.damaged, "parse the SHA-256 of '\(entry.file)' in the manifest", source)
+        }
+        let name = names.pack(entry.file)
+        let file = PackedFile(bytes: entry.bytes, digest: (words[0], words[1], words[2], words[3]))
+        // Of several lines for one file the last is used.
+        if files.updateValue(file, forKey: name) != nil { names.release(name) }
+    }
+
+    /// Whether the manifest has a file that was not removed.
+    func contains(_ name: String) -> Bool { names.find(name).map { files[$0] != nil } ?? false }
+
+    /// Removes and returns a file; nil when the manifest does not have it.
+    mutating func remove(_ name: String) -> File? {
+        guard let packed = names.find(name), let file = files.removeValue(forKey: packed) else { return nil }
+        names.release(packed)
+        return unpack(name, file)
+    }
+
+    /// Calls `body` with each file that was not removed, in no order.
+    func forEach(_ body: (File) throws(StoreError) -> Void) throws(StoreError) {
+        for (name, file) in files { try body(unpack(names.text(name), file)) }
+    }
+
+    private func unpack(_ name: String, _ file: PackedFile) -> File {
+        let words = [file.digest.0, file.digest.1, file.digest.2, file.digest.3]
+        return File(name: name, bytes: file.bytes, sha256: words.map(\.paddedHexadecimal).joined())
+    }
+
+    private mutating func extendLine(_ bytes: Slice<UnsafeRawBufferPointer>) throws(StoreError) {
+        guard line.count + bytes.count <= maxLineLength else {
+            throw StoreError(.tooLarge, "read a line of more than \(maxLineLength) bytes in the manifest", source)
+        }
+        line += bytes
+    }
+}

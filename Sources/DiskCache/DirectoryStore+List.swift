@@ -1,0 +1,52 @@
+import Glibc
+
+extension DirectoryStore {
+    /// Calls `body` with every entry below the directory, in no order, until it returns false; memory use is constant.
+    public func list(
+        hidden: Bool = false, _ body: (CacheEntry) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        try DirectoryWalk(directory: layout.directory, includesHidden: hidden).visit { (entry) throws(StoreError) in
+            if entry.isDirectory && !hidden { return true }
+            return try body(entry)
+        }
+    }
+
+    /// The number of visible names in the directory itself.
+    public func count() throws(StoreError) -> Int {
+        guard var names = try DirectoryStream(ifPresent: layout.directory, following: true) else {
+            throw StoreError("open", layout.directory, number: ENOENT)
+        }
+        var count = 0
+        while let isHidden = try names.next({ $0[0] == CChar(bitPattern: UInt8(ascii: ".")) }) {
+            if !isHidden { count += 1 }
+        }
+        return count
+    }
+
+    /// Deletes every visible file and directory. SDWebImage 5.21.5, `SDDiskCache.removeAllData`, instead deletes and
+    /// recreates the directory.
+    ///
+    /// - Throws: `StoreError`; `invalidName`, after everything else is deleted, for a name that is not UTF-8.
+    public func clear(isDryRun: Bool = false, deleted: (CacheEntry) -> Void = { _ in }) throws(StoreError) {
+        var directories: [String] = []
+        var unnamed: StoreError?
+        try DirectoryWalk(directory: layout.directory, includesHidden: false).visit { (entry) throws(StoreError) in
+            let path = layout.path(named: entry.path)
+            if !entry.isPathExact {
+                unnamed = unnamed ?? StoreError(.invalidName, "delete", path)
+            } else if entry.isDirectory {
+                directories.append(path)
+            } else {
+                guard isDryRun || unlink(path) == 0 || errno == ENOENT else { throw StoreError("unlink", path) }
+                deleted(entry)
+            }
+            return true
+        }
+        // Subdirectories before their parents. A directory with a hidden file in it stays.
+        for path in isDryRun ? [] : directories.sorted(by: >)
+        where rmdir(path) != 0 && ![ENOENT, ENOTEMPTY, EEXIST].contains(errno) {
+            throw StoreError("rmdir", path)
+        }
+        if let unnamed { throw unnamed }
+    }
+}

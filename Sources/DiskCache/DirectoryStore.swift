@@ -1,0 +1,116 @@
+import Glibc
+
+/// Images as files in a directory, compatible with SDWebImage's disk cache.
+///
+/// Any number of processes may use one directory. A file gets its name by a rename within the directory, so a visible name
+/// always refers to a whole file, whatever process is killed.
+/// Source: SDWebImage 5.21.5, `SDDiskCache`; unlike there, every failure is reported.
+public struct DirectoryStore: ImageStore {
+    /// The paths of the files.
+    public let layout: CacheLayout
+    /// How much of a committed file survives a power failure.
+    public let durability: Durability
+    /// Read-only stores that `open` searches for images that this one does not have: SDWebImage's additional cache path.
+    public let fallbacks: [any ImageStore]
+    /// Keeps the open marker of this process; nil in a store that was not opened.
+    let openMarker: OpenMarker?
+    private let permissions: FilePermissions
+
+    /// Accesses a cache without creating its directories, its id or an open marker.
+    public init(_ layout: CacheLayout) {
+        self.layout = layout
+        durability = .data
+        fallbacks = []
+        openMarker = nil
+        permissions = FilePermissions()
+    }
+
+    /// Opens the cache in `root`; creates its directories and its id if necessary, and tests that it is writable.
+    ///
+    /// Deletes the temporary files of dead processes, as far as permissions allow. Those of other hosts and containers are
+    /// deleted only when they are a day old.
+    ///
+    /// - Parameters:
+    ///   - root: the cache root.
+    ///   - namespace: `default` by default.
+    ///   - naming: SDWebImage's by default.
+    ///   - durability: `.data` by default.
+    ///   - permissions: those of new files and directories, 0644 and 0755 less the umask by default.
+    ///   - fallbacks: none by default.
+    /// - Throws: `StoreError`.
+    public init(
+        opening root: String, namespace: String = "default", naming: any CacheNaming = .sdWebImage,
+        durability: Durability = .data, permissions: FilePermissions = FilePermissions(),
+        fallbacks: [any ImageStore] = []
+    ) throws(StoreError) {
+        layout = try CacheLayout(root: root, namespace: namespace, naming: naming)
+        self.durability = durability
+        self.permissions = permissions
+        self.fallbacks = fallbacks
+        try Directory.create(layout.directory, durable: durability == .full, permissions)
+        TemporaryFileCleanup(root: root, permissions: permissions).run(layout.namespace, layout.directory)
+        openMarker = try OpenMarker(in: root, permissions)
+        _ = try cacheID
+        // access(2) reports neither quotas nor, to root, read-only mounts.
+        _ = try TemporaryFile(in: layout.directory, permissions)
+    }
+
+    /// SDWebImage's by default.
+    public var naming: any CacheNaming { layout.naming }
+
+    /// The last component of the layout's directory.
+    public var directory: String { naming.directory(of: layout.namespace) }
+
+    /// Read from a hidden file in the root, which is created if necessary.
+    public var cacheID: String {
+        get throws(StoreError) { try CacheID.readOrCreate(in: layout.root, permissions) }
+    }
+
+    // MARK: - Reading
+
+    /// Opens a regular file and sets its access time, unless the file system or its permissions prevent that.
+    public func open(named name: String) throws(StoreError) -> OpenFile? {
+        openMarker?.refresh()
+        let file = try OpenFile(ifPresent: layout.path(named: name))
+        try file?.touch()
+        return file
+    }
+
+    /// Opens a regular file; the access time also stays when it is read, provided that this process owns it.
+    public func peek(named name: String) throws(StoreError) -> OpenFile? {
+        try OpenFile(peekingAt: layout.path(named: name))
+    }
+
+    // MARK: - Writing
+
+    /// Creates a temporary file with a hidden name in the directory, and the directory if it has been deleted.
+    public func begin() throws(StoreError) -> TemporaryFile {
+        openMarker?.refresh()
+        do throws(StoreError) {
+            return try TemporaryFile(in: layout.directory, permissions)
+        } catch {
+            guard error.code == .missing else { throw error }
+            try Directory.create(layout.directory, durable: durability == .full, permissions)
+            return try TemporaryFile(in: layout.directory, permissions)
+        }
+    }
+
+    /// Syncs the file as `durability` says, then renames it, then, for `.full`, syncs the directory.
+    public func commit(
+        _ file: TemporaryFile, named name: String, if isPermitted: () -> Bool
+    ) throws(StoreError) -> Bool {
+        try file.synchronize(durability)
+        guard isPermitted() else { return false }
+        try file.rename(to: layout.path(named: name))
+        if durability == .full { try Directory.synchronize(layout.directory) }
+        return true
+    }
+
+    /// Deletes a file and returns whether it existed.
+    public func remove(named name: String) throws(StoreError) -> Bool {
+        let path = layout.path(named: name)
+        if unlink(path) == 0 { return true }
+        guard errno == ENOENT else { throw StoreError("unlink", path) }
+        return false
+    }
+}

@@ -1,0 +1,131 @@
+private import CLinux
+import Glibc
+
+extension DirectoryStore {
+    /// Deletes files older than the policy's age, then the oldest of the rest until they occupy less than half its size.
+    ///
+    /// Reads the attributes of each file once, and a second time directly before it is deleted for its size. Holds 32 bytes
+    /// for each of the newest files that fit into the size, and each distinct file extension once. A run that is stopped has
+    /// deleted only expired files. Hidden files stay; a file whose name is not UTF-8 stays and is reported as failed.
+    /// Source: SDWebImage 5.21.5, `SDDiskCache.removeExpiredData`.
+    public func expire(
+        _ policy: ExpiryPolicy = ExpiryPolicy(), now: Timestamp = .now, isDryRun: Bool = false,
+        deleted: (ExpiredFile) -> Void = { _ in }, progress: (ExpiryReport) -> Bool = { _ in true }
+    ) throws(StoreError) -> ExpiryReport {
+        if isDryRun {
+            var run = try ExpiryRun(layout, policy, now: now, isDryRun: true)
+            return try run.run(deleted, progress)
+        }
+        let lock = try ExpiryLock(in: layout.root)
+        var run = try ExpiryRun(layout, policy, now: now, isDryRun: false)
+        let report = try run.run(deleted, progress)
+        lock.release()
+        return report
+    }
+}
+
+/// One run of expiry over a directory.
+private struct ExpiryRun {
+    private let layout: CacheLayout
+    private let policy: ExpiryPolicy
+    private let isDryRun: Bool
+    /// Files used since then are spared; nil when none are.
+    private let sparedSince: Timestamp?
+    /// Whether a running process has the store open, as far as known.
+    private var isOpen: Bool
+    private var decision: ExpiryDecision
+    private var report = ExpiryReport()
+
+    init(_ layout: CacheLayout, _ policy: ExpiryPolicy, now: Timestamp, isDryRun: Bool) throws(StoreError) {
+        self.layout = layout
+        self.policy = policy
+        self.isDryRun = isDryRun
+        decision = ExpiryDecision(policy, now: now)
+        guard policy.sparing > .zero else {
+            sparedSince = nil
+            isOpen = false
+            return
+        }
+        isOpen = try OpenMarker.existsForRunningProcess(in: layout.root)
+        // A process may still open the store during the run.
+        sparedSince = isOpen ? now - policy.sparing : Timestamp.nowOfFiles
+    }
+
+    mutating func run(
+        _ deleted: (ExpiredFile) -> Void, _ progress: (ExpiryReport) -> Bool
+    ) throws(StoreError) -> ExpiryReport {
+        try DirectoryWalk(directory: layout.directory, includesHidden: false).visit { (entry) throws(StoreError) in
+            guard !entry.isDirectory else { return true }
+            examine(entry, deleted)
+            deleteForSize(deleted)
+            report.isPartial = !progress(report)
+            return !report.isPartial
+        }
+        return report
+    }
+
+    private mutating func examine(_ entry: CacheEntry, _ deleted: (ExpiredFile) -> Void) {
+        report.seen.add(entry.allocated)
+        let date = entry.date(policy.date)
+        let isSpared = isInUse([entry.accessed, entry.modified, entry.changed])
+        switch decision.add(
+            entry.path, date: date, allocated: entry.allocated, isSpared: isSpared || !entry.isPathExact)
+        {
+        case .kept: break
+        case .spared where isSpared: report.spared.add(entry.allocated)
+        case .spared: fail(StoreError(.invalidName, "delete", layout.path(named: entry.path)), entry.allocated)
+        case .tooOld:
+            let file = ExpiredFile(path: entry.path, allocated: entry.allocated, date: date, reason: .age)
+            if delete(file) { deleted(file) }
+        }
+    }
+
+    private mutating func deleteForSize(_ deleted: (ExpiredFile) -> Void) {
+        while let (oldest, name) = decision.next() {
+            let file = ExpiredFile(path: name, allocated: oldest.allocated, date: oldest.date, reason: .size)
+            if isInUseNow(file) {
+                report.spared.add(file.allocated)
+                decision.couldNotDelete(oldest)
+            } else if delete(file) {
+                deleted(file)
+            } else {
+                decision.couldNotDelete(oldest)
+            }
+        }
+    }
+
+    /// Reads the dates again, as the file may have been read or replaced since it was listed.
+    private mutating func isInUseNow(_ file: ExpiredFile) -> Bool {
+        guard sparedSince != nil else { return false }
+        var status = larder_entry()
+        guard larder_read_entry(AT_FDCWD, layout.path(named: file.path), &status) == 0 else { return false }
+        return isInUse([status.accessed, status.modified, status.changed].map(Timestamp.init(nanoseconds:)))
+    }
+
+    /// Whether one of the dates that reading, storing and renaming set is recent while a process has the store open.
+    private mutating func isInUse(_ dates: [Timestamp]) -> Bool {
+        guard let sparedSince else { return false }
+        // A date in the future does not come from a use.
+        let now = Timestamp.now
+        guard dates.contains(where: { $0 >= sparedSince && $0 <= now }) else { return false }
+        // When the markers cannot be read, the file is spared.
+        if !isOpen { isOpen = (try? OpenMarker.existsForRunningProcess(in: layout.root)) ?? true }
+        return isOpen
+    }
+
+    private mutating func fail(_ error: StoreError, _ allocated: Int) {
+        report.firstFailure = report.firstFailure ?? error
+        report.failed.add(allocated)
+    }
+
+    /// Whether the file is deleted, or in a dry run would be.
+    private mutating func delete(_ file: ExpiredFile) -> Bool {
+        let path = layout.path(named: file.path)
+        guard isDryRun || unlink(path) == 0 || errno == ENOENT else {
+            fail(StoreError("unlink", path), file.allocated)
+            return false
+        }
+        report.count(file)
+        return true
+    }
+}

@@ -1,0 +1,49 @@
+private import CLinux
+import Glibc
+
+/// Visits everything below a directory, in no order. Holds only the directories that are still to be read.
+struct DirectoryWalk {
+    /// The top directory.
+    let directory: String
+    /// Whether entries with a hidden name, or below one, are visited.
+    let includesHidden: Bool
+
+    /// Calls `body` with each entry until it returns false. Symbolic links are entries and are not followed.
+    ///
+    /// Skips entries that are deleted meanwhile or cannot be read, as SDWebImage does, and does not enter directories whose
+    /// names are not UTF-8.
+    ///
+    /// - Throws: `StoreError` when `directory` itself cannot be read, `missing` when it does not exist; what `body` throws.
+    func visit(_ body: (CacheEntry) throws(StoreError) -> Bool) throws(StoreError) {
+        var waiting = [(path: "", isHidden: false)]
+        while let (path, isHidden) = waiting.popLast() {
+            let isTop = path.isEmpty
+            let current = isTop ? directory : directory + "/" + path
+            do throws(StoreError) {
+                guard var names = try DirectoryStream(ifPresent: current, following: isTop) else {
+                    if isTop { throw StoreError("open", current, number: ENOENT) }
+                    continue
+                }
+                let descriptor = names.descriptor
+                let prefix = isTop ? "" : path + "/"
+                while let continues = try names.next({ name throws(StoreError) -> Bool in
+                    let isDotted = name[0] == CChar(bitPattern: UInt8(ascii: "."))
+                    guard includesHidden || !isDotted else { return true }
+                    var status = larder_entry()
+                    guard larder_read_entry(descriptor, name, &status) == 0 else { return true }
+                    let exact = String(validatingCString: name)
+                    let entry = CacheEntry(
+                        path: prefix + (exact ?? String(cString: name)), isPathExact: exact != nil,
+                        isHidden: isHidden || isDotted, status)
+                    if entry.isDirectory && entry.isPathExact { waiting.append((entry.path, entry.isHidden)) }
+                    return try body(entry)
+                }) {
+                    if !continues { return }
+                }
+            } catch {
+                // Subdirectories that cannot be read are skipped; errors of `body` have other paths.
+                guard !isTop, error.path == current else { throw error }
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+private import CLinux
+import Glibc
+
+/// SDWebImage's attribute; Linux requires the prefix `user.`.
+let extendedDataAttribute = "com.hackemist.SDDiskCache"
+
+extension OpenFile {
+    /// The extended attribute `user.NAME`; nil when there is none or the file system has no attributes.
+    package func attribute(_ name: String) throws(StoreError) -> [UInt8]? {
+        var data = [UInt8](repeating: 0, count: 64 << 10)  // XATTR_SIZE_MAX
+        let length = larder_get_attribute(descriptor, "user." + name, &data, data.count)
+        if length >= 0 { return Array(data.prefix(length)) }
+        if errno == ENODATA || errno == ENOTSUP { return nil }
+        throw StoreError("fgetxattr", path)
+    }
+
+    /// Sets the extended attribute `user.NAME` of a stored file; failures are ignored.
+    package func setAttribute(_ name: String, _ value: [UInt8]) {
+        _ = larder_set_attribute(descriptor, "user." + name, value, value.count)
+    }
+}
+
+extension TemporaryFile {
+    /// Sets the data that `extendedData(for:)` returns once the file is committed; SDWebImage stores a keyed archive in it.
+    ///
+    /// File systems without attributes drop it.
+    ///
+    /// - Throws: `StoreError`, `tooLarge` when it exceeds the file system's limit; ext4 has 4 kB for all attributes of a file.
+    public func setExtendedData(_ data: [UInt8]) throws(StoreError) { try setAttribute(extendedDataAttribute, data) }
+
+    /// Sets the extended attribute `user.NAME`; `setExtendedData` has the details.
+    package func setAttribute(_ name: String, _ value: [UInt8]) throws(StoreError) {
+        if larder_set_attribute(descriptor, "user." + name, value, value.count) == 0 || errno == ENOTSUP { return }
+        let number = errno
+        if number == ENOSPC && Self.isTooLarge(value, where: descriptor) {
+            throw StoreError(.tooLarge, "set an attribute of \(value.count) bytes of", path)
+        }
+        throw StoreError("fsetxattr", path, number: number)
+    }
+
+    /// Whether ENOSPC means the size of the value: ext4 returns it for that as well as for a full disk. A few bytes fit into
+    /// every inode.
+    private static func isTooLarge(_ value: [UInt8], where descriptor: Int32) -> Bool {
+        var room = statvfs()
+        guard value.count > 64, fstatvfs(descriptor, &room) == 0 else { return false }
+        // Twice the largest value.
+        return room.f_bavail > (128 << 10) / max(1, room.f_frsize)
+    }
+}

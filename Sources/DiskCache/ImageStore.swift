@@ -1,0 +1,124 @@
+/// Keeps images by file name, for example in a directory or in an object store.
+///
+/// Storing takes three steps: `begin` creates a temporary file, the caller or a child process writes to its descriptor,
+/// and `commit` makes it visible under its name in one step. `begin` always returns an open local file: a store on another
+/// host stages it in a local temporary directory and uploads it in `commit`.
+///
+/// A store works with file names; `naming` derives them from cache keys. All functions block.
+public protocol ImageStore: Sendable {
+    /// Derives file names from cache keys.
+    var naming: any CacheNaming { get }
+    /// The directory of the images, relative to the cache root: `default`.
+    var directory: String { get }
+    /// Read-only stores that `open` searches, in order, for an image that this store does not have.
+    var fallbacks: [any ImageStore] { get }
+    /// A random UUID kept with the images: two processes that read the same id use the same cache.
+    var cacheID: String { get throws(StoreError) }
+
+    /// Creates a temporary file. It is deleted with its last reference unless it is committed.
+    func begin() throws(StoreError) -> TemporaryFile
+
+    /// Makes a completely written file visible as `name`, in place of an earlier one.
+    ///
+    /// - Parameter isPermitted: called once the bytes are durable, directly before the file becomes visible. A worker that
+    ///   has lost its lease returns false here, and nothing is published.
+    /// - Returns: what `isPermitted` returned.
+    /// - Throws: `StoreError`, `missing` for a file that was committed before. The name then has its earlier file, or, when
+    ///   only the sync of the directory failed, the new one.
+    func commit(_ file: TemporaryFile, named name: String, if isPermitted: () -> Bool) throws(StoreError) -> Bool
+
+    /// Opens a file and sets its access time to now; nil when it does not exist.
+    func open(named name: String) throws(StoreError) -> OpenFile?
+
+    /// Opens a file without changing its access time; nil when it does not exist.
+    func peek(named name: String) throws(StoreError) -> OpenFile?
+
+    /// Deletes a file and returns whether it existed.
+    func remove(named name: String) throws(StoreError) -> Bool
+
+    /// Calls `body` with every file, in no order, until it returns false.
+    ///
+    /// - Parameter hidden: whether hidden files and directories are included, in stores that have them.
+    /// - Throws: `StoreError`, `missing` when the cache does not exist; what `body` throws.
+    func list(hidden: Bool, _ body: (CacheEntry) throws(StoreError) -> Bool) throws(StoreError)
+
+    /// The number of files, without reading their attributes.
+    func count() throws(StoreError) -> Int
+
+    /// Deletes every image; files being written remain.
+    ///
+    /// - Parameters:
+    ///   - isDryRun: deletes nothing.
+    ///   - deleted: called for each file that was, or would be, deleted.
+    func clear(isDryRun: Bool, deleted: (CacheEntry) -> Void) throws(StoreError)
+
+    /// Deletes the files that `policy` selects.
+    ///
+    /// - Parameters:
+    ///   - now: the time from which ages are counted.
+    ///   - isDryRun: deletes nothing.
+    ///   - deleted: called for each file that was, or would be, deleted.
+    ///   - progress: called after each file; returning false stops the run, and the next one continues.
+    /// - Throws: `StoreError`, `busy` while another process expires this cache. A file that cannot be deleted is counted in
+    ///   the report instead.
+    func expire(
+        _ policy: ExpiryPolicy, now: Timestamp, isDryRun: Bool, deleted: (ExpiredFile) -> Void,
+        progress: (ExpiryReport) -> Bool
+    ) throws(StoreError) -> ExpiryReport
+}
+
+extension ImageStore {
+    /// No fallbacks.
+    public var fallbacks: [any ImageStore] { [] }
+
+    /// The path of the key's file, relative to the cache root: `default/dff8cd3202a7f9a9529a….png`.
+    public func relativePath(of key: CacheKey) -> String { directory + "/" + naming.fileName(of: key) }
+
+    /// Whether the store itself has an image for `key`. Does not change access times.
+    public func contains(_ key: CacheKey) throws(StoreError) -> Bool {
+        for name in naming.fileNames(of: key) where try peek(named: name) != nil { return true }
+        return false
+    }
+
+    /// Opens the image for `key` and sets its access time to now; nil when neither the store nor a fallback has it.
+    ///
+    /// Fallbacks keep their access times as far as the file system lets this process read without changing them.
+    public func open(_ key: CacheKey) throws(StoreError) -> OpenFile? {
+        for name in naming.fileNames(of: key) {
+            if let file = try open(named: name) { return file }
+        }
+        for fallback in fallbacks {
+            if let file = try fallback.peek(named: fallback.naming.fileName(of: key)) { return file }
+        }
+        return nil
+    }
+
+    /// Makes a completely written file the image of `key`; `commit(_:named:if:)` has the details.
+    @discardableResult
+    public func commit(
+        _ file: TemporaryFile, as key: CacheKey, if isPermitted: () -> Bool = { true }
+    ) throws(StoreError) -> Bool {
+        try commit(file, named: naming.fileName(of: key), if: isPermitted)
+    }
+
+    /// Stores `bytes` as the image of `key`.
+    public func store(_ bytes: [UInt8], as key: CacheKey) throws(StoreError) {
+        let file = try begin()
+        try bytes.withBytes { (bytes) throws(StoreError) in try file.write(bytes) }
+        try commit(file, as: key)
+    }
+
+    /// Deletes the image of `key`, also under names of earlier versions, and returns whether there was one.
+    @discardableResult
+    public func remove(_ key: CacheKey) throws(StoreError) -> Bool {
+        var isRemoved = false
+        for name in naming.fileNames(of: key) where try remove(named: name) { isRemoved = true }
+        return isRemoved
+    }
+
+    /// The extended data committed with the image of `key`; nil when there is none, the file system keeps none, or the image
+    /// has a name of an earlier version, as in SDWebImage 5.21.5, `SDDiskCache.extendedDataForKey:`.
+    public func extendedData(for key: CacheKey) throws(StoreError) -> [UInt8]? {
+        try peek(named: naming.fileName(of: key))?.attribute(extendedDataAttribute)
+    }
+}

@@ -1,0 +1,52 @@
+import CLinux
+import Glibc
+
+/// A file or directory of a cache, as it was when it was listed.
+public struct CacheEntry: Sendable {
+    /// The path below the directory of the images: the file name of an image.
+    public let path: String
+    /// In bytes.
+    public let size: Int
+    /// The bytes that it occupies; its size rounded up to 4096 where the file system does not report that.
+    public let allocated: Int
+    /// The last read. Larder and SDWebImage set this time themselves.
+    public let accessed: Timestamp
+    /// The last change of the contents.
+    public let modified: Timestamp
+    /// The last change of contents, name or attributes.
+    public let changed: Timestamp
+    /// `modified` on file systems that do not record the creation.
+    public let created: Timestamp
+    /// Whether it is a directory.
+    public let isDirectory: Bool
+    /// Whether its name, or that of a directory above it, begins with a dot.
+    public let isHidden: Bool
+    /// The number of hard links.
+    public let links: Int
+    /// Whether `path` can be opened: in a name that is not UTF-8 replacement characters stand for invalid bytes.
+    let isPathExact: Bool
+
+    init(path: String, isPathExact: Bool = true, isHidden: Bool, _ status: larder_entry) {
+        self.path = path
+        self.isPathExact = isPathExact
+        self.isHidden = isHidden
+        size = Int(status.size)
+        allocated = status.allocated > 0 ? Int(status.allocated) : (Int(status.size) + 4095) / 4096 * 4096
+        accessed = Timestamp(nanoseconds: status.accessed)
+        modified = Timestamp(nanoseconds: status.modified)
+        changed = Timestamp(nanoseconds: status.changed)
+        created = Timestamp(nanoseconds: status.created)
+        isDirectory = status.mode & S_IFMT == S_IFDIR
+        links = Int(status.links)
+    }
+
+    /// The date that expiry compares.
+    func date(_ kind: ExpiryPolicy.DateKind) -> Timestamp {
+        switch kind {
+        case .access: accessed
+        case .modification: modified
+        case .creation: created
+        case .change: changed
+        }
+    }
+}

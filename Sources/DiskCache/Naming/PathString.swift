@@ -1,0 +1,40 @@
+/// The path functions of `NSString`, on bytes.
+///
+/// Source: spec of SDWebImage 5.21.5, sections 4.2 and 5.1 (`pathExtension`, `stringByDeletingPathExtension`,
+/// `stringByAppendingPathExtension`).
+enum PathString {
+    private static let slash = UInt8(ascii: "/")
+    private static let dot = UInt8(ascii: ".")
+
+    /// The part after the last dot of the last component; trailing slashes are ignored.
+    ///
+    /// Empty when there is no dot, or the last dot is the first or last byte of the component: `.htaccess`, `image.`, `a...`.
+    static func pathExtension(of path: [UInt8]) -> [UInt8] { extensionRange(in: path).map { Array(path[$0]) } ?? [] }
+
+    /// Removes the last extension, trailing slashes, and repeated slashes.
+    static func deletingExtension(_ path: [UInt8]) -> [UInt8] {
+        let rest = extensionRange(in: path).map { Array(path[..<($0.lowerBound - 1)]) } ?? path
+        var result: [UInt8] = []
+        result.reserveCapacity(rest.count)
+        for byte in rest where byte != slash || result.last != slash { result.append(byte) }
+        if result.count > 1 && result.last == slash { result.removeLast() }
+        return result
+    }
+
+    /// Removes trailing slashes and appends a dot and `pathExtension`.
+    static func appendingExtension(_ pathExtension: [UInt8], to path: [UInt8]) -> [UInt8] {
+        path[..<endOfName(in: path)] + [dot] + pathExtension
+    }
+
+    /// The last extension, without its dot.
+    private static func extensionRange(in path: [UInt8]) -> Range<Int>? {
+        let end = endOfName(in: path)
+        let start = path[..<end].lastIndex(of: slash).map { $0 + 1 } ?? 0
+        guard let dot = path[start..<end].lastIndex(of: dot), dot > start, dot + 1 < end else { return nil }
+        return (dot + 1)..<end
+    }
+
+    private static func endOfName(in path: [UInt8]) -> Int {
+        path.lastIndex { $0 != slash }.map { $0 + 1 } ?? 0
+    }
+}

@@ -1,0 +1,77 @@
+/// Percent-encoding of URL components (RFC 3986, section 2), on bytes.
+enum PercentEncoding {
+    /// A component of a URL, which determines the characters that need no escape.
+    enum Part {
+        case path, user, host, queryOrFragment
+
+        func allows(_ byte: UInt8) -> Bool {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
+                true
+            case UInt8(ascii: "!"), UInt8(ascii: "$"), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "("),
+                UInt8(ascii: ")"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: ";"),
+                UInt8(ascii: "="):
+                true
+            case UInt8(ascii: ":"): self != .host
+            case UInt8(ascii: "/"), UInt8(ascii: "@"): self == .path || self == .queryOrFragment
+            case UInt8(ascii: "?"): self == .queryOrFragment
+            default: false
+            }
+        }
+    }
+
+    /// Escapes every byte that `part` does not allow, with upper-case digits.
+    ///
+    /// - Parameter keepsEscapes: whether a `%` that begins an escape is kept.
+    static func encode(_ bytes: [UInt8], for part: Part, keepsEscapes: Bool = false) -> [UInt8] {
+        var encoded: [UInt8] = []
+        encoded.reserveCapacity(bytes.count)
+        for (index, byte) in bytes.enumerated() {
+            let isEscape = keepsEscapes && byte == percent && escapedByte(at: index, of: bytes[...]) != nil
+            if part.allows(byte) || isEscape { encoded.append(byte) } else { encoded += escape(byte) }
+        }
+        return encoded
+    }
+
+    /// Decodes escapes; a `%` without two hexadecimal digits is kept.
+    static func decode(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        guard bytes.contains(percent) else { return Array(bytes) }
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let escaped = bytes[index] == percent ? escapedByte(at: index, of: bytes) : nil
+            decoded.append(escaped ?? bytes[index])
+            index += escaped == nil ? 1 : 3
+        }
+        return decoded
+    }
+
+    /// `byte` as `%XX`.
+    static func escape(_ byte: UInt8) -> [UInt8] {
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10 }
+        return [percent, digit(byte >> 4), digit(byte & 15)]
+    }
+
+    private static var percent: UInt8 { UInt8(ascii: "%") }
+
+    /// The value of the escape at `index`; nil when it does not have two digits.
+    private static func escapedByte(at index: Int, of bytes: ArraySlice<UInt8>) -> UInt8? {
+        guard bytes.endIndex - index > 2, let high = value(bytes[index + 1]), let low = value(bytes[index + 2]) else {
+            return nil
+        }
+        return high << 4 | low
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

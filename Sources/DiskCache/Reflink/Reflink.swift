@@ -1,0 +1,96 @@
+private import CLinux
+import Glibc
+
+/// Makes files with the same contents share their blocks, on file systems that support reflinks (XFS, btrfs).
+///
+/// The kernel compares two files and shares the blocks; names, dates, attributes and inodes stay, so expiry is not affected,
+/// and replacing or deleting one file does not change the others. Hard links would share dates and attributes. Equal files are
+/// stored when several URLs have the same image, or a variant equals its original.
+public struct Reflink: Sendable {
+    private let store: DirectoryStore
+    private let isDryRun: Bool
+
+    /// In bytes. Blocks of smaller files cannot be shared.
+    static let minSize = 4096
+
+    /// - Parameter isDryRun: finds equal files but shares nothing.
+    public init(_ store: DirectoryStore, isDryRun: Bool = false) {
+        self.store = store
+        self.isDryRun = isDryRun
+    }
+
+    /// Reads every file whose size is not unique, without changing access times. Blocks.
+    ///
+    /// The run can be interrupted at any point; the next one starts from the beginning.
+    ///
+    /// - Parameters:
+    ///   - shared: called for each file that shares, or in a dry run could share, the blocks of an earlier one.
+    ///   - progress: called after each file.
+    /// - Throws: `StoreError`, `unsupported` when the file system cannot share blocks. Failures with single files are counted
+    ///   in the report.
+    public func run(
+        shared: (_ file: String, _ first: String) -> Void = { _, _ in }, progress: (ReflinkReport) -> Void = { _ in }
+    ) throws(StoreError) -> ReflinkReport {
+        var report = ReflinkReport()
+        var equal = EqualFiles()
+        try forEachLargeFile { (entry) throws(StoreError) in equal.add(size: entry.size) }
+        try forEachLargeFile { (entry) throws(StoreError) in
+            report.seen += 1
+            defer { progress(report) }
+            guard equal.isRepeated(size: entry.size) else { return }
+            do throws(StoreError) {
+                guard let file = try store.peek(named: entry.path) else { return }
+                let digest = try file.sha256()
+                report.read += 1
+                guard let name = equal.first(equalTo: entry.path, sha256: digest) else { return }
+                guard let first = try store.peek(named: name) else {
+                    equal.replaceFirst(by: entry.path, sha256: digest)
+                    return
+                }
+                guard let bytes = try share(first, file) else { return }
+                report.shared += 1
+                report.sharedBytes += bytes
+                shared(entry.path, name)
+            } catch {
+                if error.code == .unsupported { throw error }
+                report.failed += 1
+                report.firstFailure = report.firstFailure ?? error
+            }
+        }
+        return report
+    }
+
+    private func forEachLargeFile(_ body: (CacheEntry) throws(StoreError) -> Void) throws(StoreError) {
+        try store.list { (entry) throws(StoreError) in
+            if entry.size >= Self.minSize { try body(entry) }
+            return true
+        }
+    }
+
+    /// The number of bytes of `file` that share the blocks of `first`; nil when the contents differ or both are one file.
+    private func share(_ first: OpenFile, _ file: OpenFile) throws(StoreError) -> Int? {
+        guard first.size == file.size, try first.identity() != file.identity() else { return nil }
+        if isDryRun { return file.size }
+        var length = UInt64(file.size)
+        if larder_share_bytes(first.descriptor, file.descriptor, &length) == 0 { return Int(length) }
+        // The contents differ: the file was replaced after it was read.
+        if errno == EILSEQ { return nil }
+        throw StoreError("dedupe", file.path)
+    }
+}
+
+/// What a run has done so far.
+public struct ReflinkReport: Hashable, Sendable {
+    /// The number of files that are large enough.
+    public var seen = 0
+    /// The number of files that were read because another one has the same size.
+    public var read = 0
+    /// The number of files that share the blocks of another one, or in a dry run could. Includes those that already did.
+    public var shared = 0
+    /// The size of these files.
+    public var sharedBytes = 0
+    /// The number of files that could not be read or shared.
+    public var failed = 0
+    /// The first failure.
+    public var firstFailure: StoreError?
+}

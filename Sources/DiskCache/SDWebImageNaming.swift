@@ -1,0 +1,39 @@
+/// SDWebImage's file names: the MD5 of the key, and the extension of its path. Versions before 5.0 had no extension.
+///
+/// Source: SDWebImage 5.21.5, `SDDiskCache` and `SDTransformedKeyForKey`.
+public struct SDWebImageNaming: CacheNaming {
+    /// A stateless value.
+    public init() {}
+
+    /// `namespace` itself.
+    public func directory(of namespace: String) -> String { namespace }
+
+    /// The MD5 of the key's bytes up to the first NUL as 32 lower-case hexadecimal digits, with and without the extension.
+    ///
+    /// An extension longer than 222 UTF-16 units is left out, and, unlike in SDWebImage, one that would make the name longer
+    /// than the 255 bytes of Linux file systems.
+    public func fileNames(of key: CacheKey) -> [String] {
+        let digest = GLibText.md5(of: key.text.utf8.prefix { $0 != 0 })
+        let bytes = Array(key.text.utf8)
+        let found = KeyURL(bytes)?.pathExtension ?? PathString.pathExtension(of: bytes)
+        let pathExtension = String(
+            decoding: found.filter { $0 != 0 && $0 != UInt8(ascii: ":") }, as: UTF8.self)
+        let isShort = pathExtension.utf16.count <= 222 && 32 + 1 + pathExtension.utf8.count <= 255
+        return pathExtension.isEmpty || !isShort ? [digest] : [digest + "." + pathExtension, digest]
+    }
+
+    /// Whether `name` is 32 lower-case hexadecimal digits, with or without an extension.
+    public func isFileName(_ name: String) -> Bool {
+        let name = Array(name.utf8)
+        let digits = name.prefix(32)
+        return digits.count == 32
+            && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (97...102).contains($0) }
+            && (name.count == 32 || (name.count > 33 && name[32] == UInt8(ascii: ".")))
+            && !name.contains(UInt8(ascii: "/"))
+    }
+
+    /// `original` with each suffix inserted in turn; `CacheKey.appending` has the rule.
+    public func variantKey(of original: CacheKey, suffixes: [String]) -> CacheKey? {
+        suffixes.reduce(original as CacheKey?) { key, suffix in key?.appending(suffix) }
+    }
+}

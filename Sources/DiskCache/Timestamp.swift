@@ -1,0 +1,47 @@
+import Glibc
+
+/// A point in time with the resolution of file systems.
+public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Nanoseconds since 1970-01-01 00:00 UTC; earlier than 1677 and later than 2262 are clamped.
+    public let nanoseconds: Int64
+
+    /// `nanoseconds` after 1970-01-01 00:00 UTC.
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    /// `seconds` after 1970-01-01 00:00 UTC.
+    public init(seconds: Int) {
+        let (product, overflow) = Int64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        nanoseconds = overflow ? (seconds < 0 ? .min : .max) : product
+    }
+
+    /// The current time of the host.
+    public static var now: Timestamp { now(by: CLOCK_REALTIME) }
+
+    /// The current time as the kernel dates files, some milliseconds earlier.
+    static var nowOfFiles: Timestamp { now(by: CLOCK_REALTIME_COARSE) }
+
+    private static func now(by clock: clockid_t) -> Timestamp {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Timestamp(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    /// Whole seconds since 1970, rounded down.
+    public var seconds: Int {
+        let (quotient, remainder) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        return Int(remainder < 0 ? quotient - 1 : quotient)
+    }
+
+    /// Earlier comes first.
+    public static func < (left: Timestamp, right: Timestamp) -> Bool { left.nanoseconds < right.nanoseconds }
+
+    /// `span` before `time`, clamped.
+    public static func - (time: Timestamp, span: Duration) -> Timestamp {
+        let (whole, parts) = span.components
+        let (seconds, overflow) = whole.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflow else { return Timestamp(nanoseconds: whole < 0 ? .max : .min) }
+        let (rest, beyond) = time.nanoseconds.subtractingReportingOverflow(seconds)
+        guard !beyond else { return Timestamp(nanoseconds: whole < 0 ? .max : .min) }
+        return Timestamp(nanoseconds: rest &- parts / 1_000_000_000)
+    }
+}
