@@ -9,19 +9,20 @@ enum Directory {
     ///   - permissions: those of new directories, 0755 less the umask by default.
     static func create(_ path: String, durable: Bool, _ permissions: FilePermissions) throws(StoreError) {
         let parent = parent(of: path)
-        if mkdir(path, 0o755) == 0 {
+        var result = mkdir(path, 0o755)
+        if result != 0 && errno == ENOENT && parent != path {
+            try create(parent, durable: durable, permissions)
+            result = mkdir(path, 0o755)
+        }
+        if result == 0 {
             try permissions.apply(toDirectory: path)
             if durable { try synchronize(parent) }
-        } else if errno == ENOENT && parent != path {
-            try create(parent, durable: durable, permissions)
-            try create(path, durable: durable, permissions)
-        } else if errno == EEXIST {
-            var status = stat()
-            guard stat(path, &status) == 0 else { throw StoreError("stat", path) }
-            guard status.st_mode & S_IFMT == S_IFDIR else { throw StoreError("mkdir", path, number: ENOTDIR) }
-        } else {
-            throw StoreError("mkdir", path)
+            return
         }
+        guard errno == EEXIST else { throw StoreError("mkdir", path) }
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw StoreError("stat", path) }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw StoreError("mkdir", path, number: ENOTDIR) }
     }
 
     /// Syncs the names in a directory. The corresponding C function is `fsync`.
