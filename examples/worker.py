@@ -3,24 +3,24 @@
 
     DATABASE_URL=postgresql://… examples/worker.py DIRECTORY
 
-Needs psycopg2 (Debian: python3-psycopg2). It has no limits and no rules about addresses: an example, no `larder work`.
-SIGTERM: downloads that run are finished and completed, the rest goes back.
+Needs psycopg2 (Debian: python3-psycopg2). It has no limits and no address rules, unlike `larder work`.
+On SIGTERM it completes the running downloads and releases the other jobs.
 """
-import concurrent.futures, hashlib, os, signal, socket, sys, threading, time, urllib.error, urllib.request
+import concurrent.futures, hashlib, json, os, signal, socket, sys, threading, time, urllib.error, urllib.request
 import psycopg2
 
 SLOTS = 8
 SAFETY = 3  # seconds before the lease ends, after which nothing is published any more
 
 
-def clock():  # goes on while the machine sleeps
+def clock():  # runs while the machine sleeps
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 stopping = threading.Event()
 
 
 class Database:
-    """One connection, made anew when it breaks. Every call here may be repeated: that is the protocol's promise."""
+    """One connection, replaced when it breaks. Every call here may be repeated, as the protocol allows."""
 
     def __init__(self):
         self.connection = None
@@ -43,7 +43,7 @@ class Database:
 
 
 class Lease:
-    """What the heartbeat knows: until when this worker may publish, and which of its jobs somebody cancelled."""
+    """Until when this worker may publish, and which of its jobs were cancelled."""
 
     def __init__(self, worker, lease_ms, asked):
         self.worker, self.ends, self.cancelled, self.over = worker, asked + lease_ms / 1000, set(), threading.Event()
@@ -56,7 +56,7 @@ class Lease:
         while not self.over.wait(1):  # a heartbeat is due every 5 s at least, maintenance every second
             asked = clock()
             try:
-                heartbeat = "SELECT lease_ms, lease_was_lost, cancelled_jobs, cancelled_claims FROM larder.heartbeat_v1(%s)"
+                heartbeat = "SELECT lease_ms, lease_expired, cancelled_jobs, cancelled_claims FROM larder.heartbeat_v1(%s)"
                 [(lease_ms, lost, jobs, claims)] = database.ask(heartbeat, [self.worker], patient=False)
                 if lost:
                     self.ends = 0
@@ -69,7 +69,10 @@ class Lease:
 
 
 def download(url, directory, lease):
-    """Stores one URL; returns (result, domain, code, message, http_status, retry_after_ms, bytes_in)."""
+    """Stores one URL; returns its result as members for larder.complete_v1."""
+    def failed(domain, code, error, **more):
+        return {"result": "failed", "domain": domain, "code": code, "message": str(error), **more}
+
     temporary = os.path.join(directory, f".{os.getpid()}.{threading.get_ident()}")
     try:
         with urllib.request.urlopen(url, timeout=15) as answer:
@@ -77,29 +80,27 @@ def download(url, directory, lease):
         with open(temporary, "wb") as file:
             file.write(body)
         if not lease.holds():
-            return ("failed", "LarderErrorDomain", 403, "the lease was lost", None, None, None)
+            return failed("LarderErrorDomain", 403, "the lease has expired")
         os.rename(temporary, os.path.join(directory, hashlib.sha256(url.encode()).hexdigest()))
-        return ("succeeded", None, None, None, None, None, len(body))
+        return {"result": "succeeded", "bytes_in": len(body)}
     except urllib.error.HTTPError as error:
         after = error.headers.get("Retry-After", "")
-        return ("failed", "SDWebImageErrorDomain", 2001, str(error), error.code, int(after) * 1000 if after.isdigit() else None, None)
+        more = {"retry_after_ms": int(after) * 1000} if after.isdigit() else {}
+        return failed("SDWebImageErrorDomain", 2001, error, http_status=error.code, **more)
     except TimeoutError as error:
-        return ("failed", "NSURLErrorDomain", -1001, str(error), None, None, None)
+        return failed("NSURLErrorDomain", -1001, error)
     except (urllib.error.URLError, ConnectionError) as error:
-        return ("failed", "NSURLErrorDomain", -1004, str(error), None, None, None)
+        return failed("NSURLErrorDomain", -1004, error)
     except Exception as error:
-        return ("failed", "LarderErrorDomain", 403, str(error), None, None, None)
+        return failed("LarderErrorDomain", 403, error)
 
 
-def complete(database, worker, claim, outcomes):
-    """Sends the outcomes of one claim until none is busy; `outcomes` maps jobs to what download() returned."""
-    while outcomes:
-        columns = list(zip(*outcomes.values()))
-        rows = database.ask(
-            """SELECT job_id, decision FROM larder.complete_v1(%s, %s::bigint[], %s::bigint[], %s::text[], %s::text[],
-                   %s::bigint[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[])""",
-            [worker, list(outcomes), [claim] * len(outcomes)] + [list(column) for column in columns])
-        outcomes = {job: outcomes[job] for job, decision in rows if decision == "busy"}
+def complete(database, worker, claim, results):
+    """Sends the results of one claim, by job, until none is busy."""
+    while results:
+        elements = [{"job": job, "claim": claim, **result} for job, result in results.items()]
+        rows = database.ask("SELECT job_id, decision FROM larder.complete_v1(%s, %s)", [worker, json.dumps(elements)])
+        results = {job: results[job] for job, decision in rows if decision == "busy"}
 
 
 def main(directory):
@@ -115,8 +116,9 @@ def main(directory):
     claim = 0
     with concurrent.futures.ThreadPoolExecutor(SLOTS) as slots:
         while not stopping.is_set() and lease.holds():
-            claim += 1  # a number is never used for a second claim, and may be asked again after a lost answer
-            jobs = database.ask("SELECT job_id, url FROM larder.claim_v1(%s, %s, %s, again => true)", [worker, claim, SLOTS])
+            claim += 1  # never used for a second claim; sent again after a lost answer
+            statement = "SELECT job_id, url FROM larder.claim_v1(%s, %s, %s, again => true)"
+            jobs = database.ask(statement, [worker, claim, SLOTS])
             if not jobs:
                 left = "SELECT has_ready OR has_running OR next_due_ms IS NOT NULL FROM larder.remaining()"
                 if not database.ask(left)[0][0]:
@@ -124,10 +126,10 @@ def main(directory):
                 stopping.wait(0.2)
                 continue
             futures = {job: slots.submit(download, url, directory, lease) for job, url in jobs}
-            outcomes = {job: future.result() for job, future in futures.items()}
-            cancelled = ("cancelled", None, None, None, None, None, None)
-            complete(database, worker, claim, {
-                job: cancelled if (job, claim) in lease.cancelled else outcome for job, outcome in outcomes.items()})
+            results = {job: future.result() for job, future in futures.items()}
+            for job in results.keys() & {job for job, number in lease.cancelled if number == claim}:
+                results[job] = {"result": "cancelled"}
+            complete(database, worker, claim, results)
     lease.over.set()
     heartbeats.join()
     database.ask("SELECT larder.worker_stop_v1(%s)", [worker])

@@ -1,21 +1,22 @@
--- Where everything lies.
+-- The tables.
 --
--- Two schemas: `larder` holds functions and views, the contract; `larder_data` holds tables, which may change under it.
+-- Schema larder holds the functions and views, which are the contract. Schema larder_data holds the tables and helper
+-- functions, which any migration may change.
 --
--- A job is one wide row, written once. Where it stands is one narrow row in exactly one of four small tables: ready,
--- scheduled, running, suspended. So the rows that change hands thousands of times a second are short, the wide row is
--- touched only on a retry or a join, and what is over leaves the live tables for history, partitioned by day.
+-- A job is one wide row of `job`. Its state is one narrow row in exactly one of four small tables: ready, scheduled,
+-- running, suspended. A change of state moves the narrow row; the wide row changes only on a retry or a join. A job
+-- that ends leaves these tables for job_history, partitioned by day.
 --
--- A job's number is also its place: within a priority, lower numbers go first, and a job that comes back (released,
--- rescued, retried) stands where it stood. Therefore `ready` needs one index and no other order.
+-- Within a priority, ready jobs run in the order of their ids. A job that returns to ready keeps its id and therefore
+-- its place.
 --
--- Counts are a ledger: each transaction adds one row of differences per batch, nobody updates a shared row, and
--- whoever holds the maintenance row folds them. Totals are exact at any instant because the differences commit with the
--- change they count.
+-- Counts of a batch are a ledger: each transaction inserts rows of differences into batch_delta, and maintenance folds
+-- them into batch_total. No transaction updates a shared row, and totals are exact because the differences commit with
+-- the change that they count.
 --
--- No foreign keys on the tables that jobs pass through: each would cost an index probe and a row lock per job, and
--- larder.check() proves the same. No triggers. No state in sessions: everything works through pgbouncer in transaction
--- mode. Time is the database's only.
+-- The tables that jobs pass through have no foreign keys, which would cost an index probe and a row lock per job;
+-- larder.check() verifies the same. There are no triggers and no session state, so everything works through pgbouncer
+-- in transaction mode. All times are the database's.
 
 DO $$
 BEGIN
@@ -26,9 +27,9 @@ BEGIN
 END $$;
 
 CREATE SCHEMA IF NOT EXISTS larder_data;
-COMMENT ON SCHEMA larder_data IS 'Larder''s tables; may change under the functions and views of larder.';
+COMMENT ON SCHEMA larder_data IS 'Tables and helper functions of Larder, private to it.';
 CREATE SCHEMA larder;
-COMMENT ON SCHEMA larder IS 'Larder''s functions and views: the contract.';
+COMMENT ON SCHEMA larder IS 'Functions and views of Larder, its contract.';
 
 CREATE TABLE larder_data.settings (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -44,8 +45,9 @@ CREATE TABLE larder_data.settings (
     keep_attempts interval NOT NULL DEFAULT '14 days' CHECK (keep_attempts >= '1 day'),
     held_after interval NOT NULL DEFAULT '60 s'
 );
-COMMENT ON TABLE larder_data.settings IS 'One row: the worker protocols offered, and the settings that hold for all queues. lease_ms: a heartbeat is due every 5 s, and one that is missed must not cost a lease. keep_*: how long what is over is kept. held_after: health names transactions older than this.';
-COMMENT ON INDEX larder_data.settings_pkey IS 'Keeps it one row.';
+COMMENT ON TABLE larder_data.settings IS
+    'One row: the worker protocols offered, and settings for all queues. lease_ms: at least two heartbeat intervals of '
+    '5 s. held_after: health lists transactions older than this.';
 INSERT INTO larder_data.settings (protocol_oldest, protocol_newest) VALUES (1, 1);
 
 CREATE TABLE larder_data.queue (
@@ -55,9 +57,9 @@ CREATE TABLE larder_data.queue (
     low_every smallint NOT NULL DEFAULT 8 CHECK (low_every >= 0),
     paused_at timestamptz
 );
-COMMENT ON TABLE larder_data.queue IS 'The queues; a paused one hands out nothing. lifo: newest first within a priority. low_every: each so-manieth claim of a worker looks at the lowest priorities first, so that none starves; 0 never.';
-COMMENT ON INDEX larder_data.queue_pkey IS 'Jobs name their queue by number.';
-COMMENT ON INDEX larder_data.queue_name_key IS 'Callers name a queue by name.';
+COMMENT ON TABLE larder_data.queue IS
+    'The queues. lifo: newest first within a priority. low_every: every Nth claim of a worker starts at the lowest '
+    'priority, 0 never.';
 INSERT INTO larder_data.queue (name) VALUES ('default');
 
 CREATE TABLE larder_data.pipeline (
@@ -69,9 +71,7 @@ CREATE TABLE larder_data.pipeline (
     UNIQUE (name, version)
 );
 COMMENT ON TABLE larder_data.pipeline IS
-    'Versions of pipelines; never changed, so that live jobs keep theirs. json, not jsonb: numbers keep their spelling, -0.0 included.';
-COMMENT ON INDEX larder_data.pipeline_pkey IS 'Jobs name their pipeline version by number.';
-COMMENT ON INDEX larder_data.pipeline_name_version_key IS 'Finds the newest version of a name.';
+    'Versions of pipelines, never updated. spec is json because jsonb would change the spelling of numbers (-0.0).';
 INSERT INTO larder_data.pipeline (name, spec) VALUES ('original', '{"name":"original","variants":[]}');
 
 CREATE TABLE larder_data.origin (
@@ -79,8 +79,6 @@ CREATE TABLE larder_data.origin (
     name text NOT NULL UNIQUE
 );
 COMMENT ON TABLE larder_data.origin IS 'Scheme, host and port in normal form, https://example.com:443.';
-COMMENT ON INDEX larder_data.origin_pkey IS 'Jobs name their origin by number.';
-COMMENT ON INDEX larder_data.origin_name_key IS 'Enqueue looks origins up by name.';
 
 CREATE TABLE larder_data.batch (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -97,13 +95,11 @@ CREATE TABLE larder_data.batch (
     finished_at timestamptz
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE larder_data.batch IS
-    'The jobs enqueued together: unit of progress and of cancel. daily is set for the default batch of a queue and day. notify: its number is sent on channel larder_batch when it is finished.';
-COMMENT ON INDEX larder_data.batch_pkey IS 'Jobs name their batch by number.';
-COMMENT ON INDEX larder_data.batch_name_key IS 'Callers name a batch by name.';
+    'The jobs enqueued together. daily: set for the default batch of a queue and day. notify: the id is sent on '
+    'channel larder_batch when the batch is finished.';
 CREATE INDEX batch_unfinished ON larder_data.batch (id) WHERE finished_at IS NULL;
-COMMENT ON INDEX larder_data.batch_unfinished IS 'The few batches that maintenance looks at.';
-CREATE INDEX batch_held ON larder_data.batch (id) WHERE finished_at IS NULL AND (paused_at IS NOT NULL OR cancelled_at IS NOT NULL);
-COMMENT ON INDEX larder_data.batch_held IS 'The fewer whose jobs a claim must not hand out.';
+CREATE INDEX batch_held ON larder_data.batch (id)
+    WHERE finished_at IS NULL AND (paused_at IS NOT NULL OR cancelled_at IS NOT NULL);
 
 CREATE TABLE larder_data.batch_source (
     batch_id bigint NOT NULL,
@@ -113,17 +109,17 @@ CREATE TABLE larder_data.batch_source (
     PRIMARY KEY (batch_id, name)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE larder_data.batch_source IS
-    'Lists that batches are being filled from: how many URLs of one are in, and the last. Written with each call that adds some, so a producer that died goes on where it was; gone once the list is through.';
-COMMENT ON INDEX larder_data.batch_source_pkey IS 'A producer looks up its list.';
+    'Lists that are being enqueued in several calls: how many of their URLs are enqueued, and the last one. Updated in '
+    'the transaction of each call, so that a producer can resume; deleted at the end of the list.';
 
-CREATE TABLE larder_data.batch_seal_wish (
+CREATE TABLE larder_data.pending_seal (
     batch_id bigint PRIMARY KEY
 );
-COMMENT ON TABLE larder_data.batch_seal_wish IS 'Batches to be sealed as soon as nobody adds to them any more: two transactions that add to one batch and then seal it would wait for each other. Mostly empty.';
-COMMENT ON INDEX larder_data.batch_seal_wish_pkey IS 'Each once.';
+COMMENT ON TABLE larder_data.pending_seal IS
+    'Batches that maintenance is to seal, because batch_seal met a deadlock between two transactions that had both '
+    'added to the batch.';
 
 CREATE SEQUENCE larder_data.job_id AS bigint;
-COMMENT ON SEQUENCE larder_data.job_id IS 'Numbers of jobs, given in the order in which hosts take turns.';
 
 CREATE TABLE larder_data.job (
     id bigint PRIMARY KEY,
@@ -144,7 +140,8 @@ CREATE TABLE larder_data.job (
     max_attempts smallint NOT NULL CHECK (max_attempts BETWEEN 1 AND 100),
     rescues smallint NOT NULL DEFAULT 0,
     crashes smallint NOT NULL DEFAULT 0,
-    followed boolean NOT NULL DEFAULT false,
+    has_subscribers boolean NOT NULL DEFAULT false,
+    is_revived boolean NOT NULL DEFAULT false,
     key bytea NOT NULL UNIQUE,
     url text NOT NULL CHECK (octet_length(url) <= 8192),
     context json,
@@ -152,14 +149,13 @@ CREATE TABLE larder_data.job (
     last_message text
 ) WITH (fillfactor = 90);
 COMMENT ON TABLE larder_data.job IS
-    'Live jobs, one URL x one pipeline each. items: how many of its batch''s items ride on it; attempt: attempts used up; crashes: transcoders that died over it; last_*: the attempt before.';
-COMMENT ON INDEX larder_data.job_pkey IS 'Complete and claim find jobs by number.';
-COMMENT ON INDEX larder_data.job_key_key IS 'At most one live job per (URL, pipeline): 128 bits of SHA-256 over the URL''s bytes, then the pipeline''s number.';
+    'Live jobs. items: items of its own batch that wait for it. attempt: attempts used. crashes: transcoders that died '
+    'on it. cancelled_at: cancelled while running, for its worker to stop. is_revived: joined after that, so a worker '
+    'that reports it cancelled returns it to ready. last_*: the previous attempt. key: larder_data.job_key().';
 CREATE INDEX job_batch ON larder_data.job (batch_id, id) WHERE items > 0;
-COMMENT ON INDEX larder_data.job_batch IS 'Proves that no item of a batch is open; finds the jobs of a batch, for a claim of its jobs alone in their order. Jobs that a cancelled batch has left to others are not in it.';
-
-CREATE INDEX job_left ON larder_data.job (id) WHERE items = 0;
-COMMENT ON INDEX larder_data.job_left IS 'Jobs that their own batch, cancelled, has left to others or to nobody: tells claims whether there are any.';
+CREATE INDEX job_without_items ON larder_data.job (id) WHERE items = 0;
+COMMENT ON INDEX larder_data.job_without_items IS
+    'Running jobs whose own batch was cancelled. Claims test whether there are any; mostly there are none.';
 
 CREATE TABLE larder_data.job_subscriber (
     job_id bigint NOT NULL,
@@ -167,37 +163,35 @@ CREATE TABLE larder_data.job_subscriber (
     items int NOT NULL CHECK (items > 0),
     PRIMARY KEY (job_id, batch_id)
 );
-COMMENT ON TABLE larder_data.job_subscriber IS 'Other batches whose items ride on a job. Written only with the job''s row locked.';
-COMMENT ON INDEX larder_data.job_subscriber_pkey IS 'Complete finds who follows a job.';
+COMMENT ON TABLE larder_data.job_subscriber IS
+    'Items of other batches that joined a job. Written only while the job''s row is locked.';
 CREATE INDEX job_subscriber_batch ON larder_data.job_subscriber (batch_id, job_id);
-COMMENT ON INDEX larder_data.job_subscriber_batch IS 'Proves that a batch follows no job any more; finds what it follows, in the jobs'' order.';
 
 CREATE TABLE larder_data.ready (
     queue_id smallint NOT NULL,
     priority smallint NOT NULL,
     job_id bigint NOT NULL,
     PRIMARY KEY (queue_id, priority, job_id)
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
-COMMENT ON TABLE larder_data.ready IS 'Jobs that may be claimed. Rows are never updated, so a claim may delete them by tuple id.';
-COMMENT ON INDEX larder_data.ready_pkey IS 'The order of claims, and the only way in.';
+);
+COMMENT ON TABLE larder_data.ready IS
+    'Jobs that may be claimed. Rows are never updated, so that a locked row keeps its ctid.';
 
 CREATE TABLE larder_data.claim_cursor (
     queue_id smallint PRIMARY KEY,
-    floors bigint[] NOT NULL,
-    known_at timestamptz NOT NULL
+    positions bigint[] NOT NULL,
+    updated_at timestamptz NOT NULL
 ) WITH (fillfactor = 30);
 COMMENT ON TABLE larder_data.claim_cursor IS
-    'Per queue, and in it per priority 0 to 9: below this number nothing was ready at known_at. A hint that lets claims step over dead rows which an old snapshot keeps; one task looks for all, claims do not believe one that is old.';
-COMMENT ON INDEX larder_data.claim_cursor_pkey IS 'One row per queue.';
+    'Per queue and priority 0 to 9 the id up to which nothing was ready at updated_at. Claims start behind it, so that '
+    'they step over dead rows that an old snapshot keeps from vacuum.';
 
 CREATE TABLE larder_data.scheduled (
     run_at timestamptz NOT NULL,
     job_id bigint PRIMARY KEY
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
-COMMENT ON TABLE larder_data.scheduled IS 'Jobs that wait for a time: scheduled, or put off after a failure.';
-COMMENT ON INDEX larder_data.scheduled_pkey IS 'Finds a job''s place.';
+);
+COMMENT ON TABLE larder_data.scheduled IS
+    'Jobs that become ready at a time: enqueued for later, or between two attempts.';
 CREATE INDEX scheduled_due ON larder_data.scheduled (run_at);
-COMMENT ON INDEX larder_data.scheduled_due IS 'Finds what is due.';
 
 CREATE TABLE larder_data.running (
     worker_id bigint NOT NULL,
@@ -205,19 +199,27 @@ CREATE TABLE larder_data.running (
     claim_no bigint NOT NULL,
     claimed_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (worker_id, job_id)
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
-COMMENT ON TABLE larder_data.running IS 'Jobs that a worker holds, under the number of its claim: the fence that a late outcome does not pass.';
-COMMENT ON INDEX larder_data.running_pkey IS 'Complete finds a worker''s claim, rescue all claims of a dead worker.';
+);
+COMMENT ON TABLE larder_data.running IS
+    'Jobs that a worker holds. (worker_id, job_id, claim_no) is the fence: a result that names another claim is stale. '
+    'Rows are never updated.';
 
 CREATE TABLE larder_data.suspended (
     job_id bigint PRIMARY KEY,
-    reason text NOT NULL CHECK (reason IN ('crashed', 'paused', 'cancelled')),
+    reason text NOT NULL CHECK (reason IN ('paused', 'cancelled', 'crashed')),
     suspended_at timestamptz NOT NULL DEFAULT now()
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
-COMMENT ON TABLE larder_data.suspended IS 'Jobs set aside, by why: lost (with their worker too often; waits for an operator), paused (no batch that wants it goes on), cancelled (no batch wants it, or it was cancelled while it ran and came back; maintenance ends it).';
-COMMENT ON INDEX larder_data.suspended_pkey IS 'Finds a job''s place.';
-CREATE INDEX suspended_why ON larder_data.suspended (reason, job_id);
-COMMENT ON INDEX larder_data.suspended_why IS 'Maintenance goes through the paused and the cancelled ones, in portions.';
+);
+COMMENT ON TABLE larder_data.suspended IS
+    'Jobs that do not run. paused: every batch that wants it is paused. cancelled: no batch wants it, or it was '
+    'cancelled while running and came back; maintenance ends it. crashed: lost with its worker rescue_limit times; '
+    'larder.retry() or larder.cancel() decide. Rows are never updated.';
+CREATE INDEX suspended_reason ON larder_data.suspended (reason, job_id);
+
+CREATE TABLE larder_data.cache (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL UNIQUE
+);
+COMMENT ON TABLE larder_data.cache IS 'Cache roots that workers fill; name is the random id kept in the root.';
 
 CREATE TABLE larder_data.worker (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -233,17 +235,9 @@ CREATE TABLE larder_data.worker (
     cache_id int
 ) WITH (fillfactor = 30);
 COMMENT ON TABLE larder_data.worker IS
-    'One row per start of a worker: a fresh identity each time. No index on heartbeat_at, so that a heartbeat stays within its page.';
-COMMENT ON INDEX larder_data.worker_pkey IS 'Heartbeats and claims name their worker by number.';
+    'One row per start of a worker. No index on heartbeat_at, so that heartbeats are HOT updates.';
 
-CREATE TABLE larder_data.cache (
-    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    name text NOT NULL UNIQUE
-);
-COMMENT ON TABLE larder_data.cache IS 'The cache roots that workers fill, by the random id that each root keeps.';
-COMMENT ON INDEX larder_data.cache_pkey IS 'Workers and records name their cache by number.';
-COMMENT ON INDEX larder_data.cache_name_key IS 'A worker''s start looks its cache up.';
-
+-- The columns of the ledger are in items. succeeded includes fresh; failed includes blocked and invalid.
 CREATE TABLE larder_data.batch_delta (
     batch_id bigint NOT NULL,
     bytes_in bigint NOT NULL DEFAULT 0,
@@ -261,11 +255,11 @@ CREATE TABLE larder_data.batch_delta (
     variants int NOT NULL DEFAULT 0,
     jobs int NOT NULL DEFAULT 0,
     duration_class smallint
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
+);
 COMMENT ON TABLE larder_data.batch_delta IS
-    'The ledger''s new entries, in items: one row or a few per batch and transaction, added, never updated. succeeded includes fresh; failed includes blocked and invalid. jobs: how many jobs took 2^(duration_class/2) to 2^((duration_class+1)/2) ms from claim to complete.';
+    'New entries of the ledger, never updated. jobs: how many took a time of duration_class from claim to completion, '
+    'see larder_data.duration_class().';
 CREATE INDEX batch_delta_batch ON larder_data.batch_delta (batch_id);
-COMMENT ON INDEX larder_data.batch_delta_batch IS 'Progress adds up the entries of a batch.';
 
 CREATE TABLE larder_data.batch_total (
     batch_id bigint PRIMARY KEY,
@@ -285,19 +279,18 @@ CREATE TABLE larder_data.batch_total (
     rate double precision NOT NULL DEFAULT 0,
     folded_at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE larder_data.batch_total IS 'The ledger''s folded entries. Written only by whoever folds. rate: items finished per second at folded_at, a mean that forgets with a time constant of 30 s.';
-COMMENT ON INDEX larder_data.batch_total_pkey IS 'One row per batch.';
+COMMENT ON TABLE larder_data.batch_total IS
+    'Folded entries of the ledger. rate: items finished per second at folded_at, an exponential mean over 30 s.';
 
 CREATE TABLE larder_data.batch_detail_delta (
     batch_id bigint NOT NULL,
     n int NOT NULL,
     code int NOT NULL,
     domain text NOT NULL
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
+);
 COMMENT ON TABLE larder_data.batch_detail_delta IS
-    'The ledger''s new errors: how many items failed of which. Added, never updated.';
+    'New errors of the ledger: how many items failed with which. Never updated.';
 CREATE INDEX batch_detail_delta_batch ON larder_data.batch_detail_delta (batch_id);
-COMMENT ON INDEX larder_data.batch_detail_delta_batch IS 'Progress adds up the details of a batch.';
 
 CREATE TABLE larder_data.batch_detail (
     batch_id bigint NOT NULL,
@@ -306,8 +299,8 @@ CREATE TABLE larder_data.batch_detail (
     domain text,
     CONSTRAINT batch_detail_key UNIQUE NULLS NOT DISTINCT (batch_id, domain, code)
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE larder_data.batch_detail IS 'The folded details: items by error; where domain is NULL, jobs by duration_class, which is in code. Written only by whoever folds.';
-COMMENT ON INDEX larder_data.batch_detail_key IS 'One row per batch and error, or class of duration.';
+COMMENT ON TABLE larder_data.batch_detail IS
+    'Folded details: items by error; where domain is NULL, jobs by duration class, which is in code.';
 
 CREATE TABLE larder_data.throughput (
     at timestamptz PRIMARY KEY,
@@ -321,8 +314,7 @@ CREATE TABLE larder_data.throughput (
     downloads bigint NOT NULL,
     variants bigint NOT NULL
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE larder_data.throughput IS 'What the ledger gained per minute, in items, all batches together. Written only by whoever folds.';
-COMMENT ON INDEX larder_data.throughput_pkey IS 'One row per minute.';
+COMMENT ON TABLE larder_data.throughput IS 'What the ledger gained per minute, in items, all batches together.';
 
 CREATE TABLE larder_data.job_attempt (
     at timestamptz NOT NULL DEFAULT now(),
@@ -339,14 +331,14 @@ CREATE TABLE larder_data.job_attempt (
     domain text NOT NULL,
     message text
 ) PARTITION BY RANGE (at);
-COMMENT ON TABLE larder_data.job_attempt IS 'Attempts that failed and were tried again, by day (UTC); the last attempt of a job is its record in job_history. delay_ms: how long it was put off.';
+COMMENT ON TABLE larder_data.job_attempt IS
+    'Attempts that failed and were retried after delay_ms, by day (UTC). The last attempt of a job is in job_history.';
 CREATE INDEX job_attempt_job ON larder_data.job_attempt (job_id);
-COMMENT ON INDEX larder_data.job_attempt_job IS 'The attempts of one job.';
 
 CREATE TABLE larder_data.job_history (
     finished_at timestamptz NOT NULL DEFAULT now(),
     created_at timestamptz NOT NULL,
-    dropped_at timestamptz,
+    discarded_at timestamptz,
     retried_as bigint,
     job_id bigint NOT NULL,
     batch_id bigint NOT NULL,
@@ -381,19 +373,22 @@ CREATE TABLE larder_data.job_history (
     stored json
 ) PARTITION BY RANGE (finished_at);
 COMMENT ON TABLE larder_data.job_history IS
-    'The one terminal record of each job, by day (UTC). outcome: 1 succeeded, 2 failed, 3 cancelled. queue_ms: enqueue to claim; wait_ms: claim to fetch. claim_no lets an outcome whose answer was lost be sent again. cache_id: the cache that has what was stored. retried_as: its items were taken along by this later job, and count there. dropped_at: somebody has looked at the failure and is done with it. max_attempts, retry_base_ms: of failures, for a retry.';
+    'The one record of each completed job, by day (UTC). outcome: 1 succeeded, 2 failed, 3 cancelled. queue_ms: from '
+    'enqueue to claim; wait_ms: from claim to fetch. cache_id: the cache that holds what was stored. retried_as: the '
+    'later job that took its items over. discarded_at: when an operator dismissed the failure. max_attempts, '
+    'retry_base_ms: of failures only.';
 CREATE INDEX job_history_batch ON larder_data.job_history (batch_id, job_id);
-COMMENT ON INDEX larder_data.job_history_batch IS 'The report of a batch, page by page.';
-CREATE INDEX job_history_failed ON larder_data.job_history (batch_id, job_id) WHERE outcome = 2 AND retried_as IS NULL AND dropped_at IS NULL;
-COMMENT ON INDEX larder_data.job_history_failed IS 'The failures of a batch that nobody has dealt with.';
-CREATE INDEX job_history_stored ON larder_data.job_history (hashtextextended(url, 0)) WHERE outcome = 1 AND cache_id IS NOT NULL;
-COMMENT ON INDEX larder_data.job_history_stored IS 'What a cache was given: asked for `fresh`. A short digest finds the rows, the URL itself decides.';
+CREATE INDEX job_history_failed ON larder_data.job_history (batch_id, job_id)
+    WHERE outcome = 2 AND retried_as IS NULL AND discarded_at IS NULL;
+CREATE INDEX job_history_stored ON larder_data.job_history (hashtextextended(url, 0))
+    WHERE outcome = 1 AND cache_id IS NOT NULL;
 CREATE INDEX job_history_job ON larder_data.job_history (job_id);
-COMMENT ON INDEX larder_data.job_history_job IS 'Finds the record of one job, or of those whose outcomes are sent again.';
+
+CREATE SEQUENCE larder_data.item_id AS bigint;
 
 CREATE TABLE larder_data.item_history (
     finished_at timestamptz NOT NULL DEFAULT now(),
-    dropped_at timestamptz,
+    discarded_at timestamptz,
     retried_as bigint,
     id bigint NOT NULL,
     batch_id bigint NOT NULL,
@@ -403,20 +398,18 @@ CREATE TABLE larder_data.item_history (
     code int,
     outcome smallint NOT NULL CHECK (outcome BETWEEN 1 AND 3),
     attempt smallint NOT NULL DEFAULT 0,
-    reason text NOT NULL CHECK (reason IN ('fresh', 'blocked', 'invalid', 'followed', 'cancelled')),
+    reason text NOT NULL CHECK (reason IN ('fresh', 'blocked', 'invalid', 'joined', 'cancelled')),
     url text NOT NULL,
     domain text,
     message text,
     stored json
 ) PARTITION BY RANGE (finished_at);
 COMMENT ON TABLE larder_data.item_history IS
-    'Items that ended without a job of their own batch: fresh, blocked, invalid, cancelled before their job ended, or riding on another batch''s job. By day (UTC). retried_as, dropped_at as in job_history. pipeline_id: of blocked ones, for a retry.';
+    'Items that ended without a job of their own batch, by day (UTC): fresh, blocked, invalid, cancelled before their '
+    'job ended, or joined to another batch''s job. Columns as in job_history. pipeline_id: of blocked items only.';
 CREATE INDEX item_history_batch ON larder_data.item_history (batch_id, id);
-COMMENT ON INDEX larder_data.item_history_batch IS 'The report of a batch, page by page.';
-CREATE INDEX item_history_failed ON larder_data.item_history (batch_id, id) WHERE outcome = 2 AND retried_as IS NULL AND dropped_at IS NULL;
-COMMENT ON INDEX larder_data.item_history_failed IS 'The failures of a batch that nobody has dealt with.';
-CREATE SEQUENCE larder_data.item_id AS bigint;
-COMMENT ON SEQUENCE larder_data.item_id IS 'Numbers the records of items for paging.';
+CREATE INDEX item_history_failed ON larder_data.item_history (batch_id, id)
+    WHERE outcome = 2 AND retried_as IS NULL AND discarded_at IS NULL;
 
 CREATE TABLE larder_data.blocklist (
     url_hash bytea PRIMARY KEY,
@@ -430,24 +423,9 @@ CREATE TABLE larder_data.blocklist (
     domain text,
     message text
 ) WITH (fillfactor = 80);
-COMMENT ON TABLE larder_data.blocklist IS 'Failed URLs (SDWebImage''s failedURLs) until a time. An expired row stays for a while: the next block lasts longer.';
-COMMENT ON INDEX larder_data.blocklist_pkey IS '128 bits of SHA-256 of the URL''s bytes; enqueue probes it once per URL.';
-
-CREATE TABLE larder_data.retry_rule (
-    domain text NOT NULL,
-    code int,
-    http_status int,
-    retried boolean NOT NULL,
-    blocks boolean NOT NULL,
-    block_for interval NOT NULL DEFAULT '24 hours',
-    counts_for_origin boolean NOT NULL DEFAULT false,
-    then_code int,
-    what text NOT NULL,
-    CONSTRAINT retry_rule_error UNIQUE NULLS NOT DISTINCT (domain, code, http_status)
-);
-COMMENT ON TABLE larder_data.retry_rule IS
-    'What each error means, for operators to change. The row that says most wins: status, then code; code NULL = the rest of the domain. counts_for_origin: a failure that opens the origin''s breaker when it comes often enough in a row. block_for doubles with each block. then_code: what the error becomes, at once and for good, when it happens to a job a second time.';
-COMMENT ON INDEX larder_data.retry_rule_error IS 'One rule per error.';
+COMMENT ON TABLE larder_data.blocklist IS
+    'Failed URLs (SDWebImage''s failedURLs), blocked until a time. Expired rows are kept for a while, because the next '
+    'block of the same URL lasts twice as long.';
 
 CREATE TABLE larder_data.maintenance (
     task text PRIMARY KEY,
@@ -459,9 +437,20 @@ CREATE TABLE larder_data.maintenance (
     last_error text
 );
 COMMENT ON TABLE larder_data.maintenance IS
-    'The maintenance tasks: whoever comes by when one is due does it, holding its row. place: what others wait for goes first. cursor: how far a task has come that looks at its rows in turns. failed_at, last_error: set while a task fails.';
-COMMENT ON INDEX larder_data.maintenance_pkey IS 'One row per task.';
-COMMENT ON INDEX larder_data.maintenance_place_key IS 'One order.';
+    'The maintenance tasks. The caller of maintain() that locks a row runs the task. place: the order. cursor: where a '
+    'task that works in portions continues. failed_at, last_error: set while a task fails.';
 INSERT INTO larder_data.maintenance (task, place, every) VALUES
-    ('rescue', 1, '1 s'), ('promote', 2, '200 ms'), ('floors', 3, '1 s'), ('fold', 4, '1 s'), ('finish', 5, '1 s'),
+    ('rescue', 1, '1 s'), ('promote', 2, '200 ms'), ('cursors', 3, '1 s'), ('fold', 4, '1 s'), ('finish', 5, '1 s'),
     ('cancelled', 6, '1 s'), ('resumed', 7, '1 s'), ('partitions', 8, '1 h'), ('purge', 9, '10 min');
+
+-- Rows pass through these tables at the rate of the jobs, so they are vacuumed by count, not by share.
+DO $$
+DECLARE
+    hot text;
+BEGIN
+    FOREACH hot IN ARRAY '{ready,scheduled,running,suspended,batch_delta,batch_detail_delta}'::text[] LOOP
+        EXECUTE format(
+            'ALTER TABLE larder_data.%I SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, '
+            'autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off)', hot);
+    END LOOP;
+END $$;

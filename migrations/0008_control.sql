@@ -73,7 +73,8 @@ BEGIN
     ), left_behind AS (
         -- What runs for nobody else is told to its worker; what others want goes on.
         UPDATE larder_data.job x SET items = CASE WHEN e.home THEN 0 ELSE x.items END,
-            cancelled_at = CASE WHEN e.shared OR x.cancelled_at > '-infinity' THEN x.cancelled_at ELSE now() END
+            cancelled_at = CASE WHEN e.shared OR x.cancelled_at IS NOT NULL THEN x.cancelled_at ELSE now() END,
+            is_revived = x.is_revived AND e.shared
         FROM ended e WHERE NOT e.gone AND (e.home OR NOT e.shared) AND x.ctid = e.tid
     ), unfollowed AS (
         DELETE FROM larder_data.job_subscriber x WHERE x.ctid = ANY (ARRAY(SELECT e.ride_tid FROM ended e WHERE NOT e.home))
@@ -146,7 +147,7 @@ BEGIN
     SELECT array_agg(j.id) INTO held FROM larder_data.running r, LATERAL (
         SELECT x.id FROM larder_data.job x
         WHERE x.id = r.job_id AND (x.batch_id = batch_no AND x.items > 0
-            OR x.followed AND EXISTS (SELECT FROM larder_data.job_subscriber f WHERE f.job_id = x.id AND f.batch_id = batch_no))
+            OR x.has_subscribers AND EXISTS (SELECT FROM larder_data.job_subscriber f WHERE f.job_id = x.id AND f.batch_id = batch_no))
         FOR UPDATE SKIP LOCKED) AS j;
     PERFORM larder_data.ensure_today();
     RETURN (larder_data.end_items(batch_no, held)).jobs;
@@ -162,7 +163,7 @@ BEGIN
         SELECT r.job_id FROM larder_data.running r, LATERAL (
             SELECT FROM larder_data.job j
             WHERE j.id = r.job_id AND (j.batch_id = batch_no AND j.items > 0
-                OR j.followed AND EXISTS (SELECT FROM larder_data.job_subscriber f WHERE f.job_id = j.id AND f.batch_id = batch_no)) OFFSET 0) AS mine))
+                OR j.has_subscribers AND EXISTS (SELECT FROM larder_data.job_subscriber f WHERE f.job_id = j.id AND f.batch_id = batch_no)) OFFSET 0) AS mine))
     ORDER BY x.key FOR UPDATE;
 EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
     NULL;
@@ -196,7 +197,7 @@ COMMENT ON FUNCTION larder.batch_cancel(bigint) IS
     'Cancels a batch: its open items are finished at once, with SDWebImageErrorDomain 2002. A job ends only when no other batch wants it. Answers how many items were open; 0 for a batch that is over. Waits for transactions that still add to it, and half a second at most for completes under way.';
 
 CREATE FUNCTION larder.batch_cancel(batch text) RETURNS bigint
-LANGUAGE sql AS $$ SELECT larder.batch_cancel(larder_data.batch_number(batch)) $$;
+LANGUAGE sql AS $$ SELECT larder.batch_cancel(larder_data.find_batch(batch)) $$;
 COMMENT ON FUNCTION larder.batch_cancel(text) IS 'Cancels a batch, by name.';
 
 -- Pause and resume.
@@ -216,7 +217,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT x.id, x.batch_id, x.items, x.queue_id, x.priority FROM larder_data.job x
             -- What an operator cancelled is wanted by nobody, whatever its batches do.
-            WHERE x.id = h.id AND NOT (p.reason = 'cancelled' AND coalesce(x.cancelled_at > '-infinity', false)) OFFSET 0) AS j
+            WHERE x.id = h.id AND NOT (p.reason = 'cancelled' AND x.cancelled_at IS NOT NULL) OFFSET 0) AS j
         CROSS JOIN LATERAL (
             SELECT FROM (
                 SELECT j.batch_id AS id WHERE j.items > 0 UNION ALL SELECT f.batch_id FROM larder_data.job_subscriber f WHERE f.job_id = j.id
@@ -230,7 +231,7 @@ BEGIN
         INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT w.queue_id, w.priority, w.id FROM wanted w
     )
     SELECT array_agg(w.queue_id), array_agg(w.priority), array_agg(w.id) INTO queues, lanes, back FROM wanted w;
-    PERFORM larder_data.lower_cursors(queues, lanes, back);
+    PERFORM larder_data.lower_cursors(back);
     RETURN coalesce(cardinality(back), 0);
 END $$;
 COMMENT ON FUNCTION larder_data.unsuspend IS 'Makes those of these jobs ready that are suspended for their batches'' sake, were not cancelled by themselves, and that a batch wants which goes on.';
@@ -245,7 +246,7 @@ COMMENT ON FUNCTION larder.batch_pause(bigint) IS
     'Pauses a batch: what it alone wants is not handed out any more; what runs goes on. It takes more URLs as before. Pausing twice is fine.';
 
 CREATE FUNCTION larder.batch_pause(batch text) RETURNS void
-LANGUAGE sql AS $$ SELECT larder.batch_pause(larder_data.batch_number(batch)) $$;
+LANGUAGE sql AS $$ SELECT larder.batch_pause(larder_data.find_batch(batch)) $$;
 COMMENT ON FUNCTION larder.batch_pause(text) IS 'Pauses a batch, by name.';
 
 CREATE FUNCTION larder.batch_resume(batch_id bigint) RETURNS void
@@ -260,14 +261,14 @@ BEGIN
             SELECT p.job_id FROM larder_data.suspended p, LATERAL (
                 SELECT FROM larder_data.job j
                 WHERE j.id = p.job_id AND (j.batch_id = batch_no AND j.items > 0
-                    OR j.followed AND EXISTS (SELECT FROM larder_data.job_subscriber f WHERE f.job_id = j.id AND f.batch_id = batch_no)) OFFSET 0) AS mine
+                    OR j.has_subscribers AND EXISTS (SELECT FROM larder_data.job_subscriber f WHERE f.job_id = j.id AND f.batch_id = batch_no)) OFFSET 0) AS mine
             WHERE p.reason = 'paused' LIMIT 10000));
     END IF;
 END $$;
 COMMENT ON FUNCTION larder.batch_resume(bigint) IS 'Lets a paused batch go on: its jobs are ready again at their old place. Resuming what is not paused changes nothing.';
 
 CREATE FUNCTION larder.batch_resume(batch text) RETURNS void
-LANGUAGE sql AS $$ SELECT larder.batch_resume(larder_data.batch_number(batch)) $$;
+LANGUAGE sql AS $$ SELECT larder.batch_resume(larder_data.find_batch(batch)) $$;
 COMMENT ON FUNCTION larder.batch_resume(text) IS 'Lets a paused batch go on, by name.';
 
 CREATE FUNCTION larder_data.maintenance_cancelled() RETURNS int
@@ -289,7 +290,7 @@ BEGIN
         PERFORM larder_data.ensure_today();
         moved := moved + larder_data.unsuspend(held) + larder_data.end_jobs(ARRAY(
             SELECT j.id FROM unnest(held) AS h (id), LATERAL (
-                SELECT x.id FROM larder_data.job x WHERE x.id = h.id AND x.cancelled_at > '-infinity' OFFSET 0) AS j));
+                SELECT x.id FROM larder_data.job x WHERE x.id = h.id AND x.cancelled_at IS NOT NULL OFFSET 0) AS j));
         moved := moved + (larder_data.end_items(0, ARRAY(
             SELECT j.id FROM unnest(held) AS h (id), LATERAL (
                 SELECT x.id FROM larder_data.job x
@@ -350,7 +351,7 @@ DECLARE
 BEGIN
     WITH refused AS MATERIALIZED (
         SELECT i.finished_at, i.id, i.items, i.url, i.pipeline_id, i.domain, i.code FROM larder_data.item_history i
-        WHERE i.batch_id = b.id AND i.outcome = 2 AND i.retried_as IS NULL AND i.dropped_at IS NULL AND i.reason = 'blocked' AND i.pipeline_id IS NOT NULL
+        WHERE i.batch_id = b.id AND i.outcome = 2 AND i.retried_as IS NULL AND i.discarded_at IS NULL AND i.reason = 'blocked' AND i.pipeline_id IS NOT NULL
           AND only_job IS NULL
         LIMIT most
     ), examined AS MATERIALIZED (
@@ -360,7 +361,7 @@ BEGIN
         (SELECT h.finished_at AS at, h.job_id AS record, NULL::bigint AS item, h.items, 0 AS blocked, h.url, h.pipeline_id, h.options, h.context, h.priority,
                 h.origin_id, h.max_attempts, h.retry_base_ms, h.domain, h.code
          FROM larder_data.job_history h
-         WHERE h.batch_id = b.id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL AND h.items > 0
+         WHERE h.batch_id = b.id AND h.outcome = 2 AND h.retried_as IS NULL AND h.discarded_at IS NULL AND h.items > 0
            AND (only_job IS NULL OR h.job_id = only_job)
          LIMIT most)
         UNION ALL
@@ -370,7 +371,7 @@ BEGIN
          FROM larder_data.item_history i, LATERAL (
             SELECT x.url, x.pipeline_id, x.options, x.context, x.priority, x.origin_id, x.max_attempts, x.retry_base_ms
             FROM larder_data.job_history x WHERE x.finished_at = i.finished_at AND x.job_id = i.job_id LIMIT 1) AS h
-         WHERE i.batch_id = b.id AND i.outcome = 2 AND i.retried_as IS NULL AND i.dropped_at IS NULL AND i.reason = 'followed' AND only_job IS NULL
+         WHERE i.batch_id = b.id AND i.outcome = 2 AND i.retried_as IS NULL AND i.discarded_at IS NULL AND i.reason = 'joined' AND only_job IS NULL
          LIMIT most)
         UNION ALL
         (SELECT r.finished_at, NULL, r.id, r.items, r.items, r.url, r.pipeline_id, 0, NULL, coalesce(b.priority, 4), o.id, NULL, NULL, r.domain, r.code
@@ -396,9 +397,9 @@ BEGIN
         FROM numbered n ORDER BY n.key
         ON CONFLICT (key) DO UPDATE SET
             items = j.items + CASE WHEN j.batch_id = excluded.batch_id THEN excluded.items ELSE 0 END,
-            followed = j.followed OR j.batch_id <> excluded.batch_id,
+            has_subscribers = j.has_subscribers OR j.batch_id <> excluded.batch_id,
             priority = least(j.priority, excluded.priority),
-            cancelled_at = CASE WHEN j.cancelled_at IS NOT NULL THEN '-infinity'::timestamptz END
+            is_revived = j.is_revived OR j.cancelled_at IS NOT NULL, cancelled_at = NULL
         RETURNING j.id, j.key, j.batch_id
     ), placed AS MATERIALIZED (
         SELECT p.id, p.key, p.batch_id AS home, n.riding, n.lane, p.id <> n.id AS met FROM put p JOIN numbered n USING (key)
@@ -437,7 +438,7 @@ COMMENT ON FUNCTION larder.batch_retry_failed(bigint) IS
     'Reopens the failed items of a batch, blocked ones too, at most 10,000 records a call: call it while it answers as many. New jobs, with RetryFailed and fresh attempts. Answers how many items.';
 
 CREATE FUNCTION larder.batch_retry_failed(batch text) RETURNS bigint
-LANGUAGE sql AS $$ SELECT larder.batch_retry_failed(larder_data.batch_number(batch)) $$;
+LANGUAGE sql AS $$ SELECT larder.batch_retry_failed(larder_data.find_batch(batch)) $$;
 COMMENT ON FUNCTION larder.batch_retry_failed(text) IS 'Reopens the failed items of a batch, by name.';
 
 CREATE FUNCTION larder.batch_discard_failed(batch_id bigint, most int DEFAULT 10000) RETURNS bigint
@@ -455,20 +456,20 @@ BEGIN
     -- jobs that ran for other batches alone, go along: a portion of nothing else would look like the end.
     SELECT max(x.job_id) INTO last_job FROM (
         SELECT h.job_id FROM larder_data.job_history h
-        WHERE h.batch_id = batch_discard_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL AND h.items > 0
+        WHERE h.batch_id = batch_discard_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.discarded_at IS NULL AND h.items > 0
         ORDER BY h.job_id LIMIT most) AS x;
     SELECT max(x.id) INTO last_item FROM (
         SELECT h.id FROM larder_data.item_history h
-        WHERE h.batch_id = batch_discard_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL AND h.items > 0
+        WHERE h.batch_id = batch_discard_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.discarded_at IS NULL AND h.items > 0
         ORDER BY h.id LIMIT most) AS x;
     WITH of_jobs AS (
-        UPDATE larder_data.job_history h SET dropped_at = now()
-        WHERE h.batch_id = batch_discard_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL
+        UPDATE larder_data.job_history h SET discarded_at = now()
+        WHERE h.batch_id = batch_discard_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.discarded_at IS NULL
           AND h.job_id <= last_job
         RETURNING h.items
     ), of_items AS (
-        UPDATE larder_data.item_history h SET dropped_at = now()
-        WHERE h.batch_id = batch_discard_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.dropped_at IS NULL
+        UPDATE larder_data.item_history h SET discarded_at = now()
+        WHERE h.batch_id = batch_discard_failed.batch_id AND h.outcome = 2 AND h.retried_as IS NULL AND h.discarded_at IS NULL
           AND h.id <= last_item
         RETURNING h.items
     )
@@ -479,7 +480,7 @@ COMMENT ON FUNCTION larder.batch_discard_failed(bigint, int) IS
     'Is done with the failures of a batch, at most so many records of jobs and of items a call: call it until it answers 0. They stay in its counts and its report, but are neither listed in larder.failed nor retried. Answers how many items.';
 
 CREATE FUNCTION larder.batch_discard_failed(batch text, most int DEFAULT 10000) RETURNS bigint
-LANGUAGE sql AS $$ SELECT larder.batch_discard_failed(larder_data.batch_number(batch), most) $$;
+LANGUAGE sql AS $$ SELECT larder.batch_discard_failed(larder_data.find_batch(batch), most) $$;
 COMMENT ON FUNCTION larder.batch_discard_failed(text, int) IS 'Is done with the failures of a batch, by name.';
 
 -- Priorities.
@@ -526,14 +527,14 @@ BEGIN
         INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT m.queue_id, lane, m.job_id FROM moved m ORDER BY m.job_id
     )
     SELECT array_agg(m.queue_id), array_agg(lane), array_agg(m.job_id) INTO queues, lanes, back FROM moved m;
-    PERFORM larder_data.lower_cursors(queues, lanes, back);
+    PERFORM larder_data.lower_cursors(back);
     RETURN cardinality(held);
 END $$;
 COMMENT ON FUNCTION larder.batch_reprioritize(bigint, int, int) IS
     'Gives a batch and its jobs another priority, 0 first to 9, at most so many jobs a call: call it until it answers 0. Jobs that another batch had first are only raised. Answers how many jobs.';
 
 CREATE FUNCTION larder.batch_reprioritize(batch text, priority int, most int DEFAULT 100000) RETURNS bigint
-LANGUAGE sql AS $$ SELECT larder.batch_reprioritize(larder_data.batch_number(batch), priority, most) $$;
+LANGUAGE sql AS $$ SELECT larder.batch_reprioritize(larder_data.find_batch(batch), priority, most) $$;
 COMMENT ON FUNCTION larder.batch_reprioritize(text, int, int) IS 'Gives a batch and its jobs another priority, by name.';
 
 -- One job.
@@ -579,8 +580,8 @@ BEGIN
         END IF;
         RETURN 'over';
     ELSIF larder_data.place_of(cancel.job) = 'running' THEN
-        UPDATE larder_data.job j SET cancelled_at = now()
-        WHERE j.id = cancel.job AND (j.cancelled_at IS NULL OR j.cancelled_at = '-infinity');
+        UPDATE larder_data.job j SET cancelled_at = now(), is_revived = false
+        WHERE j.id = cancel.job AND j.cancelled_at IS NULL;
         RETURN 'told';
     END IF;
     PERFORM larder_data.ensure_today();
@@ -605,19 +606,19 @@ BEGIN
         ELSIF place IN ('scheduled', 'crashed') THEN
             DELETE FROM larder_data.scheduled d WHERE d.job_id = retry.job;
             DELETE FROM larder_data.suspended p WHERE p.job_id = retry.job;
-            UPDATE larder_data.job j SET rescues = CASE place WHEN 'crashed' THEN 0 ELSE j.rescues END, cancelled_at = NULL
-            WHERE j.id = retry.job AND (place = 'crashed' OR j.cancelled_at IS NOT NULL);
+            UPDATE larder_data.job j SET rescues = CASE place WHEN 'crashed' THEN 0 ELSE j.rescues END, cancelled_at = NULL, is_revived = false
+            WHERE j.id = retry.job AND (place = 'crashed' OR j.cancelled_at IS NOT NULL OR j.is_revived);
             INSERT INTO larder_data.ready (queue_id, priority, job_id) SELECT j.queue_id, j.priority, j.id FROM larder_data.job j WHERE j.id = retry.job;
-            PERFORM larder_data.lower_cursors(ARRAY[j.queue_id], ARRAY[j.priority], ARRAY[j.id]) FROM larder_data.job j WHERE j.id = retry.job;
+            PERFORM larder_data.lower_cursors(ARRAY[retry.job]);
         END IF;
         RETURN retry.job;
     END IF;
     SELECT * INTO ended FROM larder_data.job_history h WHERE h.job_id = retry.job;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'no job has the number %', retry.job USING ERRCODE = 'LA007';
-    ELSIF ended.outcome <> 2 OR ended.dropped_at IS NOT NULL OR ended.items = 0 THEN
+    ELSIF ended.outcome <> 2 OR ended.discarded_at IS NOT NULL OR ended.items = 0 THEN
         RAISE EXCEPTION 'job % %', retry.job, CASE WHEN ended.outcome = 1 THEN 'succeeded' WHEN ended.outcome = 3 THEN 'was cancelled'
-            WHEN ended.dropped_at IS NOT NULL THEN 'failed and was dropped' ELSE 'failed after its batch was cancelled' END USING ERRCODE = 'LA007';
+            WHEN ended.discarded_at IS NOT NULL THEN 'failed and was dropped' ELSE 'failed after its batch was cancelled' END USING ERRCODE = 'LA007';
     ELSIF ended.retried_as IS NOT NULL THEN
         RETURN larder.retry(ended.retried_as);
     END IF;
@@ -639,7 +640,7 @@ BEGIN
     RETURN QUERY
     SELECT j.id, place.state, j.url, j.batch_id, b.name, p.name, p.version, j.priority::int, j.items, j.attempt + (place.state = 'running')::int,
            j.max_attempts::int, j.rescues::int, place.due, place.worker, w.name, j.created_at, place.claimed_at, NULL::timestamptz,
-           nullif(j.cancelled_at, '-infinity'), NULL::bigint, j.last_domain, j.last_code, j.last_message
+           j.cancelled_at, NULL::bigint, j.last_domain, j.last_code, j.last_message
     FROM larder_data.job j
     JOIN larder_data.batch b ON b.id = j.batch_id JOIN larder_data.pipeline p ON p.id = j.pipeline_id
     CROSS JOIN LATERAL (
@@ -682,11 +683,11 @@ COMMENT ON VIEW larder.attempt IS 'The attempts that ended, of jobs live and ove
 -- Queues.
 
 CREATE FUNCTION larder.queue_pause(queue text) RETURNS void
-LANGUAGE sql AS $$ UPDATE larder_data.queue q SET paused_at = coalesce(q.paused_at, now()) WHERE q.id = larder_data.queue_number(queue_pause.queue) $$;
+LANGUAGE sql AS $$ UPDATE larder_data.queue q SET paused_at = coalesce(q.paused_at, now()) WHERE q.id = larder_data.find_queue(queue_pause.queue) $$;
 COMMENT ON FUNCTION larder.queue_pause IS 'Pauses a queue: it hands out nothing, and takes URLs as before. Pausing twice is fine.';
 
 CREATE FUNCTION larder.queue_resume(queue text) RETURNS void
-LANGUAGE sql AS $$ UPDATE larder_data.queue q SET paused_at = NULL WHERE q.id = larder_data.queue_number(queue_resume.queue) $$;
+LANGUAGE sql AS $$ UPDATE larder_data.queue q SET paused_at = NULL WHERE q.id = larder_data.find_queue(queue_resume.queue) $$;
 COMMENT ON FUNCTION larder.queue_resume IS 'Lets a paused queue hand out jobs again.';
 
 CREATE FUNCTION larder.queue_set(queue text, lifo boolean DEFAULT NULL, low_every int DEFAULT NULL) RETURNS void

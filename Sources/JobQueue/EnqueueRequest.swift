@@ -1,6 +1,6 @@
 public import ImageModel
 
-/// Up to 10,000 URLs to enqueue with one set of wishes.
+/// Up to 10,000 URLs to enqueue with the same settings.
 public struct EnqueueRequest: Sendable {
     /// When jobs may start, by the database's clock.
     public enum Start: Sendable {
@@ -12,14 +12,14 @@ public struct EnqueueRequest: Sendable {
         case at(secondsSince1970: Double)
     }
 
-    /// The most URLs that one call takes.
+    /// The limit of URLs per call.
     public static let mostURLs = 10_000
 
-    /// The URLs, as bytes. What is not UTF-8 cannot be a job: pass it repaired (U+FFFD) and it is answered `invalid`.
+    /// The URLs. Bytes that are not UTF-8 are passed as U+FFFD, and such a URL is answered `invalid`.
     public var urls: [String]
-    /// The batch, by name: opened when missing. Nil is the default batch of the queue and day.
+    /// The batch's name, opened if missing; nil is the default batch of the queue and day.
     public var batch: String?
-    /// The batch by number, which wins over `batch`.
+    /// The batch's id, used instead of `batch` when set.
     public var batchID: Int64?
     /// The pipeline's newest version; nil is the batch's pipeline, else `original`.
     public var pipeline: String?
@@ -31,54 +31,54 @@ public struct EnqueueRequest: Sendable {
     public var options: UInt64 = 0
     /// SDWebImage's context as JSON text; nil by default.
     public var context: String?
-    /// Attempts in all, 1…100; nil is 4 (three retries).
+    /// The limit of attempts, 1…100; nil is 4 (three retries).
     public var maxAttempts: Int?
-    /// The base of the back-off instead of 1 s.
+    /// The base of the back-off; nil is 1 s.
     public var retryBase: Duration?
     /// The queue; `default` by default.
     public var queue = "default"
-    /// A URL stored so lately with this pipeline, context and options, in the cache `cacheID`, is answered `fresh`; nil, the
-    /// default, asks not.
+    /// A URL that was stored within this time with this pipeline, context and options in the cache `cacheID` is answered
+    /// `fresh`; nil, the default, never answers so.
     public var freshFor: Duration?
-    /// The cache that `freshFor` asks about, by the random id in its root; nil is the only one that workers fill.
+    /// The cache of `freshFor`, by the random id in its root; nil is the only one that workers fill.
     public var cacheID: String?
-    /// The list that the URLs are from, when it is streamed in several calls that must not be counted twice.
+    /// The list that the URLs are from, when it is enqueued in several calls that may be repeated.
     public var source: Source?
 
-    /// A list, and how many of its URLs earlier calls have put in.
+    /// A list, and how many of its URLs earlier calls have enqueued.
     public struct Source: Sendable {
-        /// What the list is called.
+        /// The list's name.
         public var name: String
-        /// Where this call begins.
+        /// How many URLs came before this call.
         public var from: Int
 
-        /// Names a list and a place in it.
+        /// A position in a list.
         public init(name: String, from: Int) {
             self.name = name
             self.from = from
         }
     }
 
-    /// A request with default wishes.
+    /// A request with default settings.
     public init(urls: [String], batch: String? = nil) {
         self.urls = urls
         self.batch = batch
     }
 }
 
-/// What became of one URL of an `EnqueueRequest`.
+/// The answer to one URL of an `EnqueueRequest`.
 public struct EnqueueAnswer: Sendable {
-    /// The five answers.
+    /// The possible answers.
     public enum Kind: String, Sendable {
         /// A new job.
         case inserted
-        /// A live job for the same URL and pipeline takes this item along, duplicates in one call included.
+        /// A live job of the same URL and pipeline stands for this item too, also for a duplicate in the same call.
         case joined
-        /// Already stored within the time asked for.
+        /// Stored within `freshFor`.
         case fresh
         /// On the blocklist: a failed item, SDWebImageErrorDomain 1003.
         case blocked
-        /// No URL Larder can fetch: a failed item.
+        /// Not a URL that Larder can fetch: a failed item.
         case invalid
     }
 

@@ -6,16 +6,18 @@ struct Migration: Sendable {
     /// All of them, in order: number 1 is the first. A test compares this list with the directory.
     static let all: [Migration] = [
         Migration("0001_schema", PackageResources._001_schema_sql),
-        Migration("0002_rules", PackageResources._002_rules_sql),
+        Migration("0002_retry_rules", PackageResources._002_retry_rules_sql),
         Migration("0003_batches", PackageResources._003_batches_sql),
         Migration("0004_enqueue", PackageResources._004_enqueue_sql),
-        Migration("0005_worker", PackageResources._005_worker_sql),
-        Migration("0006_upkeep", PackageResources._006_upkeep_sql),
-        Migration("0007_views", PackageResources._007_views_sql),
+        Migration("0005_claim", PackageResources._005_claim_sql),
+        Migration("0006_complete", PackageResources._006_complete_sql),
+        Migration("0007_worker", PackageResources._007_worker_sql),
         Migration("0008_control", PackageResources._008_control_sql),
-        Migration("0009_health", PackageResources._009_health_sql),
-        Migration("0010_origins", PackageResources._010_origins_sql),
-        Migration("0011_roles", PackageResources._011_roles_sql),
+        Migration("0009_maintenance", PackageResources._009_maintenance_sql),
+        Migration("0010_views", PackageResources._010_views_sql),
+        Migration("0011_health", PackageResources._011_health_sql),
+        Migration("0012_origins", PackageResources._012_origins_sql),
+        Migration("0013_roles", PackageResources._013_roles_sql),
     ]
 
     init(_ name: String, _ bytes: [UInt8]) {

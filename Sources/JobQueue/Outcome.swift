@@ -2,21 +2,21 @@ public import ImageModel
 
 /// How one attempt at a job ended: what a worker reports with `WorkerSession.complete(_:)`.
 ///
-/// Whether a failure is tried again, or blocks the URL, is not the worker's to say: the rows of `retry_rule` decide.
+/// Whether a failure is retried or blocks the URL is decided in the database, by the table `retry_rule`.
 public struct Outcome: Sendable {
-    /// The three ends.
+    /// The possible results.
     public enum Result: Sendable, Equatable {
         /// The original and every variant are stored.
         case succeeded
-        /// Something failed. `retryAfter` is what the server asked for, honoured up to an hour.
+        /// Something failed. `retryAfter` is the server's Retry-After, used up to an hour.
         case failed(FailureReason, retryAfter: Duration? = nil)
         /// The job was cancelled while it ran; recorded as SDWebImageErrorDomain 2002.
         case cancelled
     }
 
-    /// The claim that was worked on.
+    /// The claim of the job.
     public let claim: Claim
-    /// How it ended.
+    /// The result.
     public let result: Result
     /// The last HTTP status seen.
     public var httpStatus: Int?
@@ -24,7 +24,7 @@ public struct Outcome: Sendable {
     public var bytesIn = 0
     /// Bytes written to the cache.
     public var bytesOut = 0
-    /// Downloads that were needed: 0 when the cache had the original, else 1.
+    /// Downloads made: 0 when the original was cached, else 1.
     public var downloads = 0
     /// Variants made.
     public var variants = 0
@@ -36,10 +36,10 @@ public struct Outcome: Sendable {
     public var transcoding: Duration = .zero
     /// Time in the store stage.
     public var storing: Duration = .zero
-    /// The files, original first; also those of a failed job that were stored.
+    /// The stored files, original first, also those of a failed job.
     public var stored: [StoredFile] = []
 
-    /// An outcome whose measures are still zero.
+    /// An outcome without measurements.
     public init(_ claim: Claim, _ result: Result) {
         self.claim = claim
         self.result = result

@@ -8,7 +8,7 @@ public struct BlockedURL: Sendable {
     public let url: String
     /// Until when: ISO 8601 in UTC, by the database's clock.
     public let until: String
-    /// How often it was blocked after a failure; 0 when only by hand.
+    /// How often it was blocked after a failure; 0 when only by an operator.
     public let failures: Int
     /// Why.
     public let error: FailureReason
@@ -24,7 +24,7 @@ public struct BlocklistCursor: Sendable, Equatable {
 }
 
 extension PostgresJobQueue {
-    /// The most URLs that one call blocks.
+    /// The limit of URLs that one call blocks.
     public static let mostBlockedURLs = 10_000
 
     /// One page of the URLs that are blocked now.
@@ -48,9 +48,9 @@ extension PostgresJobQueue {
         }
     }
 
-    /// Blocks up to 10,000 URLs, for 24 h by default; a block that lasts longer already keeps its end. Live jobs go on.
+    /// Blocks up to 10,000 URLs, for 24 h by default; a block that lasts longer keeps its end. Running jobs continue.
     ///
-    /// - Parameter reason: the message that the view shows; at most 2,000 characters are kept.
+    /// - Parameter reason: the message in the view; at most 2,000 characters are kept.
     /// - Returns: how many URLs, duplicates counted once.
     ///
     /// Throws `.invalidArgument` for an empty URL, one of more than 8192 bytes, too many, and a time that is not positive.
@@ -67,7 +67,7 @@ extension PostgresJobQueue {
         ) { rows throws(QueueError) in Int(rows.integer(0, 0) ?? 0) }
     }
 
-    /// Takes a URL from the blocklist and forgets its failures. Returns whether it was blocked.
+    /// Removes a URL and its failures from the blocklist. Returns whether it was blocked.
     @discardableResult
     public func unblock(_ url: String) async throws(QueueError) -> Bool {
         try await ask("SELECT larder.unblock_url($1)", [.text(url)]) { rows throws(QueueError) in
@@ -75,7 +75,7 @@ extension PostgresJobQueue {
         }
     }
 
-    /// Empties the blocklist, in portions, each its own transaction. Returns how many URLs were blocked.
+    /// Empties the blocklist in several transactions. Returns how many URLs were blocked.
     @discardableResult
     public func unblockAll() async throws(QueueError) -> Int {
         var removed = 0

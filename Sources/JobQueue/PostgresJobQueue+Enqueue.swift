@@ -3,9 +3,9 @@ internal import ImageModel
 extension PostgresJobQueue {
     /// Enqueues up to 10,000 URLs in one transaction; one answer per URL, in order.
     ///
-    /// Not repeated when the connection breaks meanwhile (`.connectionLost`): repeating counts every item again.
-    /// Throws `.batchClosed`, `.unknownPipeline`, `.unknownQueue`, `.unknownBatch`, `.invalidArgument`, and
-    /// `.sourceMoved` when the batch has not got as many URLs of `request.source` as it says.
+    /// Not repeated when the connection breaks (`.connectionLost`), because that might count every item twice.
+    /// Throws `.batchClosed`, `.unknownPipeline`, `.unknownQueue`, `.unknownBatch`, `.invalidArgument`, and `.sourceMoved`
+    /// when another number of URLs of `request.source` is enqueued than the request says.
     public func enqueue(_ request: EnqueueRequest) async throws(QueueError) -> [EnqueueAnswer] {
         let count = request.urls.count
         guard count <= EnqueueRequest.mostURLs else {
@@ -16,14 +16,14 @@ extension PostgresJobQueue {
             SELECT answer, job_id, domain, code, message
             FROM larder.enqueue_many($1, batch => $2, pipeline => $3, priority => $4::int, run_at => \(request.start.sql),
                 options => $6, context => $7::json, max_attempts => $8::int, retry_base => $9 * interval '1 ms', queue => $10,
-                batch_id => $11, fresh_for => $12 * interval '1 ms', cache_id => $13, source => $14, source_from => $15)
+                fresh_for => $11 * interval '1 ms', cache_id => $12, source => $13, source_from => $14)
             """,
             [
-                .texts(request.urls), .text(request.batch), .text(request.pipeline),
+                .texts(request.urls), .text(request.batchID.map(String.init) ?? request.batch), .text(request.pipeline),
                 .integer(request.priority.map(Int64.init)), .integer(request.start.milliseconds),
                 .integer(Int64(bitPattern: request.options)), .text(request.context),
                 .integer(request.maxAttempts.map(Int64.init)), .integer(request.retryBase?.milliseconds),
-                .text(request.queue), .integer(request.batchID), .integer(request.freshFor?.milliseconds),
+                .text(request.queue), .integer(request.freshFor?.milliseconds),
                 .text(request.cacheID), .text(request.source?.name), .integer(Int64(request.source?.from ?? 0)),
             ], repeating: .onlyUndone
         ) { rows throws(QueueError) in
@@ -44,28 +44,28 @@ extension PostgresJobQueue {
     }
 }
 
-/// How far a list has been streamed into a batch.
+/// How many URLs of a list are enqueued.
 public struct SourceProgress: Sendable {
-    /// How many of its URLs are in.
+    /// The number of URLs.
     public let urls: Int
-    /// The last of them; of an overlong one the first 8,192 characters.
+    /// The last one, its first 8,192 characters.
     public let lastURL: String
 }
 
 extension PostgresJobQueue {
-    /// How far `source` has been streamed into a batch; nil when it was never begun, or is through.
+    /// How many URLs of the list `source` are enqueued in a batch; nil before it is begun and after it has ended.
     public func progress(ofSource source: String, batch: Int64) async throws(QueueError) -> SourceProgress? {
         try await ask(
-            "SELECT urls, last_url FROM larder.batch_source($1, $2)", [.integer(batch), .text(source)]
+            "SELECT urls, last_url FROM larder.batch_source($1, $2)", [.text(String(batch)), .text(source)]
         ) { rows throws(QueueError) in
             guard rows.count == 1, let urls = rows.integer(0, 0) else { return nil }
             return SourceProgress(urls: Int(urls), lastURL: rows.text(0, 1) ?? "")
         }
     }
 
-    /// Says that `source` is through: given again, it is another list.
+    /// Ends the list `source`: the same name given again is a new list.
     public func endSource(_ source: String, batch: Int64) async throws(QueueError) {
-        try await ask("SELECT larder.batch_source_end($1, $2)", [.integer(batch), .text(source)]) {
+        try await ask("SELECT larder.batch_source_end($1, $2)", [.text(String(batch)), .text(source)]) {
             _ throws(QueueError) in
         }
     }
@@ -90,7 +90,7 @@ extension EnqueueRequest.Start {
 }
 
 extension Int64 {
-    /// Seconds as milliseconds, within the years that Postgres knows.
+    /// Seconds as milliseconds, within the range of Postgres' timestamps.
     init(clampingToMilliseconds seconds: Double) {
         let bound = 9.0e12  // 287,000 years
         self = seconds.isNaN ? 0 : Int64(Swift.max(-bound, Swift.min(bound, seconds)) * 1_000)

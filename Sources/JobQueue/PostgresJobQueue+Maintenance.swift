@@ -38,7 +38,7 @@ extension PostgresJobQueue {
         try await maintain(force, only: Self.urgent, on: urgentUpkeep)
     }
 
-    private static let urgent = "ARRAY['rescue', 'promote', 'floors']"
+    private static let urgent = "ARRAY['rescue', 'promote', 'cursors']"
 
     private func maintain(_ force: Bool, only tasks: String, on connection: Connection) async throws(QueueError) -> Int
     {

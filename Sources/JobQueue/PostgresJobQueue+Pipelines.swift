@@ -1,6 +1,6 @@
 /// One version of a pipeline.
 public struct PipelineVersion: Sendable {
-    /// The number jobs carry.
+    /// The id that jobs have.
     public let id: Int
     /// The name.
     public let name: String
@@ -11,9 +11,9 @@ public struct PipelineVersion: Sendable {
 }
 
 extension PostgresJobQueue {
-    /// Makes a new version of a pipeline, unless the newest one has the same text. Live jobs keep theirs.
+    /// Adds a version of a pipeline, unless the newest one has the same text. Live jobs keep their version.
     ///
-    /// The text must be JSON (else `.refused`); what it says is the caller's to check.
+    /// The text must be JSON (else `.refused`); its content is not checked.
     public func setPipeline(name: String, spec: String) async throws(QueueError) -> PipelineVersion {
         try await ask(
             """
@@ -22,12 +22,12 @@ extension PostgresJobQueue {
         ) { rows throws(QueueError) in try rows.pipeline(0) }
     }
 
-    /// The pipeline version that jobs name. Throws `.unknownPipeline`.
+    /// The pipeline version of an id. Throws `.unknownPipeline`.
     public func pipeline(id: Int) async throws(QueueError) -> PipelineVersion {
         try await ask(
             "SELECT pipeline_id, name, version, spec FROM larder.pipeline WHERE pipeline_id = $1", [.integer(Int64(id))]
         ) { rows throws(QueueError) in
-            guard rows.count == 1 else { throw QueueError(.unknownPipeline, "no pipeline has the number \(id)") }
+            guard rows.count == 1 else { throw QueueError(.unknownPipeline, "no pipeline has the id \(id)") }
             return try rows.pipeline(0)
         }
     }
@@ -38,7 +38,7 @@ extension PostgresJobQueue {
             "SELECT pipeline_id, name, version, spec FROM larder.pipeline WHERE name = $1 ORDER BY version DESC LIMIT 1",
             [.text(name)]
         ) { rows throws(QueueError) in
-            guard rows.count == 1 else { throw QueueError(.unknownPipeline, "no pipeline is called \"\(name)\"") }
+            guard rows.count == 1 else { throw QueueError(.unknownPipeline, "unknown pipeline \"\(name)\"") }
             return try rows.pipeline(0)
         }
     }

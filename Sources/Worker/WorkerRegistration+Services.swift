@@ -12,7 +12,7 @@ extension WorkerRegistration {
             let asked = lease.now
             do throws(QueueError) {
                 let reply = try await session.heartbeat()
-                if reply.leaseWasLost {
+                if reply.leaseExpired {
                     lease.lose()
                     stop.doorbell.signal()
                     return

@@ -21,7 +21,7 @@ struct CancelRaceTests {
         let settler = fixture.otherConnection()
         _ = try await settler.rows("BEGIN")
         _ = try await settler.rows(
-            "SELECT larder.complete_v1(\(worker.id), '{\(jobs[0].id)}', '{\(jobs[0].held.number)}', '{succeeded}')")
+            "SELECT larder.complete_v1(\(worker.id), '[\(jobs[0].held.succeeded())]')")
         async let open = fixture.queue.cancel(.name("batch"))
         try await fixture.waitUntilSomebodyWaits()
         // Asked beside the queue's own connection, which waits.

@@ -11,13 +11,13 @@ import Testing
 struct DatabaseFaultTests {
     /// A statement of the queue that waits at a table which somebody has locked, after its work has begun.
     enum Verb: String, CaseIterable {
-        case enqueue, claim, complete, turnOver, release, heartbeat, cancel, retry
+        case enqueue, claim, complete, release, heartbeat, cancel, retry
 
         /// Where it waits.
         var table: String {
             switch self {
             case .enqueue, .cancel: "larder_data.batch_delta"
-            case .claim, .complete, .turnOver, .release: "larder_data.running"
+            case .claim, .complete, .release: "larder_data.running"
             case .heartbeat: "larder_data.settings"
             case .retry: "larder_data.job_subscriber"
             }
@@ -61,7 +61,6 @@ struct DatabaseFaultTests {
             case .enqueue, .heartbeat: "1 1 1 3 2 1"
             case .claim: "0 2 1 3 2 1"
             case .complete: "1 0 2 3 1 1"
-            case .turnOver: "0 1 2 3 1 1"
             case .release: "2 0 1 3 2 1"
             case .cancel: "0 1 2 3 0 1"
             case .retry: "2 1 1 3 3 0"
@@ -82,13 +81,6 @@ struct DatabaseFaultTests {
                 while completed[0].decision == .busy {
                     completed = try await worker.complete([Outcome(held, .succeeded)])
                 }
-            case .turnOver:
-                let turnover = try await worker.complete([Outcome(held, .succeeded)], claimingUpTo: 1)
-                var completed = turnover.completions
-                while completed[0].decision == .busy {
-                    completed = try await worker.complete([Outcome(held, .succeeded)])
-                }
-                if turnover.jobs == nil { _ = try await worker.claim(upTo: 1) }
             case .release: try await worker.release([held])
             case .heartbeat: _ = try await worker.heartbeat()
             case .cancel: try await queue.cancel(.name("batch"))
@@ -127,13 +119,13 @@ struct DatabaseFaultTests {
             let jobs = lines.first?.split(separator: "rows=").last?.prefix { $0.isNumber }
             return (Int(pages?.prefix { $0.isNumber } ?? "") ?? -1, Int(jobs ?? "") ?? -1)
         }
-        // Without a floor it walks over them all: what the floor spares.
+        // Without a cursor a claim reads all of them.
         let blind = try await claim(1)
         #expect(blind.jobs == 10 && blind.pages > 1_000, "\(blind)")
         try await fixture.queue.maintain(force: true)
         let seeing = try await claim(2)
         #expect(seeing.jobs == 10 && (1..<blind.pages / 3).contains(seeing.pages), "\(seeing), not \(blind)")
-        // Floors hide nothing: what is left comes at once, also what was given back.
+        // Cursors hide nothing: what is left comes at once, also what was given back.
         let held = try await fixture.sql("SELECT job_id, claim_no FROM larder_data.running WHERE claim_no = 1")
         try await worker.release(
             held.compactMap { row in

@@ -72,7 +72,7 @@ struct FreshTests {
         let job = try #require(try await worker.claim(upTo: 1).first)
         try await fixture.sql(
             """
-            SELECT larder.complete_v1(\(worker.id), '{\(job.id)}', '{\(job.held.number)}', '{succeeded}', stored => ARRAY[$1::json])
+            SELECT larder.complete_v1(\(worker.id), json_build_array(json_build_object('job', \(job.id), 'claim', \(job.claim), 'result', 'succeeded', 'stored', $1::json)))
             """, [.text(stored)])
         let answers = try await fixture.enqueue(["http://a/1"]) { $0.freshFor = .seconds(86_400) }
         #expect(answers.map(\.kind) == [.inserted])
@@ -86,7 +86,7 @@ struct FreshTests {
         let job = try #require(try await worker.claim(upTo: 1).first)
         try await fixture.sql(
             """
-            SELECT larder.complete_v1(\(worker.id), '{\(job.id)}', '{\(job.held.number)}', '{succeeded}', stored => ARRAY['{"path": "a.jpg"}'::json])
+            SELECT larder.complete_v1(\(worker.id), '[{"job": \(job.id), "claim": \(job.claim), "result": "succeeded", "stored": {"path": "a.jpg"}}]')
             """)
         let answers = try await fixture.enqueue(["http://a/1"]) { $0.freshFor = .seconds(86_400) }
         #expect(answers.map(\.kind) == [.fresh])

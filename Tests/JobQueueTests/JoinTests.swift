@@ -109,7 +109,7 @@ struct JoinTests {
         let settler = fixture.otherConnection()
         _ = try await settler.rows("BEGIN")
         _ = try await settler.rows(
-            "SELECT * FROM larder.complete_v1($1, ARRAY[$2], ARRAY[1], ARRAY['succeeded'])",
+            "SELECT * FROM larder.complete_v1($1, json_build_array(json_build_object('job', $2, 'claim', 1, 'result', 'succeeded')))",
             [.integer(worker.id), .integer(job.id)])
         async let answers = fixture.enqueue(["http://a/1"], batch: "second")
         try await fixture.waitUntilSomebodyWaits()

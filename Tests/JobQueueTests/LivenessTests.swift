@@ -27,8 +27,8 @@ struct LivenessTests {
         #expect(try await dead.complete([Outcome(held[0].held, .succeeded)]).map(\.decision) == [.stale])
         await #expect { try await dead.claim(upTo: 1) } throws: { ($0 as? QueueError)?.code == .workerLost }
         // It lives after all: its heartbeats tell it what happened, and it starts anew.
-        #expect(try await dead.heartbeat().leaseWasLost)
-        #expect(try await dead.heartbeat().leaseWasLost)
+        #expect(try await dead.heartbeat().leaseExpired)
+        #expect(try await dead.heartbeat().leaseExpired)
         await #expect { try await dead.claim(upTo: 1) } throws: { ($0 as? QueueError)?.code == .workerLost }
         #expect(try await fixture.startWorker("dead").claim(upTo: 1).isEmpty)
         #expect(try await live.complete([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
@@ -45,12 +45,12 @@ struct LivenessTests {
         let job = try #require(try await worker.claim(upTo: 1).first)
         try await fixture.sql("UPDATE larder_data.worker SET heartbeat_at = now() - interval '8 s'")
         let reply = try await worker.heartbeat()
-        #expect(!reply.leaseWasLost && reply.lease == .seconds(15) && reply.cancelled.isEmpty)
+        #expect(!reply.leaseExpired && reply.lease == .seconds(15) && reply.cancelled.isEmpty)
         #expect(try await fixture.value("SELECT now() - heartbeat_at < '8 s' FROM larder_data.worker") == "t")
         try await fixture.queue.maintain(force: true)
         #expect(try await fixture.queue.remaining().hasRunning)
         try await kill(worker, in: fixture)
-        #expect(try await worker.heartbeat().leaseWasLost)
+        #expect(try await worker.heartbeat().leaseExpired)
         try await fixture.queue.maintain(force: true)
         #expect(try await fixture.startWorker().claim(upTo: 1).map(\.id) == [job.id])
         await #expect { try await fixture.sql("UPDATE larder_data.settings SET lease_ms = 9999") } throws: {
@@ -105,7 +105,7 @@ struct LivenessTests {
         _ = try await holder.rows("LOCK TABLE larder_data.blocklist IN ACCESS EXCLUSIVE MODE")
         async let stuck = fixture.tickFailure()
         try await fixture.waitUntilSomebodyWaits()
-        #expect(try await worker.heartbeat().leaseWasLost == false)
+        #expect(try await worker.heartbeat().leaseExpired == false)
         #expect(try await stuck == "55P03")
         _ = try await holder.rows("ROLLBACK")
         #expect(try await worker.claim(upTo: 1).count == 1)

@@ -141,6 +141,11 @@ extension WorkerSession {
     }
 }
 
+extension Claim {
+    /// A success of this claim as an element of `larder.complete_v1`.
+    func succeeded() -> String { #"{"job": \#(job), "claim": \#(number), "result": "succeeded"}"# }
+}
+
 extension Rows {
     var texts: [[String?]] {
         (0..<count).map { row in (0..<columnCount).map { text(row, $0) } }

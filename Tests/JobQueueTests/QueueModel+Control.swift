@@ -96,8 +96,8 @@ extension QueueModel {
         if let job = jobs[id] {
             switch job.place {
             case .suspended("cancelled"): return .refused(.unknownJob)
-            case .scheduled, .suspended("lost"):
-                if job.place == .suspended("lost") { jobs[id]?.rescues = 0 }
+            case .scheduled, .suspended("crashed"):
+                if job.place == .suspended("crashed") { jobs[id]?.rescues = 0 }
                 jobs[id]?.notice = .none
                 putBack(id)
             default: break

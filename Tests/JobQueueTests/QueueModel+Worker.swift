@@ -2,9 +2,9 @@
 
 /// What workers and maintenance do to the model.
 extension QueueModel {
-    /// The jobs that a claim answers, in order. `skipping`: the worker's own floors; `batch`: nothing but what it wants.
+    /// The jobs that a claim returns, in order. `batch`: only what it wants, above `after` first.
     mutating func claim(
-        _ worker: Int64, _ number: Int64, most: Int, skipping: [Int64]?, of batch: String? = nil, again isAgain: Bool
+        _ worker: Int64, _ number: Int64, most: Int, after: Int64 = 0, of batch: String? = nil, again isAgain: Bool
     ) -> [Int64] {
         let again = jobs.values.filter {
             if case .running(let run) = $0.place { run.worker == worker && run.claim.number == number } else { false }
@@ -13,14 +13,13 @@ extension QueueModel {
             return again.sorted { ($0.priority, $0.id) < ($1.priority, $1.id) }.map(\.id)
         }
         guard !isPaused else { return [] }
-        if let batch { return claim(of: batch, worker, number, most: most, above: skipping?[0]) }
+        if let batch { return claim(of: batch, worker, number, most: most, after: after) }
         // Otherwise nobody asks why a job should not run.
         let isSomeHeld =
             batches.values.contains { !$0.isFinished && !$0.goesOn }
             || jobs.values.contains { $0.items[$0.home] == nil }
         let lanes = number % Self.lowEvery == 0 ? Array((0...9).reversed()) : Array(0...9)
-        let common = isNewestFirst ? nil : floors
-        var own = skipping
+        let cursors = isNewestFirst ? nil : cursors
         var got: [Int64] = []
         for _ in 1...20 {
             // Many at a time where some may have to be set aside.
@@ -33,7 +32,7 @@ extension QueueModel {
                 if isNewestFirst {
                     inLane.reverse()
                 } else {
-                    inLane.removeAll { $0.id <= max(common?[lane] ?? 0, own?[lane] ?? 0) }
+                    inLane.removeAll { $0.id <= cursors?[lane] ?? 0 }
                 }
                 taken += inLane.prefix(portion - taken.count)
             }
@@ -53,21 +52,20 @@ extension QueueModel {
                 jobs[job.id]?.place = .running(Run(worker: worker, claim: Claim(job: job.id, number: number)))
                 got.append(job.id)
             }
-            if got.count >= most || own == nil && !isSomeAside { break }
-            own = nil
+            if got.count >= most || !isSomeAside { break }
         }
         return got
     }
 
     /// The same of what one batch wants.
-    private mutating func claim(of name: String, _ worker: Int64, _ number: Int64, most: Int, above floor: Int64?)
+    private mutating func claim(of name: String, _ worker: Int64, _ number: Int64, most: Int, after: Int64)
         -> [Int64]
     {
         guard let batch = batches[name], batch.goesOn, !batch.isFinished else { return [] }
-        var floor = floor
+        var after = after
         var got: [Int64] = []
         for _ in 1...20 {
-            var found = jobs.values.filter { $0.place == .ready && $0.items[name] != nil && $0.id > floor ?? 0 }
+            var found = jobs.values.filter { $0.place == .ready && $0.items[name] != nil && $0.id > after }
                 .sorted { $0.id < $1.id }
             found = Array(found.prefix(heldOrigins.isEmpty ? most - got.count : 1_000))
             let isSomeAway = keepAway(&found, most - got.count)
@@ -78,8 +76,8 @@ extension QueueModel {
                 jobs[job.id]?.place = .running(Run(worker: worker, claim: Claim(job: job.id, number: number)))
             }
             got += found.map(\.id)
-            if got.count >= most || floor == nil && !isSomeAway { break }
-            floor = nil
+            if got.count >= most || after == 0 && !isSomeAway { break }
+            after = 0
         }
         return got
     }
@@ -167,7 +165,7 @@ extension QueueModel {
             for job in held(by: worker) {
                 jobs[job.id]?.rescues += 1
                 if job.rescues + 1 >= Self.mostRescues && job.notice != .told {
-                    jobs[job.id]?.place = .suspended("lost")
+                    jobs[job.id]?.place = .suspended("crashed")
                 } else {
                     giveBack(job.id)
                 }
@@ -175,7 +173,7 @@ extension QueueModel {
         }
         for job in jobs.values where job.place == .scheduled(isDue: true) { putBack(job.id) }
         if !isNewestFirst {
-            floors = (0...9).map { lane in
+            cursors = (0...9).map { lane in
                 let first = jobs.values.lazy.filter { $0.place == .ready && $0.priority == lane }.map(\.id).min()
                 return first.map { $0 - 1 } ?? numbersGivenOut
             }
@@ -195,9 +193,9 @@ extension QueueModel {
     mutating func putBack(_ id: Int64) {
         guard let job = jobs[id] else { return }
         jobs[id]?.place = .ready
-        if var floors {
-            floors[job.priority] = min(floors[job.priority], id - 1)
-            self.floors = floors
+        if var cursors {
+            cursors[job.priority] = min(cursors[job.priority], id - 1)
+            self.cursors = cursors
         }
     }
 

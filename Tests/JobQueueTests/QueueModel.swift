@@ -130,8 +130,8 @@ struct QueueModel {
     var isNewestFirst = false
     /// As URLs that begin with them.
     var heldOrigins: Set<String> = []
-    /// Where claims begin, by priority; nil before the first look.
-    var floors: [Int64]?
+    /// Behind which ids claims start, by priority; nil before the first computation.
+    var cursors: [Int64]?
 
     static let lowEvery: Int64 = 8
     static let mostRescues = 5

@@ -16,7 +16,7 @@ extension RandomLife {
         last = "heartbeat"
         guard let worker = pick(workers)?.session else { return }
         let reply = try await worker.heartbeat()
-        expect(!reply.leaseWasLost, "the lease of worker \(worker.id) is lost")
+        expect(!reply.leaseExpired, "the lease of worker \(worker.id) is lost")
         let told = Set(reply.cancelled.map(\.job))
         expect(told == model.cancelled(of: worker.id), "told of \(told)")
     }
@@ -34,7 +34,7 @@ extension RandomLife {
             try await fixture.sql(
                 "UPDATE larder_data.worker SET heartbeat_at = now() - interval '2 h' WHERE id = $1",
                 [.integer(session.id)])
-            expect(try await session.heartbeat().leaseWasLost, "a dead worker heartbeats")
+            expect(try await session.heartbeat().leaseExpired, "a dead worker heartbeats")
         }
         try await startWorker(index)
         try await maintain()
@@ -43,10 +43,10 @@ extension RandomLife {
     mutating func maintain() async throws {
         last = "maintain"
         try await anyQueue().maintain(force: true)
-        // Floors are believed for ten seconds, and longer by the model.
+        // Cursors are used for ten seconds, and longer by the model.
         let numbers = try await fixture.value(
             """
-            WITH kept AS (UPDATE larder_data.claim_cursor SET known_at = 'infinity' WHERE isfinite(known_at))
+            WITH kept AS (UPDATE larder_data.claim_cursor SET updated_at = 'infinity' WHERE isfinite(updated_at))
             SELECT last_value FROM larder_data.job_id
             """)
         model.maintain(numbersGivenOut: numbers.flatMap { Int64($0) } ?? 0)
@@ -231,7 +231,7 @@ extension RandomLife {
                 (
                     Self.claimStatement,
                     [
-                        .integer(worker.id), .integer(1_000_000), .integer(5), .optionalIntegers([]), .integer(0),
+                        .integer(worker.id), .integer(1_000_000), .integer(5), .integer(0), .integer(0),
                         .text(chance(50) ? name : nil),
                     ]
                 )
@@ -243,7 +243,8 @@ extension RandomLife {
             case 3:
                 (
                     """
-                    SELECT larder.complete_v1(worker_id, array_agg(job_id), array_agg(claim_no), array_agg('succeeded'::text))
+                    SELECT larder.complete_v1(worker_id,
+                        json_agg(json_build_object('job', job_id, 'claim', claim_no, 'result', 'succeeded')))
                     FROM larder_data.running GROUP BY worker_id
                     """, []
                 )

@@ -184,8 +184,8 @@ struct RandomLife {
 
     static let claimStatement =
         """
-        SELECT job_id, attempt FROM larder.claim_v1($1, $2, $3::int, floors => $4, again => $5 = 1,
-            only_batch => (SELECT p.batch_id FROM larder.progress p WHERE p.batch = $6))
+        SELECT job_id, attempt FROM larder.claim_v1($1, $2, $3::int, after_job => $4, again => $5 = 1,
+            only_batch => (SELECT p.batch FROM larder.progress p WHERE p.batch = $6))
         """
 
     mutating func claim() async throws {
@@ -194,23 +194,22 @@ struct RandomLife {
         workers[index].claims += 1
         let number = workers[index].claims
         let most = chance(10) ? 100 : Int.random(in: 1...8, using: &random)
-        let floor = chance(20) ? pick(model.jobs.keys.sorted()) : nil
-        let floors = floor.map { [Int64](repeating: $0, count: 10) }
+        let after = chance(20) ? pick(model.jobs.keys.sorted()) ?? 0 : 0
         let batch = chance(20) ? anyBatch() : nil
-        try await claim(index, number, most, floors, of: batch, times: chance(10) ? 2 : 1)
+        try await claim(index, number, most, after: after, of: batch, times: chance(10) ? 2 : 1)
     }
 
     /// A claim, sent as often as if its answer had been lost in between.
     mutating func claim(
-        _ index: Int, _ number: Int64, _ most: Int, _ floors: [Int64]?, of batch: String?, times: Int
+        _ index: Int, _ number: Int64, _ most: Int, after: Int64, of batch: String?, times: Int
     ) async throws {
         let id = workers[index].session.id
         for time in 0..<times {
-            let foreseen = model.claim(id, number, most: most, skipping: floors, of: batch, again: time > 0)
+            let foreseen = model.claim(id, number, most: most, after: after, of: batch, again: time > 0)
             let rows = try await anyQueue().ask(
                 Self.claimStatement,
                 [
-                    .integer(id), .integer(number), .integer(Int64(most)), .optionalIntegers(floors ?? []),
+                    .integer(id), .integer(number), .integer(Int64(most)), .integer(after),
                     .integer(time > 0 ? 1 : 0), .text(batch),
                 ]
             ) { rows throws(QueueError) in rows.texts }
@@ -252,7 +251,7 @@ struct RandomLife {
             // In one call successes go first, and what is not held last.
             let held = outcomes.filter { model.jobs[$0.0.claim.job]?.place == .running($0.0) }
             let others = outcomes.filter { outcome in !held.contains { $0.0 == outcome.0 } }
-            // What blocks a URL wins over what forgives it.
+            // A failure that blocks a URL wins over one that unblocks it.
             let failures = held.filter { $0.1 == .badVariant } + held.filter { !$0.1.isSuccess && $0.1 != .badVariant }
             for (run, end, outcome) in held.filter({ $0.1.isSuccess }) + failures + others {
                 foreseen[run.claim] = model.complete(run, end, asksToWait: outcome.asksToWait)
@@ -308,7 +307,7 @@ struct RandomLife {
             UNION ALL SELECT job_id, 'suspended ' || reason FROM larder_data.suspended
         )
         SELECT format('%s %s %s %s %s [%s] [%s] %s', j.id, j.priority, j.attempt, j.rescues, j.crashes, p.at, i.riding,
-            CASE WHEN j.cancelled_at = '-infinity' THEN 'revived' WHEN j.cancelled_at IS NOT NULL THEN 'told' END)
+            CASE WHEN j.is_revived THEN 'revived' WHEN j.cancelled_at IS NOT NULL THEN 'told' END)
         FROM larder_data.job j LEFT JOIN place p ON p.job_id = j.id
         LEFT JOIN LATERAL (
             SELECT string_agg(b.name || ':' || i.items, ',' ORDER BY (b.name || ':' || i.items) COLLATE "C") AS riding

@@ -90,7 +90,7 @@ struct RoleTests {
             [
                 "SELECT * FROM larder_data.job", "SELECT * FROM larder.enqueue('http://a/1')",
                 "SELECT larder.maintain()",
-                "SELECT larder.pipeline_set('p', '{}')", "SELECT larder.batch_seal(1)", "SELECT larder.cancel(1)",
+                "SELECT larder.pipeline_set('p', '{}')", "SELECT larder.batch_seal('1')", "SELECT larder.cancel(1)",
                 "SELECT * FROM larder.origin_holds_v1()",
             ]
         ),
@@ -140,7 +140,7 @@ struct RoleTests {
             WorkerDescription(name: "w", host: "h", processID: 1, version: "v", slots: 3))
         let jobs = try await worker.claim(upTo: 3)
         #expect(try await queue.pipeline(id: try #require(jobs.first).pipeline).name == "p")
-        #expect(try await worker.heartbeat().leaseWasLost == false)
+        #expect(try await worker.heartbeat().leaseExpired == false)
         _ = try await worker.complete([
             Outcome(jobs[0].held, .succeeded), Outcome(jobs[1].held, .failed(.notAnImage)),
         ])

@@ -29,7 +29,7 @@ struct SealRaceTests {
             ($0 as? QueueError)?.code == .batchClosed
         }
         try await fixture.queue.maintain(force: true)
-        #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch_seal_wish") == "0")
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.pending_seal") == "0")
         for producer in producers { await producer.close() }
         try await fixture.expectSound()
     }
@@ -40,13 +40,13 @@ struct SealRaceTests {
         let producer = fixture.otherConnection()
         _ = try await producer.rows("BEGIN")
         _ = try await producer.rows("SELECT count(*) FROM larder.enqueue('http://a/1', batch => 'b')")
-        try await fixture.sql("INSERT INTO larder_data.batch_seal_wish SELECT id FROM larder_data.batch")
+        try await fixture.sql("INSERT INTO larder_data.pending_seal SELECT id FROM larder_data.batch")
         try await fixture.queue.maintain(force: true)
         #expect(try await fixture.queue.progress(of: .name("b")).state == .open)
         _ = try await producer.rows("COMMIT")
         try await fixture.queue.maintain(force: true)
         #expect(try await fixture.queue.progress(of: .name("b")).state == .sealed)
-        #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch_seal_wish") == "0")
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.pending_seal") == "0")
         await producer.close()
     }
 

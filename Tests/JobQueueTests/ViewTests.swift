@@ -89,7 +89,7 @@ struct ViewTests {
         let failed = "SELECT url, kind, code, attempts FROM larder.failed ORDER BY url"
         #expect(try await fixture.sql(failed).map { $0[0] } == ["http://a/1", "http://a/2", "http://a/3", "nothing"])
         try await fixture.sql("UPDATE larder_data.job_history SET retried_as = 99 WHERE url = 'http://a/1'")
-        try await fixture.sql("UPDATE larder_data.job_history SET dropped_at = now() WHERE url = 'http://a/2'")
+        try await fixture.sql("UPDATE larder_data.job_history SET discarded_at = now() WHERE url = 'http://a/2'")
         #expect(
             try await fixture.sql(failed) == [["http://a/3", "job", "1001", "1"], ["nothing", "item", "1000", "0"]])
         let report = try await fixture.queue.report(on: .name("batch"))

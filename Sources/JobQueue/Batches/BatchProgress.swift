@@ -4,6 +4,14 @@ public enum BatchReference: Sendable {
     case id(Int64)
     /// Its name.
     case name(String)
+
+    /// The batch as functions in SQL take it: a text in digits is an id, because no name is all digits.
+    var text: String {
+        switch self {
+        case .id(let id): String(id)
+        case .name(let name): name
+        }
+    }
 }
 
 /// Where a batch stands: exact at the moment it was read, from the ledger, without counting jobs.

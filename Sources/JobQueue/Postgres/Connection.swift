@@ -32,20 +32,6 @@ actor Connection {
         }
     }
 
-    /// Runs two statements in one round trip and one transaction, and reads their answers on this thread.
-    ///
-    /// Throws as a single one; on any error both were undone, unless it may have come after their commit.
-    func query<Value: Sendable>(
-        _ first: Statement, then second: Statement,
-        read: @Sendable (borrowing Rows, borrowing Rows) throws(QueueError) -> Value
-    ) throws(QueueError) -> Value {
-        let timeout = configuration.statementTimeout
-        return try withSession { session throws(QueueError) in
-            let answers = try session.query(first, then: second, timeout: timeout)
-            return try read(answers.first, answers.second)
-        }
-    }
-
     /// Runs several statements on the same session, nobody else's between them. `body` blocks this thread.
     func withSession<Value: Sendable>(
         _ body: @Sendable (inout Session) throws(QueueError) -> Value

@@ -17,10 +17,7 @@ struct Rows: ~Copyable {
 
     var isError: Bool { PQresultStatus(result) == PGRES_FATAL_ERROR }
 
-    /// True for what closes a pipeline's answers.
-    var isSync: Bool { PQresultStatus(result) == PGRES_PIPELINE_SYNC }
-
-    /// The error that this answer is, when it is one.
+    /// The error, when the answer is one.
     var error: QueueError? {
         switch PQresultStatus(result) {
         case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: return nil
@@ -54,7 +51,7 @@ struct Rows: ~Copyable {
         text(row, column).flatMap(Double.init)
     }
 
-    /// A truth value; nil for NULL.
+    /// A boolean; nil for NULL.
     func flag(_ row: Int, _ column: Int) -> Bool? {
         guard !isNull(row, column), let value = PQgetvalue(result, Int32(row), Int32(column)) else { return nil }
         return value.pointee == 0x74  // "t"

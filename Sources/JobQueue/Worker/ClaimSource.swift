@@ -2,12 +2,12 @@
 package enum ClaimSource: Hashable, Sendable {
     /// A queue, by name.
     case queue(String)
-    /// What one batch wants, in whatever queue it stands.
+    /// The jobs that one batch wants, in whatever queue they are.
     case batch(Int64)
 
-    /// The queue as `larder.claim_v1` is told it; a claim of a batch's jobs asks nothing of it.
+    /// The argument `queue` of `larder.claim_v1`; unused for a batch.
     var queueName: String { if case .queue(let name) = self { name } else { "default" } }
 
-    /// The only batch, as `larder.claim_v1` is told it.
-    var onlyBatch: Int64? { if case .batch(let id) = self { id } else { nil } }
+    /// The argument `only_batch` of `larder.claim_v1`.
+    var onlyBatch: String? { if case .batch(let id) = self { String(id) } else { nil } }
 }

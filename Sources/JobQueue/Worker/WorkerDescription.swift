@@ -1,14 +1,14 @@
-/// What a worker says about itself when it starts.
+/// What a worker tells the database about itself when it starts.
 public struct WorkerDescription: Sendable {
-    /// A name for people; identity is a fresh number per start.
+    /// A name for operators; the identity is a new id per start.
     public var name: String
-    /// The machine.
+    /// The host's name.
     public var host: String
-    /// The process.
+    /// The process id.
     public var processID: Int
     /// The program's version.
     public var version: String
-    /// How many jobs it works on at once.
+    /// How many jobs it runs at once.
     public var slots: Int
     /// The random id kept in its cache root; nil when it has none.
     public var cacheID: String?
@@ -26,13 +26,13 @@ public struct WorkerDescription: Sendable {
     }
 }
 
-/// What a heartbeat brings back.
+/// The answer to a heartbeat.
 public struct HeartbeatReply: Sendable {
-    /// Jobs of this worker that somebody cancelled: stop them and complete them as `.cancelled`.
+    /// Jobs of this worker that were cancelled: stop them and complete them as `.cancelled`.
     public let cancelled: [Claim]
-    /// True when the lease had run out before this heartbeat, which did not extend it: the jobs are given to others, and the
-    /// worker must start anew.
-    public let leaseWasLost: Bool
-    /// The lease that holds from now on, unless it was lost.
+    /// Whether the lease had expired before this heartbeat, which then did not extend it: the jobs are given to other
+    /// workers, and this one must start anew. It may still complete jobs that no other worker was given.
+    public let leaseExpired: Bool
+    /// The lease from now on, unless it has expired.
     public let lease: Duration
 }

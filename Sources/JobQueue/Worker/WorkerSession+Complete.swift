@@ -1,51 +1,26 @@
 internal import ImageModel
 
 extension WorkerSession {
-    /// Records outcomes, all in one transaction, and tells what was decided, one completion per outcome, in order.
+    /// Records outcomes in one transaction and returns what was decided, in their order.
     ///
-    /// At most one outcome per claim and call (else `.invalidArgument`). Idempotent: outcomes may be sent again when the
-    /// answer was lost, and are, for the configured patience. A job that an enqueue is just joining, in a transaction
-    /// that may stay open, is answered `.busy` and nothing of it is recorded; the others do not wait for it.
+    /// At most one outcome per claim and 1,000 per call (else `.invalidArgument`). Idempotent: outcomes whose answer was
+    /// lost are sent again, for the configured patience. A job that an enqueue is just joining, in a transaction that
+    /// may stay open, is answered `.busy` and nothing of it is recorded; the others do not wait for it.
     public func complete(_ outcomes: [Outcome]) async throws(QueueError) -> [CompletionResult] {
         guard !outcomes.isEmpty else { return [] }
-        let statement = Statement(completing: outcomes, of: id)
-        return try await queue.ask(statement.sql, statement.parameters) { rows throws(QueueError) in
-            try rows.completions(of: outcomes)
-        }
-    }
-}
-
-extension Statement {
-    /// The complete of these outcomes of a worker, one at least.
-    init(completing outcomes: [Outcome], of worker: Int64) {
-        func integers(_ value: (Outcome) -> Int?) -> Parameter {
-            .optionalIntegers(outcomes.map { value($0).map { Int64(Int32(clamping: $0)) } })
-        }
-        func milliseconds(_ value: (Outcome) -> Duration) -> Parameter {
-            integers { Int(clamping: value($0).milliseconds).nonZero }
-        }
-        parameters = [
-            .integer(worker), .integers(outcomes.map(\.claim.job)), .integers(outcomes.map(\.claim.number)),
-            .texts(outcomes.map(\.result.name)), .optionalTexts(outcomes.map { $0.result.reason?.domain }),
-            integers { $0.result.reason?.code }, .optionalTexts(outcomes.map { $0.result.reason?.message }),
-            integers(\.httpStatus), .optionalIntegers(outcomes.map { $0.result.retryAfter?.milliseconds }),
-            .optionalIntegers(outcomes.map { $0.bytesIn.nonZero.map(Int64.init) }),
-            .optionalIntegers(outcomes.map { $0.bytesOut.nonZero.map(Int64.init) }),
-            integers { Int(Int16(clamping: $0.downloads)).nonZero },
-            integers { Int(Int16(clamping: $0.variants)).nonZero },
-            milliseconds(\.waiting), milliseconds(\.fetching), milliseconds(\.transcoding), milliseconds(\.storing),
-            .optionalTexts(outcomes.map(\.storedJSON)),
-        ]
-        sql = """
-            SELECT job_id, claim_no, decision, delay_ms, domain, code, message
-            FROM larder.complete_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18::json[])
+        var json = JSONText()
+        json.array(outcomes) { $0.write($1) }
+        return try await queue.ask(
             """
+            SELECT job_id, claim_no, decision, delay_ms, domain, code, message FROM larder.complete_v1($1, $2::json)
+            """, [.integer(id), .text(json.text)]
+        ) { rows throws(QueueError) in try rows.completions(of: outcomes) }
     }
 }
 
 extension Rows {
-    /// What was decided about each outcome, in their order; the answers come in any.
-    func completions(of outcomes: [Outcome]) throws(QueueError) -> [CompletionResult] {
+    /// What was decided about each outcome, in their order; the rows come in any.
+    fileprivate func completions(of outcomes: [Outcome]) throws(QueueError) -> [CompletionResult] {
         guard count == outcomes.count else {
             throw QueueError(.unexpectedAnswer, "\(count) decisions on \(outcomes.count) outcomes")
         }
@@ -71,39 +46,44 @@ extension Rows {
     }
 }
 
-extension Outcome.Result {
-    /// The result as `larder.complete_v1` calls it.
-    fileprivate var name: String {
-        switch self {
-        case .succeeded: "succeeded"
-        case .failed: "failed"
-        case .cancelled: "cancelled"
+extension JSONText {
+    /// An outcome as an element of `larder.complete_v1`, within the ranges of its columns; zeros are left out.
+    fileprivate mutating func write(_ outcome: Outcome) {
+        func milliseconds(_ duration: Duration) -> Int32? { Int32(clamping: duration.milliseconds).nonZero }
+        object { json in
+            json.add("job", outcome.claim.job)
+            json.add("claim", outcome.claim.number)
+            switch outcome.result {
+            case .succeeded: json.add("result", "succeeded")
+            case .cancelled: json.add("result", "cancelled")
+            case .failed(let reason, let retryAfter):
+                json.add("result", "failed")
+                json.write(reason)
+                json.add("retry_after_ms", retryAfter?.milliseconds)
+            }
+            json.add("http_status", outcome.httpStatus.map(Int32.init(clamping:)))
+            json.add("bytes_in", outcome.bytesIn.nonZero)
+            json.add("bytes_out", outcome.bytesOut.nonZero)
+            json.add("downloads", Int16(clamping: outcome.downloads).nonZero)
+            json.add("variants", Int16(clamping: outcome.variants).nonZero)
+            json.add("wait_ms", milliseconds(outcome.waiting))
+            json.add("fetch_ms", milliseconds(outcome.fetching))
+            json.add("transcode_ms", milliseconds(outcome.transcoding))
+            json.add("store_ms", milliseconds(outcome.storing))
+            guard !outcome.stored.isEmpty else { return }
+            json.member("stored")
+            json.array(outcome.stored) { $0.write($1) }
         }
     }
 
-    fileprivate var reason: FailureReason? { if case .failed(let reason, _) = self { reason } else { nil } }
-
-    fileprivate var retryAfter: Duration? { if case .failed(_, let delay) = self { delay } else { nil } }
-}
-
-extension Outcome {
-    /// The record of the stored files; nil when there are none.
-    fileprivate var storedJSON: String? {
-        guard !stored.isEmpty else { return nil }
-        var json = JSONText()
-        json.array(stored) { $0.write($1) }
-        return json.text
+    private mutating func write(_ error: FailureReason) {
+        add("domain", error.domain)
+        add("code", Int32(clamping: error.code))
+        add("message", error.message)
     }
-}
 
-extension Int {
-    /// What is zero is not sent: the database has it as its default.
-    fileprivate var nonZero: Int? { self == 0 ? nil : self }
-}
-
-extension JSONText {
     /// A stored file in the shape of its `Codable` form, which reads it back.
-    fileprivate mutating func write(_ file: StoredFile) {
+    private mutating func write(_ file: StoredFile) {
         object { json in
             json.add("name", file.name)
             json.add("key", file.key)
@@ -131,11 +111,12 @@ extension JSONText {
             }
             guard let error = file.error else { return }
             json.member("error")
-            json.object { json in
-                json.add("domain", error.domain)
-                json.add("code", error.code)
-                json.add("message", error.message)
-            }
+            json.object { $0.write(error) }
         }
     }
+}
+
+extension FixedWidthInteger {
+    /// Nil for zero, which is the database's default.
+    fileprivate var nonZero: Self? { self == 0 ? nil : self }
 }

@@ -23,7 +23,7 @@ struct BenchWorker: Sendable {
     /// Registers a worker.
     func start(slots: Int) async throws -> WorkerSession { try await queue.startWorker(Self.description(slots)) }
 
-    /// Claims `jobs` and completes them as succeeded, `width` at a time, each complete and the next claim one transaction.
+    /// Claims `jobs` and completes them as succeeded, `width` at a time.
     func work(_ jobs: Int, width: Int, in session: WorkerSession) async throws {
         var held: [Job] = []
         for _ in 0..<jobs / width { held = try await step(held, width, in: session) }
@@ -83,10 +83,8 @@ struct BenchWorker: Sendable {
 
     /// Completes what is held and claims the next.
     private func step(_ held: [Job], _ width: Int, in session: WorkerSession) async throws -> [Job] {
-        let turnover = try await session.complete(held.map(Self.outcome), claimingUpTo: width)
-        try Self.check(turnover.completions)
-        let jobs: [Job]
-        if let claimed = turnover.jobs { jobs = claimed } else { jobs = try await session.claim(upTo: width) }
+        try Self.check(try await session.complete(held.map(Self.outcome)))
+        let jobs = try await session.claim(upTo: width)
         guard jobs.count == width else { throw MeasuringError("\(jobs.count) jobs claimed instead of \(width)") }
         return jobs
     }

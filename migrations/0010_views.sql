@@ -91,7 +91,7 @@ COMMENT ON VIEW larder.worker IS 'The workers of the last day: live, lost or sto
 
 CREATE VIEW larder.running AS
 SELECT r.job_id, r.worker_id AS worker, w.name AS worker_name, j.batch_id, j.attempt + 1 AS attempt, j.max_attempts, j.priority, r.claimed_at,
-    statement_timestamp() - r.claimed_at AS running_for, nullif(j.cancelled_at, '-infinity') AS cancelled_at, j.url
+    statement_timestamp() - r.claimed_at AS running_for, j.cancelled_at AS cancelled_at, j.url
 FROM larder_data.running r JOIN larder_data.job j ON j.id = r.job_id LEFT JOIN larder_data.worker w ON w.id = r.worker_id;
 COMMENT ON VIEW larder.running IS 'The jobs that workers hold, and for how long. cancelled_at: the worker hears of it with its next heartbeat.';
 
@@ -107,18 +107,18 @@ COMMENT ON VIEW larder.blocklist IS 'The URLs that enqueue answers `blocked`, an
 -- kind and number name one record, and either half can be paged by its index: ask for one batch, one kind, ORDER BY number.
 CREATE VIEW larder.record AS
 SELECT h.batch_id, 'job' AS kind, h.job_id AS number, h.job_id, h.url, h.outcome, h.domain, h.code, h.message, h.http_status,
-    h.attempt AS attempts, h.items, h.finished_at, h.retried_as, h.dropped_at, h.stored
+    h.attempt AS attempts, h.items, h.finished_at, h.retried_as, h.discarded_at, h.stored
 FROM larder_data.job_history h
 UNION ALL
 SELECT h.batch_id, 'item', h.id, h.job_id, h.url, h.outcome, h.domain, h.code, h.message, NULL, h.attempt, h.items, h.finished_at,
-    h.retried_as, h.dropped_at, h.stored
+    h.retried_as, h.discarded_at, h.stored
 FROM larder_data.item_history h;
 COMMENT ON VIEW larder.record IS
     'What ended: jobs, and items that ended without a job of their batch. outcome: 1 succeeded, 2 failed, 3 cancelled. Ask for one batch_id, or one job_id of kind job.';
 
 CREATE VIEW larder.failed AS
 SELECT r.batch_id, r.kind, r.number, r.job_id, r.url, r.domain, r.code, r.message, r.http_status, r.attempts, r.items, r.finished_at
-FROM larder.record r WHERE r.outcome = 2 AND r.retried_as IS NULL AND r.dropped_at IS NULL;
+FROM larder.record r WHERE r.outcome = 2 AND r.retried_as IS NULL AND r.discarded_at IS NULL;
 COMMENT ON VIEW larder.failed IS 'Dead letters: what failed and was neither retried nor dropped since, with its last error; ask for one batch_id.';
 
 CREATE VIEW larder.throughput AS
@@ -158,7 +158,7 @@ DECLARE
     queue_no smallint;
 BEGIN
     IF asked IS NULL THEN
-        queue_no := larder_data.queue_number(remaining.queue);
+        queue_no := larder_data.find_queue(remaining.queue);
         RETURN QUERY SELECT
             EXISTS (SELECT FROM larder_data.ready r WHERE r.queue_id = queue_no)
                 AND EXISTS (SELECT FROM larder_data.queue q WHERE q.id = queue_no AND q.paused_at IS NULL),

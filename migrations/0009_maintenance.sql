@@ -22,7 +22,7 @@ BEGIN
         RETURNING queue_id, priority, job_id
     )
     SELECT array_agg(a.queue_id), array_agg(a.priority), array_agg(a.job_id) INTO queues, lanes, jobs FROM again a;
-    PERFORM larder_data.lower_cursors(queues, lanes, jobs);
+    PERFORM larder_data.lower_cursors(jobs);
     IF cardinality(jobs) >= 5000 THEN
         UPDATE larder_data.maintenance u SET next_at = clock_timestamp() WHERE u.task = 'promote';
     END IF;
@@ -66,7 +66,7 @@ BEGIN
         -- By number: a join may have moved the row since this statement's snapshot.
         UPDATE larder_data.job j SET rescues = j.rescues + 1 WHERE j.id = ANY (ARRAY(SELECT l.id FROM lost l))
         RETURNING j.id, j.queue_id, j.priority,
-            CASE WHEN j.cancelled_at > '-infinity' THEN 'cancelled' WHEN j.rescues >= (SELECT m.rescue_limit FROM larder_data.settings m) THEN 'crashed' END AS reason
+            CASE WHEN j.cancelled_at IS NOT NULL THEN 'cancelled' WHEN j.rescues >= (SELECT m.rescue_limit FROM larder_data.settings m) THEN 'crashed' END AS reason
     ), aside AS (
         -- What was cancelled while it ran does not run again: the task `cancelled` ends it.
         INSERT INTO larder_data.suspended (job_id, reason) SELECT c.id, c.reason FROM counted c WHERE c.reason IS NOT NULL
@@ -76,7 +76,7 @@ BEGIN
     SELECT count(*), array_agg(c.queue_id) FILTER (WHERE c.reason IS NULL), array_agg(c.priority) FILTER (WHERE c.reason IS NULL),
         array_agg(c.id) FILTER (WHERE c.reason IS NULL)
     INTO moved, queues, lanes, jobs FROM counted c;
-    PERFORM larder_data.lower_cursors(queues, lanes, jobs);
+    PERFORM larder_data.lower_cursors(jobs);
     IF moved >= 5000 THEN
         UPDATE larder_data.maintenance u SET next_at = clock_timestamp() WHERE u.task = 'rescue';
     END IF;
@@ -95,27 +95,27 @@ COMMENT ON FUNCTION larder_data.rate_after IS 'A rate per second, forgotten with
 
 -- Claims step over what is dead at the head of a lane, see 0005. The numbers given out so far are read first: a lane
 -- that is empty then has nothing below them, but for an enqueue still under way, which waits for the next look.
-CREATE FUNCTION larder_data.maintenance_floors() RETURNS int
+CREATE FUNCTION larder_data.maintenance_cursors() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
     given_out bigint := (SELECT s.last_value FROM larder_data.job_id s);
     moved int;
 BEGIN
     -- Who finds a row held, by an operator's open transaction perhaps, leaves it: claims do not believe one that is old.
-    INSERT INTO larder_data.claim_cursor (queue_id, floors, known_at)
+    INSERT INTO larder_data.claim_cursor (queue_id, positions, updated_at)
     SELECT q.id, '{0,0,0,0,0,0,0,0,0,0}', '-infinity' FROM larder_data.queue q
     WHERE NOT q.lifo AND NOT EXISTS (SELECT FROM larder_data.claim_cursor f WHERE f.queue_id = q.id) ON CONFLICT (queue_id) DO NOTHING;
     WITH free AS (
         SELECT x.ctid AS tid, x.queue_id FROM larder_data.claim_cursor x FOR UPDATE SKIP LOCKED
     )
-    UPDATE larder_data.claim_cursor f SET known_at = clock_timestamp(), floors = ARRAY(
+    UPDATE larder_data.claim_cursor f SET updated_at = clock_timestamp(), positions = ARRAY(
             SELECT coalesce((SELECT min(r.job_id) - 1 FROM larder_data.ready r WHERE r.queue_id = f.queue_id AND r.priority = lane.p), given_out)
             FROM generate_series(0, 9) AS lane (p) ORDER BY lane.p)
     WHERE f.ctid = ANY (ARRAY(SELECT x.tid FROM free x));
     GET DIAGNOSTICS moved = ROW_COUNT;
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.maintenance_floors IS 'Remembers below which number nothing is ready, per queue and priority.';
+COMMENT ON FUNCTION larder_data.maintenance_cursors IS 'Remembers below which number nothing is ready, per queue and priority.';
 
 CREATE FUNCTION larder_data.maintenance_fold() RETURNS int
 LANGUAGE plpgsql SET jit = off AS $$
@@ -224,10 +224,10 @@ BEGIN
         FOR UPDATE SKIP LOCKED);
     -- Who could not seal a batch that somebody else added to, see larder.batch_seal.
     WITH free AS (
-        SELECT b.id FROM larder_data.batch_seal_wish w, LATERAL (
+        SELECT b.id FROM larder_data.pending_seal w, LATERAL (
             SELECT x.id FROM larder_data.batch x WHERE x.id = w.batch_id FOR NO KEY UPDATE SKIP LOCKED) AS b
     ), granted AS (
-        DELETE FROM larder_data.batch_seal_wish w WHERE w.batch_id = ANY (ARRAY(SELECT f.id FROM free f))
+        DELETE FROM larder_data.pending_seal w WHERE w.batch_id = ANY (ARRAY(SELECT f.id FROM free f))
     )
     UPDATE larder_data.batch b SET sealed_at = coalesce(b.sealed_at, clock_timestamp()) WHERE b.id = ANY (ARRAY(SELECT f.id FROM free f));
     -- Proved, locked, and proved again: a retry may have opened items of it since the first snapshot.
@@ -286,7 +286,7 @@ DECLARE
 BEGIN
     FOR due IN
         SELECT u.task FROM larder_data.maintenance u WHERE tasks IS NULL OR u.task = ANY (tasks)
-        ORDER BY u.task IN ('rescue', 'promote', 'floors'), u.place
+        ORDER BY u.task IN ('rescue', 'promote', 'cursors'), u.place
     LOOP
         -- One by one, so that no row is held before its turn.
         SELECT u.failed_at IS NOT NULL INTO failed FROM larder_data.maintenance u
@@ -350,7 +350,7 @@ LANGUAGE sql STABLE SET jit = off AS $$
     SELECT 'a job''s key is the digest of its URL and pipeline', j.id, encode(j.key, 'hex') FROM larder_data.job j WHERE j.key <> larder_data.job_key(j.url, j.pipeline_id)
     UNION ALL
     SELECT 'a follow belongs to a live job marked followed, and not to its own batch', f.job_id, 'batch ' || f.batch_id
-    FROM larder_data.job_subscriber f LEFT JOIN larder_data.job j ON j.id = f.job_id WHERE j.id IS NULL OR NOT j.followed OR j.batch_id = f.batch_id
+    FROM larder_data.job_subscriber f LEFT JOIN larder_data.job j ON j.id = f.job_id WHERE j.id IS NULL OR NOT j.has_subscribers OR j.batch_id = f.batch_id
     UNION ALL
     SELECT 'a running job belongs to a registered worker', r.job_id, 'worker ' || r.worker_id
     FROM larder_data.running r WHERE NOT EXISTS (SELECT FROM larder_data.worker w WHERE w.id = r.worker_id)

@@ -25,9 +25,6 @@ COMMENT ON TABLE larder_data.origin_hold IS
     'Origins to be left alone until a time. reason: what asks for it. Of a breaker: domain, code, http_status: the failure that opened it; failed_probes: in a row; gave_up: its jobs are handed out, to fail; probing_until: until then somebody''s probe is on its way. A breaker''s row stays behind `until`, until a probe succeeds.';
 COMMENT ON INDEX larder_data.origin_hold_pkey IS 'One hold per origin; claims probe it once per job while there is any.';
 
-INSERT INTO larder_data.retry_rule (domain, code, http_status, retried, blocks, block_for, counts_for_origin, then_code, what) VALUES
-    ('LarderErrorDomain', 106, NULL, true, false, '24 h', false, NULL, 'the origin is held');
-
 -- Called by claims while there is any row. `picked` are rows of ready, locked, in the order of the claim.
 CREATE FUNCTION larder_data.defer_held(picked tid[], wanted int, OUT kept tid[], OUT some_away boolean)
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
@@ -73,43 +70,6 @@ BEGIN
     INTO kept, some_away FROM judged j;
 END $$;
 COMMENT ON FUNCTION larder_data.defer_held IS 'Puts off what belongs to origins that are held; answers the rest, at most so many, and whether there was any.';
-
-CREATE FUNCTION larder_data.return_at(until timestamptz) RETURNS timestamptz
-LANGUAGE sql VOLATILE AS $$
-    SELECT until + random() * least(greatest(until - clock_timestamp(), interval '0 s') / 4, interval '1 min')
-$$;
-COMMENT ON FUNCTION larder_data.return_at IS 'A moment behind the end of a hold, so that a crowd does not come back at once.';
-
-CREATE FUNCTION larder.snooze_v1(worker bigint, jobs bigint[], claims bigint[], delays_ms bigint[]) RETURNS int
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
-DECLARE
-    unwanted bigint[];
-    unwanted_claims bigint[];
-    moved int;
-BEGIN
-    IF (cardinality(claims), cardinality(delays_ms)) IS DISTINCT FROM (cardinality(jobs), cardinality(jobs)) THEN
-        RAISE EXCEPTION 'jobs, claims and delays are equally many' USING ERRCODE = '22023';
-    END IF;
-    -- What was cancelled meanwhile ends now, not when the origin may be asked again.
-    SELECT array_agg(g.job), array_agg(g.claim) INTO unwanted, unwanted_claims
-    FROM unnest(jobs, claims) AS g (job, claim), LATERAL (SELECT x.cancelled_at FROM larder_data.job x WHERE x.id = g.job OFFSET 0) AS j
-    WHERE j.cancelled_at > '-infinity';
-    IF unwanted IS NOT NULL THEN
-        PERFORM larder.complete_v1(snooze_v1.worker, unwanted, unwanted_claims, array_fill('cancelled'::text, ARRAY[cardinality(unwanted)]));
-    END IF;
-    WITH freed AS (
-        DELETE FROM larder_data.running r USING unnest(jobs, claims) AS g (job, claim)
-        WHERE r.worker_id = snooze_v1.worker AND r.job_id = g.job AND r.claim_no = g.claim
-        RETURNING r.job_id, r.claim_no
-    )
-    INSERT INTO larder_data.scheduled (run_at, job_id)
-    SELECT larder_data.return_at(clock_timestamp() + least(greatest(g.delay, 0), m.retry_after_cap_ms) * interval '1 ms'), f.job_id
-    FROM freed f JOIN unnest(jobs, claims, delays_ms) AS g (job, claim, delay) ON g.job = f.job_id AND g.claim = f.claim_no CROSS JOIN larder_data.settings m;
-    GET DIAGNOSTICS moved = ROW_COUNT;
-    RETURN moved;
-END $$;
-COMMENT ON FUNCTION larder.snooze_v1 IS
-    'Gives claims back until later, by so many ms each, an hour at most: their origin is to be left alone. The attempt is not counted. Claims no longer held are passed over.';
 
 CREATE FUNCTION larder.origin_report_v1(
     origins text[], whys text[], lengths_ms bigint[], failed_probes bigint[] DEFAULT NULL, gave_up bigint[] DEFAULT NULL,

@@ -1,0 +1,76 @@
+internal import Concurrency
+
+extension WorkerSession {
+    /// Claims at most `limit` jobs (1…1,000) of a queue, lowest priority number and oldest first.
+    ///
+    /// A claim whose answer was lost is answered again by the next call, so that no job is held unknowingly; that answer
+    /// may be longer than the next call's limit, never longer than the lost one's.
+    /// Throws `.workerLost` when the lease has expired: start anew. Throws `.unknownQueue`.
+    public func claim(upTo limit: Int, from queueName: String = "default") async throws(QueueError) -> [Job] {
+        try await claim(upTo: limit, from: .queue(queueName))
+    }
+
+    /// Claims at most `limit` jobs (1…1,000) that a batch wants and no others: its own and those that it joined, in
+    /// whatever queue they are, the oldest first whatever their priority.
+    ///
+    /// Returns none while the batch is paused, or when it is cancelled or finished. A lost answer as above.
+    /// Throws `.workerLost` when the lease has expired: start anew. Throws `.unknownBatch`.
+    public func claim(upTo limit: Int, ofBatch batch: Int64) async throws(QueueError) -> [Job] {
+        try await claim(upTo: limit, from: .batch(batch))
+    }
+
+    /// Claims from either.
+    package func claim(upTo limit: Int, from source: ClaimSource) async throws(QueueError) -> [Job] {
+        let (ticket, start) = claims.withLock { ($0.take(), $0.start(of: source)) }
+        do throws(QueueError) {
+            let jobs: [Job]
+            do throws(QueueError) {
+                jobs = try await claim(ticket, limit, from: source, behind: start)
+            } catch {
+                guard error.code == .connectionLost, !ticket.isAgain, !Task.isCancelled else { throw error }
+                let again = ClaimSequence.Ticket(number: ticket.number, isAgain: true)
+                jobs = try await claim(again, limit, from: source, behind: 0)
+            }
+            claims.withLock { $0.note(jobs, of: limit, from: source) }
+            return jobs
+        } catch {
+            claims.withLock { $0.keep(ticket) }
+            throw error
+        }
+    }
+
+    /// One claim, repeated only when it certainly had no effect, or the database is told that it may have had one.
+    private func claim(
+        _ ticket: ClaimSequence.Ticket, _ limit: Int, from source: ClaimSource, behind start: Int64
+    ) async throws(QueueError) -> [Job] {
+        try await queue.ask(
+            """
+            SELECT job_id, attempt, max_attempts, url, pipeline_id, options, context, priority, origin, batch_id, blocked
+            FROM larder.claim_v1($1, $2, $3::int, $4, $5 = 1, $6, $7)
+            """,
+            [
+                .integer(id), .integer(ticket.number), .integer(Int64(limit)), .text(source.queueName),
+                .integer(ticket.isAgain ? 1 : 0), .text(source.onlyBatch), .integer(start),
+            ], repeating: ticket.isAgain ? .harmless : .onlyUndone, on: queue.claims
+        ) { rows throws(QueueError) in
+            var jobs: [Job] = []
+            jobs.reserveCapacity(rows.count)
+            for row in 0..<rows.count { jobs.append(try rows.job(row, claim: ticket.number)) }
+            return jobs
+        }
+    }
+}
+
+extension Rows {
+    /// A job from the columns of `larder.claim_v1`.
+    fileprivate func job(_ row: Int, claim: Int64) throws(QueueError) -> Job {
+        guard let id = integer(row, 0), let url = text(row, 3), let pipeline = integer(row, 4) else {
+            throw QueueError(.unexpectedAnswer, "an incomplete job")
+        }
+        return Job(
+            id: id, claim: claim, attempt: Int(integer(row, 1) ?? 1), maxAttempts: Int(integer(row, 2) ?? 1), url: url,
+            pipeline: Int(pipeline), options: UInt64(bitPattern: integer(row, 5) ?? 0), context: text(row, 6),
+            priority: Int(integer(row, 7) ?? 4), origin: text(row, 8) ?? "", batch: integer(row, 9) ?? 0,
+            isBlocked: flag(row, 10) ?? false)
+    }
+}

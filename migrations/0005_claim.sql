@@ -1,0 +1,302 @@
+-- Claims.
+--
+-- The fence: a claim is (worker, job, claim number). A worker has a new id at each start, and the claim number is its
+-- own counter. A result must name exactly the claim that is in `running`; a worker whose lease expired, or that names
+-- an older claim, finds no such row and records nothing.
+--
+-- Durability: a claim commits without waiting for the disk. After a crash of the server a forgotten claim leaves the
+-- jobs ready, and the fence refuses the worker that made it.
+--
+-- Dead rows: while any old snapshot is open, the index of `ready` keeps an entry of every claimed row, and a claim that
+-- started at the head would read them all. So it starts behind claim_cursor, which one maintenance task computes every
+-- second. Jobs that become ready below it (from an enqueue that was open for long) wait for the next computation; jobs
+-- that come back lower it, see make_ready.
+--
+-- No statement here lets the planner choose: rows are found by ctid, by = ANY of an index, or by LATERAL with OFFSET 0,
+-- one probe per job, so that wrong statistics cannot turn a claim of ten jobs into a scan of a million.
+--
+-- Error codes: LA002 unknown batch, LA005 worker unknown or stopped or its lease expired, LA006 unknown queue.
+
+CREATE FUNCTION larder_data.lower_cursors(jobs bigint[]) RETURNS void
+LANGUAGE sql AS $$
+    WITH back AS MATERIALIZED (
+        SELECT j.queue_id, j.priority, min(j.id) AS id FROM unnest(jobs) AS h (id), LATERAL (
+            SELECT x.queue_id, x.priority, x.id FROM larder_data.job x WHERE x.id = h.id OFFSET 0) AS j
+        GROUP BY j.queue_id, j.priority
+    )
+    UPDATE larder_data.claim_cursor c SET positions = ARRAY(
+        SELECT least(c.positions[p + 1], (SELECT b.id - 1 FROM back b WHERE b.queue_id = c.queue_id AND b.priority = p))
+        FROM generate_series(0, 9) AS p ORDER BY p)
+    -- A locked row is skipped: the next computation includes these jobs.
+    WHERE c.ctid = ANY (ARRAY(
+        SELECT x.ctid FROM larder_data.claim_cursor x
+        WHERE EXISTS (SELECT FROM back b WHERE b.queue_id = x.queue_id AND b.id <= x.positions[b.priority + 1])
+        FOR UPDATE SKIP LOCKED))
+$$;
+COMMENT ON FUNCTION larder_data.lower_cursors IS 'Makes claims start no later than at these jobs.';
+
+CREATE FUNCTION larder_data.make_ready(jobs bigint[]) RETURNS int
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+BEGIN
+    IF coalesce(cardinality(jobs), 0) = 0 THEN
+        RETURN 0;
+    END IF;
+    INSERT INTO larder_data.ready (queue_id, priority, job_id)
+    SELECT j.queue_id, j.priority, j.id FROM unnest(jobs) AS h (id), LATERAL (
+        SELECT x.queue_id, x.priority, x.id FROM larder_data.job x WHERE x.id = h.id OFFSET 0) AS j;
+    PERFORM larder_data.lower_cursors(jobs);
+    RETURN cardinality(jobs);
+END $$;
+COMMENT ON FUNCTION larder_data.make_ready IS
+    'Makes jobs ready that the caller has removed from their state''s table. Returns how many.';
+
+CREATE FUNCTION larder_data.hold_reason(job_id bigint, own_batch bigint, items int, has_subscribers boolean)
+RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN bool_or(b.cancelled_at IS NULL AND b.paused_at IS NULL) THEN NULL
+                WHEN bool_or(b.cancelled_at IS NULL) THEN 'paused' ELSE 'cancelled' END
+    FROM (
+        SELECT own_batch AS id WHERE items > 0
+        UNION ALL
+        SELECT s.batch_id FROM larder_data.job_subscriber s WHERE has_subscribers AND s.job_id = hold_reason.job_id
+    ) AS w, LATERAL (SELECT x.cancelled_at, x.paused_at FROM larder_data.batch x WHERE x.id = w.id OFFSET 0) AS b
+$$;
+COMMENT ON FUNCTION larder_data.hold_reason IS
+    'Why no batch that wants a job lets it run now: paused or cancelled; NULL when one does.';
+
+CREATE FUNCTION larder_data.suspend_held(picked tid[], wanted int, OUT kept tid[], OUT some_suspended boolean)
+LANGUAGE plpgsql AS $$
+BEGIN
+    WITH judged AS MATERIALIZED (
+        SELECT r.tid, r.job_id, t.ord, larder_data.hold_reason(j.id, j.batch_id, j.items, j.has_subscribers) AS reason
+        FROM unnest(picked) WITH ORDINALITY AS t (tid, ord),
+            LATERAL (SELECT x.ctid AS tid, x.job_id FROM larder_data.ready x WHERE x.ctid = t.tid OFFSET 0) AS r,
+            LATERAL (SELECT x.id, x.batch_id, x.items, x.has_subscribers FROM larder_data.job x
+                WHERE x.id = r.job_id OFFSET 0) AS j
+    ), gone AS (
+        DELETE FROM larder_data.ready r
+        WHERE r.ctid = ANY (ARRAY(SELECT j.tid FROM judged j WHERE j.reason IS NOT NULL))
+    ), suspended AS (
+        INSERT INTO larder_data.suspended (job_id, reason)
+        SELECT j.job_id, j.reason FROM judged j WHERE j.reason IS NOT NULL
+    )
+    SELECT (array_agg(j.tid ORDER BY j.ord) FILTER (WHERE j.reason IS NULL))[1 : wanted], bool_or(j.reason IS NOT NULL)
+    INTO kept, some_suspended FROM judged j;
+END $$;
+COMMENT ON FUNCTION larder_data.suspend_held IS
+    'Suspends those of these locked ready rows that only paused or cancelled batches want. Returns the others, at most '
+    'so many, and whether it suspended any.';
+
+CREATE FUNCTION larder_data.pick_of_queue(
+    queue_no smallint, newest_first boolean, lowest_first boolean, positions bigint[], max_jobs int
+) RETURNS tid[]
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF newest_first THEN
+        RETURN ARRAY(
+            SELECT pick.tid FROM generate_series(0, 9) AS k, LATERAL (
+                SELECT x.ctid AS tid FROM larder_data.ready x
+                WHERE x.queue_id = queue_no AND x.priority = CASE WHEN lowest_first THEN 9 - k ELSE k END
+                ORDER BY x.job_id DESC LIMIT max_jobs FOR UPDATE SKIP LOCKED) AS pick
+            LIMIT max_jobs);
+    END IF;
+    RETURN ARRAY(
+        SELECT pick.tid FROM generate_series(0, 9) AS k, LATERAL (
+            SELECT x.ctid AS tid FROM larder_data.ready x
+            WHERE x.queue_id = queue_no AND x.priority = CASE WHEN lowest_first THEN 9 - k ELSE k END
+                AND x.job_id > positions[CASE WHEN lowest_first THEN 10 - k ELSE k + 1 END]
+            ORDER BY x.job_id LIMIT max_jobs FOR UPDATE SKIP LOCKED) AS pick
+        LIMIT max_jobs);
+END $$;
+COMMENT ON FUNCTION larder_data.pick_of_queue IS 'Locks the next ready rows of a queue and returns their ctids.';
+
+-- The jobs of a batch are found by id, in whatever state, and then their ready rows.
+CREATE FUNCTION larder_data.pick_of_batch(batch_no bigint, after_job bigint, max_jobs int) RETURNS tid[]
+LANGUAGE plpgsql SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off AS $$
+DECLARE
+    paused smallint[] := ARRAY(SELECT q.id FROM larder_data.queue q WHERE q.paused_at IS NOT NULL);
+BEGIN
+    PERFORM FROM larder_data.batch x
+    WHERE x.id = batch_no AND x.paused_at IS NULL AND x.cancelled_at IS NULL AND x.finished_at IS NULL;
+    IF NOT FOUND THEN
+        RETURN '{}';
+    END IF;
+    RETURN ARRAY(
+        SELECT place.tid
+        FROM (
+            -- Each side in the order of its index, so that they are merged, not sorted.
+            SELECT wanted.id FROM (
+                (SELECT j.batch_id, j.id FROM larder_data.job j
+                 WHERE (j.batch_id, j.id) > (batch_no, after_job) AND j.batch_id <= batch_no AND j.items > 0
+                 ORDER BY j.batch_id, j.id)
+                UNION ALL
+                (SELECT s.batch_id, s.job_id FROM larder_data.job_subscriber s
+                 WHERE (s.batch_id, s.job_id) > (batch_no, after_job) AND s.batch_id <= batch_no
+                 ORDER BY s.batch_id, s.job_id)
+            ) AS wanted ORDER BY wanted.batch_id, wanted.id OFFSET 0
+        ) AS mine,
+        LATERAL (
+            SELECT x.queue_id, x.priority FROM larder_data.job x
+            WHERE x.id = mine.id AND x.queue_id <> ALL (paused) OFFSET 0) AS j,
+        LATERAL (
+            -- Its own priority first, and the others because of larder_data.promote_joined.
+            SELECT found.tid FROM (
+                SELECT j.priority::int AS p
+                UNION ALL
+                SELECT generate_series(0, 9)
+                WHERE NOT EXISTS (SELECT FROM larder_data.scheduled s WHERE s.job_id = mine.id)
+            ) AS probe, LATERAL (
+                SELECT x.ctid AS tid FROM larder_data.ready x
+                WHERE x.queue_id = j.queue_id AND x.priority = probe.p AND x.job_id = mine.id
+                FOR UPDATE SKIP LOCKED) AS found
+            LIMIT 1) AS place
+        LIMIT max_jobs);
+END $$;
+COMMENT ON FUNCTION larder_data.pick_of_batch IS
+    'Locks ready rows of jobs that a batch wants, with ids above after_job, in the order of the ids, and returns their '
+    'ctids; none while the batch is paused, or when it has ended.';
+
+CREATE FUNCTION larder_data.jobs_of_claim(worker bigint, claim_no bigint) RETURNS bigint[]
+LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT r.job_id FROM larder_data.running r,
+            LATERAL (SELECT x.priority FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j
+        WHERE r.worker_id = worker AND r.claim_no = jobs_of_claim.claim_no ORDER BY j.priority, r.job_id);
+END $$;
+COMMENT ON FUNCTION larder_data.jobs_of_claim IS 'The running jobs that a claim took.';
+
+CREATE FUNCTION larder_data.claimed_jobs(jobs bigint[]) RETURNS TABLE (
+    job_id bigint, attempt int, max_attempts int, url text, pipeline_id int, options bigint, context json,
+    priority int, origin text, batch_id bigint, blocked boolean
+)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT j.id, j.attempt + 1, j.max_attempts::int, j.url, j.pipeline_id, j.options, j.context, j.priority::int,
+        o.name, j.batch_id, j.options & 1 = 0 AND EXISTS (
+            SELECT FROM larder_data.blocklist b
+            WHERE b.url_hash = substring(j.key FOR 16) AND b.until > clock_timestamp() OFFSET 0)
+    FROM unnest(jobs) WITH ORDINALITY AS t (id, ord),
+        LATERAL (SELECT * FROM larder_data.job x WHERE x.id = t.id OFFSET 0) AS j,
+        LATERAL (SELECT x.name FROM larder_data.origin x WHERE x.id = j.origin_id OFFSET 0) AS o
+    ORDER BY t.ord;
+END $$;
+COMMENT ON FUNCTION larder_data.claimed_jobs IS 'What a worker needs of these jobs, in their order.';
+
+CREATE FUNCTION larder_data.take_jobs(worker bigint, claim_no bigint, picked tid[], newest_first boolean)
+RETURNS bigint[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    jobs bigint[];
+BEGIN
+    WITH taken AS (
+        DELETE FROM larder_data.ready r WHERE r.ctid = ANY (picked) RETURNING r.priority, r.job_id
+    ), held AS (
+        INSERT INTO larder_data.running (worker_id, job_id, claim_no)
+        SELECT worker, t.job_id, take_jobs.claim_no FROM taken t
+    )
+    SELECT array_agg(t.job_id ORDER BY t.priority, CASE WHEN newest_first THEN -t.job_id ELSE t.job_id END)
+    INTO jobs FROM taken t;
+    RETURN jobs;
+END $$;
+COMMENT ON FUNCTION larder_data.take_jobs IS 'Moves locked ready rows to running and returns their jobs.';
+
+CREATE FUNCTION larder_data.claim_context(
+    worker bigint, queue text, OUT queue_id smallint, OUT lifo boolean, OUT is_paused boolean, OUT low_every int,
+    OUT positions bigint[], OUT some_batch_held boolean, OUT some_origin_held boolean
+)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    worker_lives boolean;
+BEGIN
+    -- Cursors older than 10 s are not used: maintenance does not run.
+    SELECT q.id, q.lifo, q.paused_at IS NOT NULL, q.low_every,
+        coalesce((
+            SELECT c.positions FROM larder_data.claim_cursor c
+            WHERE c.queue_id = q.id AND c.updated_at > clock_timestamp() - interval '10 s'),
+            array_fill(0::bigint, '{10}')),
+        EXISTS (
+            SELECT FROM larder_data.batch b
+            WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))
+        OR EXISTS (SELECT FROM larder_data.job j WHERE j.items = 0),
+        EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() OR h.reason = 'breaker'),
+        EXISTS (
+            SELECT FROM larder_data.worker w WHERE w.id = worker AND w.stopped_at IS NULL
+                AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp())
+    INTO queue_id, lifo, is_paused, low_every, positions, some_batch_held, some_origin_held, worker_lives
+    FROM larder_data.queue q WHERE q.name = claim_context.queue;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'unknown queue "%"', queue USING ERRCODE = 'LA006';
+    ELSIF NOT worker_lives THEN
+        RAISE EXCEPTION 'worker % is unknown or stopped, or its lease has expired', worker USING ERRCODE = 'LA005';
+    END IF;
+END $$;
+COMMENT ON FUNCTION larder_data.claim_context IS
+    'What a claim must know of its queue and worker, and whether any batch or origin is held; mostly none is.';
+
+CREATE FUNCTION larder.claim_v1(
+    worker bigint, claim_no bigint, max_jobs int, queue text DEFAULT 'default', again boolean DEFAULT false,
+    only_batch text DEFAULT NULL, after_job bigint DEFAULT 0
+) RETURNS TABLE (
+    job_id bigint, attempt int, max_attempts int, url text, pipeline_id int, options bigint, context json,
+    priority int, origin text, batch_id bigint, blocked boolean
+)
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    q record;
+    batch_no bigint;
+    wanted int;
+    portion int;
+    picked tid[];
+    jobs bigint[] := '{}';
+    some_set_aside boolean;
+BEGIN
+    -- Not behind a completion in the same transaction, which must wait for the disk.
+    IF pg_current_xact_id_if_assigned() IS NULL THEN
+        PERFORM set_config('synchronous_commit', 'off', true);
+    END IF;
+    -- A claim that is sent again waits for the first one, which may still run, and finds its jobs.
+    PERFORM pg_advisory_xact_lock(1280267332, (worker % 2147483647)::int);
+    q := larder_data.claim_context(worker, queue);
+    batch_no := CASE WHEN only_batch IS NOT NULL THEN larder_data.find_batch(only_batch) END;
+    IF again THEN
+        jobs := larder_data.jobs_of_claim(worker, claim_no);
+    END IF;
+    wanted := CASE WHEN jobs <> '{}' OR q.is_paused AND batch_no IS NULL THEN 0 ELSE least(max_jobs, 1000) END;
+    FOR round IN 1 .. 20 LOOP
+        EXIT WHEN cardinality(jobs) >= coalesce(wanted, 0);
+        -- Many at a time where some may be set aside: a paused batch may have a million jobs in front.
+        portion := CASE WHEN q.some_origin_held OR q.some_batch_held AND batch_no IS NULL THEN 1000
+            ELSE wanted - cardinality(jobs) END;
+        IF batch_no IS NULL THEN
+            picked := larder_data.pick_of_queue(q.queue_id, q.lifo,
+                coalesce(claim_no % nullif(q.low_every, 0) = 0, false), q.positions, portion);
+        ELSE
+            picked := larder_data.pick_of_batch(batch_no, after_job, portion);
+        END IF;
+        some_set_aside := false;
+        IF q.some_batch_held AND batch_no IS NULL AND picked <> '{}' THEN
+            SELECT s.kept, s.some_suspended INTO picked, some_set_aside
+            FROM larder_data.suspend_held(picked, wanted - cardinality(jobs)) s;
+        END IF;
+        IF q.some_origin_held AND picked <> '{}' THEN
+            SELECT d.kept, d.some_away OR some_set_aside INTO picked, some_set_aside
+            FROM larder_data.defer_held(picked, wanted - cardinality(jobs)) d;
+        END IF;
+        IF picked <> '{}' THEN
+            jobs := jobs || larder_data.take_jobs(worker, claim_no, picked, q.lifo);
+        END IF;
+        EXIT WHEN NOT some_set_aside AND after_job = 0;
+        after_job := 0;
+    END LOOP;
+    RETURN QUERY SELECT * FROM larder_data.claimed_jobs(jobs);
+END $$;
+COMMENT ON FUNCTION larder.claim_v1 IS
+    'Claims at most max_jobs (1 to 1000) ready jobs: lowest priority number first, then the oldest, or the newest in a '
+    'lifo queue; every Nth claim (low_every) starts at the lowest priority. again: the number was used before and the '
+    'answer lost; returns the jobs that it took, if any. only_batch: only jobs that this batch (name or id) wants, '
+    'also those it joined in other queues, in the order of their ids, above after_job first. blocked: the URL is on '
+    'the blocklist and the job does not say RetryFailed; it is to fail with SDWebImageErrorDomain 1003.';

@@ -1,0 +1,414 @@
+-- Completion.
+--
+-- In the common case no producer joins the jobs just now, and they are deleted without being locked first. An enqueue
+-- that joins a job keeps its row locked until the producer's transaction ends, and the other jobs must not wait for
+-- that. So completion waits for 25 ms, then finds out which rows are locked, answers these `busy`, to be sent again,
+-- and completes the rest. A job that was joined up to the last moment is deleted in its newest version, with all its
+-- items; its subscribers are read after that, when nobody can join it any more.
+--
+-- A completion commits to disk before it is answered. It may be repeated when the answer was lost: it finds what it
+-- recorded in history, or on the job that it scheduled, and answers the same.
+
+CREATE TYPE larder_data.result AS (
+    job bigint, claim bigint, result text, domain text, code int, message text, http_status int, retry_after_ms bigint,
+    bytes_in bigint, bytes_out bigint, downloads smallint, variants smallint,
+    wait_ms int, fetch_ms int, transcode_ms int, store_ms int, stored json
+);
+COMMENT ON TYPE larder_data.result IS 'One element of the array that larder.complete_v1 takes.';
+
+-- From running a job becomes completed (succeeded, failed, cancelled), scheduled (retried) or ready (returned).
+CREATE TYPE larder_data.decision AS (
+    r larder_data.result, j larder_data.job, claimed_at timestamptz, verdict text, domain text, code int, message text,
+    delay_ms bigint, is_crash boolean, blocks boolean, block_for interval
+);
+COMMENT ON TYPE larder_data.decision IS
+    'What becomes of a job that did not succeed: failed, cancelled, retried, or returned (cancelled and wanted again).';
+
+CREATE FUNCTION larder_data.duration_class(ms double precision) RETURNS int
+LANGUAGE sql IMMUTABLE AS $$ SELECT least(floor(ln(greatest(ms, 1)) / 0.34657359)::int, 60) $$;
+COMMENT ON FUNCTION larder_data.duration_class IS 'The class c of a duration: 2^(c/2) to 2^((c+1)/2) ms.';
+
+-- A locked row is skipped: its holder decides on that URL.
+CREATE FUNCTION larder_data.unblock(urls text[]) RETURNS void
+LANGUAGE sql AS $$
+    DELETE FROM larder_data.blocklist x WHERE x.ctid = ANY (ARRAY(
+        SELECT y.ctid FROM larder_data.blocklist y
+        WHERE y.url_hash = ANY (ARRAY(SELECT larder_data.url_hash(u.url) FROM unnest(urls) AS u (url)))
+        FOR UPDATE SKIP LOCKED))
+$$;
+COMMENT ON FUNCTION larder_data.unblock IS
+    'Removes URLs from the blocklist after a download with RetryFailed, as SDWebImage does.';
+
+CREATE FUNCTION larder_data.block_failed(decisions larder_data.decision[]) RETURNS void
+LANGUAGE sql AS $$
+    INSERT INTO larder_data.blocklist AS x (url_hash, until, code, http_status, url, domain, message)
+    SELECT DISTINCT ON (u.hash) u.hash, now() + least(d.block_for, s.block_cap), d.code, (d.r).http_status, (d.j).url,
+        d.domain, d.message
+    FROM unnest(decisions) AS d CROSS JOIN larder_data.settings s,
+        LATERAL (SELECT larder_data.url_hash((d.j).url) AS hash OFFSET 0) AS u
+    WHERE d.verdict = 'failed' AND d.blocks ORDER BY u.hash
+    ON CONFLICT (url_hash) DO UPDATE SET
+        until = greatest(x.until, now() + least((excluded.until - now()) * power(2, least(x.fails, 20)),
+            (SELECT s.block_cap FROM larder_data.settings s))),
+        last_at = now(), fails = x.fails + 1, code = excluded.code, http_status = excluded.http_status,
+        domain = excluded.domain, message = excluded.message
+$$;
+COMMENT ON FUNCTION larder_data.block_failed IS 'Puts URLs on the blocklist whose failure blocks.';
+
+-- The record of a job is the one with the time of this transaction.
+CREATE FUNCTION larder_data.finish_subscribers(jobs bigint[]) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_nestloop = on
+SET jit = off AS $$
+BEGIN
+    WITH gone AS (
+        DELETE FROM larder_data.job_subscriber s WHERE s.job_id = ANY (jobs) RETURNING s.job_id, s.batch_id, s.items
+    ), ended AS MATERIALIZED (
+        SELECT g.batch_id AS subscriber, g.items AS joined_items, h.* FROM gone g, LATERAL (
+            SELECT x.* FROM larder_data.job_history x
+            WHERE x.job_id = g.job_id AND x.finished_at = now() LIMIT 1) AS h
+    ), record AS (
+        INSERT INTO larder_data.item_history (id, batch_id, job_id, items, code, outcome, attempt, reason, url, domain,
+            message, stored)
+        SELECT nextval('larder_data.item_id'), e.subscriber, e.job_id, e.joined_items, e.code, e.outcome, e.attempt,
+            'joined', e.url, e.domain, e.message, e.stored
+        FROM ended e
+    ), detail AS (
+        INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)
+        SELECT e.subscriber, sum(e.joined_items), e.code, e.domain FROM ended e WHERE e.outcome = 2
+        GROUP BY e.subscriber, e.domain, e.code
+    )
+    INSERT INTO larder_data.batch_delta (batch_id, succeeded, failed, cancelled)
+    SELECT e.subscriber, sum(e.joined_items * (e.outcome = 1)::int), sum(e.joined_items * (e.outcome = 2)::int),
+        sum(e.joined_items * (e.outcome = 3)::int)
+    FROM ended e GROUP BY e.subscriber;
+END $$;
+COMMENT ON FUNCTION larder_data.finish_subscribers IS
+    'Ends the items of other batches that joined jobs which this transaction has completed.';
+
+-- Items of a cancelled batch that maintenance has not ended yet are cancelled, whatever becomes of the job.
+CREATE FUNCTION larder_data.end_cancelled_items(worker bigint, jobs bigint[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    cancelled bigint;
+BEGIN
+    FOR cancelled IN
+        SELECT b.id FROM larder_data.batch b WHERE b.finished_at IS NULL AND b.cancelled_at IS NOT NULL
+    LOOP
+        PERFORM larder_data.end_items(cancelled, ARRAY(
+            SELECT j.id FROM larder_data.job j
+            -- A stale result has no effect, not even this one.
+            WHERE j.id = ANY (jobs) AND EXISTS (
+                SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = j.id OFFSET 0)
+            FOR UPDATE OF j SKIP LOCKED));
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION larder_data.end_cancelled_items IS 'Ends the items of cancelled batches that wait for these jobs.';
+
+CREATE FUNCTION larder_data.complete_succeeded(worker bigint, given larder_data.result[]) RETURNS int[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    done int[];
+    subscribed bigint[];
+    unblocked text[];
+BEGIN
+    WITH result AS MATERIALIZED (
+        SELECT * FROM unnest(given) WITH ORDINALITY AS g (job, claim, result, domain, code, message, http_status,
+            retry_after_ms, bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored,
+            place)
+        WHERE g.result = 'succeeded'
+    ), freed AS (
+        -- The fence. CASE keeps the planner from joining: one look into a hash table per row of the index.
+        DELETE FROM larder_data.running r
+        WHERE r.worker_id = worker AND r.job_id = ANY (ARRAY(SELECT g.job FROM result g))
+            AND CASE WHEN (r.job_id, r.claim_no) IN (SELECT g.job, g.claim FROM result g) THEN true END
+        RETURNING r.job_id, r.claim_no, r.claimed_at
+    ), gone AS (
+        DELETE FROM larder_data.job j WHERE j.id = ANY (ARRAY(SELECT f.job_id FROM freed f))
+        RETURNING j.id, j.batch_id, j.created_at, j.options, j.pipeline_id, j.origin_id, j.items, j.priority, j.attempt,
+            j.rescues, j.has_subscribers, j.url, j.context
+    ), ended AS MATERIALIZED (
+        SELECT j.*, g.*, f.claimed_at
+        FROM gone j JOIN freed f ON f.job_id = j.id JOIN result g ON g.job = f.job_id AND g.claim = f.claim_no
+    ), history AS (
+        INSERT INTO larder_data.job_history (
+            created_at, job_id, batch_id, worker_id, claim_no, cache_id, options, bytes_in, bytes_out, pipeline_id,
+            origin_id, items, queue_ms, wait_ms, fetch_ms, transcode_ms, store_ms, http_status, outcome, priority,
+            attempt, rescues, downloads, variants, url, context, stored)
+        SELECT e.created_at, e.id, e.batch_id, worker, e.claim,
+            (SELECT w.cache_id FROM larder_data.worker w WHERE w.id = worker), e.options, e.bytes_in, e.bytes_out,
+            e.pipeline_id, e.origin_id, e.items,
+            least(date_part('epoch', e.claimed_at - e.created_at) * 1000, 2147483647), e.wait_ms, e.fetch_ms,
+            e.transcode_ms, e.store_ms, e.http_status, 1, e.priority, e.attempt + 1, e.rescues, e.downloads, e.variants,
+            e.url, e.context, e.stored
+        FROM ended e
+    ), ledger AS (
+        INSERT INTO larder_data.batch_delta (
+            batch_id, bytes_in, bytes_out, succeeded, downloads, variants, jobs, duration_class)
+        SELECT e.batch_id, sum(e.bytes_in), sum(e.bytes_out), sum(e.items), sum(e.downloads), sum(e.variants), count(*),
+            larder_data.duration_class(date_part('epoch', now() - e.claimed_at) * 1000) AS class
+        FROM ended e GROUP BY e.batch_id, class
+    )
+    SELECT array_agg(e.place), array_agg(e.id) FILTER (WHERE e.has_subscribers),
+        array_agg(e.url) FILTER (WHERE e.options & 1 = 1 AND e.downloads > 0)
+    INTO done, subscribed, unblocked FROM ended e;
+    IF subscribed IS NOT NULL THEN
+        PERFORM larder_data.finish_subscribers(subscribed);
+    END IF;
+    IF unblocked IS NOT NULL THEN
+        PERFORM larder_data.unblock(unblocked);
+    END IF;
+    RETURN done;
+END $$;
+COMMENT ON FUNCTION larder_data.complete_succeeded IS
+    'Records the successes whose claims are held, and returns their places in the array.';
+
+-- The jobs' rows are locked by the caller.
+CREATE FUNCTION larder_data.decide(worker bigint, given larder_data.result[]) RETURNS larder_data.decision[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    decisions larder_data.decision[];
+BEGIN
+    WITH met AS MATERIALIZED (
+        SELECT g AS r, j.job AS j, c.claimed_at, second.then_code IS NOT NULL AS is_crash, g.http_status,
+            CASE WHEN g.result = 'failed' THEN coalesce(g.domain, 'LarderErrorDomain') END AS domain,
+            coalesce(CASE WHEN (j.job).crashes > 0 THEN second.then_code END, g.code, 0) AS code
+        FROM unnest(given) AS g
+        CROSS JOIN LATERAL (SELECT x AS job FROM larder_data.job x WHERE x.id = g.job OFFSET 0) AS j
+        CROSS JOIN LATERAL (
+            SELECT x.claimed_at FROM larder_data.running x
+            WHERE x.worker_id = worker AND x.job_id = g.job OFFSET 0) AS c
+        LEFT JOIN LATERAL (
+            SELECT x.then_code FROM larder_data.retry_rule x
+            WHERE x.domain = g.domain AND x.code = g.code AND x.then_code IS NOT NULL LIMIT 1) AS second ON true
+    ), judged AS MATERIALIZED (
+        SELECT m.*, rule.blocks, rule.block_for, CASE
+                WHEN m.domain IS NULL THEN CASE WHEN (m.j).is_revived THEN 'returned' ELSE 'cancelled' END
+                WHEN NOT coalesce(rule.retried, false) OR (m.j).attempt + 1 >= (m.j).max_attempts THEN 'failed'
+                WHEN (m.j).cancelled_at IS NOT NULL THEN 'cancelled'
+                ELSE 'retried' END AS verdict
+        FROM met m LEFT JOIN LATERAL (
+            SELECT x.retried, x.blocks, x.block_for FROM larder_data.retry_rule x
+            WHERE x.domain = m.domain AND (x.code = m.code OR x.code IS NULL)
+                AND (x.http_status = m.http_status OR x.http_status IS NULL)
+            ORDER BY x.http_status NULLS LAST, x.code NULLS LAST LIMIT 1) AS rule ON true
+    )
+    SELECT array_agg((
+        m.r, m.j, m.claimed_at, m.verdict,
+        CASE m.verdict WHEN 'cancelled' THEN 'SDWebImageErrorDomain' ELSE m.domain END,
+        CASE WHEN m.verdict = 'cancelled' THEN 2002 WHEN m.domain IS NOT NULL THEN m.code END,
+        CASE m.verdict WHEN 'cancelled' THEN 'the job was cancelled' ELSE coalesce(left((m.r).message, 2000), '') END,
+        CASE m.verdict WHEN 'returned' THEN 0 WHEN 'retried' THEN greatest(
+            least(coalesce((m.r).retry_after_ms, 0), s.retry_after_cap_ms),
+            floor(random() * least(s.retry_cap_ms,
+                coalesce((m.j).retry_base_ms, s.retry_base_ms) * power(4, least((m.j).attempt, 15)))))::bigint END,
+        m.is_crash, coalesce(m.blocks, false), m.block_for)::larder_data.decision)
+    INTO decisions FROM judged m CROSS JOIN larder_data.settings s;
+    RETURN decisions;
+END $$;
+COMMENT ON FUNCTION larder_data.decide IS
+    'What becomes of jobs that did not succeed, by retry_rule. The delay has full jitter over base * 4^attempt.';
+
+CREATE FUNCTION larder_data.end_decided(worker bigint, decisions larder_data.decision[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    WITH ended AS MATERIALIZED (
+        SELECT d.r AS r, d.j AS j, d.claimed_at, d.verdict, d.domain, d.code, d.message
+        FROM unnest(decisions) AS d WHERE d.verdict IN ('failed', 'cancelled')
+    ), gone AS (
+        DELETE FROM larder_data.job j WHERE j.id = ANY (ARRAY(SELECT (e.j).id FROM ended e))
+    ), detail AS (
+        INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)
+        SELECT (e.j).batch_id, sum((e.j).items), e.code, e.domain FROM ended e
+        WHERE e.verdict = 'failed' AND (e.j).items > 0 GROUP BY (e.j).batch_id, e.domain, e.code
+    )
+    INSERT INTO larder_data.job_history (
+        created_at, job_id, batch_id, worker_id, claim_no, options, bytes_in, bytes_out, pipeline_id, origin_id, items,
+        queue_ms, wait_ms, fetch_ms, transcode_ms, store_ms, code, http_status, outcome, priority, attempt, rescues,
+        max_attempts, retry_base_ms, downloads, variants, url, context, domain, message, stored)
+    SELECT (e.j).created_at, (e.j).id, (e.j).batch_id, worker, (e.r).claim, (e.j).options, (e.r).bytes_in,
+        (e.r).bytes_out, (e.j).pipeline_id, (e.j).origin_id, (e.j).items,
+        least(date_part('epoch', e.claimed_at - (e.j).created_at) * 1000, 2147483647), (e.r).wait_ms, (e.r).fetch_ms,
+        (e.r).transcode_ms, (e.r).store_ms, e.code, (e.r).http_status, CASE e.verdict WHEN 'failed' THEN 2 ELSE 3 END,
+        (e.j).priority, (e.j).attempt + 1, (e.j).rescues, (e.j).max_attempts, (e.j).retry_base_ms, (e.r).downloads,
+        (e.r).variants, (e.j).url, (e.j).context, e.domain, e.message, (e.r).stored
+    FROM ended e;
+    PERFORM larder_data.finish_subscribers(ARRAY(
+        SELECT (d.j).id FROM unnest(decisions) AS d
+        WHERE d.verdict IN ('failed', 'cancelled') AND (d.j).has_subscribers));
+END $$;
+COMMENT ON FUNCTION larder_data.end_decided IS 'Records jobs that failed or were cancelled.';
+
+CREATE FUNCTION larder_data.reschedule_decided(worker bigint, decisions larder_data.decision[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    WITH retried AS MATERIALIZED (
+        SELECT (d.j).id, (d.j).attempt + 1 AS attempt, d.* FROM unnest(decisions) AS d WHERE d.verdict = 'retried'
+    ), scheduled AS (
+        INSERT INTO larder_data.scheduled (run_at, job_id)
+        SELECT now() + d.delay_ms * interval '1 ms', d.id FROM retried d
+    ), attempt AS (
+        INSERT INTO larder_data.job_attempt (job_id, worker_id, claimed_at, attempt, code, http_status, fetch_ms,
+            transcode_ms, store_ms, delay_ms, domain, message)
+        SELECT d.id, worker, d.claimed_at, d.attempt, d.code, (d.r).http_status, (d.r).fetch_ms, (d.r).transcode_ms,
+            (d.r).store_ms, d.delay_ms, d.domain, d.message
+        FROM retried d
+    )
+    UPDATE larder_data.job j SET attempt = d.attempt, crashes = j.crashes + d.is_crash::int, last_worker_id = worker,
+        last_claim_no = (d.r).claim, last_domain = d.domain, last_code = d.code, last_message = d.message,
+        is_revived = false
+    FROM retried d WHERE j.id = d.id;
+    UPDATE larder_data.job j SET is_revived = false, last_worker_id = worker, last_claim_no = (d.r).claim
+    FROM unnest(decisions) AS d WHERE d.verdict = 'returned' AND j.id = (d.j).id;
+    PERFORM larder_data.make_ready(ARRAY(
+        SELECT (d.j).id FROM unnest(decisions) AS d WHERE d.verdict = 'returned'));
+END $$;
+COMMENT ON FUNCTION larder_data.reschedule_decided IS 'Schedules jobs that are retried, and makes returned ones ready.';
+
+CREATE FUNCTION larder_data.earlier_decisions(worker bigint, given larder_data.result[]) RETURNS TABLE (
+    job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text
+)
+LANGUAGE sql STABLE AS $$
+    SELECT g.job, g.claim,
+        CASE WHEN h.outcome IS NOT NULL THEN (ARRAY['succeeded', 'failed', 'cancelled'])[h.outcome]
+            WHEN j.id IS NOT NULL THEN 'retried' ELSE 'stale' END,
+        CASE WHEN j.id IS NOT NULL
+            THEN greatest(coalesce(date_part('epoch', s.run_at - now()) * 1000, 0), 0)::bigint END,
+        coalesce(h.domain, j.last_domain), coalesce(h.code, j.last_code), coalesce(h.message, j.last_message)
+    FROM unnest(given) AS g
+    LEFT JOIN LATERAL (
+        SELECT x.outcome, x.domain, x.code, x.message FROM larder_data.job_history x
+        WHERE x.job_id = g.job AND x.worker_id = worker AND x.claim_no = g.claim
+            AND x.finished_at > now() - interval '1 day' LIMIT 1) AS h ON true
+    LEFT JOIN LATERAL (
+        SELECT x.id, x.last_domain, x.last_code, x.last_message FROM larder_data.job x
+        WHERE x.id = g.job AND x.last_worker_id = worker AND x.last_claim_no = g.claim) AS j ON true
+    LEFT JOIN LATERAL (SELECT x.run_at FROM larder_data.scheduled x WHERE x.job_id = j.id) AS s ON true
+$$;
+COMMENT ON FUNCTION larder_data.earlier_decisions IS
+    'What was decided on claims that are not held: completed before and the answer lost, or stale.';
+
+CREATE FUNCTION larder_data.held_results(worker bigint, given larder_data.result[]) RETURNS larder_data.result[]
+LANGUAGE sql AS $$
+    SELECT ARRAY(
+        SELECT g FROM unnest(given) AS g, LATERAL (
+            SELECT FROM larder_data.running x
+            WHERE x.worker_id = worker AND x.job_id = g.job AND x.claim_no = g.claim OFFSET 0) AS r
+        WHERE g.result <> 'succeeded')
+$$;
+COMMENT ON FUNCTION larder_data.held_results IS 'The failures and cancellations whose claims are held.';
+
+CREATE FUNCTION larder_data.complete_others(
+    worker bigint, given larder_data.result[], may_block boolean
+) RETURNS TABLE (
+    job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text
+)
+LANGUAGE plpgsql SET enable_nestloop = on SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    -- Locked in a statement of its own: the snapshot of the next one has every join that came first. Never waits,
+    -- because the jobs that succeeded are locked already and an enqueue may wait for one of them.
+    locked bigint[] := ARRAY(
+        SELECT j.id FROM unnest(larder_data.held_results(worker, given)) AS g,
+            LATERAL (SELECT x.id FROM larder_data.job x WHERE x.id = g.job FOR UPDATE SKIP LOCKED) AS j);
+    held larder_data.result[] := larder_data.held_results(worker, given);
+    decisions larder_data.decision[];
+BEGIN
+    RETURN QUERY SELECT * FROM larder_data.earlier_decisions(worker, ARRAY(
+        SELECT g FROM unnest(given) AS g WHERE NOT EXISTS (
+            SELECT FROM unnest(held) AS h WHERE h.job = g.job AND h.claim = g.claim)));
+    RETURN QUERY SELECT g.job, g.claim, 'busy', NULL::bigint, NULL, NULL::int, NULL
+        FROM unnest(held) AS g WHERE g.job <> ALL (locked);
+    IF locked = '{}' THEN
+        RETURN;
+    END IF;
+    decisions := larder_data.decide(worker, ARRAY(SELECT g FROM unnest(held) AS g WHERE g.job = ANY (locked)));
+    DELETE FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = ANY (locked);
+    INSERT INTO larder_data.batch_delta (
+        batch_id, bytes_in, bytes_out, failed, cancelled, retries, downloads, variants)
+    SELECT (d.j).batch_id, sum((d.r).bytes_in), sum((d.r).bytes_out), sum((d.j).items * (d.verdict = 'failed')::int),
+        sum((d.j).items * (d.verdict = 'cancelled')::int), count(*) FILTER (WHERE d.verdict = 'retried'),
+        sum((d.r).downloads), sum((d.r).variants)
+    FROM unnest(decisions) AS d GROUP BY (d.j).batch_id;
+    PERFORM larder_data.end_decided(worker, decisions), larder_data.reschedule_decided(worker, decisions);
+    IF may_block THEN
+        PERFORM larder_data.block_failed(decisions);
+    END IF;
+    -- The download succeeded and something else failed.
+    PERFORM larder_data.unblock(ARRAY(
+        SELECT (d.j).url FROM unnest(decisions) AS d
+        WHERE (d.j).options & 1 = 1 AND (d.r).downloads > 0 AND NOT d.blocks AND NOT EXISTS (
+            SELECT FROM unnest(decisions) AS x WHERE (x.j).url = (d.j).url AND x.verdict = 'failed' AND x.blocks)));
+    RETURN QUERY SELECT (d.r).job, (d.r).claim, CASE d.verdict WHEN 'returned' THEN 'retried' ELSE d.verdict END,
+        d.delay_ms, d.domain, d.code, d.message FROM unnest(decisions) AS d;
+END $$;
+COMMENT ON FUNCTION larder_data.complete_others IS
+    'Records failures and cancellations, and answers claims that are not held.';
+
+CREATE FUNCTION larder_data.read_results(results json) RETURNS larder_data.result[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    given larder_data.result[] := ARRAY(
+        SELECT (g.job, g.claim, g.result, g.domain, g.code, g.message, g.http_status, g.retry_after_ms,
+            coalesce(g.bytes_in, 0), coalesce(g.bytes_out, 0), coalesce(g.downloads, 0), coalesce(g.variants, 0),
+            g.wait_ms, g.fetch_ms, g.transcode_ms, g.store_ms, g.stored)::larder_data.result
+        FROM json_populate_recordset(NULL::larder_data.result, results) AS g);
+    fault text;
+BEGIN
+    SELECT CASE WHEN count(*) > 1000 THEN 'at most 1000 results a call, not ' || count(*)
+        WHEN bool_or(coalesce(g.result, '') NOT IN ('succeeded', 'failed', 'cancelled'))
+            THEN 'a result is succeeded, failed or cancelled'
+        WHEN count(DISTINCT (g.job, g.claim)) < count(*) THEN 'each claim comes once in one call' END
+    INTO fault FROM unnest(given) AS g;
+    IF fault IS NOT NULL THEN
+        RAISE EXCEPTION '%', fault USING ERRCODE = '22023';
+    END IF;
+    RETURN given;
+END $$;
+COMMENT ON FUNCTION larder_data.read_results IS 'Reads and checks what larder.complete_v1 takes.';
+
+CREATE FUNCTION larder.complete_v1(worker bigint, results json) RETURNS TABLE (
+    job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text
+)
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_nestloop = off SET jit = off
+SET plan_cache_mode = force_generic_plan SET lock_timeout = '25ms' AS $$
+DECLARE
+    given larder_data.result[] := larder_data.read_results(results);
+    open larder_data.result[] := given;
+    busy bigint[];
+    done int[];
+BEGIN
+    FOR try IN 1 .. 3 LOOP
+        BEGIN
+            PERFORM larder_data.end_cancelled_items(worker, ARRAY(SELECT g.job FROM unnest(open) AS g));
+            done := larder_data.complete_succeeded(worker, open);
+            IF cardinality(open) > coalesce(cardinality(done), 0) THEN
+                RETURN QUERY SELECT * FROM larder_data.complete_others(worker, ARRAY(
+                    SELECT open[i] FROM generate_subscripts(open, 1) AS i WHERE i <> ALL (coalesce(done, '{}'))),
+                    try < 3);
+            END IF;
+            EXIT;
+        EXCEPTION WHEN lock_not_available OR check_violation THEN
+            IF try = 3 THEN
+                RAISE;
+            END IF;
+        END;
+        -- After a pause of weeks there is no partition for today. The third try blocks no URLs, because another session
+        -- has a row of the blocklist locked.
+        PERFORM larder_data.ensure_today();
+        PERFORM set_config('lock_timeout', CASE try WHEN 1 THEN '500ms' ELSE '5s' END, true);
+        busy := ARRAY(
+            SELECT j.id FROM larder_data.job j WHERE j.id = ANY (ARRAY(SELECT g.job FROM unnest(given) AS g))
+            EXCEPT SELECT f.id FROM (
+                SELECT j.id FROM larder_data.job j WHERE j.id = ANY (ARRAY(SELECT g.job FROM unnest(given) AS g))
+                FOR UPDATE SKIP LOCKED) AS f);
+        open := ARRAY(SELECT g FROM unnest(given) AS g WHERE g.job <> ALL (busy));
+    END LOOP;
+    RETURN QUERY
+    SELECT open[i].job, open[i].claim, 'succeeded', NULL::bigint, NULL, NULL::int, NULL FROM unnest(done) AS i
+    UNION ALL
+    SELECT g.job, g.claim, 'busy', NULL, NULL, NULL, NULL FROM unnest(given) AS g WHERE g.job = ANY (busy);
+END $$;
+COMMENT ON FUNCTION larder.complete_v1 IS
+    'Completes jobs: an array of objects {"job", "claim", "result": succeeded, failed or cancelled} and, where known, '
+    '"domain", "code", "message", "http_status", "retry_after_ms", "bytes_in", "bytes_out", "downloads", "variants", '
+    '"wait_ms", "fetch_ms", "transcode_ms", "store_ms", "stored"; at most 1000. Answers per job succeeded, retried '
+    '(with its delay), failed, cancelled, stale (nothing recorded) or busy (send it again). May be repeated.';

@@ -1,0 +1,140 @@
+-- The rest of the worker protocol, version 1: worker_start, heartbeat, release, snooze, worker_stop. A worker in any
+-- language calls these and larder.claim_v1 and larder.complete_v1.
+--
+-- heartbeat and worker_stop commit without waiting for the disk: after a crash of the server a worker of which it has
+-- no record is refused and starts anew. Release waits, because a job that a live worker has released is never rescued.
+-- Release, heartbeat and stop may be repeated.
+--
+-- Error codes: LA004 protocol not offered, LA005 worker unknown or stopped, 22023 argument.
+
+CREATE FUNCTION larder.worker_start_v1(
+    name text, host text, pid int, version text, slots int, cache_id text DEFAULT NULL
+) RETURNS TABLE (worker_id bigint, lease_ms int)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    cache text := left(nullif(worker_start_v1.cache_id, ''), 200);
+BEGIN
+    IF NOT EXISTS (SELECT FROM larder_data.settings s WHERE 1 BETWEEN s.protocol_oldest AND s.protocol_newest) THEN
+        RAISE EXCEPTION 'this database no longer offers worker protocol 1' USING ERRCODE = 'LA004';
+    ELSIF coalesce(worker_start_v1.slots, 0) < 1 THEN
+        RAISE EXCEPTION 'a worker has at least one slot' USING ERRCODE = '22023';
+    END IF;
+    PERFORM larder_data.ensure_today();
+    INSERT INTO larder_data.cache (name)
+    SELECT cache WHERE cache IS NOT NULL AND NOT EXISTS (SELECT FROM larder_data.cache c WHERE c.name = cache)
+    ON CONFLICT (name) DO NOTHING;
+    RETURN QUERY
+    INSERT INTO larder_data.worker AS w (name, host, pid, version, slots, cache_id, lease_ms, heartbeat_at)
+    SELECT left(worker_start_v1.name, 200), left(worker_start_v1.host, 200), worker_start_v1.pid,
+        left(worker_start_v1.version, 200), worker_start_v1.slots,
+        (SELECT c.id FROM larder_data.cache c WHERE c.name = cache), s.lease_ms, clock_timestamp()
+    FROM larder_data.settings s
+    RETURNING w.id, w.lease_ms;
+END $$;
+COMMENT ON FUNCTION larder.worker_start_v1 IS
+    'Registers one start of a worker: a new id, and its lease, which heartbeats extend. cache_id: the random id kept '
+    'in its cache root.';
+
+-- A lease that has expired stays so: maintenance may be giving the jobs to other workers.
+CREATE FUNCTION larder.heartbeat_v1(worker bigint)
+RETURNS TABLE (lease_ms int, lease_expired boolean, cancelled_jobs bigint[], cancelled_claims bigint[])
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    w larder_data.worker;
+BEGIN
+    PERFORM set_config('synchronous_commit', 'off', true);
+    SELECT * INTO w FROM larder_data.worker x WHERE x.id = worker AND x.stopped_at IS NULL FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'worker % is unknown or stopped', worker USING ERRCODE = 'LA005';
+    ELSIF w.heartbeat_at + w.lease_ms * interval '1 ms' <= clock_timestamp() THEN
+        RETURN QUERY SELECT w.lease_ms, true, '{}'::bigint[], '{}'::bigint[];
+        RETURN;
+    END IF;
+    UPDATE larder_data.worker x SET heartbeat_at = clock_timestamp(), lease_ms = s.lease_ms
+    FROM larder_data.settings s WHERE x.id = worker RETURNING x.lease_ms INTO w.lease_ms;
+    RETURN QUERY
+    SELECT w.lease_ms, false, coalesce(array_agg(r.job_id), '{}'), coalesce(array_agg(r.claim_no), '{}')
+    FROM larder_data.running r,
+        LATERAL (SELECT FROM larder_data.job x WHERE x.id = r.job_id AND x.cancelled_at IS NOT NULL OFFSET 0) AS j
+    WHERE r.worker_id = worker;
+END $$;
+COMMENT ON FUNCTION larder.heartbeat_v1 IS
+    'Extends the lease of all jobs of a worker, and returns those that were cancelled. lease_expired: the lease was '
+    'not extended and the worker must start anew.';
+
+CREATE FUNCTION larder_data.give_back(
+    worker bigint, jobs bigint[], claims bigint[], OUT given_back int, OUT wanted bigint[]
+)
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    WITH freed AS MATERIALIZED (
+        DELETE FROM larder_data.running r USING unnest(jobs, claims) AS g (job, claim)
+        WHERE r.worker_id = worker AND r.job_id = g.job AND r.claim_no = g.claim
+        RETURNING r.job_id
+    ), met AS MATERIALIZED (
+        SELECT f.job_id, j.cancelled_at IS NOT NULL AS is_cancelled FROM freed f, LATERAL (
+            SELECT x.cancelled_at FROM larder_data.job x WHERE x.id = f.job_id OFFSET 0) AS j
+    ), suspended AS (
+        INSERT INTO larder_data.suspended (job_id, reason) SELECT m.job_id, 'cancelled' FROM met m WHERE m.is_cancelled
+    )
+    SELECT count(*), coalesce(array_agg(m.job_id) FILTER (WHERE NOT m.is_cancelled), '{}')
+    INTO given_back, wanted FROM met m;
+END $$;
+COMMENT ON FUNCTION larder_data.give_back IS
+    'Ends claims without a result. Jobs that were cancelled meanwhile are suspended, and maintenance ends them; the '
+    'others have no state until the caller gives them one.';
+
+CREATE FUNCTION larder.release_v1(worker bigint, jobs bigint[], claims bigint[]) RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    g record := larder_data.give_back(worker, jobs, claims);
+BEGIN
+    PERFORM larder_data.make_ready(g.wanted);
+    RETURN g.given_back;
+END $$;
+COMMENT ON FUNCTION larder.release_v1 IS
+    'Returns jobs that were not started: ready at their old place, the attempt not counted. Claims that are not held '
+    'are ignored.';
+
+CREATE FUNCTION larder_data.return_at(until timestamptz) RETURNS timestamptz
+LANGUAGE sql VOLATILE AS $$
+    SELECT until + random() * least(greatest(until - clock_timestamp(), interval '0 s') / 4, interval '1 min')
+$$;
+COMMENT ON FUNCTION larder_data.return_at IS
+    'A time after the end of a hold, random so that its jobs do not return at once.';
+
+CREATE FUNCTION larder.snooze_v1(worker bigint, jobs bigint[], claims bigint[], delays_ms bigint[]) RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    g record;
+BEGIN
+    IF (cardinality(claims), cardinality(delays_ms)) IS DISTINCT FROM (cardinality(jobs), cardinality(jobs)) THEN
+        RAISE EXCEPTION 'jobs, claims and delays_ms have different lengths' USING ERRCODE = '22023';
+    END IF;
+    g := larder_data.give_back(worker, jobs, claims);
+    INSERT INTO larder_data.scheduled (run_at, job_id)
+    SELECT larder_data.return_at(clock_timestamp()
+        + least(greatest(max(d.delay), 0), max(s.retry_after_cap_ms)) * interval '1 ms'), d.job
+    FROM unnest(jobs, delays_ms) AS d (job, delay), larder_data.settings s WHERE d.job = ANY (g.wanted) GROUP BY d.job;
+    RETURN g.given_back;
+END $$;
+COMMENT ON FUNCTION larder.snooze_v1 IS
+    'Schedules jobs whose origin is held, each after so many ms, an hour at most; the attempt is not counted. Claims '
+    'that are not held are ignored.';
+
+CREATE FUNCTION larder.worker_stop_v1(worker bigint) RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    jobs bigint[];
+    claims bigint[];
+BEGIN
+    PERFORM set_config('synchronous_commit', 'off', true);
+    UPDATE larder_data.worker w SET stopped_at = coalesce(w.stopped_at, clock_timestamp()) WHERE w.id = worker;
+    SELECT array_agg(r.job_id), array_agg(r.claim_no) INTO jobs, claims
+    FROM larder_data.running r WHERE r.worker_id = worker;
+    RETURN larder.release_v1(worker, jobs, claims);
+END $$;
+COMMENT ON FUNCTION larder.worker_stop_v1 IS 'Ends a worker and releases the jobs that it still holds.';
