@@ -429,6 +429,7 @@ COMMENT ON TABLE larder_data.blocklist IS
 
 CREATE TABLE larder_data.maintenance (
     task text PRIMARY KEY,
+    kind text NOT NULL CHECK (kind IN ('urgent', 'routine', 'owner')),
     place int NOT NULL UNIQUE,
     every interval NOT NULL,
     next_at timestamptz NOT NULL DEFAULT '-infinity',
@@ -439,9 +440,11 @@ CREATE TABLE larder_data.maintenance (
 COMMENT ON TABLE larder_data.maintenance IS
     'The maintenance tasks. The caller of maintain() that locks a row runs the task. place: the order. cursor: where a '
     'task that works in portions continues. failed_at, last_error: set while a task fails.';
-INSERT INTO larder_data.maintenance (task, place, every) VALUES
-    ('rescue', 1, '1 s'), ('promote', 2, '200 ms'), ('cursors', 3, '1 s'), ('fold', 4, '1 s'), ('finish', 5, '1 s'),
-    ('cancelled', 6, '1 s'), ('resumed', 7, '1 s'), ('partitions', 8, '1 h'), ('purge', 9, '10 min');
+INSERT INTO larder_data.maintenance (task, kind, place, every) VALUES
+    ('rescue', 'urgent', 1, '1 s'), ('promote', 'urgent', 2, '200 ms'), ('claims', 'urgent', 3, '1 s'),
+    ('counts', 'routine', 4, '1 s'), ('finish', 'routine', 5, '1 s'), ('cancelled', 'routine', 6, '1 s'),
+    ('resumed', 'routine', 7, '1 s'), ('partitions', 'routine', 8, '1 h'), ('purge', 'routine', 9, '10 min'),
+    ('retention', 'routine', 10, '1 h'), ('vacuum', 'owner', 11, '25 s');
 
 -- Rows pass through these tables at the rate of the jobs, so they are vacuumed by count, not by share.
 DO $$

@@ -119,7 +119,7 @@ BEGIN
     PERFORM FROM larder_data.batch x
     WHERE x.id = batch_no AND x.paused_at IS NULL AND x.cancelled_at IS NULL AND x.finished_at IS NULL;
     IF NOT FOUND THEN
-        RETURN '{}';
+        RETURN '{}'::tid[];
     END IF;
     RETURN ARRAY(
         SELECT place.tid
@@ -251,7 +251,7 @@ DECLARE
     wanted int;
     portion int;
     picked tid[];
-    jobs bigint[] := '{}';
+    jobs bigint[] := '{}'::bigint[];
     some_set_aside boolean;
 BEGIN
     -- Not behind a completion in the same transaction, which must wait for the disk.
@@ -283,7 +283,7 @@ BEGIN
             FROM larder_data.suspend_held(picked, wanted - cardinality(jobs)) s;
         END IF;
         IF q.some_origin_held AND picked <> '{}' THEN
-            SELECT d.kept, d.some_away OR some_set_aside INTO picked, some_set_aside
+            SELECT d.kept, d.some_deferred OR some_set_aside INTO picked, some_set_aside
             FROM larder_data.defer_held(picked, wanted - cardinality(jobs)) d;
         END IF;
         IF picked <> '{}' THEN

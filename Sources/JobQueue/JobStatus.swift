@@ -1,64 +1,109 @@
 public import ImageModel
 
-/// What became of a wish to cancel one job.
-public enum JobCancellation: String, Sendable {
-    /// It did not run: it ended, and so did its items.
-    case cancelled
-    /// It runs: its worker hears with the next heartbeat, and its items end when it completes.
-    case told
-    /// It had ended before; nothing was done.
-    case over
+/// The state of a job. Each live job has exactly one; docs/job-lifecycle.md says who makes each transition.
+public enum JobState: String, Sendable {
+    /// May be claimed.
+    /// - → running: claim
+    /// - → scheduled: claim, while the origin is held
+    /// - → suspended: claim, when only paused or cancelled batches want it
+    /// - → completed: cancel
+    case ready
+    /// Becomes ready at a time: enqueued for later, between two attempts, or its origin is held.
+    /// - → ready: maintenance at its time, retry
+    /// - → completed: cancel
+    case scheduled
+    /// A worker holds it, under the number of a claim.
+    /// - → completed: complete
+    /// - → scheduled: complete of a failure that is retried, snooze
+    /// - → ready: release, rescue
+    /// - → suspended: release or rescue of a job that was cancelled while it ran, or rescue after too many workers
+    case running
+    /// Not to be claimed, for a `SuspensionReason`.
+    /// - → ready: resume or a join (paused, cancelled), retry (crashed)
+    /// - → completed: cancel, maintenance (cancelled)
+    case suspended
+    /// Has a record with a `JobOutcome`, and no live row. Final: a retry makes a new job.
+    case completed
 }
 
-/// Where one job stands. Times are ISO 8601 in UTC, by the database's clock.
+/// Why a job is suspended.
+public enum SuspensionReason: String, Sendable {
+    /// Each batch that wants it is paused.
+    case paused
+    /// No batch wants it, or it was cancelled while it ran and came back. Maintenance completes it.
+    case cancelled
+    /// It was lost with five workers; an operator retries or cancels it.
+    case crashed
+}
+
+/// How a job completed.
+public enum JobOutcome: String, Sendable {
+    case succeeded, failed, cancelled
+}
+
+/// The answer to a request to cancel a job.
+public enum JobCancellation: String, Sendable {
+    /// It was not running: it is completed, and its items are finished.
+    case cancelled
+    /// It is running: the next heartbeat informs its worker, and its items finish when it completes.
+    case requested
+    /// It had completed before.
+    case completed
+}
+
+/// The status of a job. Times are ISO 8601 in UTC, by the clock of the database.
 public struct JobStatus: Sendable {
-    /// The job's number.
+    /// The id of the job.
     public let id: Int64
-    /// `ready`, `scheduled`, `running`, `suspended (why)`, `succeeded`, `failed` or `cancelled`.
-    public let state: String
+    /// The state.
+    public let state: JobState
+    /// Why it is suspended.
+    public let reason: SuspensionReason?
+    /// How it completed.
+    public let outcome: JobOutcome?
     /// The URL as given.
     public let url: String
-    /// The batch it was first enqueued for.
+    /// The batch that enqueued it first.
     public let batch: Int64
-    /// That batch's name, when it has one.
+    /// The name of that batch.
     public let batchName: String?
-    /// Its pipeline's name.
+    /// The name of its pipeline.
     public let pipeline: String
-    /// Its pipeline's version, from 1.
+    /// The version of its pipeline, from 1.
     public let pipelineVersion: Int
-    /// 0 first … 9 last.
+    /// 0 (first) to 9 (last).
     public let priority: Int
-    /// How many items of its batch ride on it.
+    /// Items of its batch that wait for it.
     public let items: Int
-    /// The attempt that runs, else how many were used up.
+    /// The running attempt, else the number of attempts used.
     public let attempt: Int
-    /// Attempts in all; nil once it is over.
+    /// The most attempts; nil once it is completed.
     public let maxAttempts: Int?
-    /// How often it was lost with its worker.
+    /// How many workers were lost while they held it.
     public let rescues: Int
-    /// The worker that runs it, or ran it last.
+    /// The worker that holds it, or held it last.
     public let worker: Int64?
-    /// That worker's name, while it is remembered.
+    /// The name of that worker; nil a day after its last heartbeat.
     public let workerName: String?
-    /// The later job that took its items along.
+    /// The later job that took over its items.
     public let retriedAs: Int64?
     /// The error of its last attempt.
     public let error: FailureReason?
-    /// When it is due, while it is scheduled.
+    /// When it becomes ready, while it is scheduled.
     public let due: String?
     /// When it was enqueued.
     public let createdAt: String
     /// When it was claimed.
     public let claimedAt: String?
-    /// When it ended.
+    /// When it completed.
     public let finishedAt: String?
-    /// When somebody cancelled it, while it still runs.
+    /// When it was cancelled, while it is still running.
     public let cancelledAt: String?
 }
 
-/// One attempt at a job that ended. Times are ISO 8601 in UTC, by the database's clock.
+/// An attempt at a job that ended. Times are ISO 8601 in UTC, by the clock of the database.
 public struct JobAttempt: Sendable {
-    /// Which one, from 1.
+    /// The number of the attempt, from 1.
     public let number: Int
     /// `retried`, `succeeded`, `failed` or `cancelled`.
     public let outcome: String
@@ -66,15 +111,15 @@ public struct JobAttempt: Sendable {
     public let worker: Int64?
     /// Why it did not succeed.
     public let error: FailureReason?
-    /// The last HTTP status seen.
+    /// The last HTTP status received.
     public let httpStatus: Int?
-    /// Time spent downloading.
+    /// Time spent on the download.
     public let fetch: Duration?
-    /// Time spent decoding and encoding.
+    /// Time spent on decoding and encoding.
     public let transcode: Duration?
-    /// Time spent storing.
+    /// Time spent on storing.
     public let store: Duration?
-    /// How long the job was put off after it.
+    /// Time until the next attempt.
     public let delay: Duration?
     /// When it was claimed.
     public let claimedAt: String?

@@ -1,9 +1,9 @@
-/// One file of `migrations`, embedded in the program.
+/// A file of `migrations`, embedded in the program.
 struct Migration: Sendable {
     let name: String
     let sql: String
 
-    /// All of them, in order: number 1 is the first. A test compares this list with the directory.
+    /// All migrations in order, from number 1. A test compares this list with the directory.
     static let all: [Migration] = [
         Migration("0001_schema", PackageResources._001_schema_sql),
         Migration("0002_retry_rules", PackageResources._002_retry_rules_sql),
@@ -12,12 +12,14 @@ struct Migration: Sendable {
         Migration("0005_claim", PackageResources._005_claim_sql),
         Migration("0006_complete", PackageResources._006_complete_sql),
         Migration("0007_worker", PackageResources._007_worker_sql),
-        Migration("0008_control", PackageResources._008_control_sql),
-        Migration("0009_maintenance", PackageResources._009_maintenance_sql),
-        Migration("0010_views", PackageResources._010_views_sql),
-        Migration("0011_health", PackageResources._011_health_sql),
-        Migration("0012_origins", PackageResources._012_origins_sql),
-        Migration("0013_roles", PackageResources._013_roles_sql),
+        Migration("0008_cancel", PackageResources._008_cancel_sql),
+        Migration("0009_retry", PackageResources._009_retry_sql),
+        Migration("0010_maintenance", PackageResources._010_maintenance_sql),
+        Migration("0011_views", PackageResources._011_views_sql),
+        Migration("0012_blocklist", PackageResources._012_blocklist_sql),
+        Migration("0013_health", PackageResources._013_health_sql),
+        Migration("0014_origins", PackageResources._014_origins_sql),
+        Migration("0015_roles", PackageResources._015_roles_sql),
     ]
 
     init(_ name: String, _ bytes: [UInt8]) {
@@ -28,36 +30,35 @@ struct Migration: Sendable {
 
 /// Brings a database to this program's schema.
 public struct Migrator: Sendable {
-    /// One migration and whether the database has it.
+    /// A migration, applied or pending.
     public struct Step: Sendable {
-        /// Its number, from 1.
+        /// The number, from 1.
         public let number: Int
-        /// Its file name without the ending.
+        /// The file name without its extension.
         public let name: String
-        /// When it was applied, as the database writes it; nil when it is pending.
+        /// When it was applied, in the format of the database; nil when it is pending.
         public let appliedAt: String?
     }
 
-    /// One migration that a database lacks, and what it would do.
+    /// A pending migration with its SQL.
     public struct PendingStep: Sendable {
-        /// Its number, from 1.
+        /// The number, from 1.
         public let number: Int
-        /// Its file name without the ending.
+        /// The file name without its extension.
         public let name: String
-        /// Its SQL, several statements.
+        /// The SQL, several statements.
         public let sql: String
     }
 
     private let connection: Connection
     private let migrations: [Migration]
 
-    /// A migrator for a database.
     public init(_ configuration: PostgresJobQueue.Configuration) { self.init(configuration, migrations: Migration.all) }
 
     init(_ configuration: PostgresJobQueue.Configuration, migrations: [Migration]) {
-        var patient = configuration
-        patient.statementTimeout = max(configuration.statementTimeout, .seconds(600))
-        connection = Connection(patient, name: "queue-migrate")
+        var configuration = configuration
+        configuration.statementTimeout = max(configuration.statementTimeout, .seconds(600))
+        connection = Connection(configuration, name: "queue-migrate")
         self.migrations = migrations
     }
 
@@ -69,7 +70,7 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// What `migrate()` would run, in order; changes nothing. Throws as `status()`.
+    /// What `migrate()` would run, in order. Throws as `status()`.
     public func pending() async throws(QueueError) -> [PendingStep] {
         var steps: [PendingStep] = []
         for step in try await status() where step.appliedAt == nil {
@@ -78,8 +79,9 @@ public struct Migrator: Sendable {
         return steps
     }
 
-    /// Applies what is pending, each in its own transaction under an advisory lock; returns what this call applied.
-    /// Any number of programs may do so at once. Throws as `status()`, and `.refused` when a migration fails.
+    /// Applies the pending migrations, each in a transaction of its own under an advisory lock; returns those that this
+    /// call applied. Several programs may migrate at the same time. Throws as `status()`, and `.refused` when a migration
+    /// fails.
     @discardableResult
     public func migrate() async throws(QueueError) -> [Step] {
         var applied: [Step] = []
@@ -92,7 +94,7 @@ public struct Migrator: Sendable {
         return try await connection.withSession { session throws(QueueError) in
             try session.run(script: "BEGIN", timeout: .seconds(10))
             do throws(QueueError) {
-                // "larder" in ASCII; released by the end of the transaction, so it works through a pooler.
+                // "larder" in ASCII. A lock of the transaction, so it works through a pooler.
                 _ = try session.query("SELECT pg_advisory_xact_lock(119165786809714)", [], timeout: .seconds(600))
                 let next = try Self.steps(of: migrations, on: &session).first { $0.appliedAt == nil }
                 if let next {
@@ -117,22 +119,21 @@ public struct Migrator: Sendable {
                         CREATE SCHEMA IF NOT EXISTS larder_data;
                         CREATE TABLE larder_data.migration (
                             number int PRIMARY KEY, name text NOT NULL, checksum bytea NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
-                        COMMENT ON TABLE larder_data.migration IS 'The migrations this database has, with the SHA-256 of their text.';
-                        COMMENT ON INDEX larder_data.migration_pkey IS 'Each once.';
+                        COMMENT ON TABLE larder_data.migration IS 'The applied migrations, with the SHA-256 of their text.';
                         """, timeout: .seconds(60))
             }
             try session.run(script: migration.sql, timeout: .seconds(600))
         } catch {
             let named = QueueError(
                 error.code, "migration \(migration.name): \(error.message)", sqlState: error.sqlState)
-            throw named.namingRight(first: number == 1)
+            throw named.namingPrivilege(first: number == 1)
         }
         _ = try session.query(
             "INSERT INTO larder_data.migration (number, name, checksum) VALUES ($1, $2, sha256(convert_to($3, 'UTF8')))",
             [.integer(Int64(number)), .text(migration.name), .text(migration.sql)], timeout: .seconds(60))
     }
 
-    /// What is applied, compared with what this program knows.
+    /// The applied migrations, verified against those of this program.
     private static func steps(
         of migrations: [Migration], on session: inout Session
     ) throws(QueueError) -> [Step] {
@@ -152,7 +153,7 @@ public struct Migrator: Sendable {
                     FROM larder_data.migration m LEFT JOIN unnest($1, $2) WITH ORDINALITY AS k (name, sql, number) USING (number)
                     ORDER BY m.number
                     """, [.texts(migrations.map(\.name)), .texts(migrations.map(\.sql))], timeout: .seconds(60))
-            } catch { throw error.namingRight(first: false) }
+            } catch { throw error.namingPrivilege(first: false) }
             for row in 0..<rows.count {
                 let name = rows.text(row, 1) ?? ""
                 guard row < migrations.count else {
@@ -162,7 +163,7 @@ public struct Migrator: Sendable {
                 }
                 guard rows.integer(row, 0) == Int64(row + 1), rows.flag(row, 3) == true else {
                     throw QueueError(
-                        .changedMigration, "migration \(name) was applied in another wording than this program's")
+                        .changedMigration, "migration \(name) was applied with another text than this program has")
                 }
                 applied.append(rows.text(row, 2) ?? "")
             }
@@ -175,13 +176,13 @@ public struct Migrator: Sendable {
 }
 
 extension QueueError {
-    /// The same, and where the server refused for want of a right, which one a migrating login needs.
-    fileprivate func namingRight(first: Bool) -> QueueError {
+    /// The same error; where a privilege is missing, with the one that a migrating login needs.
+    fileprivate func namingPrivilege(first: Bool) -> QueueError {
         guard sqlState == SQLState.insufficientPrivilege.rawValue else { return self }
-        let right =
+        let privilege =
             first
             ? "CREATE on the database (GRANT CREATE ON DATABASE … TO …)"
             : "the rights of the owner of schema larder_data (GRANT that role TO …)"
-        return QueueError(code, "\(message); this login needs \(right)", sqlState: sqlState)
+        return QueueError(code, "\(message); this login needs \(privilege)", sqlState: sqlState)
     }
 }

@@ -1,27 +1,27 @@
-/// Something that is wrong with the queue or its database, or soon will be.
+/// A problem of the queue or its database, present or expected.
 public struct HealthFinding: Sendable {
-    /// How bad it is.
+    /// The severity of a finding.
     public enum Severity: String, Sendable {
-        /// Work is not done, or the database will not last.
+        /// Jobs do not run, or the database will fail.
         case error
-        /// It will hurt when it goes on.
+        /// It becomes a problem if it lasts.
         case warning
-        /// Good to know.
+        /// For information.
         case info
     }
 
-    /// How bad it is.
+    /// The severity.
     public let severity: Severity
-    /// What it is: one of the findings that the view `larder.health` knows.
+    /// The kind of finding; docs/operations.md lists them.
     public let what: String
-    /// Where, since when, how much.
+    /// Where, since when and how much.
     public let detail: String
     /// What to do about it.
     public let hint: String
 }
 
 extension PostgresJobQueue {
-    /// What is wrong, worst first; none when all is well. Cheap: counts no jobs.
+    /// The findings of the view `larder.health`, worst first; none: healthy. Counts no jobs.
     public func health() async throws(QueueError) -> [HealthFinding] {
         try await ask("SELECT severity, what, detail, hint FROM larder.health") { rows throws(QueueError) in
             var findings: [HealthFinding] = []

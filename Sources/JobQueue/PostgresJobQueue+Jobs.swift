@@ -1,5 +1,5 @@
 extension PostgresJobQueue {
-    /// Cancels one job for all batches that want it. Throws `.unknownJob`.
+    /// Cancels a job for every batch. Throws `.unknownJob`.
     @discardableResult
     public func cancel(job: Int64) async throws(QueueError) -> JobCancellation {
         try await ask("SELECT larder.cancel($1)", [.integer(job)]) { rows throws(QueueError) in
@@ -10,31 +10,32 @@ extension PostgresJobQueue {
         }
     }
 
-    /// Lets one job run again, and returns its number: a scheduled one is ready at once, one that was lost with its workers
-    /// too often is ready again, a failed one becomes a new job. One that is ready or runs stays as it is.
+    /// Retries a job and returns its id: a scheduled one, or one suspended as crashed, is ready at once; a failed one
+    /// becomes a new job. A ready or running one does not change.
     ///
-    /// Throws `.unknownJob` for one that is unknown, succeeded, or was cancelled, and `.batchClosed` when its batch was
+    /// Throws `.unknownJob` for a job that is unknown, succeeded or was cancelled, and `.batchClosed` when its batch was
     /// cancelled.
     @discardableResult
     public func retry(job: Int64) async throws(QueueError) -> Int64 {
         try await ask("SELECT larder.retry($1)", [.integer(job)]) { rows throws(QueueError) in
-            guard let number = rows.integer(0, 0) else { throw QueueError(.unexpectedAnswer, "no number for the job") }
-            return number
+            guard let id = rows.integer(0, 0) else { throw QueueError(.unexpectedAnswer, "retry answered no id") }
+            return id
         }
     }
 
-    /// Where a job stands, live or over, as long as history is kept. Throws `.unknownJob`.
+    /// The status of a live job, or of a completed one while history is kept. Throws `.unknownJob`.
     public func status(ofJob job: Int64) async throws(QueueError) -> JobStatus {
         try await ask(
             """
-            SELECT job, state, url, batch_id, batch, pipeline, version, priority, items, attempt, max_attempts, rescues, worker, worker_name,
-                retried_as, domain, code, message, \(Self.times("due", "created_at", "claimed_at", "finished_at", "cancelled_at"))
+            SELECT job, state, url, batch_id, batch, pipeline, version, priority, items, attempt, max_attempts, rescues,
+                worker, worker_name, retried_as, domain, code, message, reason, outcome,
+                \(Self.times("due", "created_at", "claimed_at", "finished_at", "cancelled_at"))
             FROM larder.job_status($1)
             """, [.integer(job)]
         ) { rows throws(QueueError) in try rows.jobStatus() }
     }
 
-    /// The attempts of a job that ended, in order.
+    /// The ended attempts of a job, in order.
     public func attempts(ofJob job: Int64) async throws(QueueError) -> [JobAttempt] {
         try await ask(
             """
@@ -56,21 +57,22 @@ extension PostgresJobQueue {
 }
 
 extension Rows {
-    /// A job from the columns of `PostgresJobQueue.status(ofJob:)`.
+    /// The row of `PostgresJobQueue.status(ofJob:)`.
     fileprivate func jobStatus() throws(QueueError) -> JobStatus {
-        guard count == 1, let id = integer(0, 0), let state = text(0, 1), let batch = integer(0, 3) else {
-            throw QueueError(.unexpectedAnswer, "an incomplete status of a job")
-        }
+        guard count == 1, let id = integer(0, 0), let batch = integer(0, 3),
+            let state = text(0, 1).flatMap(JobState.init(rawValue:))
+        else { throw QueueError(.unexpectedAnswer, "a job in state \(count > 0 ? text(0, 1) ?? "none" : "none")") }
         return JobStatus(
-            id: id, state: state, url: text(0, 2) ?? "", batch: batch, batchName: text(0, 4),
+            id: id, state: state, reason: text(0, 18).flatMap(SuspensionReason.init(rawValue:)),
+            outcome: text(0, 19).flatMap(JobOutcome.init(rawValue:)), url: text(0, 2) ?? "", batch: batch, batchName: text(0, 4),
             pipeline: text(0, 5) ?? "",
             pipelineVersion: whole(0, 6) ?? 0, priority: whole(0, 7) ?? 0, items: whole(0, 8) ?? 0,
             attempt: whole(0, 9) ?? 0, maxAttempts: whole(0, 10), rescues: whole(0, 11) ?? 0, worker: integer(0, 12),
-            workerName: text(0, 13), retriedAs: integer(0, 14), error: failure(0, domainAt: 15), due: text(0, 18),
-            createdAt: text(0, 19) ?? "", claimedAt: text(0, 20), finishedAt: text(0, 21), cancelledAt: text(0, 22))
+            workerName: text(0, 13), retriedAs: integer(0, 14), error: failure(0, domainAt: 15), due: text(0, 20),
+            createdAt: text(0, 21) ?? "", claimedAt: text(0, 22), finishedAt: text(0, 23), cancelledAt: text(0, 24))
     }
 
-    /// An attempt from the columns of `PostgresJobQueue.attempts(ofJob:)`.
+    /// A row of `PostgresJobQueue.attempts(ofJob:)`.
     fileprivate func attempt(_ row: Int) -> JobAttempt {
         JobAttempt(
             number: whole(row, 0) ?? 0, outcome: text(row, 1) ?? "", worker: integer(row, 2),

@@ -1,50 +1,43 @@
-/// A broken invariant, as `PostgresJobQueue.check()` finds it.
+/// The kinds of maintenance tasks. Each kind has a connection of its own, so that none waits for another.
+public enum MaintenanceKind: String, Sendable, CaseIterable {
+    /// Other work waits for these: rescue the jobs of dead workers, promote scheduled jobs, update claim positions.
+    case urgent
+    /// All other tasks of `larder.maintain()`: fold counts, finish batches, create and drop partitions, purge.
+    case routine
+    /// Statements that cannot run in a function: vacuum and concurrent detach. Skipped for a login that may not act as
+    /// the owner of the tables; autovacuum and the task retention then do the work.
+    case owner
+
+    /// Time between two calls of a worker.
+    public var interval: Duration { self == .owner ? .seconds(30) : .seconds(1) }
+}
+
+/// A violated invariant, as `PostgresJobQueue.check()` finds it.
 public struct BrokenInvariant: Sendable {
-    /// Which invariant.
+    /// The invariant, as a sentence.
     public let invariant: String
-    /// Where: a job's or batch's number.
+    /// The id of the job or batch.
     public let subject: Int64?
     /// What was found.
     public let detail: String
 }
 
 extension PostgresJobQueue {
-    /// As many rows as promote, rescue and the sweeps move at most at a time: there may be more.
+    /// The most rows that one run of a task moves; after as many, more may be due.
     public static let maintenancePortion = 5_000
 
-    /// Does whatever maintenance is due: rescue the jobs of dead workers, promote scheduled ones, fold the ledger, finish
-    /// batches, create partitions ahead, forget what is long over. No leader: any number of processes may call it at
-    /// any time; what another one is doing is skipped. Workers call it once a second, and at once again while it moved a
-    /// full portion. Returns the most rows that one task moved.
+    /// Runs the maintenance tasks of one kind that are due, and returns the most rows that one of them moved.
     ///
-    /// What others wait for (rescue, promote, floors) is done in a transaction of its own, before the rest. `force` also does
-    /// what is not due yet. Runs beside the other calls and the heartbeats, on a connection of its own, takes at most 5 s a
-    /// statement (`.timeout`), and never waits for a database that is away. A task that fails does not keep the others from
-    /// being done: its error is thrown after them, as `.refused`, and stands in the view `larder.maintenance`.
+    /// There is no leader: any number of processes may call this at any time, and a task that another one runs is
+    /// skipped. `force` also runs tasks that are not due, except those of `.owner`. Throws `.refused` after the other
+    /// tasks when one fails; the view `larder.maintenance` shows its error. Never waits for an unreachable database. A
+    /// statement takes at most 5 s, of `.owner` 10 s.
     @discardableResult
-    public func maintain(force: Bool = false) async throws(QueueError) -> Int {
-        let first: Result<Int, QueueError>
-        do { first = .success(try await maintain(force, only: Self.urgent, on: maintenance)) } catch {
-            first = .failure(error)
-        }
-        let rest = try await maintain(force, only: "NULL", on: maintenance)
-        return max(try first.get(), rest)
-    }
-
-    /// Does what others wait for, where it is due: rescue, promote, floors. As `maintain(force:)`, but on a connection of its
-    /// own: a day of history that is slow to drop keeps no dead worker's jobs from running again.
-    @discardableResult
-    public func maintainUrgent(force: Bool = false) async throws(QueueError) -> Int {
-        try await maintain(force, only: Self.urgent, on: urgentUpkeep)
-    }
-
-    private static let urgent = "ARRAY['rescue', 'promote', 'cursors']"
-
-    private func maintain(_ force: Bool, only tasks: String, on connection: Connection) async throws(QueueError) -> Int
-    {
-        try await ask(
-            "SELECT task, moved, error, error_code FROM larder.maintain(\(force), \(tasks))", patience: .zero,
-            on: connection
+    public func maintain(_ kind: MaintenanceKind, force: Bool = false) async throws(QueueError) -> Int {
+        if kind == .owner { return try await runOwnerStatements() }
+        return try await ask(
+            "SELECT task, moved, error, error_code FROM larder.maintain(\(force), $1)", [.text(kind.rawValue)],
+            patience: .zero, on: connection(for: kind)
         ) { rows throws(QueueError) in
             for row in 0..<rows.count {
                 guard let error = rows.text(row, 2) else { continue }
@@ -55,7 +48,51 @@ extension PostgresJobQueue {
         }
     }
 
-    /// Proves the queue's invariants on the live system; no rows = sound. Reads everything.
+    /// Runs the urgent tasks, then the routine ones, and returns the most rows that one of them moved.
+    @discardableResult
+    public func maintain(force: Bool = false) async throws(QueueError) -> Int {
+        let urgent: Result<Int, QueueError>
+        do { urgent = .success(try await maintain(.urgent, force: force)) } catch { urgent = .failure(error) }
+        let routine = try await maintain(.routine, force: force)
+        return max(try urgent.get(), routine)
+    }
+
+    /// Returns how many tables were vacuumed or dropped.
+    private func runOwnerStatements() async throws(QueueError) -> Int {
+        let connection = connection(for: .owner)
+        // From the catalog: a login without the right cannot even name the schema.
+        let isOwner = try await ask(
+            """
+            SELECT pg_has_role(c.relowner, 'USAGE')
+            FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = 'larder_data' AND c.relname = 'maintenance'
+            """, patience: .zero, on: connection
+        ) { rows throws(QueueError) in rows.count > 0 && rows.flag(0, 0) == true }
+        guard isOwner else { return 0 }
+        let due = try await ask(
+            "SELECT statement, next_statement FROM larder_data.owner_statements()", repeating: .onlyUndone,
+            patience: .zero, on: connection
+        ) { rows throws(QueueError) in
+            (0..<rows.count).map { row in [rows.text(row, 0), rows.text(row, 1)].compactMap(\.self) }
+        }
+        var completed = 0
+        for statements in due {
+            do throws(QueueError) {
+                for statement in statements {
+                    try await ask(statement, repeating: .onlyUndone, patience: .zero, on: connection) {
+                        _ throws(QueueError) in
+                    }
+                }
+                completed += 1
+            } catch {
+                // A long reader of the table: a later call continues, and the view larder.health reports it.
+                guard error.code == .timeout else { throw error }
+            }
+        }
+        return completed
+    }
+
+    /// Verifies the invariants of the queue in one snapshot; no rows: all hold. Reads everything; at most 1,000 rows.
     public func check() async throws(QueueError) -> [BrokenInvariant] {
         try await ask("SELECT invariant, subject, detail FROM larder.check() LIMIT 1000") { rows throws(QueueError) in
             (0..<rows.count).map { row in

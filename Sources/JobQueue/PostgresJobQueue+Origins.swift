@@ -1,40 +1,40 @@
 public import ImageModel
 
-/// An origin that all workers leave alone.
+/// An origin that is held: no worker sends it requests.
 public struct HeldOrigin: Sendable, Equatable {
-    /// What asks for it.
+    /// Why an origin is held.
     public enum Reason: String, Sendable {
-        /// The origin itself, by the header of that name.
+        /// The origin sent a `Retry-After`.
         case retryAfter = "retry-after"
-        /// Failures in a row.
+        /// Too many failures in a row.
         case breaker
-        /// Somebody who called `larder.origin_hold`.
+        /// A call of `larder.origin_hold`.
         case `operator`
     }
 
     /// Scheme, host and port in normal form, `https://example.com:443`.
     public let origin: String
-    /// Why.
+    /// Why it is held.
     public let reason: Reason
-    /// How long still, by the database's clock; zero, or to workers less, when a breaker's probe is due.
+    /// Time left, by the clock of the database; zero or negative when the probe of a breaker is due.
     public let remaining: Duration
     /// Probes that failed in a row since the breaker opened.
     public let failedProbes: Int
-    /// Whether its jobs are handed out again, to fail without a request.
+    /// True when its jobs are claimed, to fail without a request.
     public let isGivenUp: Bool
     /// The failure that opened the breaker; its message is empty.
     public let failure: FailureReason?
-    /// The status of that failure, if it was one.
+    /// The HTTP status of that failure, if it had one.
     public let httpStatus: Int?
 }
 
-/// What a worker has found out about an origin.
+/// A worker's finding about an origin.
 public struct OriginReport: Sendable, Equatable {
-    /// The findings.
+    /// The kinds of findings.
     public enum Finding: Sendable, Equatable {
-        /// It asks to be left alone for so long; an hour at most is kept.
+        /// It sent a `Retry-After`; at most an hour is used.
         case held(Duration)
-        /// Its breaker has opened for so long, after this failure.
+        /// Its breaker opened for this time, after this failure.
         case opened(Duration, failedProbes: Int, givesUp: Bool, FailureReason, httpStatus: Int?)
         /// A probe succeeded.
         case closed
@@ -42,10 +42,9 @@ public struct OriginReport: Sendable, Equatable {
 
     /// Scheme, host and port in normal form, the port always there.
     public let origin: String
-    /// What was found.
+    /// The finding.
     public let finding: Finding
 
-    /// Reports a finding.
     public init(origin: String, _ finding: Finding) {
         self.origin = origin
         self.finding = finding
@@ -53,7 +52,7 @@ public struct OriginReport: Sendable, Equatable {
 }
 
 extension PostgresJobQueue {
-    /// Which errors count against an origin, by the rows that operators may change.
+    /// Which errors count towards the breaker of an origin; operators may change the rows.
     public func originFaults() async throws(QueueError) -> [OriginFaultRule] {
         try await ask("SELECT domain, code, http_status, counts FROM larder.origin_faults_v1()") {
             rows throws(QueueError) in
@@ -66,7 +65,7 @@ extension PostgresJobQueue {
         }
     }
 
-    /// The origins that are left alone now, at most 4,096, the longest first: for people; whoever may read views may ask.
+    /// The held origins, at most 4,096, the longest first. For a login that may read views.
     public func heldOrigins() async throws(QueueError) -> [HeldOrigin] {
         try await holds(
             """
@@ -76,7 +75,7 @@ extension PostgresJobQueue {
             """)
     }
 
-    /// The same for workers, who forget on the way what is over.
+    /// The held origins, at most 4,096, the longest first. For workers; deletes expired holds.
     public func originHolds() async throws(QueueError) -> [HeldOrigin] {
         try await holds(
             """
@@ -101,7 +100,7 @@ extension PostgresJobQueue {
         }
     }
 
-    /// Tells all workers what this one found; a report may be sent twice.
+    /// Shares findings with all workers. May be repeated.
     public func report(_ reports: [OriginReport]) async throws(QueueError) {
         guard !reports.isEmpty else { return }
         let parameters: [Parameter] = [
@@ -118,9 +117,9 @@ extension PostgresJobQueue {
         }
     }
 
-    /// Forgets what is known of a URL's origin, or of all: its jobs go on. Returns how many origins were held.
+    /// Removes the hold of the origin of a URL, or all holds. Returns how many there were.
     ///
-    /// Throws `.invalidArgument` when the text begins with no origin.
+    /// Throws `.invalidArgument` when the text does not start with an origin.
     @discardableResult
     public func clearOrigin(_ origin: String? = nil) async throws(QueueError) -> Int {
         try await ask("SELECT larder.origin_clear($1)", [.text(origin)]) { rows throws(QueueError) in
@@ -128,9 +127,9 @@ extension PostgresJobQueue {
         }
     }
 
-    /// Makes all workers leave a URL's origin alone for so long.
+    /// Holds the origin of a URL for a time.
     ///
-    /// Throws `.invalidArgument` when the text begins with no origin, and for a time that is not positive.
+    /// Throws `.invalidArgument` when the text does not start with an origin or the time is not positive.
     public func holdOrigin(_ origin: String, for length: Duration) async throws(QueueError) {
         try await ask(
             "SELECT larder.origin_hold($1, $2 * interval '1 ms')", [.text(origin), .integer(length.milliseconds)]
@@ -161,7 +160,7 @@ extension OriginReport.Finding {
         let httpStatus: Int?
     }
 
-    /// The finding as `larder.origin_report_v1` calls it.
+    /// The reason for `larder.origin_report_v1`.
     fileprivate var name: String {
         switch self {
         case .held: HeldOrigin.Reason.retryAfter.rawValue

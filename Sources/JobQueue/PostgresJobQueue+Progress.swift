@@ -1,22 +1,22 @@
 import FoundationEssentials
 
 extension PostgresJobQueue {
-    /// Read from the ledger alone; the times in microseconds since 1970, which cost less than texts.
+    /// The counts; times in microseconds since 1970, which are cheaper than text.
     private static let counts =
         """
         batch_id, batch, state, total, succeeded, failed, cancelled, fresh, blocked, invalid, joined, retries, downloads, \
         variants, bytes_in, bytes_out, (date_part('epoch', created_at) * 1e6)::bigint, \
         (date_part('epoch', finished_at) * 1e6)::bigint
         """
-    /// What is computed for each batch by itself.
+    /// The columns that cost a query per batch.
     private static let details =
         ", rate, (seconds * 1000)::bigint, extract(epoch FROM eta)::bigint, p50_ms, p95_ms, top_errors"
 
-    /// Where a batch stands; `isDetailed`, the default, with pace, quantiles and errors. Throws `.unknownBatch`.
+    /// The progress of a batch; by default with rate, quantiles and errors. Throws `.unknownBatch`.
     public func progress(of batch: BatchReference, isDetailed: Bool = true) async throws(QueueError) -> BatchProgress {
         let (condition, parameter, text) =
             switch batch {
-            case .id(let id): ("batch_id = $1", Parameter.integer(id), "has the number \(id)")
+            case .id(let id): ("batch_id = $1", Parameter.integer(id), "has the id \(id)")
             case .name(let name): ("batch = $1", Parameter.text(name), "is called \"\(name)\"")
             }
         return try await ask(
@@ -29,11 +29,11 @@ extension PostgresJobQueue {
         }
     }
 
-    /// Where the newest batches stand, newest first; `isDetailed`, the default, with pace, quantiles and errors,
-    /// which cost a look per batch.
+    /// The progress of the newest batches, newest first; by default with rate, quantiles and errors, which cost a query
+    /// per batch.
     public func progress(limit: Int = 100, isDetailed: Bool = true) async throws(QueueError) -> [BatchProgress] {
-        // The limit stands in the text: for a parameter the plan that a session keeps expects a tenth of all, and looks up ten
-        // thousand batches one by one.
+        // The limit is part of the text: for a parameter the generic plan expects a tenth of all batches, and looks up ten
+        // thousand of them one by one.
         try await ask(
             """
             SELECT \(Self.counts)\(isDetailed ? Self.details : "") FROM larder.progress
@@ -47,24 +47,24 @@ extension PostgresJobQueue {
         }
     }
 
-    /// What is left to do of a batch, in whatever queue it is, or of a queue when `batch` is nil.
+    /// What is left of a batch, in any queue, or of a queue when `batch` is nil.
     ///
-    /// Of a queue it is a look at a few indexes; of a batch it reads the batch's live jobs, so look at `progress(of:)`
-    /// first. Throws `.unknownQueue`.
+    /// For a queue it probes a few indexes; for a batch it reads the live jobs of the batch, so check `progress(of:)`
+    /// first. Throws `.unknownQueue` or `.unknownBatch`.
     public func remaining(
         of batch: Int64? = nil, queue: String = "default"
     ) async throws(QueueError) -> Remaining {
         try await ask(
-            "SELECT has_ready, has_running, has_parked, next_due_ms FROM larder.remaining($1, $2)",
-            [.integer(batch), .text(queue)]
+            "SELECT has_ready, has_running, has_suspended, next_due_ms FROM larder.remaining($1, $2)",
+            [.text(batch.map(String.init)), .text(queue)]
         ) { rows throws(QueueError) in
             Remaining(
                 hasReady: rows.flag(0, 0) ?? false, hasRunning: rows.flag(0, 1) ?? false,
-                hasParked: rows.flag(0, 2) ?? false, nextDue: rows.integer(0, 3).map { .milliseconds($0) })
+                hasSuspended: rows.flag(0, 2) ?? false, nextDue: rows.integer(0, 3).map { .milliseconds($0) })
         }
     }
 
-    /// Whether a queue is paused while it has jobs ready, which `remaining` leaves out.
+    /// Whether a queue is paused while it has ready jobs, which `remaining` does not report.
     ///
     /// Throws `.refused` to a login that may not read the view `larder.queue`.
     public func isHeld(queue: String) async throws(QueueError) -> Bool {
@@ -75,7 +75,7 @@ extension PostgresJobQueue {
 }
 
 extension Rows {
-    /// A batch's progress from the columns of `PostgresJobQueue.counts` and, if asked for, `details`.
+    /// A row of `PostgresJobQueue.counts` and, if `isDetailed`, `details`.
     fileprivate func progress(_ row: Int, isDetailed: Bool) throws(QueueError) -> BatchProgress {
         guard let id = integer(row, 0), let state = text(row, 2).flatMap(BatchProgress.State.init(rawValue:)) else {
             throw QueueError(.unexpectedAnswer, "a batch in state \(text(row, 2) ?? "none")")
@@ -86,7 +86,7 @@ extension Rows {
             cancelled: count(6), fresh: count(7), blocked: count(8), invalid: count(9), joined: count(10),
             retries: count(11), downloads: count(12), variants: count(13), bytesIn: count(14), bytesOut: count(15),
             opened: UTCTime(microseconds: integer(row, 16) ?? 0),
-            over: integer(row, 17).map(UTCTime.init(microseconds:)))
+            ended: integer(row, 17).map(UTCTime.init(microseconds:)))
         guard isDetailed else { return progress }
         progress.rate = number(row, 18) ?? 0
         progress.elapsed = .milliseconds(count(19))
@@ -99,12 +99,11 @@ extension Rows {
 }
 
 extension ErrorCount {
-    /// The errors in the `top_errors` column.
     fileprivate static func list(json: String?) throws(QueueError) -> [ErrorCount] {
         do {
             return try JSONDecoder().decode([ErrorCount].self, from: Data((json ?? "[]").utf8))
         } catch {
-            throw QueueError(.unexpectedAnswer, "a batch's errors cannot be read")
+            throw QueueError(.unexpectedAnswer, "the errors of a batch are not valid JSON")
         }
     }
 }

@@ -1,5 +1,5 @@
-import FoundationEssentials
 internal import ImageModel
+import FoundationEssentials
 
 extension PostgresJobQueue {
     /// The report of a batch. Throws `.unknownBatch`.
@@ -20,7 +20,7 @@ extension PostgresJobQueue {
         return BatchReport(progress: progress, failures: try await failures(of: progress.id), errors: errors)
     }
 
-    /// One page of a batch's failures: jobs and items that failed, cancelled ones not among them.
+    /// One page of the failures of a batch, without cancelled items.
     public func failures(
         of batch: Int64, after cursor: Cursor = .start, limit: Int = 1_000
     ) async throws(QueueError) -> [FailureRecord] {
@@ -32,11 +32,11 @@ extension PostgresJobQueue {
         }
     }
 
-    /// One page of everything that ended in a batch, successes and failures, with what was stored.
+    /// One page of everything that ended in a batch, with the files it stored.
     public func records(
         of batch: Int64, after cursor: Cursor = .start, limit: Int = 1_000
     ) async throws(QueueError) -> [StoredRecord] {
-        let ends: [StoredRecord.End] = [.succeeded, .failed, .cancelled]
+        let outcomes: [JobOutcome] = [.succeeded, .failed, .cancelled]
         return try await page(of: batch, after: cursor, limit: limit, "") { rows, row throws(QueueError) in
             guard let outcome = rows.integer(row, 3), (1...3).contains(outcome) else {
                 throw QueueError(.unexpectedAnswer, "a record without an outcome")
@@ -44,14 +44,14 @@ extension PostgresJobQueue {
             return StoredRecord(
                 cursor: Cursor(value: rows.integer(row, 0) ?? 0), job: rows.integer(row, 1),
                 url: rows.text(row, 2) ?? "",
-                end: ends[Int(outcome) - 1], error: rows.failure(row, domainAt: 4),
+                outcome: outcomes[Int(outcome) - 1], error: rows.failure(row, domainAt: 4),
                 attempts: Int(rows.integer(row, 7) ?? 0), items: Int(rows.integer(row, 8) ?? 0),
                 stored: try StoredFile.list(json: rows.text(row, 9)))
         }
     }
 
-    /// Items that ended without a job of the batch first, then jobs: each half by its index, page by page. What was
-    /// retried counts with its later job.
+    /// Items without a job of the batch first, then jobs; each half is read by its index. Retried records are left out:
+    /// their items count with the later job.
     private func page<Record: Sendable>(
         of batch: Int64, after cursor: Cursor, limit: Int, _ condition: String,
         read: @Sendable (borrowing Rows, Int) throws(QueueError) -> Record
@@ -78,18 +78,17 @@ extension PostgresJobQueue {
 }
 
 extension Cursor {
-    /// The item record to go on after; items come first and have negative places.
+    /// The last item record of the page before; items have negative places.
     fileprivate var lastItem: Int64 { value < 0 ? value + Int64.max : Int64.max }
 }
 
 extension StoredFile {
-    /// The files in the `stored` column; none for NULL.
     fileprivate static func list(json: String?) throws(QueueError) -> [StoredFile] {
         guard let json else { return [] }
         do {
             return try JSONDecoder().decode([StoredFile].self, from: Data(json.utf8))
         } catch {
-            throw QueueError(.unexpectedAnswer, "a record's list of files cannot be read")
+            throw QueueError(.unexpectedAnswer, "the list of files of a record is not valid JSON")
         }
     }
 }

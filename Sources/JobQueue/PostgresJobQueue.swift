@@ -1,28 +1,25 @@
-/// A queue of jobs in Postgres: enqueue, follow batches, and work.
+/// A queue of jobs in Postgres.
 ///
-/// Holds at most six connections, each made on first use and made anew when it breaks: one for everything, one for
-/// claims, so that a worker claims while it completes, one for heartbeats alone, one for maintenance that others wait
-/// for, one for the rest of it and one for vacuum, so that neither a long statement nor a blocked maintenance costs a worker
-/// its lease.
-/// Works through pgbouncer in transaction mode.
+/// Uses at most six connections, opened on first use and reopened when they break: one for claims, so that a worker
+/// claims while it completes, one for heartbeats, one per `MaintenanceKind`, so that neither a long statement nor blocked
+/// maintenance costs a worker its lease, and one for all other calls. Works through pgbouncer in transaction mode.
 public final class PostgresJobQueue: Sendable {
-    /// How to reach and use the database.
+    /// The database and the time limits of calls.
     public struct Configuration: Sendable {
         /// A libpq URL or key/value string.
         public var databaseURL: String
-        /// How long one connection attempt may take; 5 s by default, at least 2 s.
+        /// Time limit of a connection attempt; 5 s by default, at least 2 s.
         public var connectTimeout: Duration = .seconds(5)
-        /// How long one statement may take before it is cancelled; 60 s by default.
+        /// Time limit of a statement, which is then cancelled; 60 s by default.
         public var statementTimeout: Duration = .seconds(60)
-        /// How long calls wait for a database that is away, before they throw `.unreachable`; zero by default. Workers
-        /// set it to minutes: an outage then costs them time only. Heartbeats never wait.
+        /// How long calls wait for an unreachable database before they throw `.unreachable`; zero by default. Workers set
+        /// it to minutes. Heartbeats never wait.
         public var patience: Duration = .zero
-        /// Maintenance works in small portions; what takes longer is stuck, and is tried again by whoever comes next.
-        var upkeepTimeout: Duration = .seconds(5)
-        /// A vacuum of the small tables takes a second; a detach may have to wait for a reader. Both are done again later.
-        var housekeepingTimeout: Duration = .seconds(10)
+        /// Time limit of a maintenance statement; a task takes much less unless it waits for a lock.
+        var maintenanceTimeout: Duration = .seconds(5)
+        /// Time limit of a statement of `MaintenanceKind.owner`; a detach may wait for a reader.
+        var ownerTimeout: Duration = .seconds(10)
 
-        /// The default configuration for a database.
         public init(databaseURL: String) { self.databaseURL = databaseURL }
     }
 
@@ -32,41 +29,41 @@ public final class PostgresJobQueue: Sendable {
     let connection: Connection
     let claims: Connection
     let heartbeats: Connection
-    let maintenance: Connection
-    let urgentUpkeep: Connection
-    let housekeeping: Connection
+    private let maintenance: [MaintenanceKind: Connection]
     private let configuration: Configuration
 
-    /// Prepares a queue; the first call connects.
+    /// Does not connect; the first call does.
     public init(_ configuration: Configuration) {
         self.configuration = configuration
         connection = Connection(configuration, name: "queue")
         claims = Connection(configuration, name: "queue-claims")
         heartbeats = Connection(configuration, name: "queue-heartbeats")
-        var hurried = configuration
-        hurried.statementTimeout = min(configuration.statementTimeout, configuration.upkeepTimeout)
-        maintenance = Connection(hurried, name: "queue-maintenance")
-        urgentUpkeep = Connection(hurried, name: "queue-urgent-maintenance")
-        hurried.statementTimeout = min(configuration.statementTimeout, configuration.housekeepingTimeout)
-        housekeeping = Connection(hurried, name: "queue-house")
+        maintenance = Dictionary(
+            uniqueKeysWithValues: MaintenanceKind.allCases.map { kind in
+                var limited = configuration
+                limited.statementTimeout = min(
+                    configuration.statementTimeout,
+                    kind == .owner ? configuration.ownerTimeout : configuration.maintenanceTimeout)
+                return (kind, Connection(limited, name: "queue-\(kind.rawValue)"))
+            })
     }
 
-    /// Where a loop that does little else than complete runs best: on the thread of its connection. Only while the queue lives.
+    func connection(for kind: MaintenanceKind) -> Connection { maintenance[kind] ?? connection }
+
+    /// The thread of the main connection, for a loop that mostly completes jobs. Valid while the queue exists.
     package var completingExecutor: any TaskExecutor { connection.executor }
 
-    /// Ends the connections; a later call makes new ones.
+    /// Closes the connections; a later call opens them again.
     public func close() async {
         await connection.close()
         await claims.close()
         await heartbeats.close()
-        await maintenance.close()
-        await urgentUpkeep.close()
-        await housekeeping.close()
+        for connection in maintenance.values { await connection.close() }
     }
 
-    /// Checks that the database answers, is migrated, and offers this program's worker protocol.
+    /// Checks that the database is reachable and migrated, and offers this program's worker protocol. It may have newer
+    /// migrations.
     ///
-    /// A database with newer migrations is fine as long as it offers the protocol.
     /// Throws `.unreachable`, `.refused`, `.badDatabaseURL`, `.notMigrated` or `.protocolMismatch`.
     public func checkReady() async throws(QueueError) {
         let known = Migration.all.count
@@ -95,17 +92,18 @@ public final class PostgresJobQueue: Sendable {
         }
     }
 
-    /// What a repeated statement may do: whether it is harmless when the first one took effect after all.
+    /// Whether a statement may be repeated when its answer was lost.
     enum Repeating {
-        /// Reads, and what is idempotent by design.
+        /// Always: it reads or is idempotent.
         case harmless
         /// Only when it certainly had no effect.
         case onlyUndone
     }
 
-    /// Runs a statement, again after a collision, and again while the database is away, for `patience`.
+    /// Runs a statement; repeats it after a serialization failure or deadlock, and while the database is unreachable, for
+    /// at most `patience`.
     ///
-    /// Waits outside the connection's thread and stops waiting when the task is cancelled.
+    /// Does not wait on the thread of the connection, and stops waiting when the task is cancelled.
     func ask<Value: Sendable>(
         _ sql: String, _ parameters: [Parameter] = [], repeating: Repeating = .harmless, patience: Duration? = nil,
         on connection: Connection? = nil, read: @Sendable (borrowing Rows) throws(QueueError) -> Value

@@ -27,11 +27,11 @@ extension WorkerRegistration {
     }
 
     /// Does the queue's maintenance that is due: any worker may, and who comes first does.
-    func runMaintenance() async { await everySecond { () throws(QueueError) in try await worker.queue.maintain() } }
+    func runMaintenance() async { await everySecond { () throws(QueueError) in try await worker.queue.maintain(.routine) } }
 
     /// Does what others wait for, a dead worker's jobs above all, and is never behind the rest.
     func runUrgentMaintenance() async {
-        await everySecond { () throws(QueueError) in try await worker.queue.maintainUrgent() }
+        await everySecond { () throws(QueueError) in try await worker.queue.maintain(.urgent) }
     }
 
     private func everySecond(_ maintenance: () async throws(QueueError) -> Int) async {
@@ -81,7 +81,7 @@ extension WorkerRegistration {
     func runHousekeeping() async {
         while !Task.isCancelled {
             do throws(QueueError) {
-                try await worker.queue.runHousekeeping()
+                try await worker.queue.maintain(.owner)
             } catch {
                 worker.observe(.queueUnavailable(error))
             }

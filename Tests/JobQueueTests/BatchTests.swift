@@ -77,7 +77,7 @@ struct BatchTests {
         }
         #expect(try await total() == [10, 5, 5, 4])
         _ = try await folder.rows("BEGIN")
-        #expect(try await folder.rows("SELECT larder_data.maintenance_fold()") == [["5"]])
+        #expect(try await folder.rows("SELECT larder_data.maintenance_counts()") == [["5"]])
         #expect(try await total() == [10, 5, 5, 4])
         _ = try await folder.rows("COMMIT")
         #expect(try await total() == [10, 5, 5, 4])

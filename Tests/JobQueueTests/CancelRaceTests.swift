@@ -10,23 +10,23 @@ struct CancelRaceTests {
         return [progress.total, progress.open, progress.succeeded, progress.failed, progress.cancelled]
     }
 
-    @Test func `an item whose complete is under way counts as it ended, and never as cancelled before`() async throws {
+    @Test func `an item whose completion is in progress counts as it ends, and never as cancelled before`() async throws {
         let fixture = try await QueueFixture.make()
         // For longer than on every queue, so that a busy machine sees it wait.
-        try await fixture.sql("ALTER FUNCTION larder_data.hold_running(bigint) SET lock_timeout = '60s'")
+        try await fixture.sql("ALTER FUNCTION larder_data.lock_running(bigint) SET lock_timeout = '60s'")
         try await fixture.lookForDeadlocksLate()
         try await fixture.enqueue(["http://a/1", "http://a/2", "http://a/3"])
         let worker = try await fixture.startWorker()
         let jobs = try await worker.claim(upTo: 2)
-        let settler = fixture.otherConnection()
-        _ = try await settler.rows("BEGIN")
-        _ = try await settler.rows(
+        let completer = fixture.otherConnection()
+        _ = try await completer.rows("BEGIN")
+        _ = try await completer.rows(
             "SELECT larder.complete_v1(\(worker.id), '[\(jobs[0].held.succeeded())]')")
         async let open = fixture.queue.cancel(.name("batch"))
         try await fixture.waitUntilSomebodyWaits()
         // Asked beside the queue's own connection, which waits.
         #expect(try await fixture.value("SELECT open FROM larder.progress") == "3")
-        _ = try await settler.rows("COMMIT")
+        _ = try await completer.rows("COMMIT")
         #expect(try await open == 2)
         #expect(try await counts(fixture) == [3, 0, 1, 0, 2])
         #expect(try await worker.settleAll([Outcome(jobs[1].held, .succeeded)]).map(\.decision) == [.succeeded])

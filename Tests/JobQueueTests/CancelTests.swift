@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CancelTests {
-    /// What a batch stands at: total, open, succeeded, failed, cancelled.
+    /// The counts of a batch: total, open, succeeded, failed, cancelled.
     private func counts(_ fixture: QueueFixture, _ batch: String = "batch") async throws -> [Int] {
         let progress = try await fixture.queue.progress(of: .name(batch))
         #expect(progress.total == progress.open + progress.finished)
@@ -16,7 +16,7 @@ struct CancelTests {
         Int(try await fixture.value("SELECT count(*) FROM larder_data.job") ?? "") ?? -1
     }
 
-    @Test func `a cancelled batch has no open item, takes no more and finishes, wherever its jobs stood`() async throws
+    @Test func `a cancelled batch has no open item, accepts no URLs and finishes, whatever the states of its jobs`() async throws
     {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "http://a/1", "http://a/2", "nothing"])
@@ -40,12 +40,12 @@ struct CancelTests {
         #expect(try await fixture.value("SELECT finished_at IS NOT NULL FROM larder.progress") == "t")
         #expect(try await counts(fixture) == [6, 0, 0, 1, 5])
         let records = try await fixture.queue.records(of: try await fixture.queue.progress(of: .name("batch")).id)
-        #expect(records.filter { $0.end == .cancelled }.reduce(0) { $0 + $1.items } == 5)
-        #expect(records.allSatisfy { $0.end != .cancelled || $0.error?.code == 2002 })
+        #expect(records.filter { $0.outcome == .cancelled }.reduce(0) { $0 + $1.items } == 5)
+        #expect(records.allSatisfy { $0.outcome != .cancelled || $0.error?.code == 2002 })
         try await fixture.expectSound()
     }
 
-    @Test func `a finished batch is not cancelled any more`() async throws {
+    @Test func `a finished batch cannot be cancelled`() async throws {
         let fixture = try await QueueFixture.make()
         let id = try await fixture.queue.openBatch(name: "batch")
         try await fixture.enqueue(["http://a/1"])
@@ -68,7 +68,7 @@ struct CancelTests {
         try await fixture.expectSound()
     }
 
-    @Test func `a job that another batch joined goes on for it alone`() async throws {
+    @Test func `a job that another batch joined continues for that batch alone`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "http://a/1"], batch: "first")
         try await fixture.enqueue(["http://a/1"], batch: "second")
@@ -111,7 +111,7 @@ struct CancelTests {
         try await fixture.expectSound()
     }
 
-    @Test func `a running job is told, and what its worker says then counts nothing`() async throws {
+    @Test func `the heartbeat reports a cancelled running job, and its result does not count`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "http://a/1"])
         let worker = try await fixture.startWorker()
@@ -128,7 +128,7 @@ struct CancelTests {
         try await fixture.expectSound()
     }
 
-    @Test func `a job that a worker gives back after its batch was cancelled is ended by maintenance`() async throws {
+    @Test func `maintenance ends a job that is released after its batch was cancelled`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"])
         let worker = try await fixture.startWorker()
@@ -136,7 +136,7 @@ struct CancelTests {
         try await fixture.queue.cancel(.name("batch"))
         try await worker.release([job.held])
         try await fixture.expectSound()
-        // Nobody gets it, and the next claim sets it aside.
+        // The next claim suspends it.
         #expect(try await worker.claim(upTo: 1).isEmpty)
         try await fixture.queue.maintain(force: true)
         #expect(try await jobs(fixture) == 0)
@@ -187,25 +187,25 @@ struct CancelTests {
         #expect(try await fixture.queue.cancel(job: job) == .cancelled)
         #expect(try await counts(fixture, "first") == [2, 0, 0, 0, 2])
         #expect(try await counts(fixture, "second") == [1, 0, 0, 0, 1])
-        #expect(try await fixture.queue.cancel(job: job) == .over)
-        #expect(try await fixture.queue.status(ofJob: job).state == "cancelled")
+        #expect(try await fixture.queue.cancel(job: job) == .completed)
+        #expect(try await fixture.queue.status(ofJob: job).outcome == .cancelled)
         await #expect { try await fixture.queue.cancel(job: job + 100) } throws: {
             ($0 as? QueueError)?.code == .unknownJob
         }
         try await fixture.expectSound()
     }
 
-    @Test func `one running job is told, and its items finish when it completes`() async throws {
+    @Test func `the heartbeat reports one cancelled job, and its items finish when it completes`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"], batch: "first")
         try await fixture.enqueue(["http://a/1"], batch: "second")
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
-        #expect(try await fixture.queue.cancel(job: job.id) == .told)
+        #expect(try await fixture.queue.cancel(job: job.id) == .requested)
         #expect(try await counts(fixture, "first") == [1, 1, 0, 0, 0])
         #expect(try await worker.heartbeat().cancelled == [job.held])
         let status = try await fixture.queue.status(ofJob: job.id)
-        #expect(status.state == "running" && status.cancelledAt != nil)
+        #expect(status.state == .running && status.cancelledAt != nil)
         #expect(try await worker.complete([.unavailable(job.held)]).map(\.decision) == [.cancelled])
         for batch in ["first", "second"] { #expect(try await counts(fixture, batch) == [1, 0, 0, 0, 1]) }
         try await fixture.expectSound()

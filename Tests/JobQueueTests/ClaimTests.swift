@@ -200,7 +200,7 @@ struct ClaimTests {
             pages += page
             cursor = last.cursor
         }
-        #expect(pages.map(\.end) == [.failed, .failed, .succeeded, .succeeded, .succeeded, .succeeded, .failed])
+        #expect(pages.map(\.outcome) == [.failed, .failed, .succeeded, .succeeded, .succeeded, .succeeded, .failed])
         #expect(pages[2].stored[0] == outcomes[0].stored[0])
         #expect(pages[2].stored[1].name == "card \"\\\n\u{1}" && pages[2].stored[1].key == "k\u{FFFD}")
         #expect(pages[2].stored[1].error?.code == 401)

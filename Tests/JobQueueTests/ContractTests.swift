@@ -2,7 +2,7 @@ import Testing
 
 @testable import JobQueue
 
-/// Names, numbers and refusals that SQL callers rely on.
+/// Names, ids and errors that SQL callers rely on.
 @Suite("The contract in SQL", .timeLimit(.minutes(5)))
 struct ContractTests {
     @Test func `one job is cancelled and retried by the argument named job`() async throws {
@@ -50,7 +50,7 @@ struct ContractTests {
         #expect(try await fixture.value(lowest).flatMap { Double($0) } == 0)
     }
 
-    @Test func `a batch that nobody sealed and nobody adds to is found after a day`() async throws {
+    @Test func `health reports a batch that was not sealed, after a day without new URLs`() async throws {
         let fixture = try await QueueFixture.make()
         let found = "SELECT detail FROM larder.health WHERE what = 'a batch is not sealed'"
         func age() async throws {
@@ -66,8 +66,8 @@ struct ContractTests {
         #expect(try await fixture.value(found) == nil)
         try await age()
         let detail = try #require(try await fixture.value(found))
-        #expect(detail.hasPrefix(#"1, such as "killed""#))
-        // Somebody adds to it after all: at once it is no longer one of those, folded or not.
+        #expect(detail.hasPrefix(#"1, for example "killed""#))
+        // A new URL ends the finding at once, whether its counts are folded or not.
         try await fixture.enqueue(["nothing"], batch: "killed")
         #expect(try await fixture.value(found) == nil)
         try await fixture.queue.maintain(force: true)

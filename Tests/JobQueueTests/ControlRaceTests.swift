@@ -2,7 +2,7 @@ import Testing
 
 @testable import JobQueue
 
-/// All of control at once, beside enqueuers and workers: nothing lost, nothing twice, nobody in anybody's way.
+/// All control functions at once, beside enqueuers and workers: nothing is lost, done twice or blocked.
 @Suite(.timeLimit(.minutes(5)))
 struct ControlRaceTests {
     private static let batches = 6
@@ -36,7 +36,7 @@ struct ControlRaceTests {
                 case 5: try await queue.reprioritize(batch, to: Int(job % 10))
                 case 6: try await queue.cancel(job: job)
                 case 7: try await queue.retry(job: job)
-                case 8: if job < 20 { try await queue.dropFailed(of: batch) }
+                case 8: if job < 20 { try await queue.discardFailed(of: batch) }
                 default: try await queue.maintain(force: true)
                 }
             }

@@ -103,7 +103,7 @@ struct OriginHoldTests {
         #expect(try await fixture.value("SELECT gave_up FROM larder.held_origin") == "t")
     }
 
-    @Test func `who is put off keeps the attempt and the claim is over; a claim not held is passed over`() async throws
+    @Test func `a snoozed job keeps its attempt and its claim ends; a claim that is not held is ignored`() async throws
     {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(urls("held", 2))

@@ -14,7 +14,7 @@ struct OutageTests {
         let cluster = EmbeddedCluster(site)
         var configuration = PostgresJobQueue.Configuration(databaseURL: try await cluster.start())
         try await Migrator(configuration).migrate()
-        // Nobody heartbeats while the server is away.
+        // No heartbeat arrives while the server is down.
         try AdminSession(configuration.databaseURL).ask("UPDATE larder_data.settings SET lease_ms = 3600000")
         let hurried = PostgresJobQueue(configuration)
         configuration.patience = .seconds(100)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct PauseTests {
-    @Test func `a paused batch hands out nothing and goes on at its old place when resumed`() async throws {
+    @Test func `jobs of a paused batch are not claimed, and return to their old order when it resumes`() async throws {
         let fixture = try await QueueFixture.make()
         let paused = try await fixture.enqueue(["http://a/1", "http://a/2"], batch: "paused").compactMap(\.job)
         let other = try await fixture.enqueue(["http://a/3"], batch: "other").compactMap(\.job)
@@ -24,7 +24,7 @@ struct PauseTests {
         try await fixture.expectSound()
     }
 
-    @Test func `a job of a paused batch is handed out once a batch joins that goes on`() async throws {
+    @Test func `a job of a paused batch is claimed after an active batch joins it`() async throws {
         let fixture = try await QueueFixture.make()
         let job = try await fixture.enqueue(["http://a/1"], batch: "paused")[0].job
         try await fixture.queue.pause(.name("paused"))

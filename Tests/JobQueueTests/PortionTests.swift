@@ -3,10 +3,10 @@ import Testing
 
 @testable import JobQueue
 
-/// What is unbounded in number is done in bounded portions.
+/// Work on any number of rows runs in bounded portions.
 @Suite(.timeLimit(.minutes(5)))
 struct PortionTests {
-    @Test func `failures are dropped and the blocklist is emptied portion by portion`() async throws {
+    @Test func `failures are discarded and the blocklist is emptied in portions`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.queue.block((0..<5).map { "http://blocked/\($0)" })
         try await fixture.enqueue((0..<5).map { "http://blocked/\($0)" } + (0..<7).map { "http://a/\($0)" })
@@ -15,10 +15,10 @@ struct PortionTests {
             try await worker.claim(upTo: 7).map {
                 Outcome($0.held, .failed(FailureReason(domain: "x", code: 1, message: "")))
             })
-        var dropped: [String?] = []
-        for _ in 0..<4 { dropped.append(try await fixture.value("SELECT larder.batch_discard_failed('batch', 3)")) }
+        var discarded: [String?] = []
+        for _ in 0..<4 { discarded.append(try await fixture.value("SELECT larder.batch_discard_failed('batch', 3)")) }
         // At most three records of jobs and three of items a call.
-        #expect(dropped == ["6", "5", "1", "0"])
+        #expect(discarded == ["6", "5", "1", "0"])
         #expect(try await fixture.value("SELECT count(*) FROM larder.failed") == "0")
         try await fixture.sql("UPDATE larder_data.blocklist SET until = now() - interval '1 s' WHERE url LIKE '%/4'")
         var unblocked: [[String?]] = []

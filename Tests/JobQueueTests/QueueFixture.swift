@@ -34,8 +34,8 @@ final class QueueFixture: Sendable {
     private init(_ database: TemporaryDatabase, url: String) {
         self.database = database
         var patient = PostgresJobQueue.Configuration(databaseURL: url)
-        patient.upkeepTimeout = .seconds(60)
-        patient.housekeepingTimeout = .seconds(60)
+        patient.maintenanceTimeout = .seconds(60)
+        patient.ownerTimeout = .seconds(60)
         configuration = patient
         queue = PostgresJobQueue(configuration)
         connection = Connection(configuration, name: "test")

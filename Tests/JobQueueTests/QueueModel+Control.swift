@@ -66,7 +66,7 @@ extension QueueModel {
     }
 
     /// How many items.
-    mutating func dropFailed(of name: String) -> Int {
+    mutating func discardFailed(of name: String) -> Int {
         var items = 0
         for index in failures.indices where failures[index].batch == name && failures[index].state == .open {
             failures[index].state = .dropped

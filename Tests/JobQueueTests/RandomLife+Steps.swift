@@ -133,11 +133,11 @@ extension RandomLife {
         }
     }
 
-    mutating func dropFailed() async throws {
+    mutating func discardFailed() async throws {
         guard let name = anyBatch() else { return }
         last = "drop \(name)"
-        let items = try await anyQueue().dropFailed(of: .name(name))
-        let foreseen = model.dropFailed(of: name)
+        let items = try await anyQueue().discardFailed(of: .name(name))
+        let foreseen = model.discardFailed(of: name)
         expect(items == foreseen, "\(items) items, not \(foreseen)")
     }
 
@@ -285,7 +285,7 @@ extension RandomLife {
         let index = Int.random(in: 0..<workers.count, using: &random)
         workers[index].claims += 1
         async let killed = fixture.value(killing)
-        try await claim(index, workers[index].claims, 5, nil, of: nil, times: 1)
+        try await claim(index, workers[index].claims, 5, after: 0, of: nil, times: 1)
         _ = try await killed
     }
 }

@@ -116,7 +116,7 @@ struct RandomLife {
         case 832..<857: try await cancelJob()
         case 857..<882: try await retryJob()
         case 882..<894: try await retryFailed()
-        case 894..<899: try await dropFailed()
+        case 894..<899: try await discardFailed()
         case 899..<914: try await reprioritize()
         case 914..<934: try await blockOrUnblock()
         case 934..<942: try await seal()

@@ -3,13 +3,13 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Retention and housekeeping", .timeLimit(.minutes(5)))
+@Suite("Retention and vacuum", .timeLimit(.minutes(5)))
 struct RetentionTests {
     private func exists(_ table: String, in fixture: QueueFixture) async throws -> Bool {
         try await fixture.value("SELECT to_regclass('larder_data.\(table)') IS NOT NULL") == "t"
     }
 
-    @Test func `what is over goes, day by day and in portions; the batch and its totals stay`() async throws {
+    @Test func `history past its retention is deleted day by day; batches and their totals stay`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "nothing"])
         try await fixture.queue.seal(.name("batch"))
@@ -65,7 +65,7 @@ struct RetentionTests {
         try await fixture.expectSound()
     }
 
-    @Test func `a day that somebody reads is left alone, hinders nothing else, and goes the next time`() async throws {
+    @Test func `a day that is being read stays, blocks nothing else, and is dropped by a later run`() async throws {
         let fixture = try await QueueFixture.make()
         let held = try await fixture.addDay("job_history", daysAgo: 41)
         let free = try await fixture.addDay("job_attempt", daysAgo: 40)
@@ -88,7 +88,7 @@ struct RetentionTests {
         } catch { return error.sqlState }
     }
 
-    @Test func `a worker that may detaches days concurrently, and ends a detach that was broken off`() async throws {
+    @Test func `the owner detaches days concurrently, and finalizes an interrupted detach`() async throws {
         let fixture = try await QueueFixture.make()
         var days: [String] = []
         for (parent, age) in [("job_history", 42), ("item_history", 41), ("job_history", 41)] {
@@ -97,7 +97,7 @@ struct RetentionTests {
         let reader = fixture.otherConnection()
         _ = try await reader.rows("BEGIN")
         _ = try await reader.rows("SELECT count(*) FROM larder_data.job_history")
-        // The reader holds the table, so the detach begins and cannot end, until it is broken off.
+        // The reader holds the table, so the detach starts and cannot end until it is cancelled.
         let pending = "SELECT count(*) FROM pg_inherits WHERE inhdetachpending"
         async let broken = sqlState(
             of: "ALTER TABLE larder_data.job_history DETACH PARTITION larder_data.\(days[0]) CONCURRENTLY", in: fixture)
@@ -108,34 +108,34 @@ struct RetentionTests {
         #expect(await broken == "57014")
         _ = try await reader.rows("COMMIT")
         #expect(try await fixture.value(pending) == "1")
-        try await fixture.queue.runHousekeeping()
+        try await fixture.queue.maintain(.owner)
         for day in days.prefix(2) { #expect(!(try await exists(day, in: fixture)), "\(day)") }
         #expect(try await exists(days[2], in: fixture))
-        // Somebody asked just now: nothing is due.
-        #expect(try await fixture.queue.runHousekeeping() == 0)
-        try await fixture.sql("UPDATE larder_data.housekeeping SET next_at = now()")
-        #expect(try await fixture.queue.runHousekeeping() == 1)
+        // Not due again so soon.
+        #expect(try await fixture.queue.maintain(.owner) == 0)
+        try await fixture.sql("UPDATE larder_data.maintenance SET next_at = now() WHERE task = 'vacuum'")
+        #expect(try await fixture.queue.maintain(.owner) == 1)
         #expect(!(try await exists(days[2], in: fixture)))
         try await fixture.expectSound()
     }
 
-    @Test func `a detached day that nobody dropped is dropped`() async throws {
+    @Test func `a detached day is dropped`() async throws {
         let fixture = try await QueueFixture.make()
         let day = try await fixture.addDay("item_history", daysAgo: 40)
         try await fixture.sql("ALTER TABLE larder_data.item_history DETACH PARTITION larder_data.\(day)")
-        #expect(try await fixture.queue.runHousekeeping() == 1)
+        #expect(try await fixture.queue.maintain(.owner) == 1)
         #expect(!(try await exists(day, in: fixture)))
     }
 
-    @Test func `a worker that may vacuums the table with many dead rows`() async throws {
+    @Test func `the owner vacuums a table with many dead rows`() async throws {
         let fixture = try await QueueFixture.make()
-        // Autovacuum would be before us.
+        // Autovacuum could come first.
         try await fixture.sql("ALTER TABLE larder_data.ready SET (autovacuum_enabled = off)")
         let crowd = fixture.otherConnection()
         _ = try await crowd.rows("INSERT INTO larder_data.ready SELECT 1, 4, i FROM generate_series(1, 20001) AS i")
         _ = try await crowd.rows("DELETE FROM larder_data.ready")
         _ = try await crowd.rows("SELECT pg_stat_force_next_flush()")
-        #expect(try await fixture.queue.runHousekeeping() == 1)
+        #expect(try await fixture.queue.maintain(.owner) == 1)
         #expect(
             try await fixture.sql(
                 "SELECT relname, last_vacuum IS NOT NULL FROM pg_stat_all_tables WHERE schemaname = 'larder_data' AND vacuum_count > 0"
@@ -143,20 +143,21 @@ struct RetentionTests {
                 == [["ready", "t"]])
     }
 
-    @Test func `a worker that may not does nothing, without an error`() async throws {
+    @Test func `a login that is not the owner does nothing, without an error`() async throws {
         let fixture = try await QueueFixture.make()
         let day = try await fixture.addDay("item_history", daysAgo: 40)
         let login = try await fixture.login("larder_worker")
-        #expect(try await login.runHousekeeping() == 0)
+        #expect(try await login.maintain(.owner) == 0)
         #expect(try await exists(day, in: fixture))
-        #expect(try await fixture.value("SELECT last_at IS NULL FROM larder_data.housekeeping") == "t")
+        #expect(try await fixture.value("SELECT isfinite(next_at) FROM larder_data.maintenance WHERE task = 'vacuum'") == "f")
     }
 
-    @Test(arguments: [
-        ("vacuum", "job"), ("vacuum", "ready; DROP TABLE x"), ("drop", "job_history"), ("drop", "job_history_2026010"),
-        ("drop", "job_history_20260101 CASCADE"), ("detach", "batch_20260101"), ("truncate", "ready"),
-    ])
-    func `only what is known becomes a statement`(kind: String, name: String) {
-        #expect(Housekeeping(kind: kind, name: name) == nil)
+    @Test func `only tables named after a parent and a day are dropped`() async throws {
+        let fixture = try await QueueFixture.make()
+        let others = ["job_history_2020010", "job_history_20200101_old", "batch_20200101"]
+        for name in others { try await fixture.sql("CREATE TABLE larder_data.\(name) (x int)") }
+        #expect(try await fixture.queue.maintain(.owner) == 0)
+        try await fixture.queue.maintain(force: true)
+        for name in others { #expect(try await exists(name, in: fixture), "\(name)") }
     }
 }

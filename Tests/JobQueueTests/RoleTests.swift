@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Roles", .timeLimit(.minutes(5)))
 struct RoleTests {
-    @Test func `every function of schema larder runs as its owner with a fixed path, and is nobody's by default`()
+    @Test func `every function of schema larder runs as its owner with a fixed path, and is revoked from PUBLIC`()
         async throws
     {
         let fixture = try await QueueFixture.make()
@@ -19,7 +19,7 @@ struct RoleTests {
                 OR EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a WHERE a.grantee = 0))
             """)
         #expect(left.isEmpty, "\(left)")
-        // Whatever a later migration adds is done by the same call, which may be repeated.
+        // The same call secures what a later migration adds, and may be repeated.
         try await fixture.sql("CREATE FUNCTION larder.later() RETURNS int LANGUAGE sql AS 'SELECT 1'")
         try await fixture.sql("SELECT larder_data.secure(), larder_data.secure()")
         let later =
@@ -75,7 +75,7 @@ struct RoleTests {
             ],
             [
                 "SELECT * FROM larder_data.job", "SELECT * FROM larder.enqueue('http://a/1')",
-                "SELECT * FROM larder.blocklist", "SELECT * FROM larder_data.housekeeping_due()",
+                "SELECT * FROM larder.blocklist", "SELECT * FROM larder_data.owner_statements()",
             ]
         ),
         (
@@ -187,11 +187,12 @@ struct RoleTests {
         await #expect { try await later.migrate() } throws: {
             ($0 as? QueueError)?.message.contains("the owner of schema larder_data") == true
         }
-        // The tables' owner, no superuser, is what its worker acts as.
+        // The worker acts as the owner of the tables, who is no superuser.
         let queue = PostgresJobQueue(configuration)
         try await queue.checkReady()
-        try await queue.runHousekeeping()
-        #expect(try await owner.rows("SELECT login FROM larder_data.housekeeping") == [[login]])
+        try await queue.maintain(.owner)
+        let ran = try await owner.rows("SELECT isfinite(next_at) FROM larder_data.maintenance WHERE task = 'vacuum'")
+        #expect(ran == [["t"]])
         await queue.close()
         _ = try await owner.rows("DROP OWNED BY \(login) CASCADE")
     }

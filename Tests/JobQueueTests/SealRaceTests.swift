@@ -34,7 +34,7 @@ struct SealRaceTests {
         try await fixture.expectSound()
     }
 
-    @Test func `maintenance grants a wish to seal as soon as nobody adds any more`() async throws {
+    @Test func `maintenance seals a batch with a pending seal after the last transaction that adds to it`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/0"], batch: "b")
         let producer = fixture.otherConnection()
@@ -50,7 +50,7 @@ struct SealRaceTests {
         await producer.close()
     }
 
-    @Test func `many who open the same batches at once and want to hear of them never deadlock`() async throws {
+    @Test func `many sessions that open the same batches with notify never deadlock`() async throws {
         let fixture = try await QueueFixture.make()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<6 {

@@ -59,7 +59,7 @@ struct ViewTests {
         #expect(try await fixture.queue.progress(of: .name("batch")).eta == nil)
     }
 
-    @Test func `queue, worker and running tell what waits, who is there and who holds what`() async throws {
+    @Test func `the views queue, worker and running show ready jobs, workers and the jobs they hold`() async throws {
         let fixture = try await QueueFixture.make()
         let queue = "SELECT has_ready, oldest_ready IS NULL, open_items, live_workers FROM larder.queue"
         #expect(try await fixture.sql(queue) == [["f", "t", "0", "0"]])
@@ -80,7 +80,7 @@ struct ViewTests {
                 == [["one", "live", "1"], ["two", "stopped", "0"]])
     }
 
-    @Test func `failed has dead letters: neither what was retried nor what was dropped`() async throws {
+    @Test func `failed lists failures, but neither retried nor discarded ones`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "http://a/2", "http://a/3", "nothing"])
         let worker = try await fixture.startWorker()
@@ -198,7 +198,7 @@ struct ViewTests {
         (0, "1970-01-01T00:00:00.000Z"), (1_769_862_896_789_999, "2026-01-31T12:34:56.789Z"),
         (-1, "1969-12-31T23:59:59.999Z"), (951_782_400_050_000, "2000-02-29T00:00:00.050Z"),
     ])
-    func `a moment is written as the database would`(microseconds: Int, text: String) {
+    func `a time has the format of the database`(microseconds: Int, text: String) {
         #expect(UTCTime(microseconds: Int64(microseconds)).iso8601 == text)
     }
 }

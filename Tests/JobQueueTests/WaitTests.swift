@@ -7,7 +7,7 @@ import Testing
 struct WaitTests {
     private func state(of error: any Error) -> String? { (error as? QueueError)?.sqlState }
 
-    @Test func `waiting ends with the batch, by number and by name`() async throws {
+    @Test func `waiting ends with the batch, by id and by name`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"])
         let id = try await fixture.queue.progress(of: .name("batch")).id
@@ -22,7 +22,7 @@ struct WaitTests {
         let job = try #require(try await worker.claim(upTo: 1).first)
         _ = try await worker.complete([Outcome(job.held, .succeeded)])
         _ = try await waited
-        try await fixture.sql("CALL larder.wait_batch(\(id)::bigint, '0 s')")
+        try await fixture.sql("CALL larder.wait_batch('\(id)', '0 s')")
         try await fixture.expectSound()
     }
 
@@ -33,7 +33,7 @@ struct WaitTests {
             state(of: $0) == "LA008"
         }
         await #expect { try await fixture.sql("CALL larder.wait_batch('none')") } throws: { state(of: $0) == "LA002" }
-        await #expect { try await fixture.sql("CALL larder.wait_batch(987654::bigint)") } throws: {
+        await #expect { try await fixture.sql("CALL larder.wait_batch('987654')") } throws: {
             state(of: $0) == "LA002"
         }
         try await fixture.queue.cancel(.name("batch"))

@@ -50,7 +50,7 @@ struct ReportTests {
         _ = try await scene.sql("UPDATE larder_data.queue SET paused_at = now()")
         #expect(try await scene.larder("status", "--health").code == 0)
         _ = try await scene.sql(
-            "UPDATE larder_data.maintenance SET failed_at = now(), last_error = 'XX000: oh' WHERE task = 'fold'")
+            "UPDATE larder_data.maintenance SET failed_at = now(), last_error = 'XX000: oh' WHERE task = 'counts'")
         let ill = try await scene.larder("status", "--health", "--json")
         #expect(ill.code == 1)
         #expect(try ill.lines.map { try fields($0)["severity"] as? String } == ["error", "info"])

@@ -6,7 +6,7 @@ public struct BatchReport: Sendable {
     public let progress: BatchProgress
     /// The first 1,000 failures, in order of jobs; `PostgresJobQueue.failures(of:after:)` has all.
     public let failures: [FailureRecord]
-    /// How often each error occurred, most frequent first, at most 100.
+    /// The errors, most frequent first, at most 100.
     public let errors: [ErrorCount]
 }
 
@@ -16,7 +16,7 @@ public struct ErrorCount: Sendable, Decodable {
     public let domain: String
     /// The error's code.
     public let code: Int
-    /// Items.
+    /// The number of items.
     public let items: Int
 
     private enum CodingKeys: String, CodingKey {
@@ -25,51 +25,41 @@ public struct ErrorCount: Sendable, Decodable {
     }
 }
 
-/// One item, or job with its items, that ended with an error.
+/// An item, or a job with its items, that failed.
 public struct FailureRecord: Sendable {
-    /// Where the next page begins: pass it to `failures(of:after:)`.
+    /// The start of the next page, for `failures(of:after:)`.
     public let cursor: Cursor
     /// The URL as given.
     public let url: String
     /// The error.
     public let error: FailureReason
-    /// Attempts made; 0 for what never ran.
+    /// Attempts made; 0 for an item that never ran.
     public let attempts: Int
-    /// Items of the batch that this ended.
+    /// Items of the batch that ended with it.
     public let items: Int
 }
 
-/// One job of a batch that ended, with what it stored.
+/// A completed job of a batch, or an item that ended without one, with the files it stored.
 public struct StoredRecord: Sendable {
-    /// How it ended.
-    public enum End: String, Sendable {
-        /// All is stored.
-        case succeeded
-        /// Something failed; what could be had is stored.
-        case failed
-        /// Cancelled.
-        case cancelled
-    }
-
-    /// Where the next page begins: pass it to `records(of:after:)`.
+    /// The start of the next page, for `records(of:after:)`.
     public let cursor: Cursor
-    /// The job; nil for an item that ended without one.
+    /// The id of the job; nil for an item that ended without one.
     public let job: Int64?
     /// The URL as given.
     public let url: String
     /// How it ended.
-    public let end: End
+    public let outcome: JobOutcome
     /// The error when it did not succeed.
     public let error: FailureReason?
-    /// Attempts made; 0 for what never ran.
+    /// Attempts made; 0 for an item that never ran.
     public let attempts: Int
-    /// Items of the batch that this ended.
+    /// Items of the batch that ended with it.
     public let items: Int
     /// The files, original first.
     public let stored: [StoredFile]
 }
 
-/// A position in a batch's records, which come in the order of ending without a job, then by job.
+/// A position in the records of a batch: items without a job first, then jobs by id.
 public struct Cursor: Sendable, Equatable {
     let value: Int64
     /// Before the first record.

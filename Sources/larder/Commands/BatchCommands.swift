@@ -14,7 +14,7 @@ extension Command {
         }
         let queue = try await Settings(arguments).openQueue()
         let batch = try await queue.batch(called: name)
-        let dropped = try await queue.dropFailed(of: batch)
+        let dropped = try await queue.discardFailed(of: batch)
         let progress = try await queue.progress(of: batch)
         var line = BatchLine(progress)
         line.dropped = dropped

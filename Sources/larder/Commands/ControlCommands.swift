@@ -7,7 +7,7 @@ extension Command {
         discussion: """
             The open items of a batch are finished at once, skipped (SDWebImageErrorDomain 2002). A job ends only when no
             other batch wants it; one that runs is told to its worker. --job cancels a job for all batches that want it
-            and tells whether it was cancelled, told (it runs) or over.
+            and prints cancelled, requested (it is running) or completed (it had ended before).
             """,
         examples: ["larder cancel spring", "larder cancel --job 17"],
         options: [ControlTarget.jobOption, Settings.databaseOption]
@@ -19,7 +19,7 @@ extension Command {
             let answer = try await queue.cancel(job: number)
             try Console.show(
                 ControlledJob(job: number, result: answer.rawValue), arguments,
-                answer == .told ? "job \(number) is told to stop" : "job \(number) is \(answer.rawValue)")
+                answer == .requested ? "job \(number) is being cancelled" : "job \(number) is \(answer.rawValue)")
         case .batch(let name), .queue(let name):
             let batch = try await queue.batch(called: name)
             let items = try await queue.cancel(batch)

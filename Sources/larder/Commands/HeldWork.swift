@@ -4,15 +4,15 @@ import JobQueue
 struct HeldWork {
     private let queue: String
     private let isPaused: Bool
-    private let hasParked: Bool
+    private let hasSuspended: Bool
 
     /// Whether there is any.
-    var isEmpty: Bool { !isPaused && !hasParked }
+    var isEmpty: Bool { !isPaused && !hasSuspended }
 
     /// Looks. A worker's login with least rights cannot see whether a queue is paused: then nothing is said of that.
     init(of name: String, in queue: PostgresJobQueue) async throws(QueueError) {
         self.queue = name
-        hasParked = try await queue.remaining(queue: name).hasParked
+        hasSuspended = try await queue.remaining(queue: name).hasSuspended
         do throws(QueueError) {
             isPaused = try await queue.isHeld(queue: name)
         } catch {
@@ -25,7 +25,7 @@ struct HeldWork {
     var lines: [String] {
         (isPaused
             ? ["queue \(queue) is paused and has jobs left; 'larder resume --queue \(queue)' lets them go on"] : [])
-            + (hasParked
+            + (hasSuspended
                 ? [
                     "queue \(queue) has jobs left that are held; 'larder resume BATCH' lets those of a paused batch go on, "
                         + "'larder retry --job N' one that lost its workers"

@@ -16,7 +16,7 @@ struct JobLine: Encodable {
     }
 
     init(_ record: StoredRecord) {
-        self.init(url: record.url, outcome: record.end.rawValue, files: record.stored, error: record.error)
+        self.init(url: record.url, outcome: record.outcome.rawValue, files: record.stored, error: record.error)
     }
 
     private enum Keys: CodingKey { case url, outcome, original, variants, error, key, path, name, unchanged }

@@ -33,6 +33,8 @@ struct JobReport: Encodable {
 
     let job: Int64
     let state: String
+    let reason: String?
+    let outcome: String?
     let url: String
     let batch: String
     let batchID: Int64
@@ -56,7 +58,9 @@ struct JobReport: Encodable {
 
     init(_ status: JobStatus, _ attempts: [JobAttempt]) {
         job = status.id
-        state = status.state
+        state = status.state.rawValue
+        reason = status.reason?.rawValue
+        outcome = status.outcome?.rawValue
         url = ShownURL.text(status.url)
         batch = status.batchName ?? "\(status.batch)"
         batchID = status.batch
@@ -82,7 +86,7 @@ struct JobReport: Encodable {
     /// For people: the job, then a line per attempt.
     var text: String {
         var lines = [
-            "job \(job): \(state), \(url)",
+            "job \(job): \(state)\((reason ?? outcome).map { " (\($0))" } ?? ""), \(url)",
             "batch \(title), \(items.counted("item")), priority \(priority), pipeline \(pipeline) version \(version)",
             "attempt \(attempt)" + (maxAttempts.map { " of \($0)" } ?? "")
                 + ", rescued \(rescues.counted("time")), enqueued \(createdAt)",

@@ -2,27 +2,27 @@ import Testing
 
 @testable import JobQueue
 
-/// Jobs that were cancelled while they ran, and came back instead of being completed.
-@Suite("Cancelled while it ran", .timeLimit(.minutes(5)))
-struct CompletedJobTests {
+/// Jobs that were cancelled while they ran and then released or rescued.
+@Suite("Jobs cancelled while running", .timeLimit(.minutes(5)))
+struct CancelledWhileRunningTests {
     private func kill(_ worker: WorkerSession, in fixture: QueueFixture) async throws {
         try await fixture.sql(
             "UPDATE larder_data.worker SET heartbeat_at = now() - interval '16 s' WHERE id = $1", [.integer(worker.id)])
     }
 
     /// Two batches that want one job, which runs and is cancelled.
-    private func told(_ fixture: QueueFixture) async throws -> (WorkerSession, Job) {
+    private func cancelled(_ fixture: QueueFixture) async throws -> (WorkerSession, Job) {
         try await fixture.enqueue(["http://a/1"], batch: "first")
         try await fixture.enqueue(["http://a/1"], batch: "second")
         for batch in ["first", "second"] { try await fixture.queue.seal(.name(batch)) }
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
-        #expect(try await fixture.queue.cancel(job: job.id) == .told)
+        #expect(try await fixture.queue.cancel(job: job.id) == .requested)
         return (worker, job)
     }
 
-    private func expectOver(_ fixture: QueueFixture, _ job: Job) async throws {
-        #expect(try await fixture.queue.status(ofJob: job.id).state == "cancelled")
+    private func expectCompleted(_ fixture: QueueFixture, _ job: Job) async throws {
+        #expect(try await fixture.queue.status(ofJob: job.id).outcome == .cancelled)
         for batch in ["first", "second"] {
             let progress = try await fixture.queue.progress(of: .name(batch))
             #expect(progress.cancelled == 1 && progress.open == 0)
@@ -32,9 +32,9 @@ struct CompletedJobTests {
         try await fixture.expectSound()
     }
 
-    @Test func `given back, it runs no more and is over with the next maintenance`() async throws {
+    @Test func `released, it does not run again, and the next maintenance completes it`() async throws {
         let fixture = try await QueueFixture.make()
-        let (worker, job) = try await told(fixture)
+        let (worker, job) = try await cancelled(fixture)
         try await worker.release([job.held])
         #expect(try await fixture.startWorker("next").claim(upTo: 9).isEmpty)
         await #expect { try await fixture.queue.retry(job: job.id) } throws: {
@@ -42,32 +42,32 @@ struct CompletedJobTests {
         }
         try await fixture.expectSound()
         try await fixture.queue.maintain(force: true)
-        try await expectOver(fixture, job)
+        try await expectCompleted(fixture, job)
     }
 
-    @Test func `its worker stopped, it runs no more`() async throws {
+    @Test func `after its worker stopped it does not run again`() async throws {
         let fixture = try await QueueFixture.make()
-        let (worker, job) = try await told(fixture)
+        let (worker, job) = try await cancelled(fixture)
         try await worker.stop()
         #expect(try await fixture.startWorker("next").claim(upTo: 9).isEmpty)
         try await fixture.queue.maintain(force: true)
-        try await expectOver(fixture, job)
+        try await expectCompleted(fixture, job)
     }
 
-    @Test func `its worker died, it runs no more, and is not suspended as lost`() async throws {
+    @Test func `after its worker died it does not run again, and is not suspended as crashed`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
-        let (worker, job) = try await told(fixture)
+        let (worker, job) = try await cancelled(fixture)
         try await fixture.sql("UPDATE larder_data.job SET rescues = 4")
         try await kill(worker, in: fixture)
-        try await fixture.queue.maintainUrgent(force: true)
+        try await fixture.queue.maintain(.urgent, force: true)
         #expect(try await fixture.startWorker("next").claim(upTo: 9).isEmpty)
         try await fixture.queue.maintain(force: true)
-        try await expectOver(fixture, job)
+        try await expectCompleted(fixture, job)
     }
 
-    @Test func `given back and joined before maintenance came, it runs for all`() async throws {
+    @Test func `released and joined before maintenance, it runs for every batch`() async throws {
         let fixture = try await QueueFixture.make()
-        let (worker, job) = try await told(fixture)
+        let (worker, job) = try await cancelled(fixture)
         try await worker.release([job.held])
         #expect(try await fixture.enqueue(["http://a/1"], batch: "third").map(\.kind) == [.joined])
         try await fixture.queue.maintain(force: true)
@@ -80,22 +80,22 @@ struct CompletedJobTests {
 
     @Test func `cancelled once more while it waits for maintenance, it is over at once`() async throws {
         let fixture = try await QueueFixture.make()
-        let (worker, job) = try await told(fixture)
+        let (worker, job) = try await cancelled(fixture)
         try await worker.release([job.held])
         #expect(try await fixture.queue.cancel(job: job.id) == .cancelled)
-        try await expectOver(fixture, job)
+        try await expectCompleted(fixture, job)
     }
 
     @Test func `a batch cancelled meanwhile leaves it to be ended for the other one`() async throws {
         let fixture = try await QueueFixture.make()
-        let (worker, job) = try await told(fixture)
+        let (worker, job) = try await cancelled(fixture)
         try await worker.release([job.held])
         #expect(try await fixture.queue.cancel(.name("first")) == 1)
         try await fixture.queue.maintain(force: true)
-        try await expectOver(fixture, job)
+        try await expectCompleted(fixture, job)
     }
 
-    @Test func `a lost job that is retried forgets that somebody cancelled it`() async throws {
+    @Test func `a crashed job that is retried is no longer cancelled`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"])
         let id = try #require(try await fixture.value("SELECT id FROM larder_data.job").flatMap { Int64($0) })

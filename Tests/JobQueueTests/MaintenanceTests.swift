@@ -3,16 +3,16 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Maintenance that others wait for", .timeLimit(.minutes(5)))
-struct UrgentMaintenanceTests {
-    /// A dead worker's job is rescued while another session's maintenance, by `maintain`, stands before a lock.
+@Suite("Urgent maintenance", .timeLimit(.minutes(5)))
+struct MaintenanceTests {
+    /// The job of a dead worker is rescued while the call `maintain` of another session waits for a lock.
     private func expectRescue(besides maintain: @Sendable @escaping (QueueFixture) async throws -> Void) async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1"])
         let dead = try await fixture.startWorker("dead")
         let job = try #require(try await dead.claim(upTo: 1).first)
-        // For longer than the 2 s of every queue, so that a busy machine sees it wait.
-        try await fixture.sql("ALTER FUNCTION larder.maintain(boolean, text[]) SET lock_timeout = '60s'")
+        // Longer than the default of 2 s, for a slow machine.
+        try await fixture.sql("ALTER FUNCTION larder.maintain(boolean, text) SET lock_timeout = '60s'")
         let holder = fixture.otherConnection()
         _ = try await holder.rows("BEGIN")
         _ = try await holder.rows("LOCK TABLE larder_data.blocklist IN ACCESS EXCLUSIVE MODE")
@@ -20,7 +20,7 @@ struct UrgentMaintenanceTests {
         try await fixture.waitUntilSomebodyWaits()
         try await fixture.sql(
             "UPDATE larder_data.worker SET heartbeat_at = now() - interval '16 s' WHERE id = $1", [.integer(dead.id)])
-        #expect(try await fixture.queue.maintainUrgent(force: true) == 1)
+        #expect(try await fixture.queue.maintain(.urgent, force: true) == 1)
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.ready") == "1")
         _ = try await holder.rows("ROLLBACK")
         try await stuck
@@ -28,11 +28,11 @@ struct UrgentMaintenanceTests {
         try await fixture.expectSound()
     }
 
-    @Test func `a worker rescues while its other maintenance is stuck`() async throws {
+    @Test func `a worker rescues while its routine maintenance is stuck`() async throws {
         try await expectRescue { try await $0.queue.maintain(force: true) }
     }
 
-    @Test func `a call for all maintenance, as from cron, keeps no worker from rescuing`() async throws {
+    @Test func `a worker rescues while a call for all tasks, as from cron, is stuck`() async throws {
         try await expectRescue {
             let cron = $0.otherConnection()
             _ = try await cron.rows("SELECT larder.maintain(true)")

@@ -1,0 +1,389 @@
+-- Control of batches, jobs and queues: cancel, pause, resume, retry, discard, reprioritize, wait; the blocklist.
+--
+-- Locks: the row of a job is locked first, in a statement of its own that skips rows which others hold. The snapshot
+-- of the next statement then includes every join committed before. Next the row of the job's state: a transaction
+-- that holds both may end the job. A row that another transaction is moving is left for the next call. Rows of
+-- `running` are not locked: complete_v1 waits for the row of the job instead.
+--
+-- Cancelling a batch is one update of its row: from its commit on, the counts report its open items as cancelled. The
+-- call ends a bounded number of jobs and maintenance ends the others. Resuming a batch works in the same way.
+--
+-- Error codes: LA001 batch closed, LA002 no such batch, LA006 no such queue, LA007 no such job or the job is in a
+-- state that does not allow the call, LA008 timeout, 22023 argument out of range.
+
+CREATE FUNCTION larder_data.lock_batch(batch text, refused text[] DEFAULT '{}') RETURNS larder_data.batch
+LANGUAGE plpgsql AS $$
+DECLARE
+    b larder_data.batch;
+    state text;
+BEGIN
+    SELECT * INTO b FROM larder_data.batch x WHERE x.id = larder_data.find_batch(lock_batch.batch) FOR NO KEY UPDATE;
+    state := CASE WHEN b.cancelled_at IS NOT NULL THEN 'cancelled' WHEN b.finished_at IS NOT NULL THEN 'finished' END;
+    IF state = ANY (refused) THEN
+        RAISE EXCEPTION 'batch "%" is %', coalesce(b.name, b.id::text), state USING ERRCODE = 'LA001';
+    END IF;
+    RETURN b;
+END $$;
+COMMENT ON FUNCTION larder_data.lock_batch IS
+    'Locks a batch, LA001 in a refused state; waits for transactions that add to the batch.';
+
+-- Each live job has at most one row in these tables, so a job is answered once.
+CREATE FUNCTION larder_data.take_from_state(
+    jobs bigint[], states text[] DEFAULT '{ready,scheduled,suspended}'
+) RETURNS bigint[]
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    taken bigint[];
+BEGIN
+    WITH from_ready AS (
+        -- The priority of the job first: a join or a promotion may have left the row at another one.
+        DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(
+            SELECT place.tid FROM unnest(jobs) AS u (id), LATERAL (
+                SELECT x.id, x.queue_id, x.priority FROM larder_data.job x WHERE x.id = u.id OFFSET 0) AS j, LATERAL (
+                SELECT found.tid FROM (SELECT j.priority::int AS p UNION ALL SELECT generate_series(0, 9)) AS lane,
+                    LATERAL (
+                        SELECT x.ctid AS tid FROM larder_data.ready x
+                        WHERE x.queue_id = j.queue_id AND x.priority = lane.p AND x.job_id = j.id
+                        FOR UPDATE SKIP LOCKED) AS found
+                LIMIT 1) AS place
+            WHERE 'ready' = ANY (states)))
+        RETURNING r.job_id
+    ), from_scheduled AS (
+        DELETE FROM larder_data.scheduled s WHERE s.ctid = ANY (ARRAY(
+            SELECT x.ctid FROM larder_data.scheduled x
+            WHERE x.job_id = ANY (jobs) AND 'scheduled' = ANY (states) FOR UPDATE SKIP LOCKED))
+        RETURNING s.job_id
+    ), from_suspended AS (
+        DELETE FROM larder_data.suspended s WHERE s.ctid = ANY (ARRAY(
+            SELECT x.ctid FROM larder_data.suspended x
+            WHERE x.job_id = ANY (jobs) AND 'suspended' = ANY (states) FOR UPDATE SKIP LOCKED))
+        RETURNING s.job_id
+    )
+    SELECT array_agg(t.job_id) INTO taken FROM (
+        TABLE from_ready UNION ALL TABLE from_scheduled UNION ALL TABLE from_suspended) AS t;
+    RETURN taken;
+END $$;
+COMMENT ON FUNCTION larder_data.take_from_state IS
+    'Deletes the rows of jobs in these states and answers the jobs. A running job stays, and one that is being moved.';
+
+-- Cancel.
+
+-- The caller holds the locks on the rows of the jobs. A job whose state another transaction is changing is left out.
+CREATE FUNCTION larder_data.end_items(batch bigint, jobs bigint[], OUT job_count int, OUT item_count bigint)
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    unshared bigint[] := ARRAY(
+        SELECT j.id FROM unnest(jobs) AS u (id),
+            LATERAL (SELECT x.id, x.batch_id, x.items FROM larder_data.job x WHERE x.id = u.id OFFSET 0) AS j
+        WHERE (j.batch_id = batch OR j.items = 0) AND NOT EXISTS (
+            SELECT FROM larder_data.job_subscriber s WHERE s.job_id = j.id AND s.batch_id <> batch OFFSET 0));
+    taken bigint[] := larder_data.take_from_state(unshared);
+BEGIN
+    WITH mine AS MATERIALIZED (
+        SELECT j.*, s.tid AS subscriber_tid, j.batch_id = batch AS is_home,
+            CASE WHEN j.batch_id = batch THEN j.items ELSE coalesce(s.items, 0) END AS ending,
+            j.id NOT IN (SELECT u.id FROM unnest(unshared) AS u (id)) AS is_shared,
+            j.id IN (SELECT u.id FROM unnest(taken) AS u (id)) AS is_over,
+            j.id IN (SELECT r.job_id FROM larder_data.running r) AS is_running
+        FROM unnest(jobs) AS u (id)
+        CROSS JOIN LATERAL (SELECT x.ctid AS tid, x.* FROM larder_data.job x WHERE x.id = u.id OFFSET 0) AS j
+        LEFT JOIN LATERAL (
+            SELECT x.ctid AS tid, x.items FROM larder_data.job_subscriber x
+            WHERE x.job_id = j.id AND x.batch_id = batch OFFSET 0) AS s ON true
+    ), ended AS MATERIALIZED (
+        SELECT * FROM mine m WHERE m.is_shared OR m.is_over OR m.is_running
+    ), over AS (
+        DELETE FROM larder_data.job x WHERE x.ctid = ANY (ARRAY(SELECT e.tid FROM ended e WHERE e.is_over))
+    ), kept AS (
+        -- The heartbeat of its worker reports a running job that no other batch wants.
+        UPDATE larder_data.job x SET items = CASE WHEN e.is_home THEN 0 ELSE x.items END,
+            cancelled_at = CASE WHEN e.is_shared THEN x.cancelled_at ELSE coalesce(x.cancelled_at, now()) END,
+            is_revived = x.is_revived AND e.is_shared
+        FROM ended e WHERE NOT e.is_over AND (e.is_home OR NOT e.is_shared) AND x.ctid = e.tid
+    ), unsubscribed AS (
+        DELETE FROM larder_data.job_subscriber x
+        WHERE x.ctid = ANY (ARRAY(SELECT e.subscriber_tid FROM ended e WHERE NOT e.is_home))
+    ), job_record AS (
+        INSERT INTO larder_data.job_history (
+            created_at, job_id, batch_id, options, pipeline_id, origin_id, items, code, outcome, priority, attempt,
+            rescues, url, context, domain, message)
+        SELECT e.created_at, e.id, e.batch_id, e.options, e.pipeline_id, e.origin_id, e.items, 2002, 3, e.priority,
+            e.attempt, e.rescues, e.url, e.context, 'SDWebImageErrorDomain', 'the job was cancelled'
+        FROM ended e WHERE e.is_over
+    ), item_record AS (
+        INSERT INTO larder_data.item_history (
+            id, batch_id, job_id, items, code, outcome, attempt, reason, url, domain, message)
+        SELECT nextval('larder_data.item_id'), batch, e.id, e.ending, 2002, 3, e.attempt, 'cancelled', e.url,
+            'SDWebImageErrorDomain', 'the job was cancelled'
+        FROM ended e WHERE e.ending > 0 AND NOT (e.is_over AND e.is_home)
+    ), counted AS (
+        INSERT INTO larder_data.batch_delta (batch_id, cancelled)
+        SELECT batch, sum(e.ending) FROM ended e HAVING sum(e.ending) > 0
+    )
+    SELECT count(*), coalesce(sum(e.ending), 0) INTO job_count, item_count FROM ended e;
+END $$;
+COMMENT ON FUNCTION larder_data.end_items IS
+    'Finishes the items of one batch in these jobs as cancelled, and ends the jobs that no other batch wants.';
+
+-- The caller holds the locks on the rows of the jobs. The batch of each job comes last: the job ends with it.
+CREATE FUNCTION larder_data.end_jobs(jobs bigint[]) RETURNS int
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    batch bigint;
+    mine bigint[];
+BEGIN
+    FOR batch, mine IN
+        SELECT w.batch_id, array_agg(w.id) FROM (
+            SELECT s.batch_id, s.job_id AS id, 1 AS place FROM larder_data.job_subscriber s WHERE s.job_id = ANY (jobs)
+            UNION ALL SELECT j.batch_id, j.id, 2 FROM larder_data.job j WHERE j.id = ANY (jobs)) AS w
+        GROUP BY w.place, w.batch_id ORDER BY w.place, w.batch_id
+    LOOP
+        PERFORM larder_data.end_items(batch, mine);
+    END LOOP;
+    RETURN coalesce(cardinality(jobs), 0);
+END $$;
+COMMENT ON FUNCTION larder_data.end_jobs IS 'Ends jobs that are not running as cancelled, for every batch.';
+
+-- Without ORDER BY, so that only the indexes by batch can be used.
+CREATE FUNCTION larder_data.end_portion(batch bigint, portion int) RETURNS int
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    locked bigint[] := ARRAY(
+        SELECT own.id FROM (
+            SELECT j.id FROM larder_data.job j WHERE j.batch_id = batch AND j.items > 0 FOR UPDATE SKIP LOCKED) AS own
+        UNION ALL
+        SELECT j.id FROM larder_data.job_subscriber s, LATERAL (
+            SELECT x.id FROM larder_data.job x WHERE x.id = s.job_id FOR UPDATE SKIP LOCKED) AS j
+        WHERE s.batch_id = batch
+        LIMIT portion);
+BEGIN
+    IF locked = '{}' THEN
+        RETURN 0;
+    END IF;
+    PERFORM larder_data.ensure_today();
+    RETURN (larder_data.end_items(batch, locked)).job_count;
+END $$;
+COMMENT ON FUNCTION larder_data.end_portion IS
+    'Ends jobs of a cancelled batch, at most one portion; answers how many.';
+
+-- Waits for completions of these jobs in progress, so that no item counted as cancelled ends as succeeded. In the
+-- order of keys, as enqueue locks. A producer that joins one of them in a long transaction is not waited for: after
+-- 500 ms the other jobs are locked, and a completion at this moment may still count.
+CREATE FUNCTION larder_data.lock_running(batch bigint) RETURNS bigint[]
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+SET lock_timeout = '500ms' AS $$
+DECLARE
+    jobs bigint[] := ARRAY(SELECT r.job_id FROM larder_data.running r, LATERAL (
+        SELECT FROM larder_data.job j
+        WHERE j.id = r.job_id AND (j.batch_id = batch AND j.items > 0 OR j.has_subscribers AND EXISTS (
+            SELECT FROM larder_data.job_subscriber s WHERE s.job_id = j.id AND s.batch_id = batch)) OFFSET 0) AS mine);
+BEGIN
+    BEGIN
+        PERFORM FROM larder_data.job j WHERE j.id = ANY (jobs) ORDER BY j.key FOR UPDATE;
+    EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+        jobs := ARRAY(SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs) FOR UPDATE SKIP LOCKED);
+    END;
+    RETURN jobs;
+END $$;
+COMMENT ON FUNCTION larder_data.lock_running IS 'Locks the running jobs that a batch wants, and answers them.';
+
+CREATE FUNCTION larder.batch_cancel(batch text) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    b larder_data.batch := larder_data.lock_batch(batch);
+    running bigint[];
+    open_items bigint;
+BEGIN
+    IF b.cancelled_at IS NOT NULL OR b.finished_at IS NOT NULL THEN
+        RETURN 0;
+    END IF;
+    running := larder_data.lock_running(b.id);
+    SELECT l.open INTO open_items FROM larder_data.ledger l WHERE l.batch_id = b.id;
+    IF open_items = 0 AND b.sealed_at IS NOT NULL THEN
+        RETURN 0;
+    END IF;
+    UPDATE larder_data.batch x
+    SET cancelled_at = clock_timestamp(), sealed_at = coalesce(x.sealed_at, clock_timestamp()) WHERE x.id = b.id;
+    PERFORM larder_data.ensure_today();
+    -- The running jobs at once, however large the batch, so that the next heartbeats report them.
+    PERFORM larder_data.end_items(b.id, running);
+    PERFORM larder_data.end_portion(b.id, 10000);
+    RETURN open_items;
+END $$;
+COMMENT ON FUNCTION larder.batch_cancel IS
+    'Cancels a batch: its open items finish at once with SDWebImageErrorDomain 2002; a job ends only if no other '
+    'batch wants it. Answers how many items were open, 0 for a batch that is over. Waits for transactions that add to '
+    'the batch, and at most 500 ms for completions in progress.';
+
+CREATE FUNCTION larder_data.maintenance_cancelled() RETURNS int
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off AS $$
+DECLARE
+    portion CONSTANT int := 5000;
+    moved int := 0;
+    batch bigint;
+    locked bigint[];
+BEGIN
+    FOR batch IN
+        SELECT b.id FROM larder_data.batch b WHERE b.cancelled_at IS NOT NULL AND b.finished_at IS NULL ORDER BY b.id
+    LOOP
+        moved := moved + larder_data.end_portion(batch, portion - moved);
+        EXIT WHEN moved >= portion;
+    END LOOP;
+    -- Suspended as cancelled: a job that was cancelled while it ran or that no batch wants ends; one that a batch
+    -- joined since is ready again.
+    locked := ARRAY(
+        SELECT j.id FROM (
+            SELECT s.job_id FROM larder_data.suspended s WHERE s.reason = 'cancelled' LIMIT portion) AS s,
+            LATERAL (SELECT x.id FROM larder_data.job x WHERE x.id = s.job_id FOR UPDATE SKIP LOCKED) AS j);
+    IF locked <> '{}' THEN
+        PERFORM larder_data.ensure_today();
+        moved := moved + larder_data.resume_jobs(locked) + larder_data.end_jobs(ARRAY(
+            SELECT j.id FROM unnest(locked) AS u (id), LATERAL (
+                SELECT x.id FROM larder_data.job x
+                WHERE x.id = u.id AND (x.cancelled_at IS NOT NULL OR x.items = 0 AND NOT EXISTS (
+                    SELECT FROM larder_data.job_subscriber s WHERE s.job_id = x.id)) OFFSET 0) AS j));
+    END IF;
+    PERFORM larder_data.run_again('cancelled', moved >= portion);
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_cancelled IS 'Ends jobs of cancelled batches, about 5,000 a call.';
+
+-- Pause and resume.
+
+CREATE FUNCTION larder_data.resume_jobs(jobs bigint[]) RETURNS int
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    resumed bigint[];
+BEGIN
+    WITH wanted AS MATERIALIZED (
+        SELECT s.tid, j.id FROM unnest(jobs) AS u (id)
+        CROSS JOIN LATERAL (
+            SELECT x.ctid AS tid, x.reason FROM larder_data.suspended x
+            WHERE x.job_id = u.id AND x.reason IN ('paused', 'cancelled') FOR UPDATE SKIP LOCKED) AS s
+        CROSS JOIN LATERAL (
+            -- A job that was cancelled by itself stays cancelled when one of its batches resumes.
+            SELECT x.id, x.batch_id, x.items FROM larder_data.job x
+            WHERE x.id = u.id AND NOT (s.reason = 'cancelled' AND x.cancelled_at IS NOT NULL) OFFSET 0) AS j
+        CROSS JOIN LATERAL (
+            SELECT FROM (
+                SELECT j.batch_id AS id WHERE j.items > 0
+                UNION ALL SELECT x.batch_id FROM larder_data.job_subscriber x WHERE x.job_id = j.id) AS wants, LATERAL (
+                SELECT FROM larder_data.batch b
+                WHERE b.id = wants.id AND b.paused_at IS NULL AND b.cancelled_at IS NULL OFFSET 0) AS active
+            LIMIT 1) AS active
+    ), removed AS (
+        -- Rows of suspended are never updated, so the tuple id stays valid.
+        DELETE FROM larder_data.suspended x WHERE x.ctid = ANY (ARRAY(SELECT w.tid FROM wanted w))
+    )
+    SELECT array_agg(w.id) INTO resumed FROM wanted w;
+    PERFORM larder_data.make_ready(resumed);
+    RETURN coalesce(cardinality(resumed), 0);
+END $$;
+COMMENT ON FUNCTION larder_data.resume_jobs IS
+    'Makes suspended jobs ready that an active batch wants, except those that crashed or were cancelled themselves.';
+
+CREATE FUNCTION larder.batch_pause(batch text) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE larder_data.batch b SET paused_at = coalesce(b.paused_at, clock_timestamp())
+    WHERE b.id = (SELECT l.id FROM larder_data.lock_batch(batch_pause.batch, '{cancelled,finished}') l)
+$$;
+COMMENT ON FUNCTION larder.batch_pause IS
+    'Pauses a batch: jobs that no other batch wants are not claimed any more; running ones continue. The batch still '
+    'accepts URLs. Pausing a paused batch changes nothing.';
+
+CREATE FUNCTION larder.batch_resume(batch text) RETURNS void
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    b larder_data.batch := larder_data.lock_batch(batch, '{cancelled,finished}');
+BEGIN
+    IF b.paused_at IS NULL THEN
+        RETURN;
+    END IF;
+    UPDATE larder_data.batch x SET paused_at = NULL WHERE x.id = b.id;
+    PERFORM larder_data.resume_jobs(ARRAY(
+        SELECT p.job_id FROM larder_data.suspended p, LATERAL (
+            SELECT FROM larder_data.job j
+            WHERE j.id = p.job_id AND (j.batch_id = b.id AND j.items > 0 OR j.has_subscribers AND EXISTS (
+                SELECT FROM larder_data.job_subscriber s WHERE s.job_id = j.id AND s.batch_id = b.id)) OFFSET 0) AS mine
+        WHERE p.reason = 'paused' LIMIT 10000));
+END $$;
+COMMENT ON FUNCTION larder.batch_resume IS
+    'Resumes a paused batch: its jobs are ready again, in their old order. Resuming an active batch changes nothing.';
+
+-- Checks the paused jobs in turn: a batch may have been resumed, or have joined the job, or a claim may have
+-- suspended the job while its batch was being resumed.
+CREATE FUNCTION larder_data.maintenance_resumed() RETURNS int
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off AS $$
+DECLARE
+    portion CONSTANT int := 5000;
+    start bigint := (SELECT m.cursor FROM larder_data.maintenance m WHERE m.task = 'resumed');
+    checked bigint[] := ARRAY(
+        SELECT s.job_id FROM larder_data.suspended s
+        WHERE s.reason = 'paused' AND s.job_id > start ORDER BY s.job_id LIMIT portion);
+    is_last boolean := cardinality(checked) < portion;
+    moved int := larder_data.resume_jobs(checked);
+BEGIN
+    IF start > 0 OR NOT is_last THEN
+        UPDATE larder_data.maintenance m SET cursor = CASE WHEN is_last THEN 0 ELSE checked[portion] END
+        WHERE m.task = 'resumed';
+        PERFORM larder_data.run_again('resumed', moved > 0);
+    END IF;
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_resumed IS
+    'Makes paused jobs ready that an active batch wants; checks 5,000 a call.';
+
+-- Queues.
+
+CREATE FUNCTION larder.queue_pause(queue text) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE larder_data.queue q SET paused_at = coalesce(q.paused_at, now())
+    WHERE q.id = larder_data.find_queue(queue_pause.queue)
+$$;
+COMMENT ON FUNCTION larder.queue_pause IS
+    'Pauses a queue: its jobs are not claimed; it still accepts URLs. Pausing a paused queue changes nothing.';
+
+CREATE FUNCTION larder.queue_resume(queue text) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE larder_data.queue q SET paused_at = NULL WHERE q.id = larder_data.find_queue(queue_resume.queue)
+$$;
+COMMENT ON FUNCTION larder.queue_resume IS 'Resumes a paused queue.';
+
+CREATE FUNCTION larder.queue_set(queue text, lifo boolean DEFAULT NULL, low_every int DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    IF coalesce(queue_set.queue, '') = '' OR octet_length(queue_set.queue) > 200 THEN
+        RAISE EXCEPTION 'a queue name has 1 to 200 bytes' USING ERRCODE = '22023';
+    ELSIF queue_set.low_every NOT BETWEEN 0 AND 1000 THEN
+        RAISE EXCEPTION 'low_every is 0 to 1000, not %', queue_set.low_every USING ERRCODE = '22023';
+    END IF;
+    -- Looked up first: ON CONFLICT alone would use one of the 32,767 ids in each call.
+    INSERT INTO larder_data.queue (name) SELECT queue_set.queue
+    WHERE NOT EXISTS (SELECT FROM larder_data.queue q WHERE q.name = queue_set.queue) ON CONFLICT (name) DO NOTHING;
+    UPDATE larder_data.queue q
+    SET lifo = coalesce(queue_set.lifo, q.lifo), low_every = coalesce(queue_set.low_every, q.low_every)
+    WHERE q.name = queue_set.queue;
+END $$;
+COMMENT ON FUNCTION larder.queue_set IS
+    'Creates or changes a queue; NULL keeps a setting. lifo: newest first within a priority, default false. '
+    'low_every: every Nth claim of a worker starts with the lowest priorities, 0 to 1000, 0 never, default 8.';
+
+CREATE FUNCTION larder.notify(queue text DEFAULT 'default') RETURNS void
+LANGUAGE sql AS $$ SELECT pg_notify('larder', queue) $$;
+COMMENT ON FUNCTION larder.notify IS 'Notifies the listeners on channel larder that a queue has ready jobs.';

@@ -1,0 +1,440 @@
+-- Maintenance, without a leader: any number of sessions call larder.maintain(). A task that is due is run by the
+-- first caller that locks its row of larder_data.maintenance; the others skip it, and the lock ends with the
+-- transaction. Each task handles a bounded number of rows and skips rows that others hold.
+--
+-- Kinds of tasks. urgent: other work waits for them, so callers run them in statements of their own, never behind
+-- routine ones. routine: all others. owner: statements that cannot run in a function, see
+-- larder_data.owner_statements().
+
+CREATE FUNCTION larder_data.run_again(task text, is_due boolean, delay interval DEFAULT '0 s') RETURNS void
+LANGUAGE sql AS $$
+    UPDATE larder_data.maintenance m SET next_at = clock_timestamp() + delay WHERE m.task = run_again.task AND is_due
+$$;
+COMMENT ON FUNCTION larder_data.run_again IS 'Makes a task due before its period ends, because it left rows over.';
+
+CREATE FUNCTION larder_data.maintenance_promote() RETURNS int
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    due bigint[];
+BEGIN
+    WITH removed AS (
+        DELETE FROM larder_data.scheduled s WHERE s.ctid = ANY (ARRAY(
+            SELECT x.ctid FROM larder_data.scheduled x
+            WHERE x.run_at <= now() ORDER BY x.run_at LIMIT 5000 FOR UPDATE SKIP LOCKED))
+        RETURNING s.job_id
+    )
+    SELECT array_agg(r.job_id) INTO due FROM removed r;
+    PERFORM larder_data.make_ready(due), larder_data.run_again('promote', cardinality(due) >= 5000);
+    RETURN coalesce(cardinality(due), 0);
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_promote IS 'Makes scheduled jobs ready that are due, 5,000 a call.';
+
+-- A worker is dead when it has sent no heartbeat for a lease, or has stopped. Its row is locked, so a heartbeat at
+-- this moment either counts or comes too late; what it completes later finds no claim. The loss of a worker says
+-- nothing about an image: the attempt does not count, but after rescue_limit rescues the job waits for an operator.
+CREATE FUNCTION larder_data.maintenance_rescue() RETURNS int
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    dead bigint[];
+    moved int;
+    returned bigint[];
+BEGIN
+    -- After the clock was set back, a heartbeat in the future would keep a dead worker alive.
+    UPDATE larder_data.worker w SET heartbeat_at = clock_timestamp() WHERE w.id = ANY (ARRAY(
+        SELECT x.id FROM larder_data.worker x
+        WHERE x.heartbeat_at > clock_timestamp() + interval '1 s' FOR UPDATE SKIP LOCKED));
+    dead := ARRAY(
+        SELECT w.id FROM larder_data.worker w
+        WHERE (w.stopped_at IS NOT NULL OR w.heartbeat_at + w.lease_ms * interval '1 ms' < clock_timestamp())
+          AND EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = w.id OFFSET 0)
+        FOR UPDATE OF w SKIP LOCKED);
+    IF dead = '{}' THEN
+        RETURN 0;
+    END IF;
+    WITH lost AS MATERIALIZED (
+        SELECT r.tid, j.id FROM (
+            SELECT x.ctid AS tid, x.job_id FROM larder_data.running x WHERE x.worker_id = ANY (dead)
+            FOR UPDATE SKIP LOCKED) AS r,
+            LATERAL (SELECT x.id FROM larder_data.job x WHERE x.id = r.job_id FOR UPDATE SKIP LOCKED) AS j
+        LIMIT 5000
+    ), removed AS (
+        DELETE FROM larder_data.running r WHERE r.ctid = ANY (ARRAY(SELECT l.tid FROM lost l))
+    ), counted AS (
+        -- By id, not by ctid: a join may have updated the row since the snapshot of this statement.
+        UPDATE larder_data.job j SET rescues = j.rescues + 1 WHERE j.id = ANY (ARRAY(SELECT l.id FROM lost l))
+        RETURNING j.id, CASE WHEN j.cancelled_at IS NOT NULL THEN 'cancelled'
+            WHEN j.rescues >= (SELECT s.rescue_limit FROM larder_data.settings s) THEN 'crashed' END AS reason
+    ), suspended AS (
+        INSERT INTO larder_data.suspended (job_id, reason)
+        SELECT c.id, c.reason FROM counted c WHERE c.reason IS NOT NULL
+    )
+    SELECT count(*), array_agg(c.id) FILTER (WHERE c.reason IS NULL) INTO moved, returned FROM counted c;
+    PERFORM larder_data.make_ready(returned), larder_data.run_again('rescue', moved >= 5000);
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_rescue IS
+    'Makes jobs of dead workers ready, or suspends them as crashed or cancelled, 5,000 a call.';
+
+-- Claims start behind these positions. The last id given out is read first: nothing below it is ready in an empty
+-- priority, except what an open transaction enqueues, which the next run includes.
+CREATE FUNCTION larder_data.maintenance_claims() RETURNS int
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+DECLARE
+    last_id bigint := (SELECT s.last_value FROM larder_data.job_id s);
+    moved int;
+BEGIN
+    INSERT INTO larder_data.claim_cursor (queue_id, positions, updated_at)
+    SELECT q.id, '{0,0,0,0,0,0,0,0,0,0}', '-infinity' FROM larder_data.queue q
+    WHERE NOT q.lifo AND NOT EXISTS (SELECT FROM larder_data.claim_cursor c WHERE c.queue_id = q.id)
+    ON CONFLICT (queue_id) DO NOTHING;
+    -- A row that a long transaction holds is skipped: claims do not use an old cursor.
+    UPDATE larder_data.claim_cursor c SET updated_at = clock_timestamp(), positions = ARRAY(
+        SELECT coalesce((
+            SELECT min(r.job_id) - 1 FROM larder_data.ready r
+            WHERE r.queue_id = c.queue_id AND r.priority = lane.p), last_id)
+        FROM generate_series(0, 9) AS lane (p) ORDER BY lane.p)
+    WHERE c.ctid = ANY (ARRAY(SELECT x.ctid FROM larder_data.claim_cursor x FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_claims IS 'Updates the positions at which claims start.';
+
+-- The ledger.
+
+-- At least e^-100: after some hours without entries the exponential would raise an underflow error.
+CREATE FUNCTION larder_data.rate_after(rate double precision, passed interval, finished bigint) RETURNS double precision
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT rate * weight + finished / seconds * (1 - weight) FROM (
+        SELECT seconds, exp(-least(seconds / 30, 100)) AS weight
+        FROM (SELECT greatest(extract(epoch FROM passed)::double precision, 0.01) AS seconds) AS s) AS w
+$$;
+COMMENT ON FUNCTION larder_data.rate_after IS
+    'An exponential mean per second over 30 s, updated with the items that finished in the time passed.';
+
+CREATE FUNCTION larder_data.maintenance_counts() RETURNS int
+LANGUAGE plpgsql SET jit = off AS $$
+DECLARE
+    moved int;
+BEGIN
+    WITH d AS (
+        DELETE FROM larder_data.batch_delta x WHERE x.ctid = ANY (ARRAY(
+            SELECT y.ctid FROM larder_data.batch_delta y LIMIT 20000 FOR UPDATE SKIP LOCKED))
+        RETURNING x.*
+    ), by_minute AS (
+        INSERT INTO larder_data.throughput AS t (
+            at, bytes_in, bytes_out, enqueued, succeeded, failed, cancelled, retries, downloads, variants)
+        SELECT date_trunc('minute', clock_timestamp()), sum(d.bytes_in), sum(d.bytes_out), sum(d.total),
+            sum(d.succeeded), sum(greatest(d.failed, 0)), sum(d.cancelled), sum(d.retries), sum(d.downloads),
+            sum(d.variants)
+        FROM d HAVING count(*) > 0
+        ON CONFLICT (at) DO UPDATE SET
+            bytes_in = t.bytes_in + excluded.bytes_in, bytes_out = t.bytes_out + excluded.bytes_out,
+            enqueued = t.enqueued + excluded.enqueued, succeeded = t.succeeded + excluded.succeeded,
+            failed = t.failed + excluded.failed, cancelled = t.cancelled + excluded.cancelled,
+            retries = t.retries + excluded.retries, downloads = t.downloads + excluded.downloads,
+            variants = t.variants + excluded.variants
+    ), by_duration AS (
+        INSERT INTO larder_data.batch_detail AS t (batch_id, n, code)
+        SELECT d.batch_id, sum(d.jobs), d.duration_class FROM d WHERE d.duration_class IS NOT NULL
+        GROUP BY d.batch_id, d.duration_class ORDER BY d.batch_id, d.duration_class
+        ON CONFLICT ON CONSTRAINT batch_detail_key DO UPDATE SET n = t.n + excluded.n
+    ), by_batch AS (
+        -- The first rate of a batch is the mean since it was opened.
+        INSERT INTO larder_data.batch_total AS t (
+            batch_id, bytes_in, bytes_out, total, succeeded, failed, cancelled, fresh, blocked, invalid, joined,
+            retries, downloads, variants, rate)
+        SELECT d.batch_id, sum(d.bytes_in), sum(d.bytes_out), sum(d.total), sum(d.succeeded), sum(d.failed),
+            sum(d.cancelled), sum(d.fresh), sum(d.blocked), sum(d.invalid), sum(d.joined), sum(d.retries),
+            sum(d.downloads), sum(d.variants), greatest(sum(d.succeeded + d.failed + d.cancelled), 0)
+                / greatest(extract(epoch FROM clock_timestamp() - min(b.created_at))::double precision, 0.1)
+        FROM d JOIN larder_data.batch b ON b.id = d.batch_id GROUP BY d.batch_id ORDER BY d.batch_id
+        ON CONFLICT (batch_id) DO UPDATE SET
+            bytes_in = t.bytes_in + excluded.bytes_in, bytes_out = t.bytes_out + excluded.bytes_out,
+            total = t.total + excluded.total, succeeded = t.succeeded + excluded.succeeded,
+            failed = t.failed + excluded.failed, cancelled = t.cancelled + excluded.cancelled,
+            fresh = t.fresh + excluded.fresh, blocked = t.blocked + excluded.blocked,
+            invalid = t.invalid + excluded.invalid, joined = t.joined + excluded.joined,
+            retries = t.retries + excluded.retries, downloads = t.downloads + excluded.downloads,
+            variants = t.variants + excluded.variants, folded_at = clock_timestamp(),
+            rate = larder_data.rate_after(t.rate, clock_timestamp() - t.folded_at,
+                greatest(excluded.succeeded + excluded.failed + excluded.cancelled, 0))
+    )
+    SELECT count(*) INTO moved FROM d;
+    PERFORM larder_data.fold_errors();
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_counts IS 'Adds new entries of the ledger to the totals, 20,000 a call.';
+
+CREATE FUNCTION larder_data.fold_errors() RETURNS void
+LANGUAGE sql AS $$
+    WITH d AS (
+        DELETE FROM larder_data.batch_detail_delta x WHERE x.ctid = ANY (ARRAY(
+            SELECT y.ctid FROM larder_data.batch_detail_delta y LIMIT 20000 FOR UPDATE SKIP LOCKED))
+        RETURNING x.*
+    )
+    INSERT INTO larder_data.batch_detail AS t (batch_id, n, code, domain)
+    SELECT d.batch_id, sum(d.n), d.code, d.domain FROM d
+    GROUP BY d.batch_id, d.domain, d.code ORDER BY d.batch_id, d.domain, d.code
+    ON CONFLICT ON CONSTRAINT batch_detail_key DO UPDATE SET n = t.n + excluded.n
+$$;
+COMMENT ON FUNCTION larder_data.fold_errors IS 'Adds new errors of the ledger to the details, 20,000 a call.';
+
+-- Folded plus new entries. In a cancelled batch every open item counts as cancelled: maintenance ends its jobs later.
+-- The new entries are added up in one pass, not by a look-up per batch; a condition on batch_id is applied in that
+-- pass.
+CREATE VIEW larder_data.ledger AS
+SELECT s.*, s.total - s.succeeded - s.failed - s.cancelled AS open
+FROM (
+    SELECT b.id AS batch_id, b.name, b.queue_id, b.created_at, b.sealed_at, b.paused_at, b.cancelled_at, b.finished_at,
+        c.total, c.succeeded, c.failed,
+        CASE WHEN b.cancelled_at IS NULL THEN c.cancelled ELSE c.total - c.succeeded - c.failed END AS cancelled,
+        c.fresh, c.blocked, c.invalid, c.joined, c.retries, c.downloads, c.variants, c.bytes_in, c.bytes_out,
+        t.rate, t.folded_at, t.succeeded + t.failed + t.cancelled AS folded
+    FROM larder_data.batch b
+    LEFT JOIN larder_data.batch_total t ON t.batch_id = b.id
+    LEFT JOIN (
+        SELECT x.batch_id, sum(x.total) AS total, sum(x.succeeded) AS succeeded, sum(x.failed) AS failed,
+            sum(x.cancelled) AS cancelled, sum(x.fresh) AS fresh, sum(x.blocked) AS blocked, sum(x.invalid) AS invalid,
+            sum(x.joined) AS joined, sum(x.retries) AS retries, sum(x.downloads) AS downloads,
+            sum(x.variants) AS variants, sum(x.bytes_in)::bigint AS bytes_in, sum(x.bytes_out)::bigint AS bytes_out
+        FROM larder_data.batch_delta x GROUP BY x.batch_id) AS d ON d.batch_id = b.id
+    CROSS JOIN LATERAL (SELECT
+        coalesce(t.total, 0) + coalesce(d.total, 0) AS total,
+        coalesce(t.succeeded, 0) + coalesce(d.succeeded, 0) AS succeeded,
+        coalesce(t.failed, 0) + coalesce(d.failed, 0) AS failed,
+        coalesce(t.cancelled, 0) + coalesce(d.cancelled, 0) AS cancelled,
+        coalesce(t.fresh, 0) + coalesce(d.fresh, 0) AS fresh,
+        coalesce(t.blocked, 0) + coalesce(d.blocked, 0) AS blocked,
+        coalesce(t.invalid, 0) + coalesce(d.invalid, 0) AS invalid,
+        coalesce(t.joined, 0) + coalesce(d.joined, 0) AS joined,
+        coalesce(t.retries, 0) + coalesce(d.retries, 0) AS retries,
+        coalesce(t.downloads, 0) + coalesce(d.downloads, 0) AS downloads,
+        coalesce(t.variants, 0) + coalesce(d.variants, 0) AS variants,
+        coalesce(t.bytes_in, 0) + coalesce(d.bytes_in, 0) AS bytes_in,
+        coalesce(t.bytes_out, 0) + coalesce(d.bytes_out, 0) AS bytes_out) AS c
+) AS s;
+COMMENT ON VIEW larder_data.ledger IS
+    'Counts per batch, exact at this instant. rate, folded_at: as in batch_total. folded: finished items in '
+    'batch_total.';
+
+-- Batches that are over.
+
+-- A batch is finished when it is sealed, the ledger has no open item, and no live job or subscription is left. Sealing
+-- waits for every transaction that adds to the batch, so nothing can come later. Each batch costs a few index probes,
+-- however many jobs are live.
+CREATE FUNCTION larder_data.maintenance_finish() RETURNS int
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    candidates bigint[];
+    finished larder_data.batch;
+    moved int := 0;
+BEGIN
+    -- The default batches of past days.
+    UPDATE larder_data.batch b SET sealed_at = now() WHERE b.id IN (
+        SELECT x.id FROM larder_data.batch x
+        WHERE x.finished_at IS NULL AND x.sealed_at IS NULL
+          AND x.daily < (now() AT TIME ZONE 'UTC' - interval '1 h')::date
+        FOR UPDATE SKIP LOCKED);
+    WITH sealed AS (
+        UPDATE larder_data.batch b SET sealed_at = coalesce(b.sealed_at, clock_timestamp()) WHERE b.id = ANY (ARRAY(
+            SELECT x.id FROM larder_data.pending_seal p, LATERAL (
+                SELECT y.id FROM larder_data.batch y WHERE y.id = p.batch_id FOR NO KEY UPDATE SKIP LOCKED) AS x))
+        RETURNING b.id
+    )
+    DELETE FROM larder_data.pending_seal p WHERE p.batch_id = ANY (ARRAY(SELECT s.id FROM sealed s));
+    candidates := ARRAY(
+        SELECT b.id FROM larder_data.batch b, LATERAL (
+            SELECT FROM larder_data.ledger x WHERE x.batch_id = b.id AND x.open = 0 OFFSET 0) AS l
+        WHERE b.finished_at IS NULL AND b.sealed_at IS NOT NULL
+          AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.batch_id = b.id AND j.items > 0 OFFSET 0)
+          AND NOT EXISTS (SELECT FROM larder_data.job_subscriber s WHERE s.batch_id = b.id OFFSET 0)
+        LIMIT 1000 FOR UPDATE OF b SKIP LOCKED);
+    -- Tested again under the lock: a retry may have reopened items since the snapshot above.
+    FOR finished IN
+        UPDATE larder_data.batch b SET finished_at = now()
+        WHERE b.id = ANY (candidates)
+          AND (SELECT l.open = 0 FROM larder_data.ledger l WHERE l.batch_id = b.id)
+          AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.batch_id = b.id AND j.items > 0 OFFSET 0)
+          AND NOT EXISTS (SELECT FROM larder_data.job_subscriber s WHERE s.batch_id = b.id OFFSET 0)
+        RETURNING b.*
+    LOOP
+        moved := moved + 1;
+        PERFORM pg_notify('larder_batch', finished.id::text) WHERE finished.notify;
+    END LOOP;
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_finish IS
+    'Seals and finishes batches, and notifies channel larder_batch if they ask for it.';
+
+-- Retention.
+
+CREATE FUNCTION larder_data.maintenance_partitions() RETURNS int
+LANGUAGE sql RETURN larder_data.create_partitions(7);
+COMMENT ON FUNCTION larder_data.maintenance_partitions IS 'Creates the partitions of the next days.';
+
+-- A batch and its totals are kept: they are one row each.
+CREATE FUNCTION larder_data.maintenance_purge() RETURNS int
+LANGUAGE plpgsql SET jit = off AS $$
+DECLARE
+    moved int;
+    total int := 0;
+BEGIN
+    DELETE FROM larder_data.worker w WHERE w.id IN (
+        SELECT x.id FROM larder_data.worker x
+        WHERE x.heartbeat_at < now() - interval '1 day'
+          AND NOT EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = x.id)
+        FOR UPDATE SKIP LOCKED);
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    total := total + moved;
+    DELETE FROM larder_data.throughput t WHERE t.at < now() - interval '30 days';
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    total := total + moved;
+    DELETE FROM larder_data.blocklist b WHERE b.url_hash IN (
+        SELECT x.url_hash FROM larder_data.blocklist x
+        WHERE x.until < now() - interval '30 days' LIMIT 5000 FOR UPDATE SKIP LOCKED);
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    total := total + moved;
+    DELETE FROM larder_data.batch_detail d WHERE d.ctid = ANY (ARRAY(
+        SELECT x.ctid FROM larder_data.batch_detail x JOIN larder_data.batch b ON b.id = x.batch_id
+        WHERE b.finished_at < now() - (SELECT s.keep_history FROM larder_data.settings s)
+        LIMIT 5000 FOR UPDATE OF x SKIP LOCKED));
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    PERFORM larder_data.run_again('purge', moved = 5000, '10 s');
+    RETURN total + moved;
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_purge IS
+    'Deletes workers gone for a day, blocks that ended 30 days ago, throughput older than 30 days, and details of '
+    'batches without history.';
+
+CREATE FUNCTION larder_data.expired_partitions() RETURNS TABLE (
+    parent text, part text, is_attached boolean, is_pending boolean
+)
+LANGUAGE sql STABLE AS $$
+    SELECT k.parent, c.relname::text, i.inhrelid IS NOT NULL, coalesce(i.inhdetachpending, false)
+    FROM larder_data.settings s
+    CROSS JOIN LATERAL (VALUES ('job_history', s.keep_history), ('item_history', s.keep_history),
+        ('job_attempt', s.keep_attempts)) AS k (parent, keep)
+    JOIN pg_catalog.pg_class c ON c.relnamespace = 'larder_data'::regnamespace AND c.relkind = 'r'
+        AND c.relname ~ ('^' || k.parent || '_[0-9]{8}$')
+    LEFT JOIN pg_catalog.pg_inherits i ON i.inhrelid = c.oid
+    WHERE to_date(right(c.relname, 8), 'YYYYMMDD') + 1 <= ((clock_timestamp() - k.keep) AT TIME ZONE 'UTC')::date
+    ORDER BY right(c.relname, 8), k.parent
+$$;
+COMMENT ON FUNCTION larder_data.expired_partitions IS
+    'Days of history past their retention, oldest first. is_pending: a concurrent detach was interrupted.';
+
+-- DROP TABLE locks the parent exclusively, and every later statement waits behind it. So it waits at most 500 ms,
+-- drops one day of one table per call, and leaves the work to workers that detach concurrently where there are any.
+CREATE FUNCTION larder_data.maintenance_retention() RETURNS int
+LANGUAGE plpgsql SET lock_timeout = '500ms' AS $$
+DECLARE
+    old record;
+BEGIN
+    PERFORM FROM larder_data.maintenance m WHERE m.task = 'vacuum'
+        AND m.next_at BETWEEN clock_timestamp() - interval '90 s' AND clock_timestamp() + interval '30 s';
+    IF FOUND THEN
+        RETURN 0;
+    END IF;
+    FOR old IN
+        SELECT e.part, e.is_more FROM (
+            SELECT DISTINCT ON (x.parent) x.parent, x.part, count(*) OVER () > 1 AS is_more
+            FROM larder_data.expired_partitions() x ORDER BY x.parent, x.part) AS e
+        ORDER BY right(e.part, 8), e.parent
+    LOOP
+        BEGIN
+            EXECUTE format('DROP TABLE larder_data.%I', old.part);
+            PERFORM larder_data.run_again('retention', old.is_more, '10 s');
+            RETURN 1;
+        EXCEPTION
+            -- In use, or being detached concurrently: the next table is tried.
+            WHEN lock_not_available OR object_not_in_prerequisite_state OR object_in_use OR undefined_table THEN NULL;
+        END;
+    END LOOP;
+    RETURN 0;
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_retention IS 'Drops one day of history past its retention.';
+
+CREATE FUNCTION larder_data.owner_statements() RETURNS TABLE (statement text, next_statement text)
+LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE larder_data.maintenance m SET next_at = clock_timestamp() + m.every
+    WHERE m.task = (
+        SELECT x.task FROM larder_data.maintenance x
+        WHERE x.task = 'vacuum'
+          AND x.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + x.every + interval '1 s'
+        FOR UPDATE SKIP LOCKED);
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT format('VACUUM (SKIP_LOCKED, TRUNCATE off) larder_data.%I', s.relname), NULL
+    FROM pg_catalog.pg_stat_all_tables s JOIN pg_catalog.pg_class c ON c.oid = s.relid
+    WHERE s.schemaname = 'larder_data' AND 'vacuum_truncate=off' = ANY (c.reloptions) AND s.n_dead_tup > 20000
+      AND coalesce(greatest(s.last_vacuum, s.last_autovacuum), '-infinity') < clock_timestamp() - interval '30 s';
+    RETURN QUERY
+    SELECT format('ALTER TABLE larder_data.%I DETACH PARTITION larder_data.%I %s', e.parent, e.part,
+        CASE WHEN e.is_pending THEN 'FINALIZE' ELSE 'CONCURRENTLY' END), format('DROP TABLE larder_data.%I', e.part)
+    FROM larder_data.expired_partitions() e
+    -- Postgres allows one concurrent detach per table.
+    WHERE e.is_attached AND e.part = (
+        SELECT min(x.part) FROM larder_data.expired_partitions() x
+        WHERE x.parent = e.parent AND x.is_attached AND x.is_pending >= e.is_pending);
+    RETURN QUERY
+    SELECT format('DROP TABLE larder_data.%I', e.part), NULL
+    FROM larder_data.expired_partitions() e WHERE NOT e.is_attached;
+END $$;
+COMMENT ON FUNCTION larder_data.owner_statements IS
+    'Statements that are due and that only a login acting as the owner of the tables can run, at top level: VACUUM and '
+    'concurrent DETACH, each with the statement to run after it. None if another worker asked within 25 s.';
+
+-- The run.
+
+-- Each task fails alone: its error is recorded and answered, and the task runs again when it is next due. No task
+-- waits longer than lock_timeout for a lock. Also due is a task whose next run lies more than a period ahead: the
+-- clock was set back. What a call did is visible when the whole call has ended, and its locks on tasks last as long,
+-- so urgent tasks come last in a call for all.
+CREATE FUNCTION larder.maintain(force boolean DEFAULT false, kind text DEFAULT NULL)
+RETURNS TABLE (task text, moved int, error text, error_code text)
+LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
+#variable_conflict use_column
+DECLARE
+    has_failed boolean;
+BEGIN
+    IF maintain.kind NOT IN ('urgent', 'routine') THEN
+        RAISE EXCEPTION 'the kind is urgent or routine, not "%"', maintain.kind USING ERRCODE = '22023';
+    END IF;
+    FOR task IN
+        SELECT m.task FROM larder_data.maintenance m
+        WHERE m.kind <> 'owner' AND m.kind = coalesce(maintain.kind, m.kind)
+        ORDER BY m.kind = 'urgent', m.place
+    LOOP
+        -- Locked one by one, so that no task is held before its turn.
+        SELECT m.failed_at IS NOT NULL INTO has_failed FROM larder_data.maintenance m
+        WHERE m.task = maintain.task AND (force OR m.next_at NOT BETWEEN clock_timestamp()
+            AND clock_timestamp() + m.every + interval '1 s') FOR UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND;
+        UPDATE larder_data.maintenance m SET next_at = clock_timestamp() + m.every WHERE m.task = maintain.task;
+        moved := NULL;
+        error := NULL;
+        error_code := NULL;
+        BEGIN
+            EXECUTE format('SELECT larder_data.%I()', 'maintenance_' || task) INTO moved;
+            UPDATE larder_data.maintenance m SET failed_at = NULL, last_error = NULL
+            WHERE m.task = maintain.task AND has_failed;
+        EXCEPTION WHEN OTHERS OR query_canceled THEN
+            GET STACKED DIAGNOSTICS error = MESSAGE_TEXT, error_code = RETURNED_SQLSTATE;
+            UPDATE larder_data.maintenance m
+            SET failed_at = clock_timestamp(), last_error = left(error_code || ': ' || error, 2000)
+            WHERE m.task = maintain.task;
+        END;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION larder.maintain IS
+    'Runs the maintenance tasks that are due, see larder.maintenance; force: also those that are not. kind: urgent '
+    '(rescue, promote, claims) or routine (the others); by default all. Any number of callers. A call is one '
+    'transaction, so call it for the urgent tasks in a statement of its own. Answers per task how many rows it moved, '
+    'or its error.';

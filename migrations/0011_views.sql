@@ -1,0 +1,279 @@
+-- Views for people and programs.
+--
+-- Progress is read from the ledger and costs the same for ten jobs and ten million. What needs a query of its own,
+-- such as quantiles and errors, is a function, evaluated only for the rows and columns that a query selects. Times
+-- are statement_timestamp(): the volatile clock_timestamp() would keep the planner from leaving out what is not
+-- selected.
+--
+-- A view reads tables with the rights of its owner, but a function that it calls has those of the reader. Such
+-- functions are SECURITY DEFINER; no reader can call them directly, see larder_data.secure().
+
+-- Class c holds n jobs of 2^(c/2) to 2^((c+1)/2) ms, assumed to be distributed evenly on the logarithmic scale.
+CREATE FUNCTION larder_data.quantiles(batch_id bigint, shares numeric[]) RETURNS numeric[]
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN (
+        WITH class AS MATERIALIZED (
+            SELECT x.code, sum(x.n) AS n, sum(sum(x.n)) OVER (ORDER BY x.code) AS until, sum(sum(x.n)) OVER () AS total
+            FROM (
+                SELECT d.code, d.n FROM larder_data.batch_detail d
+                WHERE d.batch_id = quantiles.batch_id AND d.domain IS NULL
+                UNION ALL SELECT d.duration_class, d.jobs FROM larder_data.batch_delta d
+                WHERE d.batch_id = quantiles.batch_id AND d.duration_class IS NOT NULL
+            ) AS x GROUP BY x.code HAVING sum(x.n) > 0
+        )
+        SELECT array_agg((
+            SELECT round(power(2, (c.code + 1 - (c.until - share * c.total) / c.n) / 2), 1)
+            FROM class c WHERE c.until >= share * c.total ORDER BY c.code LIMIT 1) ORDER BY place)
+        FROM unnest(shares) WITH ORDINALITY AS s (share, place));
+END $$;
+COMMENT ON FUNCTION larder_data.quantiles IS
+    'The times in ms from claim to completion within which these shares of the succeeded jobs of a batch ran.';
+
+CREATE FUNCTION larder_data.top_errors(batch_id bigint, portion int) RETURNS json
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN (
+        SELECT coalesce(json_agg(
+            json_build_object('domain', e.domain, 'code', e.code, 'n', e.n) ORDER BY e.n DESC, e.domain, e.code), '[]')
+        FROM (
+            SELECT x.domain, x.code, sum(x.n)::bigint AS n FROM (
+                SELECT d.domain, d.code, d.n FROM larder_data.batch_detail d
+                WHERE d.batch_id = top_errors.batch_id AND d.domain IS NOT NULL
+                UNION ALL SELECT d.domain, d.code, d.n FROM larder_data.batch_detail_delta d
+                WHERE d.batch_id = top_errors.batch_id
+            ) AS x GROUP BY x.domain, x.code HAVING sum(x.n) > 0 ORDER BY sum(x.n) DESC, x.domain, x.code LIMIT portion
+        ) AS e);
+END $$;
+COMMENT ON FUNCTION larder_data.top_errors IS
+    'The most frequent errors of a batch: a JSON array of {domain, code, n}, n in items.';
+
+CREATE VIEW larder.progress AS
+SELECT b.batch_id, b.name AS batch,
+    CASE WHEN b.cancelled_at IS NOT NULL THEN 'cancelled'
+         WHEN b.finished_at IS NOT NULL OR b.sealed_at IS NOT NULL AND b.open = 0 THEN 'finished'
+         WHEN b.paused_at IS NOT NULL THEN 'paused'
+         WHEN b.sealed_at IS NOT NULL THEN 'sealed' ELSE 'open' END AS state,
+    b.total, b.open, f.finished, b.failed + b.cancelled AS skipped, b.succeeded, b.failed, b.cancelled,
+    b.fresh, b.blocked, b.invalid, b.joined, b.retries, b.downloads, b.variants, b.bytes_in, b.bytes_out,
+    CASE WHEN b.total = 0 THEN 100 ELSE round(f.finished * 100.0 / b.total, 1) END AS percent,
+    r.rate,
+    CASE WHEN b.paused_at IS NULL AND b.open > 0 AND r.rate > 0
+         THEN make_interval(secs => round(b.open / r.rate)::double precision) END AS eta,
+    (larder_data.quantiles(b.batch_id, '{0.5}'))[1] AS p50_ms,
+    (larder_data.quantiles(b.batch_id, '{0.95}'))[1] AS p95_ms,
+    larder_data.top_errors(b.batch_id, 5) AS top_errors,
+    round(t.seconds, 3) AS seconds, b.created_at, b.sealed_at, b.finished_at
+FROM larder_data.ledger b
+CROSS JOIN LATERAL (SELECT b.succeeded + b.failed + b.cancelled AS finished) AS f
+CROSS JOIN LATERAL (
+    SELECT extract(epoch FROM coalesce(b.finished_at, statement_timestamp()) - b.created_at) AS seconds) AS t
+CROSS JOIN LATERAL (
+    SELECT round((CASE WHEN b.finished_at IS NOT NULL OR b.cancelled_at IS NOT NULL OR t.seconds < 30
+        THEN f.finished / greatest(t.seconds, 0.001)
+        ELSE larder_data.rate_after(b.rate, statement_timestamp() - b.folded_at, greatest(f.finished - b.folded, 0))
+        END)::numeric, 2) AS rate) AS r;
+COMMENT ON VIEW larder.progress IS
+    'Progress of each batch in items, exact at this instant: total = open + finished. finished, skipped (ended with '
+    'an error) and total are the counts of SDWebImage''s prefetcher. rate: items finished per second, a mean over 30 '
+    's, or over the life of a batch that is over or younger. eta: at that rate, NULL if nothing finishes. p50_ms, '
+    'p95_ms: from claim to completion of the succeeded jobs of this batch, to a few percent. top_errors: the five '
+    'most frequent.';
+
+CREATE VIEW larder.queue AS
+SELECT q.name AS queue, q.lifo, q.low_every, q.paused_at,
+    EXISTS (SELECT FROM larder_data.ready r WHERE r.queue_id = q.id) AS has_ready,
+    (SELECT statement_timestamp() - min(j.created_at) FROM generate_series(0, 9) AS lane (p),
+        LATERAL (
+            SELECT r.job_id FROM larder_data.ready r
+            WHERE r.queue_id = q.id AND r.priority = lane.p ORDER BY r.job_id LIMIT 1) AS r,
+        LATERAL (SELECT x.created_at FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j) AS oldest_ready,
+    (SELECT coalesce(sum(l.open), 0)::bigint FROM larder_data.batch b, LATERAL (
+        SELECT x.open FROM larder_data.ledger x WHERE x.batch_id = b.id OFFSET 0) AS l
+     WHERE b.queue_id = q.id AND b.finished_at IS NULL) AS open_items,
+    (SELECT count(*) FROM larder_data.worker w WHERE w.stopped_at IS NULL
+        AND w.heartbeat_at + w.lease_ms * interval '1 ms' >= statement_timestamp()) AS live_workers
+FROM larder_data.queue q;
+COMMENT ON VIEW larder.queue IS
+    'The queues. oldest_ready: time since the oldest first job of a priority was enqueued. live_workers: of all '
+    'queues, because a worker may claim from any.';
+
+CREATE VIEW larder.worker AS
+SELECT w.id AS worker, w.name, w.host, w.pid, w.version, w.slots,
+    (SELECT c.name FROM larder_data.cache c WHERE c.id = w.cache_id) AS cache_id, w.started_at, w.heartbeat_at,
+    w.stopped_at, CASE WHEN w.stopped_at IS NOT NULL THEN 'stopped'
+        WHEN w.heartbeat_at + w.lease_ms * interval '1 ms' < statement_timestamp() THEN 'lost'
+        ELSE 'live' END AS state,
+    (SELECT count(*) FROM larder_data.running r WHERE r.worker_id = w.id) AS running
+FROM larder_data.worker w;
+COMMENT ON VIEW larder.worker IS
+    'The workers of the last day: live, lost or stopped. running: jobs held. cache_id: the id kept in their cache '
+    'root.';
+
+CREATE VIEW larder.running AS
+SELECT r.job_id, r.worker_id AS worker, w.name AS worker_name, j.batch_id, j.attempt + 1 AS attempt, j.max_attempts,
+    j.priority, r.claimed_at, statement_timestamp() - r.claimed_at AS running_for, j.cancelled_at, j.url
+FROM larder_data.running r JOIN larder_data.job j ON j.id = r.job_id
+LEFT JOIN larder_data.worker w ON w.id = r.worker_id;
+COMMENT ON VIEW larder.running IS 'Running jobs. cancelled_at: cancelled since; the next heartbeat informs the worker.';
+
+CREATE VIEW larder.suspended AS
+SELECT s.job_id, s.reason, s.suspended_at, j.batch_id, j.rescues, j.url
+FROM larder_data.suspended s JOIN larder_data.job j ON j.id = s.job_id;
+COMMENT ON VIEW larder.suspended IS
+    'Suspended jobs. reason: paused, cancelled, or crashed (lost with too many workers: larder.retry or '
+    'larder.cancel).';
+
+CREATE VIEW larder.blocklist AS
+SELECT b.url, b.until, b.fails, b.domain, b.code, b.message, b.http_status, b.first_at, b.last_at
+FROM larder_data.blocklist b WHERE b.until > now();
+COMMENT ON VIEW larder.blocklist IS 'The URLs that are blocked, with their last error.';
+
+CREATE VIEW larder.record AS
+SELECT h.batch_id, 'job' AS kind, h.job_id AS number, h.job_id, h.url, h.outcome, h.domain, h.code, h.message,
+    h.http_status, h.attempt AS attempts, h.items, h.finished_at, h.retried_as, h.discarded_at, h.stored
+FROM larder_data.job_history h
+UNION ALL
+SELECT i.batch_id, 'item', i.id, i.job_id, i.url, i.outcome, i.domain, i.code, i.message, NULL, i.attempt, i.items,
+    i.finished_at, i.retried_as, i.discarded_at, i.stored
+FROM larder_data.item_history i;
+COMMENT ON VIEW larder.record IS
+    'Completed jobs (kind job) and items that ended without a job of their batch (kind item). outcome: 1 succeeded, 2 '
+    'failed, 3 cancelled. Select one batch_id and kind, ORDER BY number, or one job_id of kind job.';
+
+CREATE VIEW larder.failed AS
+SELECT r.batch_id, r.kind, r.number, r.job_id, r.url, r.domain, r.code, r.message, r.http_status, r.attempts, r.items,
+    r.finished_at
+FROM larder.record r WHERE r.outcome = 2 AND r.retried_as IS NULL AND r.discarded_at IS NULL;
+COMMENT ON VIEW larder.failed IS
+    'Failures that were neither retried nor discarded since, with their last error. Select one batch_id.';
+
+CREATE VIEW larder.attempt AS
+SELECT a.job_id, a.attempt::int AS attempt, 'retried' AS outcome, a.worker_id AS worker, a.claimed_at,
+    a.at AS ended_at, a.domain, a.code, a.message, a.http_status, a.fetch_ms, a.transcode_ms, a.store_ms, a.delay_ms
+FROM larder_data.job_attempt a
+UNION ALL
+SELECT h.job_id, h.attempt, (ARRAY['succeeded', 'failed', 'cancelled'])[h.outcome], h.worker_id,
+    h.created_at + h.queue_ms * interval '1 ms', h.finished_at, h.domain, h.code, h.message, h.http_status, h.fetch_ms,
+    h.transcode_ms, h.store_ms, NULL
+FROM larder_data.job_history h WHERE h.worker_id IS NOT NULL;
+COMMENT ON VIEW larder.attempt IS
+    'Attempts that ended, of live and completed jobs. delay_ms: time until the next attempt. Select one job_id.';
+
+CREATE VIEW larder.throughput AS
+SELECT t.at AS minute, sum(t.enqueued)::bigint AS enqueued, sum(t.finished)::bigint AS finished,
+    sum(t.succeeded)::bigint AS succeeded, sum(t.failed)::bigint AS failed, sum(t.cancelled)::bigint AS cancelled,
+    sum(t.retries)::bigint AS retries, sum(t.downloads)::bigint AS downloads, sum(t.variants)::bigint AS variants,
+    sum(t.bytes_in)::bigint AS bytes_in, sum(t.bytes_out)::bigint AS bytes_out,
+    round(sum(t.finished) / s.seconds, 2) AS items_per_second,
+    round(sum(t.bytes_in) / s.seconds) AS bytes_in_per_second,
+    round(sum(t.bytes_out) / s.seconds) AS bytes_out_per_second
+FROM (
+    SELECT x.at, x.bytes_in, x.bytes_out, x.enqueued, x.succeeded, x.failed, x.cancelled,
+        x.succeeded + x.failed + x.cancelled AS finished, x.retries, x.downloads, x.variants
+    FROM larder_data.throughput x
+    UNION ALL
+    SELECT date_trunc('minute', statement_timestamp()), sum(d.bytes_in), sum(d.bytes_out), sum(d.total),
+        sum(d.succeeded), sum(greatest(d.failed, 0)), sum(d.cancelled),
+        sum(d.succeeded + greatest(d.failed, 0) + d.cancelled), sum(d.retries), sum(d.downloads), sum(d.variants)
+    FROM larder_data.batch_delta d HAVING count(*) > 0
+) AS t
+CROSS JOIN LATERAL (SELECT least(greatest(extract(epoch FROM statement_timestamp() - t.at), 1), 60) AS seconds) AS s
+GROUP BY t.at, s.seconds;
+COMMENT ON VIEW larder.throughput IS
+    'Throughput per minute of the last 30 days, in items, of all batches. The rates of the current minute are those '
+    'of its seconds so far. A minute without any has no row.';
+
+CREATE VIEW larder.pipeline AS
+SELECT p.id AS pipeline_id, p.name, p.version, p.spec, p.created_at,
+    NOT EXISTS (SELECT FROM larder_data.pipeline x WHERE x.name = p.name AND x.version > p.version) AS newest
+FROM larder_data.pipeline p;
+COMMENT ON VIEW larder.pipeline IS 'The versions of all pipelines. newest: the one that an enqueue by name uses.';
+
+CREATE VIEW larder.maintenance AS
+SELECT m.task, m.kind, m.every, m.next_at, m.failed_at, m.last_error FROM larder_data.maintenance m ORDER BY m.place;
+COMMENT ON VIEW larder.maintenance IS 'The maintenance tasks, when each is next due, and its error while it fails.';
+
+CREATE FUNCTION larder.remaining(batch text DEFAULT NULL, queue text DEFAULT 'default')
+RETURNS TABLE (has_ready boolean, has_running boolean, has_suspended boolean, next_due_ms bigint)
+LANGUAGE plpgsql STABLE
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    wanted_batch bigint := CASE WHEN batch IS NOT NULL THEN larder_data.find_batch(batch) END;
+    wanted_queue smallint := CASE WHEN batch IS NULL THEN larder_data.find_queue(queue) END;
+BEGIN
+    IF wanted_batch IS NULL THEN
+        RETURN QUERY SELECT
+            EXISTS (SELECT FROM larder_data.ready r WHERE r.queue_id = wanted_queue)
+                AND EXISTS (SELECT FROM larder_data.queue q WHERE q.id = wanted_queue AND q.paused_at IS NULL),
+            EXISTS (SELECT FROM larder_data.running r, LATERAL (
+                SELECT FROM larder_data.job x WHERE x.id = r.job_id AND x.queue_id = wanted_queue OFFSET 0) AS j),
+            EXISTS (SELECT FROM larder_data.suspended s, LATERAL (
+                SELECT FROM larder_data.job x WHERE x.id = s.job_id AND x.queue_id = wanted_queue OFFSET 0) AS j),
+            -- In the order of time, the first of this queue.
+            (SELECT greatest(extract(epoch FROM s.run_at - clock_timestamp()) * 1000, 0)::bigint
+             FROM larder_data.scheduled s, LATERAL (
+                SELECT FROM larder_data.job x WHERE x.id = s.job_id AND x.queue_id = wanted_queue OFFSET 0) AS j
+             ORDER BY s.run_at LIMIT 1);
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH mine AS MATERIALIZED (
+        SELECT j.id, j.queue_id FROM larder_data.job j WHERE j.batch_id = wanted_batch AND j.items > 0
+        UNION ALL
+        SELECT j.id, j.queue_id FROM larder_data.job_subscriber s JOIN larder_data.job j ON j.id = s.job_id
+        WHERE s.batch_id = wanted_batch
+    )
+    SELECT EXISTS (
+            SELECT FROM larder_data.queue q, mine m, generate_series(0, 9) AS lane (p), LATERAL (
+                SELECT FROM larder_data.ready x
+                WHERE x.queue_id = m.queue_id AND x.priority = lane.p AND x.job_id = m.id OFFSET 0) AS r
+            WHERE q.id = m.queue_id AND q.paused_at IS NULL)
+            AND EXISTS (SELECT FROM larder_data.batch b WHERE b.id = wanted_batch AND b.paused_at IS NULL),
+        EXISTS (SELECT FROM mine m JOIN larder_data.running r ON r.job_id = m.id),
+        EXISTS (SELECT FROM mine m JOIN larder_data.suspended s ON s.job_id = m.id),
+        (SELECT greatest(extract(epoch FROM s.run_at - clock_timestamp()) * 1000, 0)::bigint
+         FROM mine m JOIN larder_data.scheduled s ON s.job_id = m.id ORDER BY s.run_at LIMIT 1);
+END $$;
+COMMENT ON FUNCTION larder.remaining IS
+    'What is left of a batch, in any queue, or of a queue. has_ready: a worker could claim it now, so not in a paused '
+    'queue or batch. next_due_ms: time until the next scheduled job. For a batch it reads the live jobs.';
+
+-- Waiting is a procedure: each look is a transaction of its own, because a function would hold one snapshot and with
+-- it vacuum until its end. A procedure that commits can have neither SECURITY DEFINER nor SET.
+CREATE PROCEDURE larder.wait_batch(batch text, timeout interval DEFAULT '1 hour')
+LANGUAGE plpgsql AS $$
+DECLARE
+    deadline timestamptz := pg_catalog.clock_timestamp() + timeout;
+    wanted_id bigint;
+    state text;
+    pause double precision := 0.02;
+BEGIN
+    SELECT p.batch_id INTO wanted_id FROM larder.progress p WHERE p.batch_id = (
+        SELECT CASE WHEN wait_batch.batch ~ '^[0-9]{1,18}$' THEN wait_batch.batch::bigint END)
+        OR p.batch = wait_batch.batch;
+    LOOP
+        SELECT p.state INTO state FROM larder.progress p WHERE p.batch_id = wanted_id;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'unknown batch "%"', batch USING ERRCODE = 'LA002';
+        END IF;
+        COMMIT;
+        EXIT WHEN state IN ('finished', 'cancelled');
+        IF pg_catalog.clock_timestamp() >= deadline THEN
+            RAISE EXCEPTION 'batch "%" is not finished after %', batch, timeout USING ERRCODE = 'LA008';
+        END IF;
+        PERFORM pg_catalog.pg_sleep(pause);
+        COMMIT;
+        pause := least(pause * 2, 1, greatest(extract(epoch FROM deadline - pg_catalog.clock_timestamp()), 0.001));
+    END LOOP;
+END $$;
+COMMENT ON PROCEDURE larder.wait_batch IS
+    'Waits until a batch is finished or cancelled, LA008 after the timeout. CALL it outside a transaction block.';
+
+-- These tables have few rows, so autovacuum never analyzes them, and the planner would assume a thousand.
+ANALYZE larder_data.settings, larder_data.queue, larder_data.retry_rule, larder_data.maintenance;

@@ -1,0 +1,71 @@
+-- The blocklist, by operators. Such a block is no failure: the next failure blocks for as long as it would have
+-- before.
+
+CREATE FUNCTION larder.block_many(urls text[], ttl interval DEFAULT '24 hours', reason text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    blocked bigint;
+    bad text := (
+        SELECT coalesce(u.url, '') FROM unnest(urls) AS u (url)
+        WHERE coalesce(u.url, '') = '' OR octet_length(u.url) > 8192 LIMIT 1);
+BEGIN
+    IF cardinality(urls) > 10000 THEN
+        RAISE EXCEPTION 'at most 10000 URLs a call, not %', cardinality(urls) USING ERRCODE = '22023';
+    ELSIF bad IS NOT NULL THEN
+        RAISE EXCEPTION 'a URL has 1 to 8192 bytes, not %', octet_length(bad) USING ERRCODE = '22023';
+    ELSIF coalesce(ttl, interval '0') <= interval '0' THEN
+        RAISE EXCEPTION 'the duration of a block is positive, not %', coalesce(ttl::text, 'NULL')
+            USING ERRCODE = '22023';
+    END IF;
+    INSERT INTO larder_data.blocklist AS x (url_hash, until, fails, code, url, domain, message)
+    SELECT h.hash, now() + ttl, 0, 1003, min(h.url), 'SDWebImageErrorDomain',
+        left(coalesce(reason, 'the URL was blocked by an operator'), 2000)
+    FROM (SELECT larder_data.url_hash(u.url) AS hash, u.url FROM unnest(urls) AS u (url)) AS h
+    GROUP BY h.hash ORDER BY h.hash
+    ON CONFLICT (url_hash) DO UPDATE SET
+        until = greatest(x.until, excluded.until), last_at = now(), http_status = NULL,
+        domain = excluded.domain, code = excluded.code, message = excluded.message;
+    GET DIAGNOSTICS blocked = ROW_COUNT;
+    RETURN blocked;
+END $$;
+COMMENT ON FUNCTION larder.block_many IS
+    'Blocks up to 10,000 URLs; a block that lasts longer already keeps its end. Answers how many URLs. Running jobs '
+    'continue; the others without RetryFailed are claimed as blocked and fail with 1003.';
+
+CREATE FUNCTION larder.block_url(url text, ttl interval DEFAULT '24 hours', reason text DEFAULT NULL) RETURNS void
+LANGUAGE sql AS $$ SELECT larder.block_many(ARRAY[url], ttl, reason) $$;
+COMMENT ON FUNCTION larder.block_url IS 'Blocks one URL, see larder.block_many.';
+
+CREATE FUNCTION larder.unblock_url(url text) RETURNS boolean
+LANGUAGE sql AS $$
+    WITH removed AS (
+        DELETE FROM larder_data.blocklist b WHERE b.url_hash = larder_data.url_hash(unblock_url.url) RETURNING b.until
+    )
+    SELECT coalesce(bool_or(r.until > now()), false) FROM removed r
+$$;
+COMMENT ON FUNCTION larder.unblock_url IS
+    'Removes a URL and its count of failures from the blocklist; answers whether it was blocked.';
+
+CREATE FUNCTION larder.unblock_all(portion int DEFAULT 10000, OUT unblocked bigint, OUT is_last boolean)
+LANGUAGE sql AS $$
+    WITH removed AS (
+        DELETE FROM larder_data.blocklist b WHERE b.url_hash = ANY (ARRAY(
+            SELECT x.url_hash FROM larder_data.blocklist x ORDER BY x.url_hash LIMIT portion FOR UPDATE))
+        RETURNING b.until
+    )
+    SELECT count(*) FILTER (WHERE r.until > now()), count(*) < portion FROM removed r
+$$;
+COMMENT ON FUNCTION larder.unblock_all IS
+    'Empties the blocklist, at most `portion` rows a call, expired ones included: repeat until is_last. Answers how '
+    'many URLs were blocked.';
+
+CREATE FUNCTION larder.blocklist_page(after bytea, portion int) RETURNS TABLE (
+    url_hash bytea, url text, until timestamptz, fails int, domain text, code int, message text, http_status int
+)
+LANGUAGE sql STABLE AS $$
+    SELECT b.url_hash, b.url, b.until, b.fails, b.domain, b.code, b.message, b.http_status FROM larder_data.blocklist b
+    WHERE b.url_hash > after AND b.until > now() ORDER BY b.url_hash LIMIT portion
+$$;
+COMMENT ON FUNCTION larder.blocklist_page IS
+    'One page of the blocklist in the order of url_hash; after: the last one of the page before, ''\x'' for the '
+    'first.';

@@ -1,0 +1,241 @@
+-- Invariants and health.
+
+-- Reads everything, in the snapshot of the caller.
+CREATE VIEW larder_data.broken_jobs AS
+WITH state AS MATERIALIZED (
+    SELECT r.job_id, 'ready' AS name FROM larder_data.ready r
+    UNION ALL SELECT s.job_id, 'scheduled' FROM larder_data.scheduled s
+    UNION ALL SELECT r.job_id, 'running' FROM larder_data.running r
+    UNION ALL SELECT s.job_id, 'suspended' FROM larder_data.suspended s
+)
+SELECT 'a live job has exactly one state' AS invariant, j.id AS subject,
+    coalesce(string_agg(s.name, ' and ' ORDER BY s.name), 'none') AS detail
+FROM larder_data.job j LEFT JOIN state s ON s.job_id = j.id GROUP BY j.id HAVING count(s.name) <> 1
+UNION ALL
+SELECT 'a state belongs to a live job', s.job_id, s.name
+FROM state s WHERE NOT EXISTS (SELECT FROM larder_data.job j WHERE j.id = s.job_id)
+UNION ALL
+SELECT 'a ready job is in its queue', r.job_id, 'queue ' || r.queue_id
+FROM larder_data.ready r JOIN larder_data.job j ON j.id = r.job_id WHERE j.queue_id <> r.queue_id
+UNION ALL
+SELECT 'the key of a job is the digest of its URL and pipeline', j.id, encode(j.key, 'hex')
+FROM larder_data.job j WHERE j.key <> larder_data.job_key(j.url, j.pipeline_id)
+UNION ALL
+SELECT 'a subscription belongs to a live job with has_subscribers, and not to its own batch', s.job_id,
+    'batch ' || s.batch_id
+FROM larder_data.job_subscriber s LEFT JOIN larder_data.job j ON j.id = s.job_id
+WHERE j.id IS NULL OR NOT j.has_subscribers OR j.batch_id = s.batch_id
+UNION ALL
+SELECT 'a running job belongs to a registered worker', r.job_id, 'worker ' || r.worker_id
+FROM larder_data.running r WHERE NOT EXISTS (SELECT FROM larder_data.worker w WHERE w.id = r.worker_id)
+UNION ALL
+SELECT 'a job completes once', h.job_id, count(*) || ' records'
+FROM larder_data.job_history h GROUP BY h.job_id HAVING count(*) > 1
+UNION ALL
+SELECT 'a completed job is not live', j.id, j.url
+FROM larder_data.job j WHERE EXISTS (SELECT FROM larder_data.job_history h WHERE h.job_id = j.id);
+COMMENT ON VIEW larder_data.broken_jobs IS 'Violated invariants of jobs.';
+
+CREATE VIEW larder_data.broken_batches AS
+WITH counted AS (
+    SELECT x.batch_id, sum(x.items) FILTER (WHERE x.outcome IS NULL) AS open,
+        sum(x.items) FILTER (WHERE x.outcome = 1) AS succeeded, sum(x.items) FILTER (WHERE x.outcome = 2) AS failed,
+        sum(x.items) FILTER (WHERE x.outcome = 3) AS cancelled
+    FROM (
+        SELECT j.batch_id, j.items, NULL::smallint AS outcome FROM larder_data.job j
+        UNION ALL SELECT s.batch_id, s.items, NULL FROM larder_data.job_subscriber s
+        UNION ALL SELECT h.batch_id, h.items, h.outcome FROM larder_data.job_history h WHERE h.retried_as IS NULL
+        UNION ALL SELECT i.batch_id, i.items, i.outcome FROM larder_data.item_history i WHERE i.retried_as IS NULL
+    ) AS x GROUP BY x.batch_id
+), kept AS (
+    -- Before this day history may be deleted, and cannot be counted.
+    SELECT max(p.first_day) AS since FROM (
+        SELECT min(to_date(right(c.relname, 8), 'YYYYMMDD')::timestamp AT TIME ZONE 'UTC') AS first_day
+        FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent IN ('larder_data.job_history'::regclass, 'larder_data.item_history'::regclass)
+        GROUP BY i.inhparent) AS p
+), errors AS (
+    SELECT x.batch_id, sum(x.n) AS n FROM (
+        SELECT d.batch_id, d.n FROM larder_data.batch_detail d WHERE d.domain IS NOT NULL
+        UNION ALL SELECT d.batch_id, d.n FROM larder_data.batch_detail_delta d) AS x GROUP BY x.batch_id
+)
+SELECT 'the counts of a batch equal its records and live items' AS invariant, l.batch_id AS subject,
+    format('counts open %s, succeeded %s, failed %s, cancelled %s; records %s, %s, %s, %s',
+        l.open, l.succeeded, l.failed, l.cancelled, c.open, c.succeeded, c.failed, c.cancelled) AS detail
+FROM larder_data.ledger l LEFT JOIN counted c USING (batch_id) CROSS JOIN LATERAL (
+    -- The open items of a cancelled batch count as cancelled.
+    SELECT l.cancelled_at IS NULL AS is_active, coalesce(c.open, 0) AS open) AS o
+WHERE l.created_at >= (SELECT k.since FROM kept k)
+  AND (l.open, l.succeeded, l.failed, l.cancelled) IS DISTINCT FROM (
+      CASE WHEN o.is_active THEN o.open ELSE 0 END, coalesce(c.succeeded, 0), coalesce(c.failed, 0),
+      coalesce(c.cancelled, 0) + CASE WHEN o.is_active THEN 0 ELSE o.open END)
+UNION ALL
+SELECT 'the errors counted are those of the failed items', l.batch_id,
+    format('%s failed, %s errors', l.failed, coalesce(e.n, 0))
+FROM larder_data.ledger l CROSS JOIN larder_data.settings s LEFT JOIN errors e USING (batch_id)
+-- Details are deleted some time after the end of a batch.
+WHERE l.failed <> coalesce(e.n, 0) AND coalesce(l.finished_at, now()) > now() - s.keep_history
+UNION ALL
+SELECT 'records belong to a batch', c.batch_id, 'unknown batch'
+FROM counted c WHERE NOT EXISTS (SELECT FROM larder_data.batch b WHERE b.id = c.batch_id)
+UNION ALL
+SELECT 'a finished batch has no open item', l.batch_id, l.open || ' open'
+FROM larder_data.ledger l WHERE l.finished_at IS NOT NULL AND l.open <> 0;
+COMMENT ON VIEW larder_data.broken_batches IS 'Violated invariants of batches.';
+
+CREATE FUNCTION larder.check() RETURNS TABLE (invariant text, subject bigint, detail text)
+LANGUAGE sql STABLE SET jit = off AS $$ TABLE larder_data.broken_jobs UNION ALL TABLE larder_data.broken_batches $$;
+COMMENT ON FUNCTION larder.check IS
+    'Verifies the invariants of the queue in one snapshot; no rows: all hold. Reads everything.';
+
+-- Findings of health. Cheap: they read statistics, catalogs and small tables, and count no jobs.
+
+CREATE VIEW larder_data.health_of_work AS
+SELECT 'error' AS severity, 'maintenance task fails' AS what,
+    format('%s, since %s: %s', m.task, to_char(m.failed_at, 'YYYY-MM-DD HH24:MI:SS TZ'), m.last_error) AS detail,
+    'correct what the error says; the task runs again when it is next due' AS hint
+FROM larder_data.maintenance m WHERE m.failed_at IS NOT NULL
+UNION ALL
+SELECT 'warning', 'maintenance is late', string_agg(m.task, ', ' ORDER BY m.place),
+    'start a worker, or call larder.maintain() from cron; it may also wait for a lock'
+FROM larder_data.maintenance m
+WHERE m.next_at + greatest(10 * m.every, interval '10 s') < clock_timestamp() AND m.kind <> 'owner'
+  AND EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at IS NULL)
+HAVING count(*) > 0
+UNION ALL
+SELECT 'warning', 'jobs are ready and no worker is live', format('queue %s', q.queue), 'start a worker: larder work'
+FROM larder.queue q WHERE q.has_ready AND q.paused_at IS NULL AND q.live_workers = 0
+UNION ALL
+SELECT 'info', 'a queue is paused',
+    format('queue %s, since %s', q.name, to_char(q.paused_at, 'YYYY-MM-DD HH24:MI:SS TZ')),
+    'larder.queue_resume() resumes it'
+FROM larder_data.queue q WHERE q.paused_at IS NOT NULL
+UNION ALL
+SELECT 'warning', 'jobs have crashed',
+    format('%s%s, lost with too many workers', s.n, CASE WHEN s.n = 1000 THEN ' or more' END),
+    'find out why the workers die, then larder.retry(job) or larder.cancel(job)'
+FROM (SELECT count(*) AS n FROM (SELECT FROM larder_data.suspended x WHERE x.reason = 'crashed' LIMIT 1000) AS x) AS s
+WHERE s.n > 0
+UNION ALL
+SELECT 'warning', 'workers were lost', format('%s in the last day, last %s on %s', w.n, w.last[2], w.last[3]),
+    'their jobs were rescued; find out why they ended without stopping: memory, kill -9, network'
+FROM (
+    SELECT count(*) AS n, max(ARRAY[to_char(x.heartbeat_at, 'YYYY-MM-DD HH24:MI:SS.US'), x.name, x.host]) AS last
+    FROM larder_data.worker x
+    WHERE x.stopped_at IS NULL AND x.heartbeat_at + x.lease_ms * interval '1 ms' < clock_timestamp()
+      AND x.heartbeat_at > clock_timestamp() - interval '1 day') AS w
+WHERE w.n > 0
+UNION ALL
+-- Only a sealed batch is ever finished. New entries of the ledger move folded_at.
+SELECT 'warning', 'a batch is not sealed',
+    format('%s%s, for example %s: no item is open, and none was added for a day', count(*),
+        CASE WHEN count(*) = 1000 THEN ' or more' END, min(b.label)),
+    'its producer may have ended early: larder.batch_seal(batch) if no URLs follow'
+FROM (
+    SELECT coalesce(format('"%s"', x.name), 'id ' || x.id) AS label
+    FROM larder_data.batch x LEFT JOIN larder_data.batch_total t ON t.batch_id = x.id
+    WHERE x.finished_at IS NULL AND x.sealed_at IS NULL AND x.cancelled_at IS NULL AND x.daily IS NULL
+      AND coalesce(t.folded_at, x.created_at) < clock_timestamp() - interval '1 day'
+      AND coalesce(t.total - t.succeeded - t.failed - t.cancelled, 0) = 0
+      AND NOT EXISTS (SELECT FROM larder_data.batch_delta d WHERE d.batch_id = x.id)
+    LIMIT 1000) AS b
+HAVING count(*) > 0
+UNION ALL
+SELECT 'warning', 'progress is slow', 'more than 100000 entries of counts are not added up',
+    'see whether the maintenance task counts is late or fails'
+WHERE EXISTS (SELECT FROM larder_data.batch_delta OFFSET 100000)
+   OR EXISTS (SELECT FROM larder_data.batch_detail_delta OFFSET 100000)
+UNION ALL
+SELECT 'info', 'the blocklist is large', format('about %s URLs', c.reltuples::bigint),
+    'see larder.blocklist; larder.unblock_url() removes a URL'
+FROM pg_catalog.pg_class c WHERE c.oid = 'larder_data.blocklist'::regclass AND c.reltuples > 1000000;
+COMMENT ON VIEW larder_data.health_of_work IS 'Findings of health about jobs, batches, workers and maintenance.';
+
+-- What keeps vacuum from removing the rows that claims leave behind, and history.
+CREATE VIEW larder_data.health_of_tables AS
+WITH day AS (
+    SELECT p.relname AS parent, max(to_date(right(c.relname, 8), 'YYYYMMDD')) AS last,
+        min(to_date(right(c.relname, 8), 'YYYYMMDD')) AS first
+    FROM pg_catalog.pg_class p JOIN pg_catalog.pg_namespace n ON n.oid = p.relnamespace AND n.nspname = 'larder_data'
+    LEFT JOIN pg_catalog.pg_inherits i ON i.inhparent = p.oid LEFT JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
+    WHERE p.relkind = 'p' GROUP BY p.relname
+)
+SELECT 'warning' AS severity, 'a transaction holds vacuum back' AS what,
+    format('pid %s, application %s, user %s, for %s s, %s', a.pid, coalesce(nullif(a.application_name, ''), '-'),
+        a.usename, floor(extract(epoch FROM clock_timestamp() - a.xact_start)), a.state) AS detail,
+    format('end it, or SELECT pg_terminate_backend(%s); see idle_in_transaction_session_timeout', a.pid) AS hint
+FROM pg_catalog.pg_stat_activity a
+WHERE a.datname = current_database() AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
+  AND a.pid <> pg_backend_pid() AND a.backend_type <> 'autovacuum worker'
+  AND a.xact_start < clock_timestamp() - (SELECT s.held_after FROM larder_data.settings s)
+UNION ALL
+SELECT 'warning', 'a prepared transaction holds vacuum back',
+    format('%s, user %s, for %s s', p.gid, p.owner, floor(extract(epoch FROM clock_timestamp() - p.prepared))),
+    format('COMMIT PREPARED %L or ROLLBACK PREPARED %L', p.gid, p.gid)
+FROM pg_catalog.pg_prepared_xacts p WHERE p.database = current_database()
+  AND p.prepared < clock_timestamp() - (SELECT s.held_after FROM larder_data.settings s)
+UNION ALL
+-- A slot has no time; its age is in transactions.
+SELECT 'warning', 'a replication slot holds vacuum back',
+    format('%s, %s, xmin %s transactions old', r.slot_name, CASE WHEN r.active THEN 'active' ELSE 'inactive' END,
+        age(r.xmin)),
+    'let its standby catch up, or drop the slot'
+FROM pg_catalog.pg_replication_slots r WHERE r.xmin IS NOT NULL AND (NOT r.active OR age(r.xmin) > 100000)
+UNION ALL
+SELECT 'warning', 'a standby''s feedback holds vacuum back',
+    format('pid %s, application %s, user %s, xmin %s transactions old', a.pid,
+        coalesce(nullif(a.application_name, ''), '-'), a.usename, age(a.backend_xmin)),
+    'end the long query on the standby, or set hot_standby_feedback = off there'
+FROM pg_catalog.pg_stat_activity a
+WHERE a.backend_type = 'walsender' AND a.backend_xmin IS NOT NULL AND age(a.backend_xmin) > 100000
+UNION ALL
+SELECT 'info', 'transactions of other sessions are not visible',
+    format('user %s does not have the rights of pg_read_all_stats', current_user),
+    format('GRANT pg_read_all_stats TO %I', current_user)
+WHERE NOT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
+UNION ALL
+SELECT 'warning', 'dead rows pile up', format('%s in %s', s.n_dead_tup, s.relname),
+    'see what holds vacuum back, and whether autovacuum runs'
+FROM pg_catalog.pg_stat_all_tables s JOIN pg_catalog.pg_class c ON c.oid = s.relid
+WHERE s.schemaname = 'larder_data' AND s.n_dead_tup > 50000 AND 'vacuum_truncate=off' = ANY (c.reloptions)
+UNION ALL
+SELECT 'error', 'autovacuum is off', s.name || ' = off', 'turn it on: without it tables grow without bound'
+FROM pg_catalog.pg_settings s WHERE s.name IN ('autovacuum', 'track_counts') AND s.setting = 'off'
+UNION ALL
+SELECT 'error', 'autovacuum is off', c.relname || ' has autovacuum_enabled = off',
+    format('ALTER TABLE larder_data.%I RESET (autovacuum_enabled)', c.relname)
+FROM pg_catalog.pg_class c
+WHERE c.relnamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = 'larder_data')
+  AND c.reloptions && '{autovacuum_enabled=off,autovacuum_enabled=false,autovacuum_enabled=0}'
+UNION ALL
+SELECT 'info', 'no worker runs vacuum', 'no login of a live worker can act as the owner of the tables',
+    'autovacuum and larder.maintain() do the work; at high rates GRANT the owner''s role to the workers'' login'
+FROM larder_data.maintenance m
+WHERE m.kind = 'owner' AND m.next_at < clock_timestamp() - interval '5 min' AND EXISTS (
+    SELECT FROM larder_data.worker w
+    WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' >= clock_timestamp()
+      AND w.started_at < clock_timestamp() - interval '5 min')
+UNION ALL
+SELECT 'warning', 'too few partitions ahead', format('%s ends on %s', d.parent, coalesce(d.last::text, 'no day')),
+    'see whether the maintenance task partitions is late or fails'
+FROM day d WHERE coalesce(d.last, '-infinity') < (clock_timestamp() AT TIME ZONE 'UTC')::date + 2
+UNION ALL
+SELECT 'warning', 'history is kept too long', format('%s still has %s', d.parent, d.first),
+    'a long transaction may use it: see what holds vacuum back; the maintenance task retention drops it'
+FROM day d CROSS JOIN larder_data.settings s
+WHERE d.first + 3 <= ((clock_timestamp()
+    - CASE d.parent WHEN 'job_attempt' THEN s.keep_attempts ELSE s.keep_history END) AT TIME ZONE 'UTC')::date
+UNION ALL
+SELECT 'info', 'roles are missing', string_agg(r.name, ', ' ORDER BY r.name),
+    'as a login with CREATEROLE: SELECT larder_data.create_roles(); then as the owner: SELECT larder_data.secure()'
+FROM unnest('{larder_producer,larder_worker,larder_reader,larder_admin}'::text[]) AS r (name)
+WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles x WHERE x.rolname = r.name) HAVING count(*) > 0;
+COMMENT ON VIEW larder_data.health_of_tables IS 'Findings of health about vacuum, partitions and roles.';
+
+CREATE VIEW larder.health AS
+SELECT f.severity, f.what, f.detail, f.hint
+FROM (TABLE larder_data.health_of_work UNION ALL TABLE larder_data.health_of_tables) AS f
+ORDER BY array_position('{error,warning,info}', f.severity), f.what, f.detail;
+COMMENT ON VIEW larder.health IS
+    'What is wrong or soon will be, worst first, one row per finding: severity error, warning or info. No rows: '
+    'healthy. Transactions of other sessions are visible to members of pg_read_all_stats only.';

@@ -1,0 +1,237 @@
+-- Origins that no worker may ask for a while.
+--
+-- A worker that an origin sends away (Retry-After) or whose breaker opens reports it once. The row appears when the
+-- hold begins and is deleted after it, so there are few. Claims move jobs of a held origin to scheduled, each to a
+-- time of its own after the end of the hold, and workers read the rows every second for the jobs that they hold. No
+-- attempt is used. If the probes of an origin fail again and again it is given up: its jobs are claimed and fail
+-- without a request, so that batches end.
+--
+-- At the end of a breaker's hold one claim takes the probe and gets one job of the origin; the other claims defer
+-- theirs until a worker reports the result.
+
+CREATE TABLE larder_data.origin_hold (
+    origin_id int PRIMARY KEY,
+    since timestamptz NOT NULL DEFAULT clock_timestamp(),
+    until timestamptz NOT NULL,
+    probing_until timestamptz,
+    reason text NOT NULL CHECK (reason IN ('retry-after', 'breaker', 'operator')),
+    gave_up boolean NOT NULL DEFAULT false,
+    failed_probes int NOT NULL DEFAULT 0,
+    code int,
+    http_status int,
+    domain text
+) WITH (fillfactor = 50);
+COMMENT ON TABLE larder_data.origin_hold IS
+    'Origins that are held. Of a breaker: domain, code, http_status: the failure that opened it; failed_probes: in a '
+    'row; gave_up: its jobs are claimed, to fail; probing_until: until then a probe is under way. The row of a '
+    'breaker stays after `until`, until a probe succeeds.';
+
+-- The rows of ready that a claim has locked, in its order. 250 ms after the end of a breaker's hold, so that the
+-- worker that measured the same hold finds it over too.
+CREATE FUNCTION larder_data.take_probes(picked tid[], wanted int) RETURNS int[]
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    due int[] := ARRAY(
+        SELECT DISTINCT j.origin_id FROM unnest(picked) AS t (tid),
+            LATERAL (SELECT x.job_id FROM larder_data.ready x WHERE x.ctid = t.tid OFFSET 0) AS r,
+            LATERAL (SELECT x.origin_id FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j
+        WHERE EXISTS (
+            SELECT FROM larder_data.origin_hold h
+            WHERE h.origin_id = j.origin_id AND h.reason = 'breaker' AND NOT h.gave_up
+              AND h.until + interval '250 ms' <= clock_timestamp()
+              AND coalesce(h.probing_until, '-infinity') <= clock_timestamp()));
+    taken int[];
+BEGIN
+    WITH probed AS (
+        UPDATE larder_data.origin_hold h SET probing_until = clock_timestamp() + interval '60 s'
+        WHERE h.ctid = ANY (ARRAY(
+            SELECT x.ctid FROM larder_data.origin_hold x
+            WHERE x.origin_id = ANY (due) AND coalesce(x.probing_until, '-infinity') <= clock_timestamp()
+            LIMIT wanted FOR UPDATE SKIP LOCKED))
+        RETURNING h.origin_id
+    )
+    SELECT coalesce(array_agg(p.origin_id), '{}') INTO taken FROM probed p;
+    RETURN taken;
+END $$;
+COMMENT ON FUNCTION larder_data.take_probes IS 'The origins of a claim''s jobs that it is to probe.';
+
+CREATE FUNCTION larder_data.defer_held(picked tid[], wanted int, OUT kept tid[], OUT some_deferred boolean)
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    probed int[] := larder_data.take_probes(picked, wanted);
+BEGIN
+    WITH decided AS MATERIALIZED (
+        SELECT t.tid, t.ord, r.job_id, h.until, h.until IS NULL OR h.origin_id = ANY (probed)
+            AND row_number() OVER (PARTITION BY j.origin_id ORDER BY t.ord) = 1 AS is_kept
+        FROM unnest(picked) WITH ORDINALITY AS t (tid, ord)
+        CROSS JOIN LATERAL (SELECT x.job_id FROM larder_data.ready x WHERE x.ctid = t.tid OFFSET 0) AS r
+        CROSS JOIN LATERAL (SELECT x.origin_id FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j
+        LEFT JOIN LATERAL (
+            SELECT x.origin_id, x.until FROM larder_data.origin_hold x
+            WHERE x.origin_id = j.origin_id AND NOT x.gave_up
+              AND (x.until > clock_timestamp() OR x.reason = 'breaker')) AS h ON true
+    ), removed AS (
+        DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(SELECT d.tid FROM decided d WHERE NOT d.is_kept))
+    ), deferred AS (
+        -- After the hold, or soon when a probe is under way.
+        INSERT INTO larder_data.scheduled (run_at, job_id)
+        SELECT larder_data.return_at(greatest(d.until, clock_timestamp() + interval '1 s')), d.job_id
+        FROM decided d WHERE NOT d.is_kept
+    )
+    -- Probes first: a probe that is taken and not used is lost for a minute.
+    SELECT (coalesce(array_agg(d.tid ORDER BY d.until IS NULL, d.ord) FILTER (WHERE d.is_kept), '{}'))[1 : wanted],
+        coalesce(bool_or(NOT d.is_kept), false)
+    INTO kept, some_deferred FROM decided d;
+END $$;
+COMMENT ON FUNCTION larder_data.defer_held IS
+    'Schedules the jobs of held origins among these rows of ready; answers the other rows, at most `wanted`.';
+
+CREATE FUNCTION larder.origin_report_v1(
+    origins text[], reasons text[], lengths_ms bigint[], failed_probes bigint[] DEFAULT NULL,
+    gave_up bigint[] DEFAULT NULL, domains text[] DEFAULT NULL, codes bigint[] DEFAULT NULL,
+    http_statuses bigint[] DEFAULT NULL
+) RETURNS int
+LANGUAGE plpgsql SET jit = off AS $$
+DECLARE
+    moved int;
+BEGIN
+    IF (cardinality(reasons), cardinality(lengths_ms)) IS DISTINCT FROM (cardinality(origins), cardinality(origins))
+    THEN
+        RAISE EXCEPTION 'origins, reasons and lengths_ms have the same length' USING ERRCODE = '22023';
+    ELSIF NOT reasons <@ '{retry-after,breaker,closed}' THEN
+        RAISE EXCEPTION 'a reason is retry-after, breaker or closed' USING ERRCODE = '22023';
+    END IF;
+    PERFORM set_config('synchronous_commit', 'off', true);
+    -- A redirect may lead to an origin that is not in any URL.
+    INSERT INTO larder_data.origin (name)
+    SELECT DISTINCT left(g.origin, 300) FROM unnest(origins, reasons) AS g (origin, reason)
+    WHERE g.reason <> 'closed' AND NOT EXISTS (SELECT FROM larder_data.origin o WHERE o.name = left(g.origin, 300))
+    ORDER BY 1 ON CONFLICT (name) DO NOTHING;
+    DELETE FROM larder_data.origin_hold h USING unnest(origins, reasons) AS g (origin, reason), larder_data.origin o
+    WHERE g.reason = 'closed' AND o.name = g.origin AND h.origin_id = o.id AND h.reason = 'breaker';
+    INSERT INTO larder_data.origin_hold AS h (
+        origin_id, until, reason, failed_probes, gave_up, domain, code, http_status)
+    -- One failure may be both: a breaker, which is probed after its hold, and a Retry-After, which may be longer.
+    SELECT o.id, clock_timestamp() + least(max(g.length), max(s.retry_after_cap_ms)) * interval '1 ms', min(g.reason),
+        coalesce(max(g.failed) FILTER (WHERE g.reason = 'breaker'), 0),
+        coalesce(max(g.gave_up) FILTER (WHERE g.reason = 'breaker'), 0) > 0,
+        (array_agg(left(g.domain, 100) ORDER BY g.reason, g.length DESC))[1],
+        (array_agg(g.code::int ORDER BY g.reason, g.length DESC))[1],
+        (array_agg(g.http_status::int ORDER BY g.reason, g.length DESC))[1]
+    FROM unnest(origins, reasons, lengths_ms, failed_probes, gave_up, domains, codes, http_statuses)
+            AS g (origin, reason, length, failed, gave_up, domain, code, http_status)
+        JOIN larder_data.origin o ON o.name = left(g.origin, 300) CROSS JOIN larder_data.settings s
+    WHERE g.reason <> 'closed' AND g.length > 0 GROUP BY o.id ORDER BY o.id
+    -- An operator's hold keeps its reason while it lasts, a breaker beside a Retry-After for the longer of the two.
+    ON CONFLICT (origin_id) DO UPDATE SET
+        until = CASE WHEN excluded.reason = 'breaker' AND h.reason = 'breaker' THEN excluded.until
+            ELSE greatest(h.until, excluded.until) END,
+        reason = CASE WHEN h.reason = 'operator' AND h.until > clock_timestamp()
+            OR excluded.reason = 'retry-after' AND h.reason = 'breaker' THEN h.reason ELSE excluded.reason END,
+        probing_until = NULL,
+        since = CASE WHEN h.until < clock_timestamp() - interval '1 min' THEN excluded.since ELSE h.since END,
+        failed_probes = CASE excluded.reason WHEN 'breaker' THEN excluded.failed_probes ELSE h.failed_probes END,
+        gave_up = CASE excluded.reason WHEN 'breaker' THEN excluded.gave_up ELSE h.gave_up END,
+        domain = coalesce(excluded.domain, h.domain), code = coalesce(excluded.code, h.code),
+        http_status = coalesce(excluded.http_status, h.http_status);
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder.origin_report_v1 IS
+    'Reports of a worker about origins, one element each. reason: retry-after or breaker, for lengths_ms, at most an '
+    'hour; closed: a probe succeeded. Of a breaker: failed_probes in a row, gave_up (1: its jobs are claimed and fail '
+    'at once), and the failure.';
+
+CREATE VIEW larder.held_origin AS
+SELECT o.name AS origin, h.reason, h.since, h.until,
+    greatest(h.until - statement_timestamp(), interval '0 s') AS remaining, h.failed_probes, h.gave_up, h.domain,
+    h.code, h.http_status
+FROM larder_data.origin_hold h JOIN larder_data.origin o ON o.id = h.origin_id
+WHERE h.until > statement_timestamp() OR h.reason = 'breaker';
+COMMENT ON VIEW larder.held_origin IS
+    'Origins that are held. reason: retry-after, breaker or operator. A breaker after its end waits for a probe. '
+    'gave_up: its jobs fail without a request.';
+
+CREATE FUNCTION larder.origin_holds_v1() RETURNS TABLE (
+    origin text, reason text, remaining_ms bigint, failed_probes int, gave_up boolean, domain text, code int,
+    http_status int
+)
+LANGUAGE plpgsql SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    -- A breaker without a report for ten minutes is out of date.
+    expired int[] := ARRAY(
+        SELECT h.origin_id FROM larder_data.origin_hold h
+        WHERE h.until + CASE h.reason WHEN 'breaker' THEN interval '10 min' ELSE interval '1 s' END
+            < clock_timestamp());
+BEGIN
+    IF expired <> '{}' THEN
+        PERFORM set_config('synchronous_commit', 'off', true);
+        DELETE FROM larder_data.origin_hold h WHERE h.ctid = ANY (ARRAY(
+            SELECT x.ctid FROM larder_data.origin_hold x WHERE x.origin_id = ANY (expired) FOR UPDATE SKIP LOCKED));
+    END IF;
+    RETURN QUERY
+    SELECT h.origin, h.reason, ceil(extract(epoch FROM h.until - clock_timestamp()) * 1000)::bigint, h.failed_probes,
+        h.gave_up, h.domain, h.code, h.http_status
+    FROM larder.held_origin h ORDER BY h.until DESC LIMIT 4096;
+END $$;
+COMMENT ON FUNCTION larder.origin_holds_v1 IS
+    'The held origins, at most 4096, the longest first. Workers call it every second; it deletes expired holds.';
+
+CREATE FUNCTION larder.origin_faults_v1() RETURNS TABLE (domain text, code int, http_status int, counts boolean)
+LANGUAGE sql STABLE AS $$
+    SELECT r.domain, r.code, r.http_status, r.counts_for_origin FROM larder_data.retry_rule r
+    ORDER BY r.domain, r.code NULLS LAST, r.http_status NULLS LAST
+$$;
+COMMENT ON FUNCTION larder.origin_faults_v1 IS
+    'Which errors count towards the breaker of an origin, by the rows of retry_rule. The most specific row counts: by '
+    'status, then by code; NULL is any. A status of 500 to 599 without a row counts. Workers call it every minute.';
+
+CREATE FUNCTION larder_data.origin_name(url text) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    name text := (SELECT v.origins[1] FROM larder_data.validate(ARRAY[larder_data.site(url)]) v);
+BEGIN
+    IF name IS NULL THEN
+        RAISE EXCEPTION 'not an origin: %', left(url, 200)
+            USING ERRCODE = '22023', HINT = 'such as https://example.com';
+    END IF;
+    RETURN name;
+END $$;
+COMMENT ON FUNCTION larder_data.origin_name IS 'The origin of a URL in normal form.';
+
+CREATE FUNCTION larder.origin_hold(origin text, length interval) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    wanted text := larder_data.origin_name(origin);
+BEGIN
+    IF coalesce(length, interval '0 s') <= interval '0 s' THEN
+        RAISE EXCEPTION 'the duration of a hold is positive' USING ERRCODE = '22023';
+    END IF;
+    INSERT INTO larder_data.origin (name)
+    SELECT wanted WHERE NOT EXISTS (SELECT FROM larder_data.origin o WHERE o.name = wanted)
+    ON CONFLICT (name) DO NOTHING;
+    INSERT INTO larder_data.origin_hold AS h (origin_id, until, reason)
+    SELECT o.id, clock_timestamp() + origin_hold.length, 'operator' FROM larder_data.origin o WHERE o.name = wanted
+    ON CONFLICT (origin_id) DO UPDATE SET until = excluded.until, reason = 'operator', gave_up = false,
+        failed_probes = 0, probing_until = NULL, since = excluded.since;
+END $$;
+COMMENT ON FUNCTION larder.origin_hold IS 'Holds the origin of a URL for a time: no worker asks it, and its jobs wait.';
+
+CREATE FUNCTION larder.origin_clear(origin text DEFAULT NULL) RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    wanted text := CASE WHEN origin IS NOT NULL THEN larder_data.origin_name(origin) END;
+    moved int;
+BEGIN
+    DELETE FROM larder_data.origin_hold h
+    WHERE wanted IS NULL OR h.origin_id = (SELECT o.id FROM larder_data.origin o WHERE o.name = wanted);
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder.origin_clear IS
+    'Removes the hold of the origin of a URL, or all holds; answers how many. Workers read it within a second; '
+    'scheduled jobs keep their times.';

@@ -1,0 +1,101 @@
+-- Permissions: four roles without a login, to be granted to logins.
+--
+-- Only the owner has rights on tables. Other logins use functions, which run with the rights of their owner and find
+-- names only in pg_catalog, and views, which read with the rights of their owner. larder_data.secure() sets this up
+-- for everything in schema larder; it ends each migration that adds something there.
+--
+-- Roles belong to the server: several databases may create them at the same time, and the migrating login may not
+-- have the right to. Then the migration says so and continues, and larder.health reports it.
+
+CREATE FUNCTION larder_data.create_roles() RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    command text;
+BEGIN
+    FOR command IN
+        SELECT format('CREATE ROLE %I NOLOGIN', r.name)
+        FROM unnest('{larder_producer,larder_worker,larder_reader,larder_admin}'::text[]) AS r (name)
+        WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles x WHERE x.rolname = r.name)
+        UNION ALL
+        SELECT format('GRANT %I TO larder_admin', r.name)
+        FROM unnest('{larder_producer,larder_worker,larder_reader}'::text[]) AS r (name)
+        WHERE NOT EXISTS (
+            SELECT FROM pg_catalog.pg_auth_members m JOIN pg_catalog.pg_roles x ON x.oid = m.roleid
+            JOIN pg_catalog.pg_roles a ON a.oid = m.member WHERE x.rolname = r.name AND a.rolname = 'larder_admin')
+    LOOP
+        BEGIN
+            EXECUTE command;
+        EXCEPTION
+            WHEN duplicate_object OR unique_violation OR undefined_object THEN NULL;
+            WHEN insufficient_privilege THEN
+                RAISE NOTICE '%: the login "%" does not have CREATEROLE', command, current_user;
+        END;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION larder_data.create_roles IS 'Creates the missing roles, as far as the caller may.';
+
+CREATE TABLE larder_data.permission (
+    name text NOT NULL,
+    role text NOT NULL CHECK (role IN ('larder_producer', 'larder_worker', 'larder_reader')),
+    PRIMARY KEY (name, role)
+);
+COMMENT ON TABLE larder_data.permission IS
+    'Functions and views of schema larder that a role may use, by name. larder_reader may also read all views, and '
+    'larder_admin use everything.';
+INSERT INTO larder_data.permission (role, name)
+SELECT 'larder_producer', unnest('{enqueue,enqueue_many,batch_open,batch_seal,batch_source,batch_source_end,
+    pipeline_set,notify,wait_batch,ready_v1,progress,pipeline}'::text[])
+UNION ALL
+SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,complete_v1,release_v1,heartbeat_v1,worker_stop_v1,snooze_v1,
+    origin_report_v1,origin_holds_v1,origin_faults_v1,maintain,remaining,ready_v1,progress,pipeline,record,
+    failed}'::text[])
+UNION ALL
+SELECT 'larder_reader', unnest('{check,wait_batch,remaining,ready_v1,job_status,blocklist_page}'::text[]);
+
+CREATE FUNCTION larder.ready_v1() RETURNS TABLE (migrations int, protocol_oldest int, protocol_newest int)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT (SELECT max(m.number) FROM larder_data.migration m), s.protocol_oldest, s.protocol_newest
+    FROM larder_data.settings s;
+END $$;
+COMMENT ON FUNCTION larder.ready_v1 IS
+    'How many migrations the database has and which worker protocols it offers; programs ask it before they start.';
+
+-- Procedures are left out: one that commits can have neither SECURITY DEFINER nor SET. They name everything in full
+-- and use only what their caller may use.
+CREATE FUNCTION larder_data.secure() RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    command text;
+BEGIN
+    FOR command IN
+        SELECT format('REVOKE ALL ON ROUTINE %s FROM PUBLIC', p.oid::regprocedure)
+        FROM pg_catalog.pg_proc p WHERE p.pronamespace = 'larder'::regnamespace
+        UNION ALL
+        SELECT format('ALTER FUNCTION %s SECURITY DEFINER SET search_path = pg_catalog, pg_temp', p.oid::regprocedure)
+        FROM pg_catalog.pg_proc p WHERE p.pronamespace = 'larder'::regnamespace AND p.prokind <> 'p'
+          AND NOT (p.prosecdef AND 'search_path=pg_catalog, pg_temp' = ANY (p.proconfig))
+        UNION ALL
+        SELECT format('GRANT USAGE ON SCHEMA larder TO %I', r.rolname) FROM pg_catalog.pg_roles r
+        WHERE r.rolname IN ('larder_producer', 'larder_worker', 'larder_reader', 'larder_admin')
+        UNION ALL
+        SELECT format('GRANT %s TO %I', o.object, r.rolname)
+        FROM (
+            SELECT p.proname AS name, format('EXECUTE ON ROUTINE %s', p.oid::regprocedure) AS object, false AS is_view
+            FROM pg_catalog.pg_proc p WHERE p.pronamespace = 'larder'::regnamespace
+            UNION ALL
+            SELECT c.relname, format('SELECT ON %s', c.oid::regclass), true
+            FROM pg_catalog.pg_class c WHERE c.relnamespace = 'larder'::regnamespace AND c.relkind = 'v') AS o
+        JOIN pg_catalog.pg_roles r ON r.rolname = 'larder_admin' OR r.rolname = 'larder_reader' AND o.is_view
+            OR EXISTS (SELECT FROM larder_data.permission p WHERE p.name = o.name AND p.role = r.rolname)
+    LOOP
+        EXECUTE command;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION larder_data.secure IS
+    'Makes the functions of schema larder SECURITY DEFINER with a fixed search_path, revokes them from PUBLIC, and '
+    'grants what larder_data.permission lists. To be called by the owner; may be repeated.';
+
+SELECT larder_data.create_roles();
+SELECT larder_data.secure();
