@@ -9,10 +9,9 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
     /// `seconds` after 1970-01-01 00:00 UTC.
-    public init(seconds: Int) {
-        let (product, overflow) = Int64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-        nanoseconds = overflow ? (seconds < 0 ? .min : .max) : product
-    }
+    public init(seconds: Int) { self.init(clamping: Int128(seconds) * 1_000_000_000) }
+
+    private init(clamping nanoseconds: Int128) { self.nanoseconds = Int64(clamping: nanoseconds) }
 
     /// The current time of the host.
     public static var now: Timestamp { now(by: CLOCK_REALTIME) }
@@ -37,11 +36,8 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
     /// `span` before `time`, clamped.
     public static func - (time: Timestamp, span: Duration) -> Timestamp {
-        let (whole, parts) = span.components
-        let (seconds, overflow) = whole.multipliedReportingOverflow(by: 1_000_000_000)
-        guard !overflow else { return Timestamp(nanoseconds: whole < 0 ? .max : .min) }
-        let (rest, beyond) = time.nanoseconds.subtractingReportingOverflow(seconds)
-        guard !beyond else { return Timestamp(nanoseconds: whole < 0 ? .max : .min) }
-        return Timestamp(nanoseconds: rest &- parts / 1_000_000_000)
+        let (seconds, attoseconds) = span.components
+        let nanoseconds = Int128(seconds) * 1_000_000_000 + Int128(attoseconds / 1_000_000_000)
+        return Timestamp(clamping: Int128(time.nanoseconds) - nanoseconds)
     }
 }

@@ -51,7 +51,8 @@ struct `A bundle` {
         try export.write(try entries(), toDirectory: directory.path + "/bundle")
         #expect(try directory.names(in: "bundle") == ["default", "manifest.jsonl"])
         let app = try DirectoryStore(
-            opening: directory.path + "/app", fallbacks: [DirectoryStore(CacheLayout(root: directory.path + "/bundle"))])
+            opening: directory.path + "/app", fallbacks: [DirectoryStore(CacheLayout(root: directory.path + "/bundle"))]
+        )
         for key in keys { #expect(try app.open(key)?.size == 10_000 * key.text.utf8.count) }
         #expect(status(directory.path + "/bundle/manifest.jsonl").st_mtim.tv_sec == 0)
         #expect(code { try export.write([], toDirectory: directory.path + "/bundle") } == .exists)

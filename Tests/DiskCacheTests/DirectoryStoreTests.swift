@@ -154,7 +154,8 @@ struct `A directory store` {
         try FileManager.default.removeItem(atPath: directory.path + "/root")
         #expect(try !cache.contains(key))
         #expect(try cache.open(key) == nil)
-        #expect(code { try cache.commit(orphan, as: key) } == .missing, "the temporary file was deleted with the directory")
+        #expect(
+            code { try cache.commit(orphan, as: key) } == .missing, "the temporary file was deleted with the directory")
         try cache.store("picture", as: key)
         #expect(try cache.contains(key))
     }

@@ -172,13 +172,15 @@ struct `A directory store that expires` {
         // Exceeded by the last file only, after the oldest was listed or as the oldest.
         let policy = ExpiryPolicy(maxAge: nil, maxSize: 20 * 4096 - 1)
         var cache: DirectoryStore?
-        let report = try store.expire(policy, progress: { report in
-            guard report.seen.files == 19 else { return true }
-            cache = try? DirectoryStore(opening: directory.path)
-            let read = try? cache?.open(keys[0])
-            #expect(read != nil)
-            return true
-        })
+        let report = try store.expire(
+            policy,
+            progress: { report in
+                guard report.seen.files == 19 else { return true }
+                cache = try? DirectoryStore(opening: directory.path)
+                let read = try? cache?.open(keys[0])
+                #expect(read != nil)
+                return true
+            })
         withExtendedLifetime(cache) {}
         try #require(report.seen.bytes == 20 * 4096, "a file system with blocks of 4096 bytes")
         #expect(try names().contains(keys[0].fileName))
@@ -194,12 +196,14 @@ struct `A directory store that expires` {
         for key in keys { try file(key.fileName, accessed: old) }
         let policy = ExpiryPolicy(maxAge: .seconds(1000), date: kind)
         var cache: DirectoryStore?
-        let report = try store.expire(policy, progress: { report in
-            guard report.seen.files == 1 else { return true }
-            cache = try? DirectoryStore(opening: directory.path)
-            for key in keys { _ = try? cache?.open(key) }
-            return true
-        })
+        let report = try store.expire(
+            policy,
+            progress: { report in
+                guard report.seen.files == 1 else { return true }
+                cache = try? DirectoryStore(opening: directory.path)
+                for key in keys { _ = try? cache?.open(key) }
+                return true
+            })
         withExtendedLifetime(cache) {}
         #expect(report.expiredByAge.files == 1)
         #expect(report.spared.files == (kind == .access ? 0 : 19), "by the access date they are not old")
@@ -249,7 +253,8 @@ struct `A directory store that expires` {
 
     @Test func `reports a cache that does not exist`() throws {
         #expect(code { _ = try DirectoryStore(CacheLayout(root: directory.path + "/none")).expire() } == .missing)
-        #expect(code { _ = try DirectoryStore(CacheLayout(root: directory.path, namespace: "none")).expire() } == .missing)
+        #expect(
+            code { _ = try DirectoryStore(CacheLayout(root: directory.path, namespace: "none")).expire() } == .missing)
     }
 
     @Test(.enabled(if: Privilege.mayMount, "needs to be root, and to mount, to make a file that root may not delete"))

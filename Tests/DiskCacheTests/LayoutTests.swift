@@ -74,7 +74,8 @@ struct `A directory of SDWebImage` {
         try Data("older".utf8).write(to: URL(filePath: old + "/" + CacheKey("42").fileName))
         #expect(try cache.adopt(old) == DirectoryStore.Adoption(moved: 0, left: 1))
         #expect(contents(try #require(try cache.open(CacheKey("42")))) == Array("42".utf8))
-        #expect(try directory.names(in: "default/com.hackemist.SDWebImageCache.default").count == 1, "the old file remains")
+        #expect(
+            try directory.names(in: "default/com.hackemist.SDWebImageCache.default").count == 1, "the old file remains")
     }
 
     @Test func `is counted as SDWebImage counts it`() throws {
@@ -87,7 +88,9 @@ struct `A directory of SDWebImage` {
         #expect(usage.bytes == 8)
         #expect(usage.entries == 3, "includes the directory and the hidden file")
         #expect(usage.files == 1)
-        #expect(code { _ = try CacheUsage(of: DirectoryStore(CacheLayout(root: directory.path, namespace: "none"))) } == .missing)
+        #expect(
+            code { _ = try CacheUsage(of: DirectoryStore(CacheLayout(root: directory.path, namespace: "none"))) }
+                == .missing)
     }
 
     @Test func `gets the requested permissions regardless of the umask`() throws {

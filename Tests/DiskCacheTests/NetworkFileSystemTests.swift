@@ -34,7 +34,8 @@ struct `A cache on a network file system` {
             utimensat(AT_FDCWD, path, [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)], 0) == 0)
         _ = try first.open(key)
         #expect(status(disk.exported + "/cache/default/" + key.fileName).st_atim.tv_sec > 1000)
-        let report = try first.expire(ExpiryPolicy(maxAge: .zero, sparing: .zero),
+        let report = try first.expire(
+            ExpiryPolicy(maxAge: .zero, sparing: .zero),
             now: Timestamp(seconds: Timestamp.now.seconds + 5))
         #expect(report.expiredByAge.files == 1 && report.firstFailure == nil)
         #expect(code { _ = try Reflink(first).run() } == nil, "no files are equal, so no call is made")

@@ -1,5 +1,5 @@
-import Dispatch
 public import DiskCache
+import Dispatch
 import Synchronization
 
 /// Several stores used as one, the last one with the highest priority. All functions block.

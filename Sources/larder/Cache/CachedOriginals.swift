@@ -15,7 +15,8 @@ struct CachedOriginals {
 
         var text: String {
             if incomplete > 0 {
-                return "\(incomplete) originals enqueued, \(complete) have every variant, \(missing) are no longer in the cache"
+                return
+                    "\(incomplete) originals enqueued, \(complete) have every variant, \(missing) are no longer in the cache"
             }
             let seen = complete + missing
             if seen == 0 { return "nothing to enqueue: no original was stored" }

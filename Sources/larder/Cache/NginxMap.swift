@@ -1,5 +1,5 @@
-import ImageModel
 import DiskCache
+import ImageModel
 import Transcoder
 
 /// A map for nginx from a request path to the file in the cache and its media type.

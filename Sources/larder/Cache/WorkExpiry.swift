@@ -1,7 +1,7 @@
-import Worker
-import DiskCache
 import Concurrency
+import DiskCache
 import Prefetcher
+import Worker
 
 /// Expires the cache of a worker every hour and at its end, if `--max-age` or `--max-size` is set.
 struct WorkExpiry {

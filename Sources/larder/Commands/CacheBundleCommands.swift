@@ -54,7 +54,8 @@ extension Command {
         }
         // Without an output, standard output is the manifest.
         if output != nil {
-            let line = BundleLine(entries, missing: missing, changed: changed)
+            let line = BundleLine(
+                files: entries.count, bytes: entries.reduce(0) { $0 + $1.bytes }, missing: missing, changed: changed)
             try Console.show(line, arguments, line.text)
         }
         return missing + changed == 0 ? .done : .failed
@@ -145,13 +146,6 @@ private enum BundleOutput {
 
 private struct BundleLine: Encodable {
     let files, bytes, missing, changed: Int
-
-    init(_ entries: [ManifestEntry], missing: Int, changed: Int) {
-        files = entries.count
-        bytes = entries.reduce(0) { $0 + $1.bytes }
-        self.missing = missing
-        self.changed = changed
-    }
 
     var text: String {
         "\(files) files, \(ByteCount(bytes).text)"

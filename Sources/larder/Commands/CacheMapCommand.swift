@@ -18,7 +18,9 @@ extension Command {
             Settings.databaseOption,
         ]
     ) { arguments in
-        if arguments.flag("json") { throw CommandError.usage("cache map: the output is nginx's map, there is no --json") }
+        if arguments.flag("json") {
+            throw CommandError.usage("cache map: the output is nginx's map, there is no --json")
+        }
         let place = try CachePlace(arguments)
         var entries: [ManifestEntry] = []
         if let name = try arguments.value("batch") {

@@ -32,7 +32,9 @@ extension Command {
                 },
                 progress: { report in progress.count(", \(report.shared) shared") })
         }
-        let line = ReflinkLine(report, isDryRun: isDryRun)
+        let line = ReflinkLine(
+            files: report.seen, read: report.read, shared: report.shared, sharedBytes: report.sharedBytes,
+            failed: report.failed, dryRun: isDryRun)
         try Console.show(line, arguments, line.text)
         if let failure = report.firstFailure {
             Console.report(CommandError(failure), asJSON: arguments.flag("json"))
@@ -45,15 +47,6 @@ extension Command {
 private struct ReflinkLine: Encodable {
     let files, read, shared, sharedBytes, failed: Int
     let dryRun: Bool
-
-    init(_ report: ReflinkReport, isDryRun: Bool) {
-        files = report.seen
-        read = report.read
-        shared = report.shared
-        sharedBytes = report.sharedBytes
-        failed = report.failed
-        dryRun = isDryRun
-    }
 
     var text: String {
         let verb = dryRun ? "could share" : "share"

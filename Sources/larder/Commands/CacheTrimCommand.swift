@@ -11,7 +11,8 @@ extension Command {
             stay. An interrupted run has deleted only expired files.
             """,
         options: CachePlace.options + ExpiryOptions.options + [
-            Option("spare", .value("DURATION"), "while a worker has the cache open, keep files used within; default 15m"),
+            Option(
+                "spare", .value("DURATION"), "while a worker has the cache open, keep files used within; default 15m"),
             Option("files", "print every file that is deleted"),
             Option("dry-run", "delete nothing, print what would be deleted"),
         ]
@@ -29,7 +30,8 @@ extension Command {
                 policy, now: .now, isDryRun: isDryRun,
                 deleted: { file in
                     guard listsFiles else { return }
-                    let line = ExpiredLine(file)
+                    let line = ExpiredLine(
+                        file: file.path, bytes: file.allocated, date: file.date.seconds, reason: file.reason.rawValue)
                     try? Console.show(line, arguments, "\(line.file)\t\(line.reason)")
                 },
                 progress: { report in
@@ -89,13 +91,6 @@ private struct ExpiredLine: Encodable {
     let bytes: Int
     let date: Int
     let reason: String
-
-    init(_ file: ExpiredFile) {
-        self.file = file.path
-        bytes = file.allocated
-        date = file.date.seconds
-        reason = file.reason.rawValue
-    }
 }
 
 /// A report of expiry as printed; bytes are those occupied on the disk.
