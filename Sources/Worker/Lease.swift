@@ -1,15 +1,15 @@
 internal import Concurrency
 import Glibc
 
-/// A worker's right to publish: it holds while the last heartbeat is younger than the lease less a margin.
+/// A worker's right to publish: it holds while the last confirmed heartbeat is younger than the lease less a margin.
 ///
-/// Counted on the boot-time clock, which goes on while the machine sleeps and which nobody sets: a worker that was
-/// stopped for a minute finds its lease gone before it touches the cache.
+/// It counts on the boot-time clock, which goes on while the machine sleeps and which cannot be set: a worker that was
+/// stopped for a minute finds its lease lost before it touches the cache.
 package final class Lease: Sendable {
     private struct State: Sendable {
         var length: Double
         var confirmed: Double
-        var lost = false
+        var isLost = false
     }
 
     private let state: Locked<State>
@@ -24,17 +24,16 @@ package final class Lease: Sendable {
         state = Locked(State(length: seconds - Self.margin, confirmed: asked ?? clock()))
     }
 
-    /// Whether what this worker holds is still its own. Once not, never again: somebody may have acted on the first answer.
+    /// Whether the worker still owns its jobs. A lost lease stays lost, as work may have been dropped for it.
     package var holds: Bool {
         let now = clock()
         return state.withLock { state in
-            if now - state.confirmed >= state.length { state.lost = true }
-            return !state.lost
+            if now - state.confirmed >= state.length { state.isLost = true }
+            return !state.isLost
         }
     }
 
-    /// The database has confirmed the lease, of `seconds` from now on, to a question asked at `moment`: the time
-    /// before it was sent.
+    /// The database confirmed the lease, for `seconds` from the moment before the question was sent.
     package func confirm(askedAt moment: Double, seconds: Double) {
         state.withLock {
             $0.confirmed = max($0.confirmed, moment)
@@ -42,10 +41,10 @@ package final class Lease: Sendable {
         }
     }
 
-    /// The database no longer knows this worker.
-    package func lose() { state.withLock { $0.lost = true } }
+    /// The database has given the worker's jobs to others.
+    package func lose() { state.withLock { $0.isLost = true } }
 
-    /// Now, on the lease's clock.
+    /// The current time of the lease's clock.
     package var now: Double { clock() }
 
     /// Seconds since boot, sleep included. The corresponding C function is `clock_gettime`.

@@ -2,67 +2,69 @@ internal import Concurrency
 internal import ImageModel
 internal import JobQueue
 
-/// The pipelines a worker has met, kept once read: a version never changes.
+/// The pipeline versions that a worker has read; a version never changes.
 actor PipelineCache {
-    /// Asks the database for a version.
+    /// Reads a version from the database.
     typealias Read = @Sendable (Int) async throws(QueueError) -> PipelineVersion
 
-    private let ask: Read
-    private var known: [Int: Result<Pipeline, FailureReason>] = [:]
+    private typealias Answer = Result<Pipeline, FailureReason>
 
-    /// Versions that are being read, and who waits for them: all jobs of a first claim ask at once.
-    private var underWay: [Int: [AsyncEvent]] = [:]
+    private let read: Read
+    private var known: [Int: Answer] = [:]
+    private let reads = SingleFlight<Int, Result<Answer, QueueError>>()
 
-    /// More than so many at once are forgotten and read again when met.
-    private static let most = 256
+    /// Versions kept at most.
+    private static let limit = 256
 
     init(queue: PostgresJobQueue) {
         self.init { id throws(QueueError) in try await queue.pipeline(id: id) }
     }
 
-    init(ask: @escaping Read) { self.ask = ask }
+    init(read: @escaping Read) { self.read = read }
 
-    /// The pipeline's variants, or why this program cannot make them.
+    /// The pipeline, or why this program cannot make its variants. Waits while the database is unavailable.
     ///
-    /// A database that is away is asked again until it answers or the task is cancelled.
-    ///
-    /// - Throws: `QueueError` that waiting does not mend, or the last one when cancelled.
+    /// - Throws: an error that waiting does not mend, or the last one when the task is cancelled.
     func pipeline(_ id: Int) async throws(QueueError) -> Result<Pipeline, FailureReason> {
-        // A cancelled one waits for nobody.
-        while known[id] == nil, underWay[id] != nil, !Task.isCancelled {
-            let bell = AsyncEvent()
-            underWay[id]?.append(bell)
-            await bell.wait()
-            underWay[id]?.removeAll { $0 === bell }
+        if let answer = known[id] { return answer }
+        let answer = await reads.run(id) { await add(id) }
+        guard let answer else { throw QueueError(.unreachable, "cancelled while waiting for a pipeline") }
+        return try answer.get()
+    }
+
+    private func add(_ id: Int) async -> Result<Answer, QueueError> {
+        if let answer = known[id] { return .success(answer) }
+        do throws(QueueError) {
+            let answer = Self.parse(try await readPatiently(id))
+            if known.count >= Self.limit { known.removeAll() }
+            known[id] = answer
+            return .success(answer)
+        } catch {
+            return .failure(error)
         }
-        if let result = known[id] { return result }
-        if underWay[id] == nil { underWay[id] = [] }
-        defer { for bell in underWay.removeValue(forKey: id) ?? [] { bell.signal() } }
-        let version = try await read(id)
-        let result: Result<Pipeline, FailureReason>
+    }
+
+    private func readPatiently(_ id: Int) async throws(QueueError) -> PipelineVersion {
+        while true {
+            do throws(QueueError) {
+                return try await read(id)
+            } catch {
+                guard error.isTransient, !Task.isCancelled else { throw error }
+                try? await Task.sleep(for: WorkerState.retryPause)
+            }
+        }
+    }
+
+    private static func parse(_ version: PipelineVersion) -> Answer {
         do throws(VariantError) {
             let pipeline = try Pipeline(json: version.spec.utf8)
             try pipeline.validateSupported()
-            result = .success(pipeline)
+            return .success(pipeline)
         } catch {
-            result = .failure(
+            return .failure(
                 FailureReason(
                     domain: "LarderErrorDomain", code: 401,
                     message: "pipeline \(version.name) version \(version.version): \(error)"))
-        }
-        if known.count >= Self.most { known.removeAll() }
-        known[id] = result
-        return result
-    }
-
-    private func read(_ id: Int) async throws(QueueError) -> PipelineVersion {
-        while true {
-            do throws(QueueError) {
-                return try await ask(id)
-            } catch {
-                guard error.isTransient, !Task.isCancelled else { throw error }
-                try? await Task.sleep(for: BatchCompleter.pause)
-            }
         }
     }
 }

@@ -1,14 +1,14 @@
-package import Concurrency
+internal import Concurrency
 
-/// How a worker is asked to end: first gently, then firmly. May be pressed from any thread, a signal handler's too.
+/// Asks a worker to end. May be used from any thread, also a signal handler's.
 public final class ShutdownRequest: Sendable {
-    /// How urgent it is.
+    /// How a worker ends. It only becomes more urgent.
     public enum Urgency: Int, Sendable, Comparable {
-        /// Go on working.
+        /// No shutdown is requested.
         case none
         /// Claim nothing more, finish what runs.
         case finish
-        /// Cancel what runs and give it back.
+        /// Cancel what runs and release it.
         case cancel
 
         /// Whether `a` is less urgent than `b`.
@@ -16,17 +16,17 @@ public final class ShutdownRequest: Sendable {
     }
 
     private let state = Locked(Urgency.none)
-    package let doorbell = AsyncEvent()
+    /// Wakes the worker's claim loop, also when a slot has become free.
+    let wake = AsyncEvent()
 
-    /// A signal not yet given.
     public init() {}
 
-    /// How urgent it is now.
+    /// The urgency requested so far.
     public var urgency: Urgency { state.withLock { $0 } }
 
-    /// Asks for at least this urgency; it never falls.
-    public func ask(_ urgency: Urgency) {
+    /// Requests at least this urgency.
+    public func request(_ urgency: Urgency) {
         state.withLock { $0 = max($0, urgency) }
-        doorbell.signal()
+        wake.signal()
     }
 }

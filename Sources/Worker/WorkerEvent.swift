@@ -2,23 +2,23 @@ public import ImageModel
 public import JobQueue
 public import Prefetcher
 
-/// What a worker tells whoever watches it: for logs, progress and result lines.
+/// What a worker reports while it runs, for logs, progress and result lines.
 public enum WorkerEvent: Sendable {
     /// The worker is registered under this number.
     case started(worker: Int64)
     /// Jobs were claimed.
     case claimed(count: Int)
-    /// An attempt ended and was committed.
+    /// An attempt ended and its result is committed.
     case completed(AttemptReport)
-    /// The database could not be reached or refused; the worker goes on trying.
+    /// The database is unavailable or refused a call; the worker tries again.
     case queueUnavailable(QueueError)
-    /// The lease ran out: what ran is dropped, the worker registers anew.
+    /// The lease is lost: attempts are cancelled, and the worker registers again.
     case leaseLost
-    /// Claiming has ended; so many jobs still run.
+    /// Claiming has ended while this many slots are in use.
     case stopping(running: Int)
 }
 
-/// One attempt at one job, after it was committed.
+/// A committed attempt at a job.
 public struct AttemptReport: Sendable {
     /// The job.
     public let job: Job

@@ -178,12 +178,12 @@ struct WorkerTests {
     @Test func `a pipeline is read once, however many jobs ask for it at once`() async throws {
         let version = try await queue.setPipeline(name: "p", spec: #"{"name":"p","variants":[]}"#)
         let reads = Locked(0)
-        let catalogue = PipelineCache { [queue] id throws(QueueError) in
+        let cache = PipelineCache { [queue] id throws(QueueError) in
             reads.withLock { $0 += 1 }
             return try await queue.pipeline(id: id)
         }
         try await withThrowingTaskGroup(of: String?.self) { group in
-            for _ in 0..<100 { group.addTask { try? await catalogue.pipeline(version.id).get().name } }
+            for _ in 0..<100 { group.addTask { try? await cache.pipeline(version.id).get().name } }
             for try await name in group { #expect(name == "p") }
         }
         #expect(reads.withLock { $0 } == 1)
@@ -200,7 +200,7 @@ struct WorkerTests {
         let stop = ShutdownRequest()
         let observe: @Sendable (WorkerEvent) -> Void = { event in
             guard case .completed(let report) = event, report.job.url.contains("/wanted/1.") else { return }
-            stop.ask(.finish)
+            stop.request(.finish)
         }
         let worker = worker(slots: 8, .stopped, observe: observe) { url throws(LoadError) in
             let isLast = running.withLock { running in
@@ -238,7 +238,7 @@ struct WorkerTests {
                 ended += 1
                 return ended
             }
-            if count == 20 { stop.ask(.cancel) }
+            if count == 20 { stop.request(.cancel) }
         }
         let summary = try await worker(slots: 25, .stopped, observe: observe) { url throws(LoadError) in
             guard url.contains("/stuck/") else { return LoadReport() }

@@ -19,7 +19,7 @@ enum Signals {
                 source.setEventHandler {
                     // A source lives as long as its handler, which holds it: to the end of the program.
                     _ = source
-                    stop.ask(stop.urgency == .none ? .finish : .cancel)
+                    stop.request(stop.urgency == .none ? .finish : .cancel)
                 }
                 source.setRegistrationHandler { continuation.resume() }
                 source.activate()

@@ -1,0 +1,58 @@
+internal import ImageModel
+internal import JobQueue
+internal import Prefetcher
+
+/// How an attempt ended, and what the queue records of it.
+struct AttemptResult: Sendable {
+    let job: Job
+    /// What is recorded, unless `delay` is set.
+    let outcome: Outcome
+    /// When set, the job goes back to the queue after this time instead, its attempt refunded.
+    let delay: Duration?
+    private let load: LoadReport?
+
+    private init(_ job: Job, _ outcome: Outcome.Result, load: LoadReport? = nil, delay: Duration? = nil) {
+        self.job = job
+        self.outcome = Outcome(job.held, outcome)
+        self.load = load
+        self.delay = delay
+    }
+
+    /// A load that ended, after `waited` between the claim and its start.
+    init(_ job: Job, _ result: Outcome.Result, _ load: LoadReport, waited: Duration) {
+        var outcome = Outcome(job.held, result)
+        outcome.httpStatus = load.httpStatus
+        outcome.bytesIn = load.bytesIn
+        outcome.bytesOut = load.bytesOut
+        outcome.downloads = load.downloads
+        outcome.variants = load.made
+        outcome.waiting = waited
+        outcome.fetching = load.timing.fetch
+        outcome.transcoding = load.timing.transcode
+        outcome.storing = load.timing.store
+        outcome.stored = load.stored
+        self.job = job
+        self.outcome = outcome
+        self.load = load
+        delay = nil
+    }
+
+    /// A job that was cancelled while it ran.
+    static func cancelled(_ job: Job) -> AttemptResult { AttemptResult(job, .cancelled) }
+
+    /// A job whose origin takes no requests for this time.
+    static func snoozed(_ job: Job, for delay: Duration) -> AttemptResult {
+        AttemptResult(job, .cancelled, delay: delay)
+    }
+
+    /// A job whose load was cut off while its worker goes on: it is ready again at once.
+    static func released(_ job: Job) -> AttemptResult { snoozed(job, for: .zero) }
+
+    /// The event's content; nil where nothing was loaded.
+    func report(_ decision: CompletionResult.Decision) -> AttemptReport? {
+        guard let load else { return nil }
+        var failure: FailureReason?
+        if case .failed(let reason, _) = outcome.result { failure = reason }
+        return AttemptReport(job: job, load: load, failure: failure, decision: decision)
+    }
+}

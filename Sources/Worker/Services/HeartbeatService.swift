@@ -1,0 +1,35 @@
+internal import Concurrency
+internal import JobQueue
+
+/// Extends the lease with heartbeats and cancels the attempts whose jobs were cancelled.
+struct HeartbeatService: WorkerService {
+    /// The time between two heartbeats: a cancelled job ends within a second, and several heartbeats fit into the lease.
+    static let interval = Duration.milliseconds(750)
+
+    let session: WorkerSession
+    let lease: Lease
+    let running: RunningTasks<Claim>
+    /// Wakes the claim loop.
+    let wake: AsyncEvent
+    let observe: @Sendable (WorkerEvent) -> Void
+
+    func run() async {
+        while true {
+            try? await Task.sleep(for: Self.interval)
+            if Task.isCancelled { return }
+            let asked = lease.now
+            do throws(QueueError) {
+                let reply = try await session.heartbeat()
+                if reply.leaseExpired {
+                    lease.lose()
+                    return wake.signal()
+                }
+                lease.confirm(askedAt: asked, seconds: reply.lease.seconds)
+                running.cancel(reply.cancelled)
+            } catch {
+                if error.code == .workerLost { lease.lose() }
+                observe(.queueUnavailable(error))
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+internal import Concurrency
+internal import Downloader
+internal import JobQueue
+
+/// Exchanges what workers found out about origins: local changes are reported at once, those of others read every second.
+struct OriginExchange: WorkerService {
+    /// The time between two looks at the origins that other workers hold.
+    static let interval = Duration.seconds(1)
+    /// The time between two looks at the rules by which failures count against an origin.
+    static let ruleInterval = Duration.seconds(60)
+
+    let origins: OriginLimiter
+    let queue: PostgresJobQueue
+    let observe: @Sendable (WorkerEvent) -> Void
+
+    func run() async {
+        var rulesAsked: ContinuousClock.Instant?
+        while !Task.isCancelled {
+            let changes = origins.takeChanges()
+            do throws(QueueError) {
+                try await queue.report(origins.reports(changes))
+                origins.shared(changes)
+                origins.learn(try await queue.originHolds().compactMap { SharedOrigin($0) })
+            } catch {
+                origins.putBack(changes)
+                observe(.queueUnavailable(error))
+                try? await Task.sleep(for: Self.interval)
+            }
+            if rulesAsked.map({ .now - $0 >= Self.ruleInterval }) ?? true, await readRules() { rulesAsked = .now }
+            await origins.changed.wait(atMost: Self.interval)
+        }
+    }
+
+    /// False when the rules could not be read and stay as they are.
+    private func readRules() async -> Bool {
+        do throws(QueueError) {
+            origins.judge(by: OriginFaults(try await queue.originFaults()))
+            return true
+        } catch {
+            observe(.queueUnavailable(error))
+            return false
+        }
+    }
+}

@@ -1,0 +1,282 @@
+internal import JobQueue
+
+/// The slots of a registered worker, and what its claim loop and its batch completer do next.
+///
+/// A pure value: it reads no clock, calls nothing and waits for nothing. `WorkerRegistration` reports events to it and
+/// performs the actions that it returns.
+///
+/// A slot has one of these states:
+/// - free → running: a claim brought a job.
+/// - running → ended: the attempt has a result, which is gathered with others.
+/// - running → free: the attempt was cut off and has no result; its job is released when the worker deregisters.
+/// - ended → completing: the result is in the statement under way.
+/// - completing → free: the result is committed.
+/// - completing → ended: the statement failed or a producer holds the job; the result is sent again.
+/// - completing, ended → free: the result cannot be committed and the worker is cancelling.
+///
+/// The worker has one of these phases:
+/// - claiming → finishing: shutdown is requested, the time is up, or the configured end is reached.
+/// - claiming, finishing → cancelling: an urgent shutdown is requested, or the grace time is over.
+/// - any → ended: the lease is lost, an error is final, the task is cancelled, or no slot is in use after claiming.
+struct WorkerState: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    /// What the claim loop does next.
+    enum ClaimAction: Sendable {
+        /// Claim at most this many jobs; report `claimed` or `claimFailed`.
+        case claim(Int)
+        /// Find out whether the configured end is reached; report `checkedEnd` or `claimFailed`. When `isIdle`, no slot
+        /// is in use.
+        case checkEnd(isIdle: Bool)
+        /// Announce that claiming has ended while this many slots are in use.
+        case announceStop(inUse: Int)
+        /// Cancel the attempts that run.
+        case cancelAttempts
+        /// Wait for a signal, at most this long.
+        case wait(Duration)
+        /// Cancel the attempts that run, if any, and leave the loop.
+        case leave(Ending)
+    }
+
+    /// What the batch completer does next.
+    enum CompletionAction: Sendable {
+        /// Commit these results together; report `completed`.
+        case complete([AttemptResult])
+        /// Wait for a signal, at most this long; without a limit when nil.
+        case wait(Duration?)
+    }
+
+    /// Why a registration ended.
+    enum Ending: Sendable {
+        case finished
+        case leaseLost
+        case failed(QueueError)
+    }
+
+    private enum Phase: Comparable {
+        case claiming, finishing, cancelling, ended
+    }
+
+    /// The constants and limits of a worker.
+    struct Configuration: Sendable {
+        /// Jobs that the worker holds at once, at least 1.
+        var slots: Int
+        /// When the worker ends by itself.
+        var end = PrefetchWorker.End.stopped
+        /// When claiming ends; nil is without limit.
+        var deadline: Instant?
+        /// How long attempts may run after claiming has ended.
+        var grace = Duration.seconds(20)
+    }
+
+    /// The pauses between two claims that bring nothing: doubled from the lower to the upper bound, which is also the
+    /// longest wait, after which the lease is looked at again.
+    static let pauses: ClosedRange<Duration> = .milliseconds(50)...(.seconds(1))
+    /// How long results are gathered at most while no slot waits for work.
+    static let gatherTime = Duration.milliseconds(50)
+    /// Results per statement at most.
+    static let maxBatch = 500
+    /// The pause before results are sent again.
+    static let retryPause = Duration.milliseconds(200)
+
+    /// What this worker did so far, previous registrations included.
+    private(set) var summary: PrefetchWorker.Summary
+    private let configuration: Configuration
+    private var phase = Phase.claiming
+    private var ending: Ending?
+
+    private var running = 0
+    private var gathered: [AttemptResult] = []
+    private var completing = 0
+    /// When the oldest gathered result came.
+    private var gatheredSince: Instant?
+    /// Before this time nothing is sent, as the last statement failed or left results over.
+    private var retryAt: Instant?
+
+    /// Before this time nothing is claimed, as the last claim was not filled; nil: claim as soon as a slot is free.
+    private var claimAt: Instant?
+    private var emptyClaims = 0
+    private var mustCheckEnd = false
+    private var graceEnd: Instant?
+    private var mustAnnounceStop = false
+    private var mustCancelAttempts = false
+
+    init(_ configuration: Configuration, summary: PrefetchWorker.Summary = .init()) {
+        precondition(configuration.slots > 0, "a worker needs a slot")
+        self.configuration = configuration
+        self.summary = summary
+    }
+
+    /// Slots that are not free.
+    var inUse: Int { running + gathered.count + completing }
+
+    private var free: Int { configuration.slots - inUse }
+
+    // MARK: - The claim loop
+
+    /// The next action of the claim loop.
+    mutating func nextClaimAction(at now: Instant) -> ClaimAction {
+        if let ending { return .leave(ending) }
+        if let deadline = configuration.deadline, deadline <= now, phase == .claiming {
+            summary.timeIsUp = true
+            finish(at: now)
+        }
+        if let graceEnd, graceEnd <= now { cancel() }
+        if mustAnnounceStop.take() { return .announceStop(inUse: inUse) }
+        if mustCancelAttempts.take() { return .cancelAttempts }
+        guard phase == .claiming else {
+            if inUse > 0 { return .wait(wait(until: graceEnd, from: now)) }
+            end(.finished)
+            return .leave(.finished)
+        }
+        if mustCheckEnd, configuration.end != .drained || inUse == 0 { return .checkEnd(isIdle: inUse == 0) }
+        guard free > 0 else { return .wait(wait(until: configuration.deadline, from: now)) }
+        guard let claimAt, claimAt > now else { return .claim(free) }
+        return .wait(wait(until: min(claimAt, configuration.deadline ?? claimAt), from: now))
+    }
+
+    /// A claim for `limit` jobs brought `count`.
+    mutating func claimed(_ count: Int, of limit: Int, at now: Instant) {
+        running += count
+        emptyClaims = count == 0 ? emptyClaims + 1 : 0
+        mustCheckEnd = count == 0 && configuration.end != .stopped
+        // A filled claim means that there is probably more; any other that the queue is empty for now.
+        claimAt = count >= limit ? nil : now + pause
+    }
+
+    /// A claim or a check failed because the database is unavailable.
+    mutating func claimFailed(at now: Instant) {
+        emptyClaims += 1
+        mustCheckEnd = false
+        claimAt = now + pause
+    }
+
+    /// The check found that the end is reached, or that there is still work to wait for.
+    ///
+    /// Attempts that still run at the end belong to a cancelled batch: they are cut off and their jobs released.
+    mutating func checkedEnd(isReached: Bool) {
+        mustCheckEnd = false
+        guard isReached, phase == .claiming else { return }
+        phase = .finishing
+        mustCancelAttempts = running > 0
+    }
+
+    /// Shutdown is requested with this urgency.
+    mutating func requestShutdown(_ urgency: ShutdownRequest.Urgency, at now: Instant) {
+        if urgency > .none { finish(at: now) }
+        if urgency == .cancel { cancel() }
+    }
+
+    /// The lease is lost: other workers may have the jobs.
+    mutating func loseLease() { end(.leaseLost) }
+
+    /// The worker's task is cancelled: nothing can be waited for, and nothing is committed any more.
+    mutating func abandon() { end(.finished) }
+
+    /// An error that waiting does not mend.
+    mutating func fail(_ error: QueueError) { end(.failed(error)) }
+
+    // MARK: - The batch completer
+
+    /// An attempt ended with a result. True when the completer must be woken for it.
+    mutating func ended(_ result: AttemptResult, at now: Instant) -> Bool {
+        running -= 1
+        gathered.append(result)
+        gatheredSince = gatheredSince ?? now
+        return gathered.count == 1 || !isWorthWaiting(at: now)
+    }
+
+    /// An attempt was cut off without a result.
+    mutating func cutOff() {
+        running -= 1
+        freed()
+    }
+
+    /// The next action of the batch completer.
+    mutating func nextCompletionAction(at now: Instant) -> CompletionAction {
+        guard let gatheredSince else { return .wait(nil) }
+        let due = max(isWorthWaiting(at: now) ? gatheredSince + Self.gatherTime : now, retryAt ?? now)
+        if due > now { return .wait(due - now) }
+        let batch = Array(gathered.prefix(Self.maxBatch))
+        gathered.removeFirst(batch.count)
+        completing = batch.count
+        self.gatheredSince = gathered.isEmpty ? nil : gatheredSince
+        retryAt = nil
+        return .complete(batch)
+    }
+
+    /// A statement ended with these decisions; the results of `left` were not recorded and are sent again.
+    mutating func completed(_ decisions: [CompletionResult.Decision], left: [AttemptResult], at now: Instant) {
+        for decision in decisions {
+            switch decision {
+            case .succeeded: summary.succeeded += 1
+            case .failed: summary.failed += 1
+            case .retried: summary.retried += 1
+            case .cancelled, .stale, .busy: break
+            }
+        }
+        if completing > left.count { freed() }
+        completing = 0
+        guard !left.isEmpty else { return }
+        gathered.insert(contentsOf: left, at: 0)
+        gatheredSince = gatheredSince ?? now
+        retryAt = now + Self.retryPause
+        if phase == .cancelling { giveUpResults() }
+    }
+
+    // MARK: - Rules
+
+    /// Results are gathered while the worker is busy: many run, no free slot waits for work, and nothing is ending.
+    private func isWorthWaiting(at now: Instant) -> Bool {
+        guard phase < .cancelling, running > 0 else { return false }
+        let isStarved = phase == .claiming && free > 0 && claimAt.map { $0 > now } ?? false
+        return !isStarved && gathered.count < max(1, configuration.slots / 4)
+    }
+
+    /// A slot is free: claim for it at once.
+    private mutating func freed() {
+        claimAt = nil
+        mustCheckEnd = false
+    }
+
+    private mutating func finish(at now: Instant) {
+        guard graceEnd == nil else { return }
+        phase = max(phase, .finishing)
+        graceEnd = now + configuration.grace
+        mustAnnounceStop = true
+    }
+
+    private mutating func cancel() {
+        guard phase < .cancelling else { return }
+        phase = .cancelling
+        mustCancelAttempts = true
+        if retryAt != nil { giveUpResults() }
+    }
+
+    /// The jobs of these results are released when the worker deregisters, or rescued when its lease ends.
+    private mutating func giveUpResults() {
+        gathered = []
+        gatheredSince = nil
+    }
+
+    private mutating func end(_ reason: Ending) {
+        phase = .ended
+        ending = ending ?? reason
+    }
+
+    private func wait(until time: Instant?, from now: Instant) -> Duration {
+        min(time.map { max($0 - now, .zero) } ?? Self.pauses.upperBound, Self.pauses.upperBound)
+    }
+
+    private var pause: Duration {
+        min(Self.pauses.lowerBound * Double(1 << min(emptyClaims, 10)), Self.pauses.upperBound)
+    }
+}
+
+extension Bool {
+    /// Returns the value and resets it to false.
+    fileprivate mutating func take() -> Bool {
+        defer { self = false }
+        return self
+    }
+}

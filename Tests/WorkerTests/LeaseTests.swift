@@ -1,0 +1,53 @@
+import Concurrency
+import Testing
+
+@testable import Worker
+
+@Suite struct LeaseTests {
+    private let time = Locked(100.0)
+
+    private func lease(asked: Double? = nil) -> Lease {
+        Lease(seconds: 15, asked: asked, clock: { [time] in time.withLock { $0 } })
+    }
+
+    private func advance(to moment: Double) { time.withLock { $0 = moment } }
+
+    @Test func `a lease holds until its margin before the end, longer when confirmed, and never again once lost`() {
+        let lease = lease()
+        #expect(lease.holds)
+        advance(to: 111.9)
+        #expect(lease.holds)
+        lease.confirm(askedAt: 110, seconds: 15)
+        advance(to: 121.9)
+        #expect(lease.holds)
+        advance(to: 122.1)
+        #expect(!lease.holds)
+        lease.confirm(askedAt: 121, seconds: 15)
+        #expect(!lease.holds)
+    }
+
+    @Test func `a confirmation counts from the moment of its question, and an older one changes nothing`() {
+        let lease = lease(asked: 95)
+        advance(to: 107.1)
+        #expect(!lease.holds)
+        lease.confirm(askedAt: 90, seconds: 15)
+        #expect(!lease.holds)
+    }
+
+    @Test func `a lost lease stays lost`() {
+        let lease = lease()
+        lease.lose()
+        lease.confirm(askedAt: 100, seconds: 15)
+        #expect(!lease.holds)
+    }
+}
+
+@Suite struct ShutdownRequestTests {
+    @Test func `a shutdown request only becomes more urgent`() {
+        let shutdown = ShutdownRequest()
+        #expect(shutdown.urgency == .none)
+        shutdown.request(.cancel)
+        shutdown.request(.finish)
+        #expect(shutdown.urgency == .cancel)
+    }
+}

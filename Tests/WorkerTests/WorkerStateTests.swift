@@ -1,0 +1,273 @@
+import ImageModel
+import JobQueue
+import Testing
+
+@testable import Worker
+
+/// The slots and steps of a worker, without threads, clocks or a database.
+@Suite struct WorkerStateTests {
+    private let start = ContinuousClock.now
+    private let longest = WorkerState.pauses.upperBound
+
+    private func state(slots: Int, _ end: PrefetchWorker.End = .stopped) -> WorkerState {
+        WorkerState(.init(slots: slots, end: end))
+    }
+
+    /// A state whose slots all run.
+    private func busy(slots: Int, _ end: PrefetchWorker.End = .stopped) -> WorkerState {
+        var state = state(slots: slots, end)
+        state.claimed(slots, of: slots, at: start)
+        return state
+    }
+
+    private func result(_ id: Int64) -> AttemptResult { .released(Job(id: id, claim: 1, url: "https://host.example/")) }
+
+    /// Ends attempts with these numbers; whether the completer is woken by the last.
+    @discardableResult
+    private func end(_ ids: ClosedRange<Int64>, in state: inout WorkerState, at time: ContinuousClock.Instant) -> Bool {
+        ids.map { state.ended(result($0), at: time) }.last ?? false
+    }
+
+    /// Completes what is due as succeeded.
+    private func commit(_ state: inout WorkerState, at time: ContinuousClock.Instant) -> Int {
+        guard case .complete(let results) = state.nextCompletionAction(at: time) else { return 0 }
+        state.completed(results.map { _ in .succeeded }, left: [], at: time)
+        return results.count
+    }
+
+    // MARK: - Claiming
+
+    @Test func `the first action claims for every slot`() {
+        var state = state(slots: 8)
+        #expect(state.nextClaimAction(at: start) == "claim 8")
+    }
+
+    @Test func `a filled claim is followed by a claim for the slots that become free`() {
+        var state = busy(slots: 8)
+        #expect(state.nextClaimAction(at: start) == "wait 1.0 seconds")
+        end(1...3, in: &state, at: start)
+        #expect(
+            state.nextClaimAction(at: start) == "wait 1.0 seconds", "a slot is free only once its result is committed")
+        #expect(commit(&state, at: start) == 3)
+        #expect(state.nextClaimAction(at: start) == "claim 3")
+    }
+
+    @Test func `a claim that is not filled is followed by a pause, except for slots that become free`() {
+        var state = state(slots: 8)
+        state.claimed(2, of: 8, at: start)
+        #expect(state.nextClaimAction(at: start) == "wait 0.05 seconds")
+        #expect(state.nextClaimAction(at: start + .milliseconds(50)) == "claim 6")
+        end(1...1, in: &state, at: start)
+        _ = commit(&state, at: start)
+        #expect(state.nextClaimAction(at: start) == "claim 7")
+    }
+
+    @Test func `claims that bring nothing become rarer up to the longest pause, and work makes them frequent again`() {
+        var state = state(slots: 8)
+        var pauses: [Duration] = []
+        for _ in 0..<8 {
+            state.claimed(0, of: 8, at: start)
+            if case .wait(let pause) = state.nextClaimAction(at: start) { pauses.append(pause) }
+        }
+        #expect(pauses.count == 8 && pauses == pauses.sorted() && pauses.last == longest)
+        state.claimed(1, of: 8, at: start)
+        #expect(state.nextClaimAction(at: start) == "wait 0.05 seconds")
+    }
+
+    @Test func `a failed claim is repeated after a pause and is no reason to check for the end`() {
+        var state = state(slots: 8, .drained)
+        state.claimFailed(at: start)
+        #expect(state.nextClaimAction(at: start) == "wait 0.1 seconds")
+        #expect(state.nextClaimAction(at: start + .milliseconds(100)) == "claim 8")
+    }
+
+    // MARK: - The end
+
+    @Test func `a drain checks for the end only after an empty claim and when no slot is in use`() {
+        var state = state(slots: 4, .drained)
+        state.claimed(1, of: 4, at: start)
+        #expect(state.nextClaimAction(at: start) == "wait 0.05 seconds")
+        state.claimed(0, of: 3, at: start)
+        #expect(state.nextClaimAction(at: start) == "wait 0.1 seconds")
+        end(1...1, in: &state, at: start)
+        _ = commit(&state, at: start)
+        #expect(state.nextClaimAction(at: start) == "claim 4")
+        state.claimed(0, of: 4, at: start)
+        #expect(state.nextClaimAction(at: start) == "check, idle")
+        state.checkedEnd(isReached: false)
+        #expect(state.nextClaimAction(at: start) == "wait 0.2 seconds")
+        state.claimed(0, of: 4, at: start)
+        state.checkedEnd(isReached: true)
+        #expect(state.nextClaimAction(at: start) == "leave finished")
+    }
+
+    @Test func `a finished batch cancels the attempts that still run for it`() {
+        var state = state(slots: 4, .batchFinished(1))
+        state.claimed(2, of: 4, at: start)
+        state.claimed(0, of: 2, at: start)
+        #expect(state.nextClaimAction(at: start) == "check")
+        state.checkedEnd(isReached: true)
+        #expect(state.nextClaimAction(at: start) == "cancel")
+        #expect(state.nextClaimAction(at: start) == "wait 1.0 seconds")
+        state.cutOff()
+        state.cutOff()
+        #expect(state.nextClaimAction(at: start) == "leave finished")
+    }
+
+    @Test func `after a shutdown request nothing is claimed, and the worker leaves when its slots are free`() {
+        var state = state(slots: 4)
+        state.claimed(2, of: 4, at: start)
+        state.requestShutdown(.finish, at: start)
+        #expect(state.nextClaimAction(at: start) == "stop 2")
+        state.requestShutdown(.finish, at: start)
+        #expect(state.nextClaimAction(at: start) == "wait 1.0 seconds")
+        end(1...2, in: &state, at: start)
+        #expect(commit(&state, at: start) == 2)
+        #expect(state.nextClaimAction(at: start) == "leave finished")
+    }
+
+    @Test func `attempts are cancelled when the grace time is over`() {
+        var state = busy(slots: 2)
+        state.requestShutdown(.finish, at: start)
+        #expect(state.nextClaimAction(at: start) == "stop 2")
+        #expect(state.nextClaimAction(at: start + .milliseconds(19_500)) == "wait 0.5 seconds")
+        #expect(state.nextClaimAction(at: start + .seconds(20)) == "cancel")
+    }
+
+    @Test func `claiming ends when the time is up`() {
+        var state = WorkerState(.init(slots: 2, deadline: start + .milliseconds(300)))
+        state.claimed(2, of: 2, at: start)
+        #expect(state.nextClaimAction(at: start) == "wait 0.3 seconds")
+        #expect(!state.summary.timeIsUp)
+        #expect(state.nextClaimAction(at: start + .milliseconds(300)) == "stop 2")
+        #expect(state.summary.timeIsUp)
+    }
+
+    @Test func `a lost lease ends the loop whatever the slots hold`() {
+        var state = busy(slots: 2)
+        state.loseLease()
+        state.requestShutdown(.cancel, at: start)
+        #expect(state.nextClaimAction(at: start) == "leave leaseLost")
+    }
+
+    // MARK: - Completing
+
+    @Test func `results of a busy worker are gathered until they fill a quarter of the slots`() {
+        var state = busy(slots: 32)
+        #expect(end(1...1, in: &state, at: start), "the first result starts the gather time")
+        #expect(state.nextCompletionAction(at: start) == "wait 0.05 seconds")
+        #expect(!end(2...7, in: &state, at: start))
+        #expect(end(8...8, in: &state, at: start))
+        #expect(state.nextCompletionAction(at: start) == "complete 1 2 3 4 5 6 7 8")
+    }
+
+    @Test func `results of a busy worker are gathered for 50 ms at most`() {
+        var state = busy(slots: 32)
+        end(1...1, in: &state, at: start)
+        end(2...2, in: &state, at: start + .milliseconds(40))
+        #expect(state.nextCompletionAction(at: start + .milliseconds(40)) == "wait 0.01 seconds")
+        #expect(state.nextCompletionAction(at: start + .milliseconds(50)) == "complete 1 2")
+        #expect(state.nextCompletionAction(at: start + .milliseconds(50)) == "wait")
+    }
+
+    @Test func `results are completed at once when a free slot waits for work, or when nothing runs`() {
+        var starved = state(slots: 32)
+        starved.claimed(20, of: 32, at: start)
+        end(1...1, in: &starved, at: start)
+        #expect(starved.nextCompletionAction(at: start) == "complete 1")
+
+        var idle = busy(slots: 8)
+        end(1...8, in: &idle, at: start)
+        #expect(idle.nextCompletionAction(at: start) == "complete 1 2 3 4 5 6 7 8")
+    }
+
+    @Test func `slots that are about to be claimed for do not end the gathering`() {
+        var state = busy(slots: 32)
+        end(1...8, in: &state, at: start)
+        #expect(commit(&state, at: start) == 8)
+        end(9...9, in: &state, at: start)
+        #expect(state.nextCompletionAction(at: start) == "wait 0.05 seconds")
+    }
+
+    @Test func `a statement takes 500 results at most`() {
+        var state = busy(slots: 700)
+        end(1...700, in: &state, at: start)
+        #expect([commit(&state, at: start), commit(&state, at: start), commit(&state, at: start)] == [500, 200, 0])
+    }
+
+    @Test func `results that were not recorded keep their slots and are sent again after a pause`() {
+        var state = busy(slots: 4)
+        end(1...2, in: &state, at: start)
+        guard case .complete(let sent) = state.nextCompletionAction(at: start) else {
+            Issue.record("nothing was completed")
+            return
+        }
+        state.completed([.busy, .succeeded], left: [sent[0]], at: start)
+        #expect(state.inUse == 3 && state.summary.succeeded == 1)
+        end(3...4, in: &state, at: start)
+        #expect(state.nextCompletionAction(at: start) == "wait 0.2 seconds")
+        #expect(state.nextCompletionAction(at: start + .milliseconds(200)) == "complete 1 3 4")
+    }
+
+    @Test func `a cancelling worker still completes what ended, and gives up what cannot be completed`() {
+        var state = busy(slots: 32)
+        end(1...1, in: &state, at: start)
+        state.requestShutdown(.cancel, at: start)
+        #expect(state.nextClaimAction(at: start) == "stop 32")
+        #expect(state.nextClaimAction(at: start) == "cancel")
+        guard case .complete(let sent) = state.nextCompletionAction(at: start) else {
+            Issue.record("nothing was completed")
+            return
+        }
+        for _ in 0..<31 { state.cutOff() }
+        #expect(state.nextClaimAction(at: start) == "wait 1.0 seconds")
+        state.completed([], left: sent, at: start)
+        #expect(state.nextClaimAction(at: start) == "leave finished")
+    }
+
+    @Test func `a worker that is cancelled while the database is unavailable gives up its results at once`() {
+        var state = busy(slots: 1)
+        end(1...1, in: &state, at: start)
+        guard case .complete(let sent) = state.nextCompletionAction(at: start) else {
+            Issue.record("nothing was completed")
+            return
+        }
+        state.completed([], left: sent, at: start)
+        state.requestShutdown(.cancel, at: start)
+        _ = state.nextClaimAction(at: start)
+        _ = state.nextClaimAction(at: start)
+        #expect(state.nextClaimAction(at: start) == "leave finished")
+    }
+
+    @Test func `decisions are counted`() {
+        var state = busy(slots: 5)
+        end(1...5, in: &state, at: start)
+        _ = state.nextCompletionAction(at: start)
+        let failure = FailureReason(domain: "LarderErrorDomain", code: 101, message: "")
+        state.completed(
+            [.succeeded, .failed(failure), .retried(after: .zero), .cancelled, .stale], left: [], at: start)
+        let summary = state.summary
+        #expect(summary.succeeded == 1 && summary.failed == 1 && summary.retried == 1)
+        #expect(state.inUse == 0)
+    }
+}
+
+/// Actions compare with a short text, so that a failed expectation shows the action.
+private func == (action: WorkerState.ClaimAction, text: String) -> Bool {
+    switch action {
+    case .claim(let count): text == "claim \(count)"
+    case .checkEnd(let isIdle): text == (isIdle ? "check, idle" : "check")
+    case .announceStop(let inUse): text == "stop \(inUse)"
+    case .cancelAttempts: text == "cancel"
+    case .wait(let time): text == "wait \(time)"
+    case .leave(let ending): text == "leave \(ending)"
+    }
+}
+
+private func == (action: WorkerState.CompletionAction, text: String) -> Bool {
+    switch action {
+    case .complete(let results): text == "complete " + results.map { "\($0.job.id)" }.joined(separator: " ")
+    case .wait(let time?): text == "wait \(time)"
+    case .wait(nil): text == "wait"
+    }
+}
