@@ -69,7 +69,7 @@ struct DownloaderVectors: Decodable, Sendable {
 
 @Suite("The downloader's vectors", .timeLimit(.minutes(5)))
 struct DownloaderVectorTests {
-    @Test("are all read, and their defaults are Larder's")
+    @Test("are all read, and the defaults are equal")
     func defaults() throws {
         let vectors = try #require(DownloaderVectors.shared)
         #expect(vectors.asserted.count == 13 && vectors.status_code_table_default.count == 8)
@@ -84,7 +84,7 @@ struct DownloaderVectorTests {
         #expect(exchange.sentHeaders["Accept"] == vectors.defaults.headers["Accept"])
     }
 
-    @Test("tell what each status comes to", arguments: DownloaderVectors.shared?.status_code_table_default ?? [])
+    @Test("decide the result of each status", arguments: DownloaderVectors.shared?.status_code_table_default ?? [])
     func status(row: DownloaderVectors.Status) async throws {
         let body: [UInt8] = row.status == 204 || row.status == 304 ? [] : noise(20)
         let server = try OriginServer(["/": .body(body, status: row.status)])
@@ -103,7 +103,7 @@ struct DownloaderVectorTests {
         }
     }
 
-    @Test("tell what 304 comes to", arguments: DownloaderVectors.shared?.status_304 ?? [])
+    @Test("decide the result of 304", arguments: DownloaderVectors.shared?.status_304 ?? [])
     func notModified(row: DownloaderVectors.NotModified) async throws {
         let server = try OriginServer(["/": .status(304)])
         var request = FetchRequest(url: try SourceURL(server.url("/")), descriptor: BodyFile.sink.descriptor)
@@ -119,7 +119,7 @@ struct DownloaderVectorTests {
         }
     }
 
-    @Test("tell the calls of progress", arguments: DownloaderVectors.shared?.progress_sequence ?? [])
+    @Test("decide the calls of progress", arguments: DownloaderVectors.shared?.progress_sequence ?? [])
     func progress(row: DownloaderVectors.Progress) throws {
         let isKnown = row.case.hasPrefix("content-length 1000")
         let fraction = row.case.hasSuffix("interval 0.51") ? 0.51 : 0

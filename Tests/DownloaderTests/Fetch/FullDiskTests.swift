@@ -23,7 +23,7 @@ struct FullDiskTests {
     }
 
     @Test(
-        "in the middle of a body fails that download alone, by name; the next one has room again",
+        "in the middle of a body fails that download only and names the file",
         .enabled(if: SmallDisk.isPossible, "needs to be root, and a kernel that mounts a tmpfs"))
     func middle() async throws {
         let disk = try SmallDisk()

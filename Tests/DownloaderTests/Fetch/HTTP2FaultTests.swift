@@ -4,7 +4,7 @@ import Testing
 @testable import Downloader
 
 /// HTTP/2 that breaks, and the older version in its place.
-@Suite("HTTP/2 at fault", .timeLimit(.minutes(5)))
+@Suite("Failures of HTTP/2", .timeLimit(.minutes(5)))
 struct HTTP2FaultTests {
     private let origin = Origin(scheme: .https, host: "a", port: 443)
     private let start = ContinuousClock.now
@@ -65,7 +65,7 @@ struct HTTP2FaultTests {
     }
 
     @Test(
-        "fails one download; the second goes on over HTTP/1.1, and so do all later ones",
+        "one download fails, the next and all later ones use HTTP/1.1",
         .enabled(if: NginxServer.program != nil), arguments: BrokenHTTP2Server.Fault.allCases.filter { $0 != .half })
     func goesBack(fault: BrokenHTTP2Server.Fault) async throws {
         let server = try BrokenHTTP2Server(fault)
@@ -83,7 +83,7 @@ struct HTTP2FaultTests {
         #expect(try await connections(server, downloader) == before)
     }
 
-    @Test("that breaks off bodies is given up as well", .enabled(if: NginxServer.program != nil))
+    @Test("a body that is cut short twice is continued over HTTP/1.1", .enabled(if: NginxServer.program != nil))
     func halfABody() async throws {
         let server = try BrokenHTTP2Server(.half)
         let downloader = downloader(server)

@@ -91,7 +91,7 @@ private let isPNG: @Sendable (UnsafeRawBufferPointer) -> Bool? = { $0.starts(wit
 struct HttpbinTests {
     private static let server = Result { try HttpbinServer() }
 
-    @Test("does with every endpoint what docs/downloader.md says", arguments: HttpbinCase.all)
+    @Test("every endpoint has the result of docs/downloader.md", arguments: HttpbinCase.all)
     func endpoint(row: HttpbinCase) async throws {
         let server = try Self.server.get()
         var profile = CredentialProfile(origins: [try SourceURL(server.url("/")).origin])
@@ -119,7 +119,7 @@ struct HttpbinTests {
         }
     }
 
-    @Test("are the table of docs/downloader.md")
+    @Test("the endpoints are those of docs/downloader.md")
     func table() throws {
         let page = try String(contentsOfFile: PackageRoot.path + "/docs/downloader.md", encoding: .utf8)
         let section = try #require(

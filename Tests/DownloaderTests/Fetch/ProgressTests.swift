@@ -6,7 +6,7 @@ import Testing
 struct ProgressTests {
     private let start = ContinuousClock.now
 
-    @Test("is told at most every interval, and at the end whatever the time")
+    @Test("is reported at most once per interval, and at the end")
     func interval() {
         var throttle = ProgressThrottle(interval: .milliseconds(100))
         _ = throttle.answer(expected: 1000, at: start)
@@ -20,7 +20,7 @@ struct ProgressTests {
         #expect(throttle.end(received: 1000, expected: 1000) == nil)
     }
 
-    @Test("with a fraction outside 0 to 1 is told as with the nearer end of it (spec 3.1)")
+    @Test("has its fraction clamped to 0 to 1 (spec 3.1)")
     func clamped() {
         for (fraction, words) in [(-3.0, 3), (0, 3), (1, 1), (7, 1)] {
             var throttle = ProgressThrottle(fraction: fraction, interval: .zero)
@@ -30,7 +30,7 @@ struct ProgressTests {
         }
     }
 
-    @Test("of an unknown length is told by time alone, and once more at the end")
+    @Test("of an unknown length is reported by time only, and at the end")
     func unknown() {
         var throttle = ProgressThrottle(fraction: 0.5, interval: .milliseconds(100))
         _ = throttle.answer(expected: nil, at: start)
@@ -40,7 +40,7 @@ struct ProgressTests {
         #expect(throttle.end(received: 30, expected: nil) == FetchProgress(received: 30, expected: nil))
     }
 
-    @Test("gives SDWebImage's numbers: -1 before an answer, 0 for a length nobody tells")
+    @Test("has SDWebImage's numbers: -1 before a response, 0 for an unknown length")
     func webImage() {
         #expect(ProgressThrottle(interval: .zero).start.webImageExpected == -1)
         #expect(FetchProgress(received: 1, expected: nil).webImageExpected == 0)

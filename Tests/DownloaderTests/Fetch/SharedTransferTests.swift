@@ -35,7 +35,7 @@ struct SharedTransferTests {
         return (request, stream.makeAsyncIterator())
     }
 
-    @Test("share one transfer, also those that come in its middle; each gets all bytes into its own file")
+    @Test("share one transfer, later ones included; each has all bytes in its own file")
     func sharing() async throws {
         let gate = OriginGate()
         let server = try halting(gate)
@@ -62,7 +62,7 @@ struct SharedTransferTests {
         #expect(server.count("/x") == 1)
     }
 
-    @Test("the first one cancelled gets 2002, the second its body (test20 of SDWebImageDownloaderTests)")
+    @Test("when the first is cancelled with 2002, the second receives its body (test20 of SDWebImageDownloaderTests)")
     func firstLeaves() async throws {
         let gate = OriginGate()
         let server = try halting(gate)
@@ -96,7 +96,7 @@ struct SharedTransferTests {
         do { return .success(try await fetch()) } catch { return .failure(error) }
     }
 
-    @Test("when all have left the transfer ends, and who asks then begins a new one (test21)")
+    @Test("when all are cancelled the transfer ends, and the next starts a new one (test21)")
     func allLeave() async throws {
         let server = try OriginServer()
         server.on(
@@ -116,7 +116,7 @@ struct SharedTransferTests {
         #expect(server.count("/x") == 2)
     }
 
-    @Test("eleven requests of an empty body get 1001 each (test31)")
+    @Test("eleven requests of an empty body fail with 1001 each (test31)")
     func failures() async throws {
         let server = try OriginServer(["/empty": .body([])])
         let downloader = ImageDownloader(for: server, limits: patient)
@@ -132,7 +132,7 @@ struct SharedTransferTests {
         }
     }
 
-    @Test("one that joins after the head hears of the rest only (vectors, progress of a late joiner)")
+    @Test("one that joins after the head reports the rest only (vectors, progress of a late joiner)")
     func lateProgress() async throws {
         let gate = OriginGate()
         let server = try halting(gate)
@@ -157,7 +157,7 @@ struct SharedTransferTests {
         #expect(own.bytes == file.bytes && file.bytes == body)
     }
 
-    @Test("a full disk fails one of them, a refused format another, the third gets its body")
+    @Test("a full disk fails one, a refused format another, the third receives its body")
     func ownFailures() async throws {
         let gate = OriginGate()
         let server = try halting(gate)
@@ -189,7 +189,7 @@ struct SharedTransferTests {
         #expect(file.bytes == body)
     }
 
-    @Test("what differs in a header, a limit, a policy, a profile or a rule is not equal")
+    @Test("a different header, limit, policy, profile or rule makes requests unequal")
     func incompatible() throws {
         let url = try SourceURL("https://a.example/x")
         let base = HTTPRequest(

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Downloader
 
-@Suite("Transfers side by side", .timeLimit(.minutes(5)))
+@Suite("Concurrent transfers", .timeLimit(.minutes(5)))
 struct TransferTests {
-    @Test("at most four connections go to one origin, and all downloads arrive")
+    @Test("an origin has at most four connections, and all downloads are complete")
     func perOrigin() async throws {
         let server = try OriginServer(["/x": .body(noise(5000))])
         let downloader = ImageDownloader(for: server)
@@ -19,7 +19,7 @@ struct TransferTests {
         #expect(server.maximumConnections > 1)
     }
 
-    @Test("an origin that hangs does not hold up another one")
+    @Test("an origin that hangs does not delay another one")
     func neighbours() async throws {
         let stuck = try OriginServer(["/": .silent])
         let healthy = try OriginServer(["/": .body(noise(10))])
@@ -40,7 +40,7 @@ struct TransferTests {
         }
     }
 
-    @Test("a cancelled download ends at once as 2002 and never touches its file again")
+    @Test("a cancelled download ends at once with 2002 and no longer writes its file")
     func cancellation() async throws {
         let gate = OriginGate()
         let server = try OriginServer([
@@ -73,7 +73,7 @@ struct TransferTests {
         #expect(file.bytes.count == size)
     }
 
-    @Test("a download that still waits, and one that is cancelled before it begins, end as 2002 and ask for nothing")
+    @Test("downloads cancelled while they wait or before they begin end with 2002 and send nothing")
     func cancelledWaiting() async throws {
         let server = try OriginServer(["/x": .silent, "/waiting": .silent])
         let downloader = ImageDownloader(for: server, limits: patient)
@@ -116,7 +116,7 @@ struct TransferTests {
         #expect(reused >= 196)
     }
 
-    @Test("over TLS nginx speaks HTTP/2, once its certificate is trusted", .enabled(if: NginxServer.program != nil))
+    @Test("nginx is used over TLS and HTTP/2 when its certificate is trusted", .enabled(if: NginxServer.program != nil))
     func tls() async throws {
         let server = try NginxServer(
             files: ["a": noise(100_000)], tls: true,
@@ -139,7 +139,7 @@ struct TransferTests {
     }
 
     @Test(
-        "a connection whose certificate nobody checked serves only those who want none checked",
+        "a connection with an unchecked certificate serves only requests that allow it",
         .enabled(if: NginxServer.program != nil))
     func uncheckedConnection() async throws {
         let server = try NginxServer(files: ["a": noise(1000)], tls: true)
@@ -152,7 +152,7 @@ struct TransferTests {
     }
 
     @Test(
-        "a hundred downloads in flight and waiting, cancelled: all end as 2002, every connection closes, nothing is written"
+        "a hundred cancelled downloads end with 2002, close their connections and write nothing"
     )
     func cancellingAll() async throws {
         // Bytes that come and come, so that a transfer that went on would be seen, by its connection and in its file.
@@ -179,7 +179,7 @@ struct TransferTests {
         #expect(files.map { $0.bytes.count } == written)
     }
 
-    @Test("one download that runs is counted and, cancelled, no longer is (test11)")
+    @Test("a running download is counted until it is cancelled (test11)")
     func counted() async throws {
         let server = try OriginServer(["/x": .silent, "/y": .silent])
         let downloader = ImageDownloader(for: server, limits: patient)
@@ -195,7 +195,7 @@ struct TransferTests {
     }
 
     @Test(
-        "cancelling all at the downloader ends what runs and what waits, and what is asked for later goes on (test11)")
+        "cancelling all downloads ends running and waiting ones, but not later ones (test11)")
     func cancelAllDownloads() async throws {
         let server = try OriginServer(["/x": .silent, "/y": .body(noise(10))])
         let downloader = ImageDownloader(for: server, limits: patient)
@@ -211,7 +211,7 @@ struct TransferTests {
         #expect(await downloader.failure(server.url("/y")) == nil)
     }
 
-    @Test("while suspended nothing starts and what runs goes on (spec 3.3)")
+    @Test("while suspended nothing starts and running transfers continue (spec 3.3)")
     func suspended() async throws {
         let gate = OriginGate()
         let server = try OriginServer([
@@ -234,7 +234,7 @@ struct TransferTests {
     }
 
     @Test(
-        "nginx says 304 to what it gave out, and gives parts, over HTTP/1.1 and HTTP/2",
+        "nginx responds with 304 and with ranges, over HTTP/1.1 and HTTP/2",
         .enabled(if: NginxServer.program != nil), arguments: [false, true])
     func nginxValidators(tls: Bool) async throws {
         let body = noise(30_000)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Downloader
 
-@Suite("What is known of one origin", .timeLimit(.minutes(5)))
+@Suite("The state of one origin", .timeLimit(.minutes(5)))
 struct OriginStateTests {
     private let start = ContinuousClock.now
     private let refused = RequestOutcome.failed(.cannotConnect)
@@ -26,7 +26,7 @@ struct OriginStateTests {
     }
 
     @Test(
-        "what counts: connect failures, timeouts and 5xx; what does not: other statuses, names, cancellations",
+        "connect failures, timeouts and 5xx count; other statuses, names and cancellations do not",
         arguments: [
             (RequestOutcome.failed(.cannotConnect), true), (.failed(.timedOut), true), (.answered(status: 500), true),
             (.answered(status: 599), true), (.answered(status: 404), false), (.answered(status: 429), false),
@@ -41,7 +41,7 @@ struct OriginStateTests {
         #expect((state.away(at: start) != nil) == opens)
     }
 
-    @Test("when the time is over one probe goes, the others keep away, and its success closes")
+    @Test("after the open time one probe starts, the others are held, and its success closes the breaker")
     func probe() {
         var state = state { $0.failures = 1 }
         _ = state.request(refused, at: start)
@@ -53,7 +53,7 @@ struct OriginStateTests {
         #expect(state.away(at: later) == nil)
     }
 
-    @Test("a probe that fails opens again; after three the origin is given up, until a probe succeeds")
+    @Test("a failed probe opens the breaker again; after three the origin is given up until a probe succeeds")
     func givenUp() {
         var state = state { $0.failures = 1 }
         _ = state.request(.answered(status: 502), at: start)
@@ -70,7 +70,7 @@ struct OriginStateTests {
         #expect(state.request(good, at: now) == [])
     }
 
-    @Test("a probe that is called off decides nothing: the next may go at once")
+    @Test("a cancelled probe decides nothing: the next may start at once")
     func calledOff() {
         var state = state { $0.failures = 1 }
         _ = state.request(refused, at: start)
@@ -79,7 +79,7 @@ struct OriginStateTests {
         #expect(state.request(good, at: later) == [.closed])
     }
 
-    @Test("what was under way before the breaker opened says nothing to it")
+    @Test("requests from before the breaker opened do not change it")
     func stale() {
         var state = state { $0.failures = 1 }
         guard case .go(let old, _) = state.ask(at: start) else { return #expect(Bool(false)) }
@@ -102,7 +102,7 @@ struct OriginStateTests {
         #expect(other.away(at: start) == nil)
     }
 
-    @Test("another worker's hold and breaker hold here, and end when they are gone there")
+    @Test("another worker's hold and breaker apply here until they are no longer reported")
     func shared() throws {
         let origin = try SourceURL("https://example.com/").origin
         let trouble = OriginFailure(code: .timedOut, httpStatus: nil)
@@ -118,7 +118,7 @@ struct OriginStateTests {
         #expect(state.away(at: start) == nil)
     }
 
-    @Test("what was found here and not told yet is not forgotten for what others do not know")
+    @Test("a hold and breaker that are not reported yet stay")
     func unsaid() throws {
         let origin = try SourceURL("https://example.com/").origin
         var state = state { $0.failures = 1 }

@@ -5,10 +5,10 @@ import Testing
 @testable import Downloader
 @testable import Prefetcher
 
-@Suite("What origins want of robots", .timeLimit(.minutes(5)))
+@Suite("Robots directives and robots.txt", .timeLimit(.minutes(5)))
 struct RobotsTests {
     @Test(
-        "X-Robots-Tag: for everybody, for Larder, for others",
+        "X-Robots-Tag applies to all robots, to Larder or to others",
         arguments: [
             ("noai", ["noai"]), ("NoAI, NoIndex", ["noai", "noindex"]), ("otherbot: noai, noindex", []),
             ("larder: noimageai", ["noimageai"]), ("otherbot: noai, larder: noindex", ["noindex"]),
@@ -22,7 +22,7 @@ struct RobotsTests {
     }
 
     @Test(
-        "what forbids taking an image",
+        "directives that forbid storing an image",
         arguments: [
             ("noai", true), ("noimageai", true), ("noindex", true), ("noimageindex", true), ("none", true),
             ("nofollow, noarchive", false), ("all", false), ("other: noai", false),
@@ -33,7 +33,7 @@ struct RobotsTests {
 
     /// RFC 9309, section 5.1 and 5.2, and what follows from section 2.2.
     @Test(
-        "rules: the longest match wins, allow on a tie, wildcards and escapes as in RFC 9309",
+        "the longest match decides, allow on a tie, with wildcards and escapes as in RFC 9309",
         arguments: [
             ("/x", "Disallow: /", false), ("/x", "Disallow:", true), ("/x", "", true),
             ("/example/page/", "Allow: /example/page/\nDisallow: /example/page/disallowed.gif", true),
@@ -55,7 +55,7 @@ struct RobotsTests {
     }
 
     @Test(
-        "groups: one's own before the common one, several of one name together, names read up to the version",
+        "the own groups apply before the common ones, and groups of one name together",
         arguments: [
             ("User-agent: *\nDisallow: /\n\nUser-agent: larder\nAllow: /", true),
             ("User-agent: larder/1.0 (x)\nDisallow: /a\nUser-agent: *\nAllow: /", false),
@@ -72,7 +72,7 @@ struct RobotsTests {
         #expect(RobotsRules(Array(file.utf8)).allow("/a") == allows)
     }
 
-    @Test("what stands behind 500 KiB counts for nothing")
+    @Test("only 500 KiB are read")
     func long() {
         let head = Array("User-agent: *\n".utf8)
         let rule = Array("\nDisallow: /a\n".utf8)
