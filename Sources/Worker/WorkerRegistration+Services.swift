@@ -51,13 +51,16 @@ extension WorkerRegistration {
         guard let origins = worker.configuration.origins else { return }
         var rulesAsked: ContinuousClock.Instant?
         while !Task.isCancelled {
-            let changes = origins.takeChanges()
+            let changes = origins.withLimits { $0.takeChanges() }
             do throws(QueueError) {
                 try await worker.queue.report(origins.reports(changes))
-                origins.shared(changes)
-                origins.learn(try await worker.queue.originHolds().compactMap { SharedOrigin($0) })
+                let known = try await worker.queue.originHolds().compactMap { SharedOrigin($0) }
+                origins.withLimits {
+                    $0.shared(changes)
+                    $0.learn(known)
+                }
             } catch {
-                origins.putBack(changes)
+                origins.withLimits { $0.putBack(changes) }
                 worker.observe(.queueUnavailable(error))
                 try? await Task.sleep(for: Self.manners)
             }
@@ -69,7 +72,8 @@ extension WorkerRegistration {
     /// Hears what counts against an origin; false when it could not, and the rules stay as they are.
     private func learnFaults(_ origins: OriginLimiter) async -> Bool {
         do throws(QueueError) {
-            origins.judge(by: OriginFaults(try await worker.queue.originFaults()))
+            let faults = OriginFaults(try await worker.queue.originFaults())
+            origins.withLimits { $0.faults = faults }
             return true
         } catch {
             worker.observe(.queueUnavailable(error))

@@ -31,7 +31,7 @@ struct CredentialTests {
     @Test(
         "that are invalid are refused with their path and without their values",
         arguments: [
-            ("nonsense hush", "the credential profiles are no JSON"), ("[]", "$: an object is expected"),
+            ("nonsense hush", "the credential profiles are not JSON"), ("[]", "$: an object is expected"),
             (#"{"a": 1}"#, "$.a: an object is expected"), (#"{"a": {}}"#, "$.a: 'origins' is missing"),
             (#"{"a": {"origins": []}}"#, "$.a.origins: at least one origin is expected"),
             (
@@ -67,8 +67,8 @@ struct CredentialTests {
         return ImageDownloader(configuration, resolver: StubResolver([:]))
     }
 
-    private func request(_ url: String, _ profile: String?) throws -> FetchRequest {
-        var request = FetchRequest(url: try SourceURL(url), descriptor: BodyFile.sink.descriptor)
+    private func request(_ url: String, _ profile: String?) -> FetchRequest {
+        var request = FetchRequest(url)
         request.credentials = profile
         return request
     }
@@ -136,7 +136,7 @@ struct CredentialTests {
         let stranger = await downloader.failure(server.url("/a"))
         #expect(stranger?.row == "SDWebImageErrorDomain 2001" && stranger?.httpStatus == 400)
         let again = try await downloader.fetch(request(server.url("/a"), "mutual"))
-        #expect(again.connectionReused && again.bytes == 10)
+        #expect(again.isConnectionReused && again.bytes == 10)
     }
 
     @Test("that are not configured are 2000, and nothing is sent")

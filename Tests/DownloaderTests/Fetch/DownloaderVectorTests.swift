@@ -75,13 +75,12 @@ struct DownloaderVectorTests {
         #expect(vectors.asserted.count == 13 && vectors.status_code_table_default.count == 8)
         #expect(vectors.status_304.count == 3 && vectors.progress_sequence.count == 4)
         #expect(FetchLimits().idle == .seconds(vectors.defaults.downloadTimeout))
-        let request = FetchRequest(url: try SourceURL("http://a.example/"), descriptor: -1)
+        let request = FetchRequest("http://a.example/")
         #expect(request.progressFraction == vectors.defaults.minimumProgressInterval)
         #expect(FetchConfiguration().order == .fifo)
         #expect(ResponseRules().statuses == 200..<300 && ResponseRules().mediaTypes == nil)
-        let exchange = HTTPRequest(
-            url: request.url, addresses: [], limits: FetchLimits(), timeLeft: .seconds(1), policy: AddressPolicy())
-        #expect(exchange.sentHeaders["Accept"] == vectors.defaults.headers["Accept"])
+        #expect(
+            try HTTPRequest(request, FetchConfiguration()).sentHeaders["Accept"] == vectors.defaults.headers["Accept"])
     }
 
     @Test("decide the result of each status", arguments: DownloaderVectors.shared?.status_code_table_default ?? [])
@@ -106,7 +105,7 @@ struct DownloaderVectorTests {
     @Test("decide the result of 304", arguments: DownloaderVectors.shared?.status_304 ?? [])
     func notModified(row: DownloaderVectors.NotModified) async throws {
         let server = try OriginServer(["/": .status(304)])
-        var request = FetchRequest(url: try SourceURL(server.url("/")), descriptor: BodyFile.sink.descriptor)
+        var request = FetchRequest(server.url("/"))
         if row.acceptable != "default" { request.rules.statuses = 200..<305 }
         switch row.result {
         case .code(let code):
@@ -114,7 +113,7 @@ struct DownloaderVectorTests {
             #expect(error?.domainCode == code)
         case .words:
             // Section 3.11 overrules this row: with a known copy 304 is "not modified", whatever is accepted.
-            request.revalidation = Revalidation(etag: "\"known\"")
+            request.validators = Validators(etag: "\"known\"")
             #expect(try await ImageDownloader(for: server).fetch(request).isNotModified)
         }
     }
@@ -127,7 +126,7 @@ struct DownloaderVectorTests {
         let expected: Int64? = isKnown ? 1000 : nil
         var throttle = ProgressThrottle(fraction: fraction, interval: .zero)
         let now = ContinuousClock.now
-        var words = [throttle.start, throttle.answer(expected: expected, at: now)]
+        var words = [throttle.start, throttle.head(expected: expected, at: now)]
         var received: Int64 = 0
         for chunk in chunks {
             received += chunk

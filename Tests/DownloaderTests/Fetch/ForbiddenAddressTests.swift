@@ -83,7 +83,7 @@ struct ForbiddenAddressTests {
         let downloader = ImageDownloader(for: server, resolver: resolver)
         let url = "http://pool.test:\(server.port)/"
         _ = try await downloader.fetch(url)
-        #expect(try await downloader.fetch(url).connectionReused)
+        #expect(try await downloader.fetch(url).isConnectionReused)
         let strict = loopback(server.port, addresses: ["127.0.0.2"])
         #expect(await downloader.failure(url, policy: strict)?.row == "LarderErrorDomain 101")
         #expect(server.count("/") == 2)
@@ -91,15 +91,13 @@ struct ForbiddenAddressTests {
 
     @Test("by a socket: libcurl's addresses are checked before it opens them")
     func socketGate() throws {
-        let url = try SourceURL("http://example.com/")
-        let exchange = HTTPRequest(
-            url: url, addresses: [], limits: FetchLimits(), timeLeft: .seconds(1), policy: AddressPolicy())
-        let reception = ResponseHandler(exchange, at: .now)
-        #expect(reception.admits(IPAddress("8.8.8.8")))
-        #expect(reception.refusedAddress == nil)
-        #expect(!reception.admits(IPAddress("127.0.0.1")))
-        #expect(reception.refusedAddress?.code == .addressRefused)
-        #expect(!ResponseHandler(exchange, at: .now).admits(nil))
+        let request = try HTTPRequest(FetchRequest("http://example.com/"), FetchConfiguration())
+        let handler = ResponseHandler(request, at: .now)
+        #expect(handler.admits(IPAddress("8.8.8.8")))
+        #expect(handler.refusedAddress == nil)
+        #expect(!handler.admits(IPAddress("127.0.0.1")))
+        #expect(handler.refusedAddress?.code == .addressRefused)
+        #expect(!ResponseHandler(request, at: .now).admits(nil))
     }
 
     @Test("on a port that is not allowed: 102, directly and by a redirect")

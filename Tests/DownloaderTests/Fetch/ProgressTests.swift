@@ -9,7 +9,7 @@ struct ProgressTests {
     @Test("is reported at most once per interval, and at the end")
     func interval() {
         var throttle = ProgressThrottle(interval: .milliseconds(100))
-        _ = throttle.answer(expected: 1000, at: start)
+        _ = throttle.head(expected: 1000, at: start)
         var told: [Int64] = []
         for (milliseconds, received) in [(10, 100), (99, 200), (100, 300), (150, 400), (200, 500), (201, 1000)] {
             let word = throttle.piece(
@@ -24,7 +24,7 @@ struct ProgressTests {
     func clamped() {
         for (fraction, words) in [(-3.0, 3), (0, 3), (1, 1), (7, 1)] {
             var throttle = ProgressThrottle(fraction: fraction, interval: .zero)
-            _ = throttle.answer(expected: 90, at: start)
+            _ = throttle.head(expected: 90, at: start)
             let told = [30, 60, 90].compactMap { throttle.piece(received: $0, expected: 90, at: start) }
             #expect(told.count == words && told.last?.received == 90)
         }
@@ -33,7 +33,7 @@ struct ProgressTests {
     @Test("of an unknown length is reported by time only, and at the end")
     func unknown() {
         var throttle = ProgressThrottle(fraction: 0.5, interval: .milliseconds(100))
-        _ = throttle.answer(expected: nil, at: start)
+        _ = throttle.head(expected: nil, at: start)
         #expect(throttle.piece(received: 10, expected: nil, at: start + .milliseconds(50)) == nil)
         #expect(throttle.piece(received: 20, expected: nil, at: start + .milliseconds(100))?.received == 20)
         #expect(throttle.piece(received: 30, expected: nil, at: start + .milliseconds(110)) == nil)

@@ -36,14 +36,16 @@ struct ProxyTunnelTests {
         var profile = CredentialProfile(origins: [try SourceURL(url("/")).origin])
         profile.headers = [HeaderField("Authorization", "Bearer secret"), HeaderField("X-Key", "secret")]
         configuration.credentials = ["cdn": profile]
+        configuration.allowsInvalidCertificates = true
         return ImageDownloader(configuration, resolver: StubResolver([:]))
     }
 
-    private func fetch(_ path: String, _ downloader: ImageDownloader, into file: BodyFile) async throws -> FetchedBody {
-        var request = FetchRequest(url: try SourceURL(url(path)), descriptor: file.descriptor)
+    private func fetch(_ path: String, _ downloader: ImageDownloader, into file: BodyFile) async throws -> FetchResponse
+    {
+        var request = FetchRequest(url(path))
         request.credentials = "cdn"
         request.allowsInvalidCertificates = true
-        return try await downloader.fetch(request)
+        return try await downloader.fetch(request, into: file)
     }
 
     @Test("the proxy receives its password and the origin its profile only")
@@ -63,10 +65,10 @@ struct ProxyTunnelTests {
         let downloader = try downloader()
         for number in 0..<3 {
             let file = BodyFile()
-            var request = FetchRequest(url: try SourceURL(url("/a")), descriptor: file.descriptor)
+            var request = FetchRequest(url("/a"))
             request.allowsInvalidCertificates = true
-            let result = try await downloader.fetch(request)
-            #expect(result.httpMajor == 2 && result.connectionReused == (number > 0))
+            let result = try await downloader.fetch(request, into: file)
+            #expect(result.httpMajor == 2 && result.isConnectionReused == (number > 0))
             #expect(file.bytes == noise(30_000))
         }
         #expect(proxy.requests.map(\.target) == [target])

@@ -12,7 +12,7 @@ struct RedirectTests {
         ])
         let result = try await ImageDownloader(for: server).fetch(server.url("/a/b"))
         #expect(result.redirects == 1)
-        #expect(result.url.requestText == server.url("/c?d"))
+        #expect(result.url?.requestText == server.url("/c?d"))
         #expect(server.acceptedConnections == 1)
     }
 

@@ -10,10 +10,10 @@ struct RequestTests {
         _ server: OriginServer, _ target: String, _ downloader: ImageDownloader? = nil,
         into file: BodyFile = BodyFile(),
         _ change: (inout FetchRequest) -> Void
-    ) async throws(FetchError) -> FetchedBody {
-        var request = FetchRequest(url: try SourceURL(server.url(target)), descriptor: file.descriptor)
+    ) async throws(FetchError) -> FetchResponse {
+        var request = FetchRequest(server.url(target))
         change(&request)
-        return try await (downloader ?? ImageDownloader(for: server)).fetch(request)
+        return try await (downloader ?? ImageDownloader(for: server)).fetch(request, into: file)
     }
 
     private func failure(
@@ -34,16 +34,16 @@ struct RequestTests {
             "/same": .status(304, [("ETag", "\"v1\"")]), "/new": .body(noise(10), [("ETag", "\"v2\"")]),
         ])
         let file = BodyFile()
-        let known = Revalidation(etag: "\"v1\"", lastModified: "Sat, 01 Jan 2022 10:00:00 GMT")
-        let same = try await fetch(server, "/same", into: file) { $0.revalidation = known }
+        let known = Validators(etag: "\"v1\"", lastModified: "Sat, 01 Jan 2022 10:00:00 GMT")
+        let same = try await fetch(server, "/same", into: file) { $0.validators = known }
         #expect(same.isNotModified && same.status == 304 && same.bytes == 0 && same.etag == "\"v1\"")
         #expect(file.bytes.isEmpty)
-        let new = try await fetch(server, "/new") { $0.revalidation = known }
+        let new = try await fetch(server, "/new") { $0.validators = known }
         #expect(!new.isNotModified && new.bytes == 10 && new.etag == "\"v2\"")
         #expect(server.requests.allSatisfy { $0.headers["if-none-match"] == "\"v1\"" })
         #expect(server.requests.allSatisfy { $0.headers["if-modified-since"] == "Sat, 01 Jan 2022 10:00:00 GMT" })
         #expect(
-            await failure(server, "/same") { $0.revalidation = Revalidation() }?.row == "SDWebImageErrorDomain 2001")
+            await failure(server, "/same") { $0.validators = Validators() }?.row == "SDWebImageErrorDomain 2001")
         #expect(
             await failure(server, "/same") { $0.rules.statuses = 200..<400 }?.row == "SDWebImageErrorDomain 1002")
         #expect(await failure(server, "/same") { $0.rules.statuses = nil }?.row == "SDWebImageErrorDomain 1002")
@@ -252,7 +252,7 @@ struct RequestTests {
             }
             #expect(
                 words.withLock { $0 } == [
-                    FetchProgress(received: 0, expected: nil, isAnswered: false),
+                    FetchProgress(received: 0, expected: nil, hasResponse: false),
                     FetchProgress(received: 0, expected: expected), FetchProgress(received: total, expected: expected),
                 ])
         }

@@ -53,13 +53,13 @@ struct OriginFaultsTests {
         #expect(!all.counts(.unknown))
     }
 
-    @Test func `by rows an origin's breaker opens for what counts, and for nothing else`() {
+    @Test func `the rows decide what opens a breaker`() throws {
         let start = ContinuousClock.now
-        var state = OriginState(OriginSettings())
-        func tenTimes(_ result: RequestOutcome, _ faults: OriginFaults) -> [OriginChange] {
+        var state = OriginState(try Origin(of: "https://a.example/"), FetchConfiguration())
+        func tenTimes(_ outcome: RequestOutcome, _ faults: OriginFaults) -> [OriginChange] {
             (0..<10).flatMap { _ in
-                guard case .go(let pass, _) = state.ask(at: start) else { return [OriginChange]() }
-                return state.end(pass, result, faults, at: start)
+                let permit = state.start(at: start)
+                return state.end(permit, outcome, faults, at: start)
             }
         }
         #expect(tenTimes(.answered(status: 500), rules((status, 2001, 500, false))).isEmpty)
