@@ -14,7 +14,7 @@ let strict: [SwiftSetting] = [
 let package = Package(
     name: "larder",
     products: [
-        .library(name: "Prefetcher", targets: ["Prefetcher"]),
+        .library(name: "Prefetcher", targets: ["Prefetcher", "Downloader"]),
         .library(name: "Transcoder", targets: ["Transcoder"]),
         .library(name: "JobQueue", targets: ["JobQueue"]),
         .library(name: "DiskCache", targets: ["DiskCache"]),
@@ -83,10 +83,7 @@ let package = Package(
         .testTarget(name: "ConcurrencyTests", dependencies: ["Concurrency"], swiftSettings: strict),
         .testTarget(
             name: "DownloaderTests",
-            dependencies: [
-                "Downloader", "Worker", "Prefetcher", "DiskCache", "Transcoder", "JobQueue", "ImageModel",
-                "Concurrency", "TestSupport",
-            ],
+            dependencies: ["Downloader", "ImageModel", "Concurrency", "TestSupport"],
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
             name: "DiskCacheTests", dependencies: ["DiskCache", "TestSupport"], resources: [.copy("Vectors")],

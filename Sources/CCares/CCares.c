@@ -8,13 +8,13 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-enum { MOST_ADDRESSES = 64, ADDRESS_BYTES = 17 };
+enum { MAXIMUM_ADDRESSES = 64, ADDRESS_BYTES = 17 };
 
 struct larder_ares {
     ares_channel channel;
 };
 
-struct question {
+struct query {
     larder_ares_done done;
     void *context;
 };
@@ -35,13 +35,13 @@ void larder_ares_free(larder_ares *ares) {
     free(ares);
 }
 
-static void answered(void *argument, int status, int timeouts, struct ares_addrinfo *found) {
+static void respond(void *argument, int status, int timeouts, struct ares_addrinfo *found) {
     (void)timeouts;
-    struct question question = *(struct question *)argument;
+    struct query query = *(struct query *)argument;
     free(argument);
-    unsigned char addresses[MOST_ADDRESSES * ADDRESS_BYTES] = {0};
+    unsigned char addresses[MAXIMUM_ADDRESSES * ADDRESS_BYTES] = {0};
     int count = 0;
-    for (struct ares_addrinfo_node *node = found ? found->nodes : NULL; node && count < MOST_ADDRESSES; node = node->ai_next) {
+    for (struct ares_addrinfo_node *node = found ? found->nodes : NULL; node && count < MAXIMUM_ADDRESSES; node = node->ai_next) {
         unsigned char *address = addresses + count * ADDRESS_BYTES;
         if (node->ai_family == AF_INET) {
             address[0] = 4;
@@ -58,37 +58,37 @@ static void answered(void *argument, int status, int timeouts, struct ares_addri
     int outcome = status == ARES_SUCCESS && count > 0 ? LARDER_ARES_FOUND
                   : status == ARES_ETIMEOUT           ? LARDER_ARES_TIMED_OUT
                                                       : LARDER_ARES_NOT_FOUND;
-    question.done(question.context, outcome, addresses, count);
+    query.done(query.context, outcome, addresses, count);
 }
 
-void larder_ares_ask(larder_ares *ares, const char *host, larder_ares_done done, void *context) {
+void larder_ares_query(larder_ares *ares, const char *host, larder_ares_done done, void *context) {
     struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    struct question *question = malloc(sizeof *question);
-    if (!question) {
+    struct query *query = malloc(sizeof *query);
+    if (!query) {
         done(context, LARDER_ARES_NOT_FOUND, NULL, 0);
         return;
     }
-    *question = (struct question){done, context};
-    ares_getaddrinfo(ares->channel, host, NULL, &hints, answered, question);
+    *query = (struct query){done, context};
+    ares_getaddrinfo(ares->channel, host, NULL, &hints, respond, query);
 }
 
-void larder_ares_wait(larder_ares *ares, int bell, int longest_ms) {
+void larder_ares_wait(larder_ares *ares, int event, int maximum_ms) {
     ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
-    struct pollfd polled[ARES_GETSOCK_MAXNUM + 1] = {{.fd = bell, .events = POLLIN}};
+    struct pollfd polled[ARES_GETSOCK_MAXNUM + 1] = {{.fd = event, .events = POLLIN}};
     nfds_t count = 1;
-    int wanted = ares_getsock(ares->channel, sockets, ARES_GETSOCK_MAXNUM);
+    int interest = ares_getsock(ares->channel, sockets, ARES_GETSOCK_MAXNUM);
     for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
-        short events = (ARES_GETSOCK_READABLE(wanted, i) ? POLLIN : 0) | (ARES_GETSOCK_WRITABLE(wanted, i) ? POLLOUT : 0);
+        short events = (ARES_GETSOCK_READABLE(interest, i) ? POLLIN : 0) | (ARES_GETSOCK_WRITABLE(interest, i) ? POLLOUT : 0);
         if (events) polled[count++] = (struct pollfd){.fd = sockets[i], .events = events};
     }
     struct timeval next;
     if (ares_timeout(ares->channel, NULL, &next)) {
         long due = next.tv_sec * 1000 + (next.tv_usec + 999) / 1000;
-        if (longest_ms < 0 || due < longest_ms) longest_ms = (int)due;
+        if (maximum_ms < 0 || due < maximum_ms) maximum_ms = (int)due;
     }
-    if (poll(polled, count, longest_ms) > 0) {
-        eventfd_t rings;
-        if (polled[0].revents) eventfd_read(bell, &rings);
+    if (poll(polled, count, maximum_ms) > 0) {
+        eventfd_t signals;
+        if (polled[0].revents) eventfd_read(event, &signals);
         for (nfds_t i = 1; i < count; i++) {
             if (!polled[i].revents) continue;
             ares_process_fd(ares->channel, polled[i].revents & ~POLLOUT ? polled[i].fd : ARES_SOCKET_BAD,
@@ -98,6 +98,6 @@ void larder_ares_wait(larder_ares *ares, int bell, int longest_ms) {
     ares_process_fd(ares->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
 }
 
-int larder_ares_bell(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+int larder_ares_event(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
-void larder_ares_ring(int bell) { eventfd_write(bell, 1); }
+void larder_ares_signal(int event) { eventfd_write(event, 1); }

@@ -1,5 +1,5 @@
 #pragma once
-// libcurl's setters and getters are variadic, which Swift cannot call: each shape of argument gets one typed door.
+// libcurl's setters and getters are variadic, which Swift cannot call: one function for each type of argument.
 #include <curl/curl.h>
 
 static inline CURLcode larder_curl_set_long(CURL *handle, CURLoption option, long value) {
@@ -25,7 +25,7 @@ static inline CURLcode larder_curl_set_data(CURL *handle, CURLoption option, con
     return curl_easy_setopt(handle, option, value);
 }
 
-/// Basic or Digest, whichever the origin asks for.
+/// Basic or Digest, as the origin requests.
 static inline long larder_curl_auth_basic_or_digest(void) { return (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST); }
 
 /// A list that the caller frees; NULL when libcurl has none.
@@ -48,13 +48,13 @@ static inline void larder_curl_set_callbacks(CURL *handle, curl_write_callback o
     curl_easy_setopt(handle, CURLOPT_PREREQDATA, context);
 }
 
-/// 0 when libcurl has no answer.
+/// 0 when libcurl has no value.
 static inline long larder_curl_get_long(CURL *handle, CURLINFO info) {
     long value = 0;
     return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : 0;
 }
 
-/// For sizes in bytes and times in microseconds; -1 when libcurl has no answer.
+/// For sizes in bytes and times in microseconds; -1 when libcurl has no value.
 static inline curl_off_t larder_curl_get_offset(CURL *handle, CURLINFO info) {
     curl_off_t value = -1;
     return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : -1;

@@ -3,9 +3,9 @@ package import Downloader
 import Foundation
 import Glibc
 
-/// A nameless file that a download goes into.
+/// An anonymous file for the body of a download.
 package final class BodyFile: Sendable {
-    /// For bodies that nobody looks at.
+    /// For bodies that no test reads.
     package static let sink = BodyFile()
 
     package let descriptor: Int32
@@ -25,7 +25,7 @@ package final class BodyFile: Sendable {
     }
 }
 
-/// A resolver that says what a test tells it to: for each name its answers in order, the last one for good.
+/// A resolver with fixed answers: for each name they are returned in order, the last one from then on.
 package final class StubResolver: NameResolving {
     private let answers: Locked<[String: [[String]]]>
     private let asked = Locked<[String]>([])
@@ -47,19 +47,19 @@ package final class StubResolver: NameResolving {
     }
 }
 
-/// Opens 127.0.0.1 and the ports of the given servers.
+/// A policy that allows 127.0.0.1 and the ports of the given servers.
 package func loopback(_ ports: UInt16..., addresses: [String] = ["127.0.0.1"]) -> AddressPolicy {
     AddressPolicy(allowedAddresses: addresses.compactMap { CIDR($0) }, allowedPorts: Set(ports))
 }
 
-/// Small limits, so that tests of them are quick.
+/// The default limits with a change.
 package func limits(_ change: (inout FetchLimits) -> Void) -> FetchLimits {
     var limits = FetchLimits()
     change(&limits)
     return limits
 }
 
-/// Limits that no busy machine reaches, for downloads that a test holds up.
+/// Limits that a busy machine does not reach, for downloads that a test delays.
 package let patient = limits {
     $0.connect = .seconds(300)
     $0.idle = .seconds(300)
@@ -74,20 +74,29 @@ extension ImageDownloader {
         self.init(FetchConfiguration(policy: loopback(server.port), limits: limits), resolver: resolver)
     }
 
+    /// Downloads into a file without sharing.
     package func fetch(
         _ url: String, into file: BodyFile = BodyFile(), limits: FetchLimits? = nil, policy: AddressPolicy? = nil,
-        accepts: @escaping @Sendable (UnsafeRawBufferPointer) -> Bool? = { _ in true }
-    ) async throws(FetchError) -> FetchedBody {
-        var request = FetchRequest(
-            url: try SourceURL(url), descriptor: file.descriptor, limits: limits, policy: policy, accepts: accepts)
+        accepts: (@Sendable (UnsafeRawBufferPointer) -> Bool?)? = nil
+    ) async throws(FetchError) -> FetchResponse {
+        var request = FetchRequest(url)
+        request.limits = limits
+        request.policy = policy
         request.mayShare = false
-        return try await fetch(request)
+        if let accepts { request.inspects = verdict(accepts) }
+        return try await fetch(request, into: file)
+    }
+
+    package func fetch(
+        _ request: FetchRequest, into file: BodyFile = .sink
+    ) async throws(FetchError) -> FetchResponse {
+        try await fetch(request, into: file.descriptor)
     }
 
     /// The error of a download that must fail.
     package func failure(
         _ url: String, into file: BodyFile = BodyFile(), limits: FetchLimits? = nil, policy: AddressPolicy? = nil,
-        accepts: @escaping @Sendable (UnsafeRawBufferPointer) -> Bool? = { _ in true }
+        accepts: (@Sendable (UnsafeRawBufferPointer) -> Bool?)? = nil
     ) async -> FetchError? {
         do throws(FetchError) {
             _ = try await fetch(url, into: file, limits: limits, policy: policy, accepts: accepts)
@@ -98,12 +107,25 @@ extension ImageDownloader {
     }
 }
 
+/// An inspection that recognises images only: nil for too few bytes.
+package func verdict(
+    _ isImage: @escaping @Sendable (UnsafeRawBufferPointer) -> Bool?
+) -> @Sendable (UnsafeRawBufferPointer) -> PrefixVerdict {
+    { bytes in
+        switch isImage(bytes) {
+        case true?: .accepted
+        case false?: .refused(.badImageData, "the body is not an image of an accepted format")
+        case nil: .unrecognised
+        }
+    }
+}
+
 extension FetchError {
     /// `NSURLErrorDomain -1001`.
     package var row: String { "\(domain) \(domainCode)" }
 }
 
-/// Bytes that look random and are the same everywhere.
+/// Reproducible pseudo-random bytes.
 package func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
     return (0..<count).map { _ in

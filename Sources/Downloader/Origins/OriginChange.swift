@@ -1,12 +1,38 @@
-/// The right to make one request, and what its end must be judged by.
+/// The permission for one transfer, by which its outcome is judged.
 package struct OriginPermit: Sendable, Equatable {
+    let origin: Origin
     let started: ContinuousClock.Instant
-    /// Whether an open breaker let it through to find out.
-    package let isProbe: Bool
+    /// Whether an open breaker admitted it as its probe.
+    let isProbe: Bool
+    /// The breaker's period in which it started.
     let epoch: Int
+    /// Whether HTTP/2 may be used.
+    let allowsHTTP2: Bool
 }
 
-/// What an origin's last request failed with.
+/// Why a transfer may not start.
+enum OriginRefusal: Sendable, Equatable {
+    /// The origin is held, or its breaker is open, for this time.
+    case held(for: Duration)
+    /// The origin is given up after this failure.
+    case down(OriginFailure)
+
+    func error(_ url: SourceURL, _ settings: OriginSettings) -> FetchError {
+        switch self {
+        case .held(let time):
+            let wait = max(time, .milliseconds(1))
+            let seconds = wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)
+            return FetchError(
+                .originHeld, "\(url): not requested, \(url.origin) is held for \(seconds) s", retryAfter: wait)
+        case .down(let failure):
+            return FetchError(
+                failure.code, "\(url): not requested, \(url.origin) is down: \(settings.probes) probes failed in a row",
+                httpStatus: failure.httpStatus)
+        }
+    }
+}
+
+/// The failure of the last request to an origin.
 package struct OriginFailure: Sendable, Equatable {
     package let code: FetchError.Code
     package let httpStatus: Int?
@@ -17,34 +43,34 @@ package struct OriginFailure: Sendable, Equatable {
     }
 }
 
-/// A change of an origin's state that other workers should hear of.
+/// A change of an origin's state that is reported to other workers.
 package enum OriginChange: Sendable, Equatable {
-    /// It asks to be left alone for so long.
+    /// The origin asked for no requests for this time.
     case held(for: Duration)
-    /// Its breaker has opened, for so long; `failedProbes` counts the probes that failed in a row.
+    /// The breaker has opened for this time; `failedProbes` counts the probes that failed in a row.
     case opened(for: Duration, failedProbes: Int, OriginFailure)
     /// A probe succeeded.
     case closed
 
-    /// Whether it is about a hold, not about the breaker.
-    var isOfHold: Bool { if case .held = self { true } else { false } }
+    /// Whether it concerns the hold, not the breaker.
+    var isHold: Bool { if case .held = self { true } else { false } }
 }
 
-/// What the queue's database says of an origin.
+/// A held origin as other workers have reported it.
 package struct SharedOrigin: Sendable, Equatable {
-    package enum Why: Sendable, Equatable {
+    package enum Reason: Sendable, Equatable {
         case held
         case breaker(failedProbes: Int, OriginFailure)
     }
 
     package let origin: Origin
-    package let why: Why
-    /// How long from now on; zero or less when a probe is due.
+    package let reason: Reason
+    /// The rest of the hold; zero or less when a probe is due.
     package let remaining: Duration
 
-    package init(origin: Origin, why: Why, remaining: Duration) {
+    package init(origin: Origin, reason: Reason, remaining: Duration) {
         self.origin = origin
-        self.why = why
+        self.reason = reason
         self.remaining = remaining
     }
 }

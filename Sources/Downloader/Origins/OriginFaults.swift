@@ -1,12 +1,10 @@
 package import ImageModel
 
-/// Which failures count against an origin, and in the end open its breaker.
+/// Which failures count against an origin and in the end open its breaker.
 ///
-/// The row of the queue's `retry_rule` that says most of the error decides: status, then code. Where none names its status,
-/// or its code where it has no status, connections that cannot be made, timeouts and statuses 500…599 count.
-///
-/// Only what says something about the origin can count: a status from 400 on, or a connection that failed. Names, redirects,
-/// and what is wrong with a body are the URL's matter.
+/// The most specific row of the queue's `retry_rule` decides: status first, then code. Without a row for its status, or for
+/// its code where there is no status, refused connections, timeouts and statuses 500…599 count. Only a status from 400 on or
+/// a failed connection can count: names, redirects and bodies concern the URL, not the origin.
 package struct OriginFaults: Sendable, Equatable {
     private struct Fault: Hashable {
         let domain: String
@@ -16,17 +14,16 @@ package struct OriginFaults: Sendable, Equatable {
 
     private var rows: [Fault: Bool] = [:]
 
-    /// The rules of a program without a queue.
+    /// The rules without a queue.
     package init() {}
 
-    /// The rules of a queue's rows.
     package init(_ rules: [OriginFaultRule]) {
         for rule in rules { rows[Fault(domain: rule.domain, code: rule.code, status: rule.httpStatus)] = rule.counts }
     }
 
-    /// Whether a request that went so counts. An answer that is no error never does.
-    func counts(_ result: RequestOutcome) -> Bool {
-        switch result {
+    /// Whether an outcome counts.
+    func counts(_ outcome: RequestOutcome) -> Bool {
+        switch outcome {
         case .answered(let status, _, _):
             guard status >= 400 else { return false }
             return decide(FetchError(.badStatus, ""), status, standard: (500..<600).contains(status))

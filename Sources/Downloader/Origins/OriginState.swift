@@ -1,19 +1,26 @@
-/// What is known of one origin and what follows from it. A pure value: events come in with the time they happened at.
+/// The state of one origin, which decides whether a request may start now. A pure value; events carry their time.
 ///
-/// Two things keep requests away: a hold, until a time that the origin, an operator or another worker named; and the
-/// breaker, which opens after failures in a row and lets one probe through when its time is over.
+/// Transitions of the breaker:
+/// - closed(n) → closed(n + 1) at a counted failure; → open at number `OriginSettings.failures` in a row
+/// - closed(n) → closed(0) at a success
+/// - open → probing when a request starts after its time is over
+/// - probing → closed(0) when the probe succeeds
+/// - probing → open when it fails, with `failedProbes` + 1; open with its time over when it is cancelled
+/// - closed, open → open when another worker reports an open breaker
+/// - open → closed(0) when the other workers no longer report one that they knew of
+///
+/// Requests that began before the last change to or from open change nothing (`epoch`).
 struct OriginState: Sendable, Equatable {
     typealias Instant = ContinuousClock.Instant
 
-    /// What a request that wants to start is told.
     enum Answer: Sendable, Equatable {
-        /// Start at this time, now or soon, if nothing keeps requests away then.
-        case go(OriginPermit, at: Instant)
+        case ready
         /// Ask again when another request has ended.
         case full
-        /// Keep away until then.
+        /// The rate admits the next request then.
+        case wait(until: Instant)
         case held(until: Instant)
-        /// Given up: fail as the last request did.
+        /// Given up.
         case down(OriginFailure)
     }
 
@@ -23,64 +30,83 @@ struct OriginState: Sendable, Equatable {
         case probing(failedProbes: Int)
     }
 
-    /// Who waits behind a probe looks again so much later.
+    /// How long requests are held while a probe runs; then they ask again.
     static let probePause = Duration.seconds(1)
 
-    let settings: OriginSettings
-    private(set) var pace: AdaptiveConcurrency
+    let origin: Origin
+    private let settings: OriginSettings
+    private let connections, streams: Int
+    private(set) var running = 0
+    private(set) var concurrency: AdaptiveConcurrency
+    var rate: RequestRate
+    private var http2 = HTTP2Fallback()
+    /// Whether the last response came over HTTP/2, where transfers share a connection.
+    private var isMultiplexed = false
     private var breaker = Breaker.closed(failures: 0)
     private var hold: Instant?
-    private var trouble = OriginFailure(code: .cannotConnect, httpStatus: nil)
-    /// Whether other workers know of it, so that it ends when they say so.
+    private var failure = OriginFailure(code: .cannotConnect, httpStatus: nil)
+    /// Whether other workers know of it, so that it ends when they no longer report it.
     private var holdIsShared = false
     private var breakerIsShared = false
-    /// Counts what the breaker went through: results of requests from before say nothing any more.
     private var epoch = 0
 
-    init(_ settings: OriginSettings) {
-        self.settings = settings
-        pace = AdaptiveConcurrency(settings)
+    init(_ origin: Origin, _ configuration: FetchConfiguration) {
+        self.origin = origin
+        settings = configuration.origins
+        connections = configuration.transfersPerOrigin
+        streams = configuration.streamsPerOrigin
+        concurrency = AdaptiveConcurrency(maximum: configuration.transfersPerOrigin)
+        rate = RequestRate(perSecond: configuration.origins.rate)
     }
 
     // MARK: - Requests
 
-    /// A request wants to start. After `go` its result must be told by `end`.
-    mutating func ask(at now: Instant) -> Answer {
-        if let away = away(at: now) { return away }
-        if case .open(_, let failed) = breaker {
-            breaker = .probing(failedProbes: failed)
-            epoch += 1
-            pace.start()
-            return .go(OriginPermit(started: now, isProbe: true, epoch: epoch), at: now)
-        }
-        switch pace.ask(at: now) {
-        case .go(let turn): return .go(OriginPermit(started: turn, isProbe: false, epoch: epoch), at: turn)
-        case .full: return .full
-        case .later(let turn): return .held(until: turn)
-        }
+    /// Whether a request may start now.
+    func answer(at now: Instant) -> Answer {
+        if let refusal = refusal(at: now) { return refusal }
+        if running >= (isMultiplexed ? streams : connections) { return .full }
+        if case .open = breaker { return .ready }
+        if let limit = concurrency.limit, running >= Int(limit) { return .full }
+        if let start = rate.nextStart, start > now { return .wait(until: start) }
+        return .ready
     }
 
-    /// What keeps requests away now, if anything: `held` or `down`.
-    func away(at now: Instant) -> Answer? {
+    /// `held` or `down` while requests are refused.
+    func refusal(at now: Instant) -> Answer? {
         if let hold, now < hold { return .held(until: hold) }
         switch breaker {
         case .open(let until, let failed) where now < until:
-            return failed >= settings.probes ? .down(trouble) : .held(until: until)
+            return failed >= settings.probes ? .down(failure) : .held(until: until)
         case .probing(let failed):
-            return failed >= settings.probes ? .down(trouble) : .held(until: now + Self.probePause)
+            return failed >= settings.probes ? .down(failure) : .held(until: now + Self.probePause)
         case .open, .closed: return nil
         }
     }
 
-    /// A request that was let go has ended. Answers what others should hear of.
+    /// Starts a request after the answer `ready`. Its outcome must be passed to `end`.
+    mutating func start(at now: Instant) -> OriginPermit {
+        var isProbe = false
+        if case .open(_, let failed) = breaker {
+            breaker = .probing(failedProbes: failed)
+            epoch += 1
+            isProbe = true
+        }
+        running += 1
+        rate.start(at: now)
+        return OriginPermit(
+            origin: origin, started: now, isProbe: isProbe, epoch: epoch, allowsHTTP2: !http2.isAvoided(at: now))
+    }
+
+    /// A request has ended. Returns the changes that other workers should know of.
     mutating func end(
-        _ pass: OriginPermit, _ result: RequestOutcome, _ faults: OriginFaults, at now: Instant
+        _ permit: OriginPermit, _ outcome: RequestOutcome, _ faults: OriginFaults, at now: Instant
     ) -> [OriginChange] {
-        let meaning = result.meaning(faults)
-        pace.end(pass, result, isGood: meaning == .good, at: now)
+        running -= 1
+        let effect = Effect(outcome, faults)
+        concurrency.end(outcome, isGood: effect == .success, started: permit.started, at: now)
         var changes: [OriginChange] = []
-        if let change = judge(pass, result, meaning, at: now) { changes.append(change) }
-        if let wait = result.hold, wait > .zero {
+        if permit.epoch == epoch, let change = moveBreaker(outcome, effect, at: now) { changes.append(change) }
+        if let wait = outcome.hold, wait > .zero {
             let until = now + min(wait, settings.longestHold)
             if hold.map({ $0 < until }) ?? true {
                 hold = until
@@ -91,31 +117,44 @@ struct OriginState: Sendable, Equatable {
         return changes
     }
 
-    private mutating func judge(
-        _ pass: OriginPermit, _ result: RequestOutcome, _ meaning: RequestOutcome.Meaning, at now: Instant
-    ) -> OriginChange? {
-        guard pass.epoch == epoch else { return nil }
-        if case .answered(let status, _, _) = result, meaning == .bad {
-            trouble = OriginFailure(code: .badStatus, httpStatus: status)
-        } else if case .failed(let code) = result {
-            trouble = OriginFailure(code: code, httpStatus: nil)
+    /// What an outcome means for the breaker.
+    private enum Effect: Sendable, Equatable {
+        case success, failure
+        /// A failure that does not count, or no outcome at all.
+        case neutral, none
+
+        init(_ outcome: RequestOutcome, _ faults: OriginFaults) {
+            self =
+                switch outcome {
+                case _ where faults.counts(outcome): .failure
+                case .answered: .success
+                case .failed: .neutral
+                case .unknown: .none
+                }
         }
-        switch (breaker, meaning) {
-        case (.closed, .good):
+    }
+
+    private mutating func moveBreaker(_ outcome: RequestOutcome, _ effect: Effect, at now: Instant) -> OriginChange? {
+        if case .answered(let status, _, _) = outcome, effect == .failure {
+            failure = OriginFailure(code: .badStatus, httpStatus: status)
+        } else if case .failed(let code) = outcome {
+            failure = OriginFailure(code: code, httpStatus: nil)
+        }
+        switch (breaker, effect) {
+        case (.closed, .success):
             breaker = .closed(failures: 0)
-        case (.closed(let failures), .bad):
+        case (.closed(let failures), .failure):
             if failures + 1 >= settings.failures { return open(failedProbes: 0, at: now) }
             breaker = .closed(failures: failures + 1)
         case (.closed, _), (.open, _):
             break
-        case (.probing, .good):
+        case (.probing, .success):
             breaker = .closed(failures: 0)
             breakerIsShared = false
             return .closed
-        case (.probing(let failed), .bad), (.probing(let failed), .neither):
+        case (.probing(let failed), .failure), (.probing(let failed), .neutral):
             return open(failedProbes: failed + 1, at: now)
-        case (.probing(let failed), .nothing):
-            // The probe was called off: the next one may go at once.
+        case (.probing(let failed), .none):
             breaker = .open(until: now, failedProbes: failed)
         }
         return nil
@@ -125,12 +164,31 @@ struct OriginState: Sendable, Equatable {
         breaker = .open(until: now + settings.open, failedProbes: failedProbes)
         breakerIsShared = false
         epoch += 1
-        return .opened(for: settings.open, failedProbes: failedProbes, trouble)
+        return .opened(for: settings.open, failedProbes: failedProbes, failure)
     }
+
+    // MARK: - HTTP/2
+
+    /// A transfer over HTTP/2 succeeded.
+    mutating func http2Succeeded(began: Instant) {
+        isMultiplexed = true
+        http2.succeed(began: began)
+    }
+
+    /// A transfer over HTTP/2 failed by the protocol; true when HTTP/2 is now avoided.
+    mutating func http2Failed(began: Instant, at now: Instant) -> Bool {
+        http2.fail(began: began, at: now)
+        let isAvoided = http2.isAvoided(at: now)
+        if isAvoided { isMultiplexed = false }
+        return isAvoided
+    }
+
+    /// No transfer runs or waits: the shared connection may be closed by the next one.
+    mutating func becomeIdle() { isMultiplexed = false }
 
     // MARK: - Other workers
 
-    /// The queue's database knows of the change that `end` answered.
+    /// Other workers know of a change that `end` returned.
     mutating func shared(_ change: OriginChange) {
         switch change {
         case .held: holdIsShared = true
@@ -139,12 +197,12 @@ struct OriginState: Sendable, Equatable {
         }
     }
 
-    /// What another worker, or an operator, has said of this origin.
+    /// Adopts what another worker or an operator has reported.
     mutating func learn(_ known: SharedOrigin, at now: Instant) {
-        switch known.why {
+        switch known.reason {
         case .held:
             let until = now + min(known.remaining, settings.longestHold)
-            // What was found here and is not told yet is newer.
+            // A hold found here and not reported yet is newer.
             if !holdIsShared, let hold, hold > until { return }
             hold = until
             holdIsShared = true
@@ -157,11 +215,11 @@ struct OriginState: Sendable, Equatable {
             }
             breaker = .open(until: now + min(known.remaining, settings.longestHold), failedProbes: failedProbes)
             breakerIsShared = true
-            trouble = cause
+            failure = cause
         }
     }
 
-    /// The others no longer know of a hold: `clear`ed, or closed by somebody's probe.
+    /// Ends a hold or an open breaker that the other workers knew of and no longer report.
     mutating func forget(hold forgetsHold: Bool, breaker forgetsBreaker: Bool) {
         if forgetsHold && holdIsShared {
             hold = nil
@@ -174,12 +232,9 @@ struct OriginState: Sendable, Equatable {
         }
     }
 
-    /// Whether nothing would be lost with this value.
+    /// Whether it restricts nothing and equals a new state.
     func isForgettable(at now: Instant) -> Bool {
-        guard pace.isForgettable(at: now), hold.map({ $0 <= now }) ?? true else { return false }
-        return breaker == .closed(failures: 0)
+        running == 0 && concurrency.limit == nil && rate.isForgettable(at: now) && http2.isForgettable(at: now)
+            && (hold.map { $0 <= now } ?? true) && breaker == .closed(failures: 0)
     }
-
-    /// Whether a request is under way, so that its end will be told.
-    var isBusy: Bool { pace.inFlight > 0 }
 }

@@ -1,48 +1,37 @@
-/// How one request to an origin went, as far as it says something about the origin.
+/// What the end of a transfer says about its origin.
 package enum RequestOutcome: Sendable, Equatable {
-    /// It answered, with whatever body.
+    /// A response with any body.
     case answered(status: Int, retryAfter: Duration? = nil, firstByte: Duration? = nil)
-    /// It could not be reached or did not answer in time.
+    /// No connection, or no response in time.
     case failed(FetchError.Code)
-    /// It was not asked, or left before it could answer: nothing is known.
+    /// No request was sent, or it was cancelled before a response.
     case unknown
 
-    /// What it may mean for the breaker.
-    enum Meaning: Sendable, Equatable {
-        case good
-        case bad
-        /// Neither: trouble that is not the origin's being down.
-        case neither
-        case nothing
-    }
-
-    /// What it means by these rules.
-    func meaning(_ faults: OriginFaults) -> Meaning {
-        switch self {
-        case _ where faults.counts(self): .bad
-        case .answered: .good
-        case .failed: .neither
-        case .unknown: .nothing
-        }
-    }
-
-    /// Whether the origin asks for less.
+    /// Whether the origin requests a lower rate.
     var isOverload: Bool {
         if case .answered(let status, _, _) = self { status == 429 || status == 503 } else { false }
     }
 
-    /// How long it asks to be left alone altogether.
+    /// How long the origin asks for no requests.
     var hold: Duration? {
         guard isOverload, case .answered(_, let wait, _) = self else { return nil }
         return wait
     }
 
-    /// What an exchange that ended in an error says.
+    /// The outcome of a finished transfer.
+    init(_ result: Result<FetchResponse, FetchError>) {
+        switch result {
+        case .success(let response):
+            self = .answered(status: response.status ?? 200, firstByte: response.timings.firstByte)
+        case .failure(let error): self.init(error)
+        }
+    }
+
     init(_ error: FetchError) {
         self =
             switch error.code {
             case .badStatus: .answered(status: error.httpStatus ?? 0, retryAfter: error.retryAfter)
-            // It answered; what it sent is the URL's matter.
+            // The origin responded; the content of the response concerns the URL only.
             case .badImageData, .bodyTooLarge, .badContentEncoding, .loginDenied, .writeFailed, .notModified,
                 .badResponse, .badContentType, .pixelsExceeded, .edgeExceeded, .framesExceeded:
                 .answered(status: error.httpStatus ?? 200)

@@ -1,5 +1,5 @@
 internal import Concurrency
-internal import Downloader
+public import Downloader
 internal import Foundation
 private import Glibc
 internal import ImageModel
@@ -27,9 +27,11 @@ public struct FileSource: ImageSource {
     public func canLoad(_ url: String) -> Bool { url.utf8.starts(with: "file:".utf8) }
 
     /// Copies the file into `file`.
-    public func load(_ request: SourceRequest, into file: Int32) async throws(LoadError) -> SourceAnswer {
+    public func load(
+        _ request: FetchRequest, options: LoadOptions, into file: Int32
+    ) async throws(LoadError) -> FetchResponse {
         let url = request.url
-        let accepts = request.accepts
+        let inspects = request.inspects
         return try await disk.run { [roots, limit] () throws(LoadError) in
             let path = try Self.path(of: url, below: roots)
             let source = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -42,14 +44,14 @@ public struct FileSource: ImageSource {
             guard status.st_size <= limit else {
                 throw Self.limit(url, Int(status.st_size), limit)
             }
-            return .body(try Self.copy(source, to: file, url, limit, accepts))
+            return try Self.copy(source, to: file, url, limit, inspects)
         }
     }
 
     private static func copy(
         _ source: Int32, to file: Int32, _ url: String, _ limit: Int,
-        _ accepts: @Sendable (UnsafeRawBufferPointer) -> Bool?
-    ) throws(LoadError) -> SourceBody {
+        _ inspects: @Sendable (UnsafeRawBufferPointer) -> PrefixVerdict
+    ) throws(LoadError) -> FetchResponse {
         guard let digest = SHA256Digest() else { throw failure(-1, "\(url): no memory for a digest") }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { buffer.deallocate() }
@@ -59,8 +61,12 @@ public struct FileSource: ImageSource {
             guard count >= 0 else { throw failure(-1104, "\(url): \(String(cString: strerror(errno)))") }
             if count == 0 { break }
             let piece = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-            if bytes == 0 && accepts(UnsafeRawBufferPointer(rebasing: piece.prefix(4096))) != true {
-                throw badImage("\(url): is no picture of an accepted format")
+            if bytes == 0 {
+                switch inspects(UnsafeRawBufferPointer(rebasing: piece.prefix(4096))) {
+                case .accepted, .undecided: break
+                case .unrecognised: throw badImage("\(url): the file is not an image of an accepted format")
+                case .refused(let code, let message): throw LoadError(FetchError(code, "\(url): \(message)"))
+                }
             }
             bytes += count
             guard bytes <= limit else { throw Self.limit(url, bytes, limit) }
@@ -77,7 +83,7 @@ public struct FileSource: ImageSource {
             }
         }
         guard bytes > 0 else { throw badImage("\(url): the file is empty") }
-        return SourceBody(bytes: bytes, sha256: digest.finish())
+        return FetchResponse(bytes: bytes, sha256: digest.finish())
     }
 
     /// The file's real path, when it lies below one of `roots`.

@@ -19,11 +19,14 @@ package struct FormatGate: Sendable {
         }
     }
 
-    /// Refuses a declared size over the limits: 202 for the pixels, 203 for the edge.
+    /// Refuses other formats with 1001 and a declared size over the limits with 202 (pixels) or 203 (edge).
     package var inspect: @Sendable (UnsafeRawBufferPointer) -> PrefixVerdict {
         { [limits] bytes in
-            guard let format = ImageFormat.recognise(Array(bytes.prefix(ImageFormat.recognisedBytes))) else {
-                return .undecided
+            let first = Array(bytes.prefix(ImageFormat.recognisedBytes))
+            let format = ImageFormat.recognise(first)
+            if format == nil && first.count < ImageFormat.recognisedBytes { return .unrecognised }
+            guard let format, limits.formats.contains(format) else {
+                return .refused(.badImageData, "the body is not an image of an accepted format")
             }
             switch DeclaredSize(bytes, format: format) {
             case .later: return .undecided

@@ -33,24 +33,24 @@ extension ImageManager {
         let request = try request(plan, known)
         let file = try await makeFile(in: plan.originalCache, files)
         let start = ContinuousClock.now
-        let answer: SourceAnswer
+        let response: FetchResponse
         do throws(LoadError) {
-            answer = try await source.load(request, into: file.descriptor)
+            response = try await source.load(request, options: plan.options, into: file.descriptor)
             report.timing.fetch += .now - start
         } catch {
             report.timing.fetch += .now - start
             throw error.carrying(report)
         }
-        guard case .body(let body) = answer else {
+        guard !response.isNotModified else {
             report.isUnchanged = true
             return nil
         }
         report.downloads = 1
-        report.bytesIn = body.bytes
-        report.httpStatus = body.status
-        report.robotsTag = body.robotsTag
+        report.bytesIn = response.bytes
+        report.httpStatus = response.status
+        report.robotsTag = response.robotsTag
         let validators = Validators(
-            etag: body.etag, lastModified: body.lastModified, sha256: SHA256Digest.hex(body.sha256))
+            etag: response.etag, lastModified: response.lastModified, sha256: SHA256Digest.hex(response.sha256))
         if let cached, let known, known.sha256 == validators.sha256 {
             // By what its server calls it now, the next question need not be answered with the whole body.
             if known != validators { await disk.run { validators.note(at: cached) } }
@@ -58,7 +58,7 @@ extension ImageManager {
             return nil
         }
         let download = Download(
-            file: file, bytes: body.bytes, sha256: body.sha256, validators: validators, robots: body.robots)
+            file: file, bytes: response.bytes, sha256: response.sha256, validators: validators, robots: response.robots)
         guard let decryptor = plan.decryptor else { return download }
         return try await decrypt(download, decryptor, plan, files, report)
     }
@@ -90,18 +90,24 @@ extension ImageManager {
 
     // MARK: - Parts of stages
 
-    private func request(_ plan: LoadPlan, _ known: Validators?) throws(LoadError) -> SourceRequest {
-        var request = SourceRequest(url: plan.url)
-        request.options = plan.options
+    private func request(_ plan: LoadPlan, _ known: Validators?) throws(LoadError) -> FetchRequest {
+        var request = FetchRequest(plan.url)
+        request.priority =
+            switch plan.options.priority {
+            case .high: .high
+            case .normal: .normal
+            case .low: .low
+            }
+        request.handlesCookies = plan.options.contains(.handleCookies)
+        request.allowsInvalidCertificates = plan.options.contains(.allowInvalidSSLCertificates)
         request.credentials = plan.credentials
         request.validators = known
-        request.progress = plan.progress
-        request.responseModifier = plan.responseModifier
-        // What is encrypted looks like nothing.
-        if plan.decryptor == nil {
-            request.accepts = gate.judge
-            request.inspects = gate.inspect
+        request.rules.modifier = plan.responseModifier
+        if let progress = plan.progress {
+            request.progress = { step in if step.hasResponse { progress(step.received, step.expected) } }
         }
+        // Encrypted bytes have no image format.
+        if plan.decryptor == nil { request.inspects = gate.inspect }
         guard let modifier = plan.requestModifier else { return request }
         guard let modified = modifier(request) else { throw LoadError.invalidOperation(plan.url) }
         return modified

@@ -1,4 +1,5 @@
 internal import DiskCache
+internal import Downloader
 internal import ImageModel
 internal import Transcoder
 
@@ -132,8 +133,8 @@ struct LoadPlan: Sendable {
             return { request in
                 var request = request
                 request.method = change.method ?? "GET"
-                request.headers.merge(change.headers) { $1 }
-                request.body = change.body
+                for (name, value) in change.headers.sorted(by: { $0.key < $1.key }) { request.headers[name] = value }
+                request.body = change.body.map { Array($0.utf8) }
                 return request
             }
         }
@@ -154,7 +155,7 @@ struct LoadPlan: Sendable {
             return { response in
                 var response = response
                 response.status = change.status ?? response.status
-                for (name, value) in change.headers { response.headers[name.lowercased()] = value }
+                for (name, value) in change.headers.sorted(by: { $0.key < $1.key }) { response.headers[name] = value }
                 return response
             }
         }

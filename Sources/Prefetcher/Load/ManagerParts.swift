@@ -1,4 +1,5 @@
 public import DiskCache
+public import Downloader
 public import Foundation
 public import ImageModel
 

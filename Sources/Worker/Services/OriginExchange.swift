@@ -16,13 +16,16 @@ struct OriginExchange: WorkerService {
     func run() async {
         var rulesAsked: ContinuousClock.Instant?
         while !Task.isCancelled {
-            let changes = origins.takeChanges()
+            let changes = origins.withLimits { $0.takeChanges() }
             do throws(QueueError) {
                 try await queue.report(origins.reports(changes))
-                origins.shared(changes)
-                origins.learn(try await queue.originHolds().compactMap { SharedOrigin($0) })
+                let known = try await queue.originHolds().compactMap { SharedOrigin($0) }
+                origins.withLimits {
+                    $0.shared(changes)
+                    $0.learn(known)
+                }
             } catch {
-                origins.putBack(changes)
+                origins.withLimits { $0.putBack(changes) }
                 observe(.queueUnavailable(error))
                 try? await Task.sleep(for: Self.interval)
             }
@@ -34,7 +37,8 @@ struct OriginExchange: WorkerService {
     /// False when the rules could not be read and stay as they are.
     private func readRules() async -> Bool {
         do throws(QueueError) {
-            origins.judge(by: OriginFaults(try await queue.originFaults()))
+            let faults = OriginFaults(try await queue.originFaults())
+            origins.withLimits { $0.faults = faults }
             return true
         } catch {
             observe(.queueUnavailable(error))

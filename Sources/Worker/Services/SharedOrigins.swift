@@ -21,14 +21,14 @@ extension SharedOrigin {
     /// Reads a row; nil for an origin that cannot be one here.
     init?(_ row: HeldOrigin) {
         guard let origin = Origin(queueName: row.origin) else { return nil }
-        let why: Why
+        let reason: Reason
         switch row.reason {
         case .retryAfter, .operator:
-            why = .held
+            reason = .held
         case .breaker:
-            why = .breaker(failedProbes: row.failedProbes, OriginFailure(row.failure, row.httpStatus))
+            reason = .breaker(failedProbes: row.failedProbes, OriginFailure(row.failure, row.httpStatus))
         }
-        self.init(origin: origin, why: why, remaining: row.remaining)
+        self.init(origin: origin, reason: reason, remaining: row.remaining)
     }
 }
 
@@ -56,12 +56,12 @@ extension OriginLimiter {
                 switch change {
                 case .held(let length):
                     return OriginReport(origin: origin.queueName, .held(length))
-                case .opened(let length, let failed, let trouble):
+                case .opened(let length, let failed, let failure):
                     return OriginReport(
                         origin: origin.queueName,
                         .opened(
-                            length, failedProbes: failed, givesUp: failed >= settings.probes, trouble.reason,
-                            httpStatus: trouble.httpStatus))
+                            length, failedProbes: failed, givesUp: failed >= settings.probes, failure.reason,
+                            httpStatus: failure.httpStatus))
                 case .closed:
                     return OriginReport(origin: origin.queueName, .closed)
                 }

@@ -85,9 +85,9 @@ struct FetchBench {
     private func download(_ url: String, by downloader: ImageDownloader, to path: String) async throws {
         let file = await disk.run { open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644) }
         guard file >= 0 else { throw MeasuringError("cannot write \(path)") }
-        let result: Result<FetchedBody, FetchError>
+        let result: Result<FetchResponse, FetchError>
         do throws(FetchError) {
-            result = .success(try await downloader.fetch(FetchRequest(url: try SourceURL(url), descriptor: file)))
+            result = .success(try await downloader.fetch(FetchRequest(url), into: file))
         } catch {
             result = .failure(error)
         }
@@ -121,19 +121,17 @@ struct FetchBench {
         let downloader = ImageDownloader(configuration)
         let sink = open("/dev/null", O_WRONLY | O_CLOEXEC)
         defer { close(sink) }
-        let target = try SourceURL("http://127.0.0.1:\(origin.ports.plain)/slow/large")
+        var request = FetchRequest("http://127.0.0.1:\(origin.ports.plain)/slow/large")
+        request.mayShare = false
+        let wanted = request
         // Sets the peak back to what is taken now.
         try "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8)
         let before = try Self.kilobytes("VmRSS")
-        try await withThrowingTaskGroup(of: Int64.self) { group in
+        try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<Self.largeBodies {
-                group.addTask {
-                    var request = FetchRequest(url: target, descriptor: sink)
-                    request.mayShare = false
-                    return try await downloader.fetch(request).bytes
-                }
+                group.addTask { try await downloader.fetch(wanted, into: sink).bytes }
             }
-            for try await bytes in group where bytes != Int64(Self.largeBytes) {
+            for try await bytes in group where bytes != Self.largeBytes {
                 throw MeasuringError("a large body has \(bytes) bytes")
             }
         }

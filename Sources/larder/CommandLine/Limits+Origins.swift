@@ -29,8 +29,8 @@ extension Limits {
         }
     }
 
-    static func robots(_ arguments: Arguments) throws(CommandError) -> RobotsCache.Settings {
-        var settings = RobotsCache.Settings()
+    static func robots(_ arguments: Arguments) throws(CommandError) -> RobotsSettings {
+        var settings = RobotsSettings()
         switch try arguments.value("robots") ?? "record" {
         case "record": break
         case "refuse": settings.refuses = true
@@ -42,13 +42,14 @@ extension Limits {
 
     static func origins(_ arguments: Arguments) throws(CommandError) -> OriginSettings {
         var settings = OriginSettings()
+        // A refused job runs again later, without a slot meanwhile.
+        settings.maxWait = .zero
         if let text = try arguments.value("origin-rate") {
             guard let rate = Double(text), rate >= 0.001, rate <= 1_000_000 else {
                 throw .usage("--origin-rate: '\(text)' is not a number from 0.001 to 1000000")
             }
             settings.rate = rate
         }
-        if let count = try arguments.number("origin-connections", in: 1...1000) { settings.concurrency = count }
         if let count = try arguments.number("breaker-failures", in: 1...1_000_000) { settings.failures = count }
         if let time = try arguments.duration("breaker-open") { settings.open = time }
         if let count = try arguments.number("breaker-probes", in: 0...1_000_000) { settings.probes = count }

@@ -110,6 +110,9 @@ extension Limits {
             configuration.transfersPerOrigin = count
         }
         if let count = try arguments.number("origin-streams", in: 1...1000) { configuration.streamsPerOrigin = count }
+        configuration.origins = try origins(arguments)
+        configuration.robots = try robots(arguments)
+        configuration.allowsInvalidCertificates = arguments.flag("allow-invalid-certificates")
         configuration.credentials = try credentials(arguments)
         configuration.proxy = try proxy(arguments)
         return configuration

@@ -39,8 +39,7 @@ struct WorkerSetup {
         let fallbacks = try arguments.list("also-read").map { DirectoryStore(try CacheLayout(root: $0)) }
         let transcoding = try Limits.transcoders(arguments)
         let fetching = try Limits.fetch(arguments)
-        let origins = OriginLimiter(try Limits.origins(arguments))
-        let parts = try Self.parts(arguments, fetching, origins)
+        let downloader = ImageDownloader(fetching, resolver: try Limits.resolver(arguments))
         let slots = try arguments.number("slots", in: 1...10_000) ?? 32
         let grace = try arguments.duration("grace")
         let runtime = try arguments.duration("max-runtime")
@@ -48,6 +47,8 @@ struct WorkerSetup {
         cache = try DirectoryStore(
             opening: cacheRoot, durability: durability, permissions: permissions, fallbacks: fallbacks)
         transcoders = TranscoderPool(configuration: transcoding)
+        var parts = ManagerParts(sources: [downloader])
+        parts.namedSources["web"] = downloader
         manager = ImageManager(
             cache: cache, transcoders: transcoders, parts: parts,
             limits: transcoding.limits)
@@ -55,7 +56,7 @@ struct WorkerSetup {
             WorkerDescription(
                 name: "\(Machine.host):\(getpid())", host: Machine.host, processID: Int(getpid()),
                 version: Larder.version, slots: slots, cacheID: try cache.cacheID))
-        configuration.origins = origins
+        configuration.origins = downloader.origins
         if let grace { configuration.grace = grace }
         configuration.runtime = runtime
         self.configuration = configuration
@@ -63,18 +64,4 @@ struct WorkerSetup {
 
     /// Ends what the setup started.
     func shutdown() async { await transcoders.shutdown() }
-
-    /// The web.
-    private static func parts(
-        _ arguments: Arguments, _ fetching: FetchConfiguration, _ origins: OriginLimiter
-    ) throws(CommandError) -> ManagerParts {
-        let robots = try Limits.robots(arguments)
-        let downloader = ImageDownloader(fetching, resolver: try Limits.resolver(arguments), origins: origins)
-        let web = HTTPSource(
-            downloader, robots: RobotsCache(robots, downloader: downloader),
-            allowsInvalidCertificates: arguments.flag("allow-invalid-certificates"))
-        var parts = ManagerParts(sources: [web])
-        parts.namedSources["web"] = web
-        return parts
-    }
 }

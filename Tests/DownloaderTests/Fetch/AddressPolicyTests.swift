@@ -5,7 +5,7 @@ import Testing
 @Suite("The address policy")
 struct AddressPolicyTests {
     @Test(
-        "special addresses are closed",
+        "special addresses are refused",
         arguments: [
             "0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.255.254",
             "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.1.1",
@@ -23,7 +23,7 @@ struct AddressPolicyTests {
     }
 
     @Test(
-        "public addresses are open, the neighbours of the closed ranges too",
+        "public addresses are allowed, those next to refused ranges included",
         arguments: [
             "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255",
             "128.0.0.0", "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "192.167.255.255",
@@ -35,7 +35,7 @@ struct AddressPolicyTests {
         #expect(AddressPolicy().refusal(of: address) == nil)
     }
 
-    @Test("a range that is allowed opens what lies in it, mapped or not, and nothing else")
+    @Test("an allowed range admits its addresses, mapped or not, and no others")
     func allowed() throws {
         let policy = AddressPolicy(allowedAddresses: try [#require(CIDR("127.0.0.0/8")), #require(CIDR("fd00::/8"))])
         for open in ["127.0.0.1", "127.9.9.9", "::ffff:127.0.0.1", "fd00::1"] {
@@ -46,14 +46,14 @@ struct AddressPolicyTests {
         }
     }
 
-    @Test("four ports are open and those that are allowed")
+    @Test("four ports and the configured ones are allowed")
     func ports() {
         let policy = AddressPolicy(allowedPorts: [8000])
         #expect([80, 443, 8080, 8443, 8000].allSatisfy { policy.allows(port: $0) })
         #expect(![22, 25, 81, 5432, 8001, 0].contains { policy.allows(port: $0) })
     }
 
-    @Test("ranges are read in the usual notation")
+    @Test("ranges are read in CIDR notation")
     func ranges() throws {
         #expect(CIDR("10.1.2.3/8")?.description == "10.0.0.0/8")
         #expect(CIDR("127.0.0.1")?.description == "127.0.0.1/32")

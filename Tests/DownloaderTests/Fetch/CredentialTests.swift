@@ -29,9 +29,9 @@ struct CredentialTests {
     }
 
     @Test(
-        "that are wrong are refused with the place, and without a secret",
+        "that are invalid are refused with their path and without their values",
         arguments: [
-            ("nonsense hush", "the credential profiles are no JSON"), ("[]", "$: an object is expected"),
+            ("nonsense hush", "the credential profiles are not JSON"), ("[]", "$: an object is expected"),
             (#"{"a": 1}"#, "$.a: an object is expected"), (#"{"a": {}}"#, "$.a: 'origins' is missing"),
             (#"{"a": {"origins": []}}"#, "$.a.origins: at least one origin is expected"),
             (
@@ -67,13 +67,13 @@ struct CredentialTests {
         return ImageDownloader(configuration, resolver: StubResolver([:]))
     }
 
-    private func request(_ url: String, _ profile: String?) throws -> FetchRequest {
-        var request = FetchRequest(url: try SourceURL(url), descriptor: BodyFile.sink.descriptor)
+    private func request(_ url: String, _ profile: String?) -> FetchRequest {
+        var request = FetchRequest(url)
         request.credentials = profile
         return request
     }
 
-    @Test("are sent to their origin, not behind a redirect to another one, and not without being named")
+    @Test("are sent to their origin when requested, and not to another one by a redirect")
     func bound() async throws {
         let other = try OriginServer(["/": .body(noise(10))])
         let server = try OriginServer([
@@ -95,7 +95,7 @@ struct CredentialTests {
         #expect(server.requests.last?.headers["cookie"] == nil)
     }
 
-    @Test("with a user answer one demand for a password, Basic or Digest; a second demand is the answer")
+    @Test("with a user respond to one demand for a password; a second demand is the response")
     func password() async throws {
         let server = try OriginServer()
         let demand = OriginReply.body(
@@ -116,7 +116,7 @@ struct CredentialTests {
     }
 
     @Test(
-        "with a client's certificate open a connection that nobody without it gets to use",
+        "with a client certificate use a connection that no other request uses",
         .enabled(if: NginxServer.program != nil))
     func clientCertificate() async throws {
         // Signed by itself, so that it serves both sides; paths are seen from nginx's configuration.
@@ -136,10 +136,10 @@ struct CredentialTests {
         let stranger = await downloader.failure(server.url("/a"))
         #expect(stranger?.row == "SDWebImageErrorDomain 2001" && stranger?.httpStatus == 400)
         let again = try await downloader.fetch(request(server.url("/a"), "mutual"))
-        #expect(again.connectionReused && again.bytes == 10)
+        #expect(again.isConnectionReused && again.bytes == 10)
     }
 
-    @Test("that this worker does not have are 2000, and nothing is asked")
+    @Test("that are not configured are 2000, and nothing is sent")
     func unknown() async throws {
         let server = try OriginServer(["/": .body(noise(10))])
         let downloader = try downloader(server) { _ in }
@@ -154,7 +154,7 @@ struct CredentialTests {
 
 @Suite("A proxy", .timeLimit(.minutes(5)))
 struct ProxyTests {
-    @Test("is asked in the origin's place; names are its to look up, closed addresses in a URL stay closed")
+    @Test("receives the requests and looks up the names; refused addresses in a URL stay refused")
     func plain() async throws {
         let target = "http://nowhere.test/a?b"
         let proxy = try OriginServer([target: .redirect(to: "/c"), "http://nowhere.test/c": .body(noise(10))])

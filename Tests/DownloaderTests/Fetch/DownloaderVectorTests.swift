@@ -69,22 +69,21 @@ struct DownloaderVectors: Decodable, Sendable {
 
 @Suite("The downloader's vectors", .timeLimit(.minutes(5)))
 struct DownloaderVectorTests {
-    @Test("are all read, and their defaults are Larder's")
+    @Test("are all read, and the defaults are equal")
     func defaults() throws {
         let vectors = try #require(DownloaderVectors.shared)
         #expect(vectors.asserted.count == 13 && vectors.status_code_table_default.count == 8)
         #expect(vectors.status_304.count == 3 && vectors.progress_sequence.count == 4)
         #expect(FetchLimits().idle == .seconds(vectors.defaults.downloadTimeout))
-        let request = FetchRequest(url: try SourceURL("http://a.example/"), descriptor: -1)
+        let request = FetchRequest("http://a.example/")
         #expect(request.progressFraction == vectors.defaults.minimumProgressInterval)
         #expect(FetchConfiguration().order == .fifo)
         #expect(ResponseRules().statuses == 200..<300 && ResponseRules().mediaTypes == nil)
-        let exchange = HTTPRequest(
-            url: request.url, addresses: [], limits: FetchLimits(), timeLeft: .seconds(1), policy: AddressPolicy())
-        #expect(exchange.sentHeaders["Accept"] == vectors.defaults.headers["Accept"])
+        #expect(
+            try HTTPRequest(request, FetchConfiguration()).sentHeaders["Accept"] == vectors.defaults.headers["Accept"])
     }
 
-    @Test("tell what each status comes to", arguments: DownloaderVectors.shared?.status_code_table_default ?? [])
+    @Test("decide the result of each status", arguments: DownloaderVectors.shared?.status_code_table_default ?? [])
     func status(row: DownloaderVectors.Status) async throws {
         let body: [UInt8] = row.status == 204 || row.status == 304 ? [] : noise(20)
         let server = try OriginServer(["/": .body(body, status: row.status)])
@@ -103,10 +102,10 @@ struct DownloaderVectorTests {
         }
     }
 
-    @Test("tell what 304 comes to", arguments: DownloaderVectors.shared?.status_304 ?? [])
+    @Test("decide the result of 304", arguments: DownloaderVectors.shared?.status_304 ?? [])
     func notModified(row: DownloaderVectors.NotModified) async throws {
         let server = try OriginServer(["/": .status(304)])
-        var request = FetchRequest(url: try SourceURL(server.url("/")), descriptor: BodyFile.sink.descriptor)
+        var request = FetchRequest(server.url("/"))
         if row.acceptable != "default" { request.rules.statuses = 200..<305 }
         switch row.result {
         case .code(let code):
@@ -114,12 +113,12 @@ struct DownloaderVectorTests {
             #expect(error?.domainCode == code)
         case .words:
             // Section 3.11 overrules this row: with a known copy 304 is "not modified", whatever is accepted.
-            request.revalidation = Revalidation(etag: "\"known\"")
+            request.validators = Validators(etag: "\"known\"")
             #expect(try await ImageDownloader(for: server).fetch(request).isNotModified)
         }
     }
 
-    @Test("tell the calls of progress", arguments: DownloaderVectors.shared?.progress_sequence ?? [])
+    @Test("decide the calls of progress", arguments: DownloaderVectors.shared?.progress_sequence ?? [])
     func progress(row: DownloaderVectors.Progress) throws {
         let isKnown = row.case.hasPrefix("content-length 1000")
         let fraction = row.case.hasSuffix("interval 0.51") ? 0.51 : 0
@@ -127,7 +126,7 @@ struct DownloaderVectorTests {
         let expected: Int64? = isKnown ? 1000 : nil
         var throttle = ProgressThrottle(fraction: fraction, interval: .zero)
         let now = ContinuousClock.now
-        var words = [throttle.start, throttle.answer(expected: expected, at: now)]
+        var words = [throttle.start, throttle.head(expected: expected, at: now)]
         var received: Int64 = 0
         for chunk in chunks {
             received += chunk

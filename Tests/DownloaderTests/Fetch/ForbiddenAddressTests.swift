@@ -21,7 +21,7 @@ struct ForbiddenAddressTests {
         ImageDownloader(FetchConfiguration(policy: AddressPolicy(allowedPorts: [server.port])), resolver: resolver)
     }
 
-    @Test("asked for directly, in whatever notation", arguments: forms)
+    @Test("requested directly, in any notation", arguments: forms)
     func direct(host: String) async throws {
         let server = try OriginServer(["/": .body(noise(10))])
         let error = await downloader(server).failure("http://\(host):\(server.port)/")
@@ -29,7 +29,7 @@ struct ForbiddenAddressTests {
         #expect(server.acceptedConnections == 0)
     }
 
-    @Test("by a redirect, in whatever notation", arguments: forms)
+    @Test("by a redirect, in any notation", arguments: forms)
     func redirected(host: String) async throws {
         let target = try OriginServer(["/": .body(noise(10))])
         let server = try OriginServer(["/": .redirect(to: "http://\(host):\(target.port)/")], address: "127.0.0.2")
@@ -42,7 +42,7 @@ struct ForbiddenAddressTests {
     }
 
     @Test(
-        "by the answer of a name server",
+        "by the response of a name server",
         arguments: ["127.0.0.1", "10.1.2.3", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "fe80::1", "100.64.0.1"])
     func named(address: String) async throws {
         let server = try OriginServer(["/": .body(noise(10))])
@@ -52,7 +52,7 @@ struct ForbiddenAddressTests {
         #expect(server.acceptedConnections == 0)
     }
 
-    @Test("by a name server that changes its mind: the first answer is pinned, the second never asked for")
+    @Test("by a name server that changes its response: the first is pinned, no second lookup is made")
     func rebinding() async throws {
         let server = try OriginServer(["/": .body(noise(10))], address: "127.0.0.2")
         let resolver = StubResolver(["rebind.test": [["127.0.0.2"], ["127.0.0.1"]]])
@@ -65,7 +65,7 @@ struct ForbiddenAddressTests {
         #expect(await downloader.failure("http://rebind.test:\(server.port)/")?.code == .addressRefused)
     }
 
-    @Test("by one of several answers: only the open ones are tried")
+    @Test("by one of several addresses: only the allowed ones are tried")
     func mixed() async throws {
         let closed = try OriginServer(["/": .body(noise(10))])
         let resolver = StubResolver(["mixed.test": [["127.0.0.1", "127.0.0.2", "10.0.0.1"]]])
@@ -76,33 +76,31 @@ struct ForbiddenAddressTests {
         #expect(closed.acceptedConnections == 0)
     }
 
-    @Test("over a connection that an earlier, laxer policy left open")
+    @Test("over a pooled connection of another policy")
     func pooled() async throws {
         let server = try OriginServer(["/": .body(noise(10))])
         let resolver = StubResolver(["pool.test": [["127.0.0.1"], ["127.0.0.1"], ["127.0.0.2"]]])
         let downloader = ImageDownloader(for: server, resolver: resolver)
         let url = "http://pool.test:\(server.port)/"
         _ = try await downloader.fetch(url)
-        #expect(try await downloader.fetch(url).connectionReused)
+        #expect(try await downloader.fetch(url).isConnectionReused)
         let strict = loopback(server.port, addresses: ["127.0.0.2"])
         #expect(await downloader.failure(url, policy: strict)?.row == "LarderErrorDomain 101")
         #expect(server.count("/") == 2)
     }
 
-    @Test("by a socket: the second gate judges what libcurl is about to open")
+    @Test("by a socket: libcurl's addresses are checked before it opens them")
     func socketGate() throws {
-        let url = try SourceURL("http://example.com/")
-        let exchange = HTTPRequest(
-            url: url, addresses: [], limits: FetchLimits(), timeLeft: .seconds(1), policy: AddressPolicy())
-        let reception = ResponseHandler(exchange, at: .now)
-        #expect(reception.admits(IPAddress("8.8.8.8")))
-        #expect(reception.refusedAddress == nil)
-        #expect(!reception.admits(IPAddress("127.0.0.1")))
-        #expect(reception.refusedAddress?.code == .addressRefused)
-        #expect(!ResponseHandler(exchange, at: .now).admits(nil))
+        let request = try HTTPRequest(FetchRequest("http://example.com/"), FetchConfiguration())
+        let handler = ResponseHandler(request, at: .now)
+        #expect(handler.admits(IPAddress("8.8.8.8")))
+        #expect(handler.refusedAddress == nil)
+        #expect(!handler.admits(IPAddress("127.0.0.1")))
+        #expect(handler.refusedAddress?.code == .addressRefused)
+        #expect(!ResponseHandler(request, at: .now).admits(nil))
     }
 
-    @Test("on a port that is not open: 102, at the first hop and by a redirect")
+    @Test("on a port that is not allowed: 102, directly and by a redirect")
     func ports() async throws {
         let target = try OriginServer(["/": .body(noise(10))])
         let server = try OriginServer(["/": .redirect(to: target.url("/"))])

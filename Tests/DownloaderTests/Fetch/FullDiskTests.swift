@@ -23,7 +23,7 @@ struct FullDiskTests {
     }
 
     @Test(
-        "in the middle of a body fails that download alone, by name; the next one has room again",
+        "in the middle of a body fails that download only and names the file",
         .enabled(if: SmallDisk.isPossible, "needs to be root, and a kernel that mounts a tmpfs"))
     func middle() async throws {
         let disk = try SmallDisk()
@@ -32,11 +32,11 @@ struct FullDiskTests {
         let path = disk.path + "/body"
         let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         defer { close(file) }
-        var request = FetchRequest(url: try SourceURL(server.url("/large")), descriptor: file)
+        var request = FetchRequest(server.url("/large"))
         let (stream, received) = AsyncStream<Int64>.makeStream()
         request.progressInterval = .zero
         request.progress = { received.yield($0.received) }
-        let error = await #expect(throws: FetchError.self) { try await downloader.fetch(request) }
+        let error = await #expect(throws: FetchError.self) { try await downloader.fetch(request, into: file) }
         received.finish()
         #expect(error?.row == "LarderErrorDomain 403")
         #expect(error?.message.contains("written to \(path): No space left on device (errno \(ENOSPC))") == true)

@@ -4,51 +4,40 @@ import Testing
 @testable import Downloader
 
 /// HTTP/2 that breaks, and the older version in its place.
-@Suite("HTTP/2 at fault", .timeLimit(.minutes(5)))
+@Suite("Failures of HTTP/2", .timeLimit(.minutes(5)))
 struct HTTP2FaultTests {
-    private let origin = Origin(scheme: .https, host: "a", port: 443)
     private let start = ContinuousClock.now
 
-    @Test("is given up after two failures in a row, for an hour")
-    func givenUp() {
-        var distrust = HTTP2Fallback()
-        distrust.broke(origin, began: start, at: start + .seconds(1))
-        #expect(!distrust.avoids(origin, at: start + .seconds(1)))
-        distrust.broke(origin, began: start + .seconds(2), at: start + .seconds(3))
-        #expect(distrust.avoids(origin, at: start + .seconds(3)))
-        #expect(distrust.avoids(origin, at: start + .seconds(3602)))
-        #expect(!distrust.avoids(origin, at: start + .seconds(3603)))
-        // Then all is as at the beginning.
-        distrust.broke(origin, began: start + .seconds(4000), at: start + .seconds(4001))
-        #expect(!distrust.avoids(origin, at: start + .seconds(4001)))
-        #expect(!distrust.avoids(Origin(scheme: .https, host: "b", port: 443), at: start))
+    @Test("HTTP/2 is avoided for an hour after two failures in a row")
+    func avoided() {
+        var http2 = HTTP2Fallback()
+        http2.fail(began: start, at: start + .seconds(1))
+        #expect(!http2.isAvoided(at: start + .seconds(1)))
+        http2.fail(began: start + .seconds(2), at: start + .seconds(3))
+        #expect(http2.isAvoided(at: start + .seconds(3)))
+        #expect(http2.isAvoided(at: start + .seconds(3602)))
+        #expect(!http2.isAvoided(at: start + .seconds(3603)))
+        #expect(http2.isForgettable(at: start + .seconds(3603)))
+        // Then one failure does not suffice again.
+        http2.fail(began: start + .seconds(4000), at: start + .seconds(4001))
+        #expect(!http2.isAvoided(at: start + .seconds(4001)))
     }
 
     @Test("failures of transfers that ran together count once")
     func together() {
-        var distrust = HTTP2Fallback()
-        for second in 1...8 { distrust.broke(origin, began: start, at: start + .seconds(second)) }
-        #expect(!distrust.avoids(origin, at: start + .seconds(8)))
+        var http2 = HTTP2Fallback()
+        for second in 1...8 { http2.fail(began: start, at: start + .seconds(second)) }
+        #expect(!http2.isAvoided(at: start + .seconds(8)))
     }
 
-    @Test("a transfer that goes well afterwards makes good for one failure; one that began before does not")
-    func madeGood() {
-        var distrust = HTTP2Fallback()
-        distrust.broke(origin, began: start, at: start + .seconds(1))
-        distrust.worked(origin, began: start)
-        #expect(distrust.count == 1)
-        distrust.worked(origin, began: start + .seconds(2))
-        #expect(distrust.count == 0)
-    }
-
-    @Test("what is remembered is bounded")
-    func bounded() {
-        var distrust = HTTP2Fallback()
-        for number in 0..<3000 {
-            let origin = Origin(scheme: .https, host: "h\(number)", port: 443)
-            distrust.broke(origin, began: start, at: start)
-            #expect(distrust.count <= HTTP2Fallback.most)
-        }
+    @Test("a success cancels one failure unless it began before it")
+    func success() {
+        var http2 = HTTP2Fallback()
+        http2.fail(began: start, at: start + .seconds(1))
+        http2.succeed(began: start)
+        #expect(!http2.isForgettable(at: start + .seconds(2)))
+        http2.succeed(began: start + .seconds(2))
+        #expect(http2.isForgettable(at: start + .seconds(2)))
     }
 
     private func downloader(_ server: BrokenHTTP2Server) -> ImageDownloader {
@@ -65,7 +54,7 @@ struct HTTP2FaultTests {
     }
 
     @Test(
-        "fails one download; the second goes on over HTTP/1.1, and so do all later ones",
+        "one download fails, the next and all later ones use HTTP/1.1",
         .enabled(if: NginxServer.program != nil), arguments: BrokenHTTP2Server.Fault.allCases.filter { $0 != .half })
     func goesBack(fault: BrokenHTTP2Server.Fault) async throws {
         let server = try BrokenHTTP2Server(fault)
@@ -78,12 +67,12 @@ struct HTTP2FaultTests {
         let before = try await connections(server, downloader)
         for _ in 0..<3 {
             let later = try await downloader.fetch(server.url("/a"))
-            #expect(later.httpMajor == 1 && later.connectionReused)
+            #expect(later.httpMajor == 1 && later.isConnectionReused)
         }
         #expect(try await connections(server, downloader) == before)
     }
 
-    @Test("that breaks off bodies is given up as well", .enabled(if: NginxServer.program != nil))
+    @Test("a body that is cut short twice is continued over HTTP/1.1", .enabled(if: NginxServer.program != nil))
     func halfABody() async throws {
         let server = try BrokenHTTP2Server(.half)
         let downloader = downloader(server)

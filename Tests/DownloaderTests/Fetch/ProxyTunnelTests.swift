@@ -4,7 +4,7 @@ import Testing
 @testable import Downloader
 
 /// An https origin behind a proxy: a tunnel, within which TLS is spoken with the origin.
-@Suite("A proxy's tunnel", .timeLimit(.minutes(5)), .enabled(if: NginxServer.program != nil))
+@Suite("The tunnel of a proxy", .timeLimit(.minutes(5)), .enabled(if: NginxServer.program != nil))
 struct ProxyTunnelTests {
     private let origin: NginxServer
     private let proxy: OriginServer
@@ -36,17 +36,19 @@ struct ProxyTunnelTests {
         var profile = CredentialProfile(origins: [try SourceURL(url("/")).origin])
         profile.headers = [HeaderField("Authorization", "Bearer secret"), HeaderField("X-Key", "secret")]
         configuration.credentials = ["cdn": profile]
+        configuration.allowsInvalidCertificates = true
         return ImageDownloader(configuration, resolver: StubResolver([:]))
     }
 
-    private func fetch(_ path: String, _ downloader: ImageDownloader, into file: BodyFile) async throws -> FetchedBody {
-        var request = FetchRequest(url: try SourceURL(url(path)), descriptor: file.descriptor)
+    private func fetch(_ path: String, _ downloader: ImageDownloader, into file: BodyFile) async throws -> FetchResponse
+    {
+        var request = FetchRequest(url(path))
         request.credentials = "cdn"
         request.allowsInvalidCertificates = true
-        return try await downloader.fetch(request)
+        return try await downloader.fetch(request, into: file)
     }
 
-    @Test("the proxy gets its password and the origin its profile, neither the other's")
+    @Test("the proxy receives its password and the origin its profile only")
     func credentials() async throws {
         open()
         let file = BodyFile()
@@ -57,29 +59,29 @@ struct ProxyTunnelTests {
         #expect(request.headers["authorization"] == nil && request.headers["x-key"] == nil)
     }
 
-    @Test("HTTP/2 is spoken through it, the tunnel is used again, and the proxy looks up the name")
+    @Test("HTTP/2 works through it, the tunnel is reused, and the proxy looks up the name")
     func through() async throws {
         open()
         let downloader = try downloader()
         for number in 0..<3 {
             let file = BodyFile()
-            var request = FetchRequest(url: try SourceURL(url("/a")), descriptor: file.descriptor)
+            var request = FetchRequest(url("/a"))
             request.allowsInvalidCertificates = true
-            let result = try await downloader.fetch(request)
-            #expect(result.httpMajor == 2 && result.connectionReused == (number > 0))
+            let result = try await downloader.fetch(request, into: file)
+            #expect(result.httpMajor == 2 && result.isConnectionReused == (number > 0))
             #expect(file.bytes == noise(30_000))
         }
         #expect(proxy.requests.map(\.target) == [target])
     }
 
-    @Test("the origin's certificate is the origin's to show, not the proxy's")
+    @Test("the certificate must be that of the origin")
     func certificate() async throws {
         open()
         // Made for 127.0.0.1 and localhost, not for this name.
         #expect(await (try downloader()).failure(url("/a"))?.row == "NSURLErrorDomain -1202")
     }
 
-    @Test("a proxy that wants another password, or cannot connect, is a failed transfer and no answer of the origin's")
+    @Test("a proxy that refuses or cannot connect is a failed transfer, not a response of the origin")
     func refused() async throws {
         for status in [407, 403, 502] {
             open(status: status)
@@ -88,7 +90,7 @@ struct ProxyTunnelTests {
         }
     }
 
-    @Test("a redirect from https to http, a closed port and a closed address stay closed")
+    @Test("a redirect from https to http, a refused port and a refused address stay refused")
     func stillClosed() async throws {
         open()
         let downloader = try downloader()

@@ -5,14 +5,14 @@ import Testing
 
 @Suite("Redirects", .timeLimit(.minutes(5)))
 struct RedirectTests {
-    @Test("each of the five kinds is followed, and the last URL told", arguments: [301, 302, 303, 307, 308])
+    @Test("all five statuses are followed, and the last URL is returned", arguments: [301, 302, 303, 307, 308])
     func kinds(status: Int) async throws {
         let server = try OriginServer([
             "/a/b": .redirect(to: "../c?d", status: status), "/c?d": .body(noise(10)),
         ])
         let result = try await ImageDownloader(for: server).fetch(server.url("/a/b"))
         #expect(result.redirects == 1)
-        #expect(result.url.requestText == server.url("/c?d"))
+        #expect(result.url?.requestText == server.url("/c?d"))
         #expect(server.acceptedConnections == 1)
     }
 
@@ -29,7 +29,7 @@ struct RedirectTests {
         #expect(await downloader.failure(server.url("/1"), limits: none)?.code == .tooManyRedirects)
     }
 
-    @Test("a redirect without a place to go is 2001")
+    @Test("a redirect without Location is 2001")
     func nowhere() async throws {
         let server = try OriginServer(["/x": .status(302)])
         let error = await ImageDownloader(for: server).failure(server.url("/x"))
@@ -37,7 +37,7 @@ struct RedirectTests {
         #expect(error?.httpStatus == 302)
     }
 
-    @Test("the body of a redirect is neither kept nor read to its end")
+    @Test("the body of a redirect is neither stored nor read to its end")
     func body() async throws {
         let server = try OriginServer([
             "/x": OriginReply([
@@ -59,7 +59,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("user and password stay with their origin")
+    @Test("user and password are sent to their origin only")
     func credentials() async throws {
         let other = try OriginServer(["/y": .body(noise(10))])
         let server = try OriginServer([
@@ -78,7 +78,7 @@ struct RedirectTests {
         #expect(server.requests.last?.headers["authorization"] == nil)
     }
 
-    @Test("a redirect to another scheme is -1002, to nonsense 1000")
+    @Test("a redirect to another scheme is -1002, to a malformed URL 1000")
     func otherSchemes() async throws {
         let server = try OriginServer([
             "/file": .redirect(to: "file:///etc/passwd"), "/junk": .redirect(to: "http://[/"),

@@ -10,10 +10,10 @@ struct RequestTests {
         _ server: OriginServer, _ target: String, _ downloader: ImageDownloader? = nil,
         into file: BodyFile = BodyFile(),
         _ change: (inout FetchRequest) -> Void
-    ) async throws(FetchError) -> FetchedBody {
-        var request = FetchRequest(url: try SourceURL(server.url(target)), descriptor: file.descriptor)
+    ) async throws(FetchError) -> FetchResponse {
+        var request = FetchRequest(server.url(target))
         change(&request)
-        return try await (downloader ?? ImageDownloader(for: server)).fetch(request)
+        return try await (downloader ?? ImageDownloader(for: server)).fetch(request, into: file)
     }
 
     private func failure(
@@ -28,22 +28,22 @@ struct RequestTests {
         }
     }
 
-    @Test("with validators hears that its copy is good; without, 304 is a failure as ever")
+    @Test("with validators accepts 304; without them 304 is a failure")
     func revalidation() async throws {
         let server = try OriginServer([
             "/same": .status(304, [("ETag", "\"v1\"")]), "/new": .body(noise(10), [("ETag", "\"v2\"")]),
         ])
         let file = BodyFile()
-        let known = Revalidation(etag: "\"v1\"", lastModified: "Sat, 01 Jan 2022 10:00:00 GMT")
-        let same = try await fetch(server, "/same", into: file) { $0.revalidation = known }
+        let known = Validators(etag: "\"v1\"", lastModified: "Sat, 01 Jan 2022 10:00:00 GMT")
+        let same = try await fetch(server, "/same", into: file) { $0.validators = known }
         #expect(same.isNotModified && same.status == 304 && same.bytes == 0 && same.etag == "\"v1\"")
         #expect(file.bytes.isEmpty)
-        let new = try await fetch(server, "/new") { $0.revalidation = known }
+        let new = try await fetch(server, "/new") { $0.validators = known }
         #expect(!new.isNotModified && new.bytes == 10 && new.etag == "\"v2\"")
         #expect(server.requests.allSatisfy { $0.headers["if-none-match"] == "\"v1\"" })
         #expect(server.requests.allSatisfy { $0.headers["if-modified-since"] == "Sat, 01 Jan 2022 10:00:00 GMT" })
         #expect(
-            await failure(server, "/same") { $0.revalidation = Revalidation() }?.row == "SDWebImageErrorDomain 2001")
+            await failure(server, "/same") { $0.validators = Validators() }?.row == "SDWebImageErrorDomain 2001")
         #expect(
             await failure(server, "/same") { $0.rules.statuses = 200..<400 }?.row == "SDWebImageErrorDomain 1002")
         #expect(await failure(server, "/same") { $0.rules.statuses = nil }?.row == "SDWebImageErrorDomain 1002")
@@ -67,7 +67,7 @@ struct RequestTests {
     }
 
     @Test(
-        "that would break the message, or name its own end, is refused with 2000",
+        "with a header that would end or delimit the message is refused with 2000",
         arguments: [
             ("X", "a\r\nHost: evil"), ("X\r\nY", "a"), ("", "a"), ("Host", "evil"), ("Content-Length", "0"),
             ("Transfer-Encoding", "chunked"), ("X Y", "a"), ("X:", "a"), ("X", String(repeating: "a", count: 9000)),
@@ -80,14 +80,14 @@ struct RequestTests {
     }
 
     @Test(
-        "is refused with 2000 for a method that is no word or brings no picture",
+        "with an invalid method, or one without a response body, is refused with 2000",
         arguments: ["", "GE T", "HEAD", "G\r"])
     func badMethod(method: String) async throws {
         let server = try OriginServer(["/x": .body(noise(10))])
         #expect(await failure(server, "/x") { $0.method = method }?.row == "SDWebImageErrorDomain 2000")
     }
 
-    @Test("takes its headers to its own origin only, whatever a redirect says")
+    @Test("sends its headers to its own origin only")
     func travellingHeaders() async throws {
         let other = try OriginServer(["/": .body(noise(10))])
         let server = try OriginServer([
@@ -108,7 +108,7 @@ struct RequestTests {
         #expect(away.headers["accept"] == "a/b")
     }
 
-    @Test("with a body does not repeat it behind a redirect to another origin")
+    @Test("with a body does not send it to another origin")
     func travellingBody() async throws {
         let other = try OriginServer(["/": .body(noise(10))])
         let server = try OriginServer([
@@ -126,7 +126,7 @@ struct RequestTests {
         #expect(other.requests.first?.headers["content-length"] == nil)
     }
 
-    @Test("keeps cookies through its own redirects if asked, and never longer")
+    @Test("keeps cookies during its own redirects only, and only with the option")
     func cookies() async throws {
         let server = try OriginServer([
             "/in": OriginReply.body([], status: 302, [("Location", "/out"), ("Set-Cookie", "id=7; Path=/")]),
@@ -140,7 +140,7 @@ struct RequestTests {
         #expect(seen == ["/in -", "/out id=7", "/in -", "/out id=7", "/in -", "/out -"])
     }
 
-    @Test("judges answers by its rules: modifier, status, media type, in this order (test24, test29)")
+    @Test("checks responses by modifier, status and media type, in this order (test24, test29)")
     func rules() async throws {
         let server = try OriginServer([
             "/404": .body(noise(10), status: 404), "/ok": .body(noise(10), [("Content-Type", "image/JPEG; q=1")]),
@@ -169,7 +169,7 @@ struct RequestTests {
         #expect(try await fetch(server, "/ok") { $0.rules.mediaTypes = ["image/jpeg"] }.bytes == 10)
     }
 
-    @Test("ends a body whose first bytes declare too much, while the rest is still to come")
+    @Test("ends a body whose first bytes declare a size over the limit")
     func inspection() async throws {
         let server = try OriginServer([
             "/x": OriginReply([.bytes(OriginReply.head(200, [("Content-Length", "1000000")]) + noise(5000)), .hang]),
@@ -193,7 +193,7 @@ struct RequestTests {
         #expect(most.withLock { $0 } == 20_000)
     }
 
-    @Test("has an idle limit in milliseconds and a deadline that counts the waiting, too")
+    @Test("has an idle limit in milliseconds and a deadline that includes waiting")
     func limitsInMilliseconds() async throws {
         let server = try OriginServer(["/silent": .silent, "/busy": .silent, "/waiting": .silent])
         let idle = await failure(server, "/silent") { $0.limits = limits { $0.idle = .milliseconds(80) } }
@@ -214,7 +214,7 @@ struct RequestTests {
     }
 
     @Test(
-        "with a progress interval of 0.51 hears at most four words: the start, the head, one on the way, the end (test17)"
+        "with a progress interval of 0.51 has at most four reports: start, head, one between, end (test17)"
     )
     func progressInterval() async throws {
         let gate = OriginGate()
@@ -240,7 +240,7 @@ struct RequestTests {
         #expect((510..<1000).contains(told[2].received))
     }
 
-    @Test("hears of its progress: before the request, with the head, and at the end at the latest")
+    @Test("reports progress before the request, with the head and at the end")
     func progress() async throws {
         let server = try OriginServer(["/x": .body(noise(100_000)), "/c": .chunked([noise(30_000), noise(500)])])
         let words = Locked<[FetchProgress]>([])
@@ -252,7 +252,7 @@ struct RequestTests {
             }
             #expect(
                 words.withLock { $0 } == [
-                    FetchProgress(received: 0, expected: nil, isAnswered: false),
+                    FetchProgress(received: 0, expected: nil, hasResponse: false),
                     FetchProgress(received: 0, expected: expected), FetchProgress(received: total, expected: expected),
                 ])
         }

@@ -9,7 +9,7 @@ import Testing
 struct ResolverTests {
     private func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
 
-    @Test("the system's look-up finds localhost, and nothing for a name that cannot be")
+    @Test("the system's lookup finds localhost, and nothing for an invalid name")
     func system() async throws {
         let resolver = Resolver(threads: 1)
         let found = try await resolver.addresses(of: "localhost", within: .seconds(30))
@@ -20,7 +20,7 @@ struct ResolverTests {
         }
     }
 
-    @Test("name servers: localhost is found without them, and a name that cannot be is none")
+    @Test("the name server lookup finds localhost, and nothing for an invalid name")
     func nameServers() async throws {
         let resolver = Resolver()
         let found = try await resolver.addresses(of: "localhost", within: .seconds(30))
@@ -31,7 +31,7 @@ struct ResolverTests {
         }
     }
 
-    @Test("names that are never answered hold up no other")
+    @Test("unanswered names delay no others")
     func silence() async throws {
         let expected = try address("192.0.2.1")
         let silent = Locked<[@Sendable (LookupCache.Answer) -> Void]>([])
@@ -59,13 +59,13 @@ struct ResolverTests {
         }
     }
 
-    @Test("an address is its own answer")
+    @Test("an address needs no lookup")
     func literal() async throws {
         let resolver = Resolver(threads: 1) { _ in .failure(.notFound) }
         #expect(try await resolver.addresses(of: "10.0.0.1", within: .seconds(3)) == [address("10.0.0.1")])
     }
 
-    @Test("many who ask for one name share one look-up, and its answer is kept")
+    @Test("requests for one name share a lookup, whose answer is cached")
     func sharing() async throws {
         let calls = Locked(0)
         let gate = DispatchSemaphore(value: 0)
@@ -84,7 +84,7 @@ struct ResolverTests {
         #expect(calls.withLock { $0 } == 1)
     }
 
-    @Test("who waits leaves after the limit, or when cancelled, though the look-up is stuck")
+    @Test("a wait ends after the limit and when cancelled, also while the lookup is blocked")
     func deadline() async throws {
         let gate = DispatchSemaphore(value: 0)
         defer { gate.signal() }
@@ -114,7 +114,7 @@ struct ResolverTests {
         }
     }
 
-    @Test("answers hold a minute, failures five seconds, and the cache stays within its size")
+    @Test("answers are cached for a minute, failures for five seconds, within the capacity")
     func cache() throws {
         var cache = LookupCache(capacity: 2)
         let now = ContinuousClock.now

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Downloader
 
-@Suite("A body that breaks off", .timeLimit(.minutes(5)))
+@Suite("A body that is cut short", .timeLimit(.minutes(5)))
 struct ResumptionTests {
     private let body = noise(50_000)
 
@@ -26,7 +26,7 @@ struct ResumptionTests {
         return OriginReply([.bytes(OriginReply.head(206, all) + part.prefix(count ?? part.count))])
     }
 
-    @Test("goes on where it stopped, twice if need be, and its digest with it")
+    @Test("is continued, twice if needed, with the digest of the whole")
     func goesOn() async throws {
         let server = try OriginServer()
         server.on("/x", broken([("ETag", "\"v1\"")]), rest(from: 20_000, sending: 10_000), rest(from: 30_000))
@@ -40,7 +40,7 @@ struct ResumptionTests {
         #expect(server.requests.map { $0.headers["if-range"] } == [nil, "\"v1\"", "\"v1\""])
     }
 
-    @Test("begins anew when the origin sends all of it, or a part that does not fit")
+    @Test("starts again when the origin sends the whole body or a range that does not fit")
     func beginsAnew() async throws {
         let misfits = [
             rest(from: 20_000, "bytes 20001-49999/50000"), rest(from: 20_000, "bytes 20000-49999/60000"),
@@ -65,7 +65,7 @@ struct ResumptionTests {
         #expect(file.bytes == changed)
     }
 
-    @Test("is lost without a strong validator, without ranges, and after three tries")
+    @Test("fails without a strong validator, without ranges, and after three tries")
     func lost() async throws {
         let weak: [[(String, String)]] = [
             [], [("ETag", "W/\"v1\"")], [("ETag", "\"v1\""), ("Accept-Ranges", "none")],
@@ -84,7 +84,7 @@ struct ResumptionTests {
         #expect(server.count("/x") == 4)
     }
 
-    @Test("a try that brings nothing is the last one; an error in answer to one is the answer")
+    @Test("fails after a try without bytes, and with the error of a try")
     func fruitless() async throws {
         let server = try OriginServer()
         server.on("/x", broken([("ETag", "\"v1\"")]), rest(from: 20_000, sending: 0))
@@ -96,7 +96,7 @@ struct ResumptionTests {
         #expect(error?.retryAfter == .seconds(7))
     }
 
-    @Test("a date serves as validator when it lies a minute before the answer")
+    @Test("a date is a validator when it is a minute before the response")
     func date() throws {
         let head = [
             HeaderField("Last-Modified", "Sat, 01 Jan 2022 10:00:00 GMT"),
@@ -107,17 +107,21 @@ struct ResumptionTests {
         #expect(resumption.headers["Range"] == "bytes=5-")
         #expect(Resumption(head: head, offset: 0, total: 10) == nil)
         #expect(Resumption(head: head + [HeaderField("Content-Encoding", "gzip")], offset: 5, total: 10) == nil)
-        #expect(resumption.judge(206, [HeaderField("Content-Range", "bytes 5-9/10")]) == .rest)
-        #expect(resumption.judge(206, [HeaderField("Content-Range", "bytes 5-8/10")]) == .unusable)
-        #expect(resumption.judge(206, [HeaderField("Content-Range", "bytes 5-9/*")]) == .unusable)
-        #expect(resumption.judge(206, []) == .unusable)
-        #expect(resumption.judge(416, []) == .unusable)
-        #expect(resumption.judge(200, []) == .anew)
-        #expect(resumption.judge(503, []) == .other)
+        func judge(_ status: Int, _ range: String? = nil) -> Resumption.Answer {
+            resumption.judge(
+                ResponseHead(status: status, headers: range.map { [HeaderField("Content-Range", $0)] } ?? []))
+        }
+        #expect(judge(206, "bytes 5-9/10") == .rest)
+        #expect(judge(206, "bytes 5-8/10") == .unusable)
+        #expect(judge(206, "bytes 5-9/*") == .unusable)
+        #expect(judge(206) == .unusable)
+        #expect(judge(416) == .unusable)
+        #expect(judge(200) == .whole)
+        #expect(judge(503) == .other)
     }
 
     @Test(
-        "what is no range is read as none",
+        "an invalid range is not read",
         arguments: [
             "", "bytes", "bytes 1-2", "bytes 2-1/5", "bytes 1-5/5", "bytes -1-2/5", "items 1-2/5", "bytes +1-2/5",
         ])

@@ -20,63 +20,56 @@ struct SharedTransferTests {
         ])
     }
 
-    private func request(_ server: OriginServer, _ file: BodyFile, _ target: String = "/x") throws -> FetchRequest {
-        FetchRequest(url: try SourceURL(server.url(target)), descriptor: file.descriptor)
-    }
-
-    /// A request that tells when half of the body is there.
-    private func watched(
-        _ server: OriginServer, _ file: BodyFile
-    ) throws -> (FetchRequest, AsyncStream<Void>.AsyncIterator) {
-        var request = try request(server, file)
+    /// A request with a stream of the time when half of the body has arrived.
+    private func watched(_ server: OriginServer) -> (FetchRequest, AsyncStream<Void>.AsyncIterator) {
+        var request = FetchRequest(server.url("/x"))
         let (stream, continuation) = AsyncStream<Void>.makeStream()
         request.progressInterval = .zero
         request.progress = { if $0.received >= 100_000 { continuation.yield() } }
         return (request, stream.makeAsyncIterator())
     }
 
-    @Test("share one transfer, also those that come in its middle; each gets all bytes into its own file")
+    @Test("share one transfer, later ones included; each has all bytes in its own file")
     func sharing() async throws {
         let gate = OriginGate()
         let server = try halting(gate)
         let downloader = ImageDownloader(for: server, limits: patient)
         let files = (0..<5).map { _ in BodyFile() }
-        let (first, half) = try watched(server, files[0])
+        let (first, half) = watched(server)
         var reachesHalf = half
-        try await withThrowingTaskGroup(of: FetchedBody.self) { group in
-            group.addTask { try await downloader.fetch(first) }
+        try await withThrowingTaskGroup(of: FetchResponse.self) { group in
+            group.addTask { try await downloader.fetch(first, into: files[0]) }
             await reachesHalf.next()
             for file in files.dropFirst() {
-                let late = try request(server, file)
-                group.addTask { try await downloader.fetch(late) }
+                group.addTask { try await downloader.fetch(FetchRequest(server.url("/x")), into: file) }
             }
-            #expect(await reached { await downloader.waiterCount >= 5 })
+            #expect(await reached { await downloader.subscriberCount >= 5 })
             gate.openUp()
             for try await result in group {
                 #expect(result.sha256 == sha256(body))
                 #expect(result.bytes == 200_000)
-                #expect(result.shared)
+                #expect(result.isShared)
             }
         }
         #expect(files.allSatisfy { $0.bytes == body })
         #expect(server.count("/x") == 1)
     }
 
-    @Test("the first one cancelled gets 2002, the second its body (test20 of SDWebImageDownloaderTests)")
+    @Test("when the first is cancelled with 2002, the second receives its body (test20 of SDWebImageDownloaderTests)")
     func firstLeaves() async throws {
         let gate = OriginGate()
         let server = try halting(gate)
         let downloader = ImageDownloader(for: server, limits: patient)
         let (own, other) = (BodyFile(), BodyFile())
-        let (first, half) = try watched(server, own)
+        let (first, half) = watched(server)
         var reachesHalf = half
-        let second = try request(server, other)
-        await withTaskGroup(of: Result<FetchedBody, any Error>.self) { waiting in
-            await withTaskGroup(of: Result<FetchedBody, any Error>.self) { leaving in
-                leaving.addTask { await result { try await downloader.fetch(first) } }
+        let second = FetchRequest(server.url("/x"))
+        await withTaskGroup(of: Result<FetchResponse, any Error>.self) { waiting in
+            await withTaskGroup(of: Result<FetchResponse, any Error>.self) { leaving in
+                leaving.addTask { await result { try await downloader.fetch(first, into: own) } }
                 await reachesHalf.next()
-                waiting.addTask { await result { try await downloader.fetch(second) } }
-                #expect(await reached { await downloader.waiterCount >= 2 })
+                waiting.addTask { await result { try await downloader.fetch(second, into: other) } }
+                #expect(await reached { await downloader.subscriberCount >= 2 })
                 leaving.cancelAll()
                 let left = await leaving.next()
                 let error = #expect(throws: FetchError.self) { try left?.get() }
@@ -92,31 +85,31 @@ struct SharedTransferTests {
         #expect(server.count("/x") == 1)
     }
 
-    private func result(_ fetch: () async throws -> FetchedBody) async -> Result<FetchedBody, any Error> {
+    private func result(_ fetch: () async throws -> FetchResponse) async -> Result<FetchResponse, any Error> {
         do { return .success(try await fetch()) } catch { return .failure(error) }
     }
 
-    @Test("when all have left the transfer ends, and who asks then begins a new one (test21)")
+    @Test("when all are cancelled the transfer ends, and the next starts a new one (test21)")
     func allLeave() async throws {
         let server = try OriginServer()
         server.on(
             "/x", OriginReply([.bytes(OriginReply.head(200, [("Content-Length", "9")]) + [1]), .hang]),
             .body(noise(9)))
         let downloader = ImageDownloader(for: server, limits: patient)
-        let requests = try (0..<3).map { _ throws in try request(server, BodyFile.sink) }
+        let request = FetchRequest(server.url("/x"))
         await withTaskGroup(of: FetchError?.self) { group in
-            for request in requests {
+            for _ in 0..<3 {
                 group.addTask { await #expect(throws: FetchError.self) { try await downloader.fetch(request) } }
             }
             await server.waitForRequests("/x")
             group.cancelAll()
             for await error in group { #expect(error?.row == "SDWebImageErrorDomain 2002") }
         }
-        #expect(try await downloader.fetch(try request(server, BodyFile.sink)).bytes == 9)
+        #expect(try await downloader.fetch(request).bytes == 9)
         #expect(server.count("/x") == 2)
     }
 
-    @Test("eleven requests of an empty body get 1001 each (test31)")
+    @Test("eleven requests of an empty body fail with 1001 each (test31)")
     func failures() async throws {
         let server = try OriginServer(["/empty": .body([])])
         let downloader = ImageDownloader(for: server, limits: patient)
@@ -124,7 +117,7 @@ struct SharedTransferTests {
             for _ in 0..<11 {
                 group.addTask {
                     await #expect(throws: FetchError.self) {
-                        try await downloader.fetch(try request(server, BodyFile.sink, "/empty"))
+                        try await downloader.fetch(FetchRequest(server.url("/empty")))
                     }
                 }
             }
@@ -132,23 +125,23 @@ struct SharedTransferTests {
         }
     }
 
-    @Test("one that joins after the head hears of the rest only (vectors, progress of a late joiner)")
+    @Test("one that joins after the head reports the rest only (vectors, progress of a late joiner)")
     func lateProgress() async throws {
         let gate = OriginGate()
         let server = try halting(gate)
         let downloader = ImageDownloader(for: server, limits: patient)
         let (own, file) = (BodyFile(), BodyFile())
-        let (first, half) = try watched(server, own)
+        let (first, half) = watched(server)
         var reachesHalf = half
-        var late = try request(server, file)
+        var late = FetchRequest(server.url("/x"))
         let words = Locked<[FetchProgress]>([])
         late.progressInterval = .zero
         late.progress = { word in words.withLock { $0.append(word) } }
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { _ = try? await downloader.fetch(first) }
+            group.addTask { _ = try? await downloader.fetch(first, into: own) }
             await reachesHalf.next()
-            group.addTask { [late] in _ = try? await downloader.fetch(late) }
-            #expect(await reached { await downloader.waiterCount >= 2 })
+            group.addTask { [late] in _ = try? await downloader.fetch(late, into: file) }
+            #expect(await reached { await downloader.subscriberCount >= 2 })
             gate.openUp()
         }
         let heard = words.withLock { $0 }
@@ -157,30 +150,34 @@ struct SharedTransferTests {
         #expect(own.bytes == file.bytes && file.bytes == body)
     }
 
-    @Test("a full disk fails one of them, a refused format another, the third gets its body")
+    @Test("a full disk fails one, a refused format another, the third receives its body")
     func ownFailures() async throws {
         let gate = OriginGate()
         let server = try halting(gate)
         let downloader = ImageDownloader(for: server, limits: patient)
         let full = open("/dev/full", O_WRONLY)
         defer { close(full) }
-        var unlucky = try request(server, BodyFile.sink)
-        unlucky.descriptor = full
-        var choosy = try request(server, BodyFile.sink)
-        choosy.accepts = { _ in false }
+        let plain = FetchRequest(server.url("/x"))
+        var refusing = plain
+        refusing.inspects = verdict { _ in false }
         let file = BodyFile()
-        let (good, half) = try watched(server, file)
+        let (good, half) = watched(server)
         var reachesHalf = half
-        let failing = [(unlucky, "LarderErrorDomain 403"), (choosy, "SDWebImageErrorDomain 1001")]
+        let failing = [
+            (plain, full, "LarderErrorDomain 403"),
+            (refusing, BodyFile.sink.descriptor, "SDWebImageErrorDomain 1001"),
+        ]
         await withTaskGroup(of: Void.self) { group in
-            for (request, row) in failing {
+            for (request, file, row) in failing {
                 group.addTask {
-                    let error = await #expect(throws: FetchError.self) { try await downloader.fetch(request) }
+                    let error = await #expect(throws: FetchError.self) {
+                        try await downloader.fetch(request, into: file)
+                    }
                     #expect(error?.row == row)
                 }
             }
             group.addTask {
-                let result = try? await downloader.fetch(good)
+                let result = try? await downloader.fetch(good, into: file)
                 #expect(result?.sha256 == sha256(body))
             }
             await reachesHalf.next()
@@ -189,31 +186,30 @@ struct SharedTransferTests {
         #expect(file.bytes == body)
     }
 
-    @Test("what differs in a header, a limit, a policy, a profile or a rule is not equal")
+    @Test("a different header, limit, policy, profile or rule makes requests unequal")
     func incompatible() throws {
-        let url = try SourceURL("https://a.example/x")
-        let base = HTTPRequest(
-            url: url, addresses: [], limits: FetchLimits(), timeLeft: .seconds(1), policy: AddressPolicy())
-        #expect(base.canServe(base))
-        let changes: [(inout HTTPRequest) -> Void] = [
+        var configuration = FetchConfiguration()
+        configuration.allowsInvalidCertificates = true
+        configuration.credentials["cdn"] = CredentialProfile(origins: [try Origin(of: "https://a.example/")])
+        let base = FetchRequest("https://a.example/x")
+        func canServe(_ a: FetchRequest, _ b: FetchRequest) throws(FetchError) -> Bool {
+            try HTTPRequest(a, configuration).canServe(HTTPRequest(b, configuration))
+        }
+        #expect(try canServe(base, base))
+        let changes: [(inout FetchRequest) -> Void] = [
             { $0.headers = [HeaderField("Accept", "image/webp")] }, { $0.method = "POST" }, { $0.body = [1] },
-            { $0.cookies = [] }, { $0.credentials = CredentialProfile(origins: [url.origin]) },
-            { $0.allowsInvalidCertificates = true }, { $0.revalidates = true }, { $0.rules.statuses = 200..<400 },
-            { $0.rules.modifier = { $0 } }, { $0.mayShare = false },
+            { $0.handlesCookies = true }, { $0.credentials = "cdn" }, { $0.allowsInvalidCertificates = true },
+            { $0.validators = Validators(etag: "\"1\"") }, { $0.rules.statuses = 200..<400 },
+            { $0.rules.modifier = { $0 } }, { $0.mayShare = false }, { $0.limits = limits { $0.body = 1 } },
+            { $0.policy = loopback(1) },
         ]
         for (number, change) in changes.enumerated() {
             var other = base
             change(&other)
-            #expect(!base.canServe(other) && !other.canServe(base), "change \(number)")
+            #expect(try !canServe(base, other) && !canServe(other, base), "change \(number)")
         }
         var urgent = base
         urgent.priority = .high
-        #expect(base.canServe(urgent))
-        let elsewhere = HTTPRequest(
-            url: url, addresses: [], limits: limits { $0.body = 1 }, timeLeft: .seconds(1), policy: AddressPolicy())
-        #expect(!base.canServe(elsewhere))
-        let opened = HTTPRequest(
-            url: url, addresses: [], limits: FetchLimits(), timeLeft: .seconds(1), policy: loopback(1))
-        #expect(!base.canServe(opened))
+        #expect(try canServe(base, urgent))
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite("A source URL")
 struct SourceURLTests {
     @Test(
-        "its origin is the normal form of what was given",
+        "the origin is normalised",
         arguments: [
             ("HTTP://Example.COM/a", "http://example.com"), ("https://example.com:443/", "https://example.com"),
             ("http://example.com:8080", "http://example.com:8080"), ("http://example.com./x", "http://example.com"),
@@ -23,7 +23,7 @@ struct SourceURLTests {
     }
 
     @Test(
-        "what is malformed is refused with 1000",
+        "malformed URLs are refused with 1000",
         arguments: [
             "", " ", "picture.png", "//example.com/x", "http:/example.com", "http:example.com", "http://", "http:///x",
             "http://exa mple.com/", "http://example.com:0/", "http://example.com:65536/", "http://example.com:x/",
@@ -37,14 +37,14 @@ struct SourceURLTests {
     }
 
     @Test(
-        "another scheme is refused with -1002",
+        "other schemes are refused with -1002",
         arguments: ["ftp://example.com/", "file:///etc/passwd", "data:image/png;base64,AA", "gopher://127.0.0.1/"])
     func scheme(text: String) {
         let error = #expect(throws: FetchError.self) { _ = try SourceURL(text) }
         #expect(error?.row == "NSURLErrorDomain -1002")
     }
 
-    @Test("32 KiB are the limit")
+    @Test("the limit is 32 KiB")
     func length() throws {
         let start = "http://example.com/"
         _ = try SourceURL(start + String(repeating: "a", count: 32 * 1024 - start.utf8.count))
@@ -53,7 +53,7 @@ struct SourceURLTests {
         }
     }
 
-    @Test("its identity is its bytes, not its characters")
+    @Test("the identity is the bytes, not the characters")
     func identity() throws {
         let composed = try SourceURL("http://example.com/\u{e9}")
         let decomposed = try SourceURL("http://example.com/e\u{301}")
@@ -62,7 +62,7 @@ struct SourceURLTests {
     }
 
     @Test(
-        "what goes out is clean ASCII and means the same",
+        "the URL sent is percent-encoded ASCII",
         arguments: [
             ("http://example.com/a b?c d#e f", "http://example.com/a%20b?c%20d"),
             ("http://example.com/é%C3%a9", "http://example.com/%C3%A9%C3%a9"),
@@ -75,7 +75,7 @@ struct SourceURLTests {
         #expect(try SourceURL(text).requestText == expected)
     }
 
-    @Test("its description tells neither user nor password nor query")
+    @Test("the description contains neither user nor password nor query")
     func redaction() throws {
         let url = try SourceURL("https://user:secret@example.com:8443/a%20b?token=secret#secret")
         #expect(url.description == "https://example.com:8443/a%20b")
@@ -84,7 +84,7 @@ struct SourceURLTests {
     }
 
     @Test(
-        "a redirect is read from where one stands",
+        "a redirect is resolved against the URL",
         arguments: [
             ("/x", "http://u:p@example.com/x"), ("x", "http://u:p@example.com/a/x"),
             ("../x", "http://u:p@example.com/x"),
@@ -97,7 +97,7 @@ struct SourceURLTests {
         #expect(next.requestText == expected)
     }
 
-    @Test("a redirect to another scheme or to nonsense is refused and names where it came from")
+    @Test("a redirect to another scheme or a malformed URL is refused, naming its source")
     func badRedirect() throws {
         let url = try SourceURL("http://example.com/a?secret")
         for (location, row) in [

@@ -2,11 +2,11 @@ import Testing
 
 @testable import Downloader
 
-@Suite("The timetable of transfers")
+@Suite("The schedule of timeouts")
 struct TimeoutScheduleTests {
     private let start = ContinuousClock.now
 
-    @Test("sleeps to the earliest time noted, never a millisecond less, and a minute at most")
+    @Test("sleeps until the earliest time, rounded up, for a minute at most")
     func sleeping() {
         var timetable = TimeoutSchedule()
         #expect(timetable.sleep(from: start) == 60_000)
@@ -17,7 +17,7 @@ struct TimeoutScheduleTests {
         #expect(timetable.sleep(from: start + .seconds(1)) == 0)
     }
 
-    @Test("a look is due once the time has come, and forgets all times")
+    @Test("a check is due at its time and forgets all times")
     func looking() {
         var timetable = TimeoutSchedule()
         timetable.note(start + .milliseconds(10))

@@ -23,7 +23,7 @@ struct OriginFaultsTests {
         ])
     func standard(result: RequestOutcome, counts: Bool) { #expect(OriginFaults().counts(result) == counts) }
 
-    @Test func `a row of its own decides for a status, either way`() {
+    @Test func `a row for a status decides`() {
         let faults = rules((status, 2001, 500, false), (status, 2001, 404, true))
         #expect(!faults.counts(.answered(status: 500)))
         #expect(faults.counts(.answered(status: 502)))
@@ -31,35 +31,35 @@ struct OriginFaultsTests {
         #expect(!faults.counts(.answered(status: 403)))
     }
 
-    @Test func `a row for a status of any code decides, too`() {
+    @Test func `a row for a status of any code decides as well`() {
         #expect(rules((status, nil, 410, true), (status, 2001, nil, false)).counts(.answered(status: 410)))
     }
 
-    @Test func `the row for the rest of a code leaves 5xx as they are and makes the others count`() {
+    @Test func `the row for a code without status does not change 5xx`() {
         #expect(rules((status, 2001, nil, false)).counts(.answered(status: 501)))
         #expect(rules((status, 2001, nil, true)).counts(.answered(status: 403)))
     }
 
-    @Test func `a row of its own goes before the domain's`() {
+    @Test func `a row for a code precedes the row of its domain`() {
         let faults = rules((transport, nil, nil, true), (transport, -1200, nil, false), (transport, -1001, nil, false))
         #expect(faults.counts(.failed(.connectionLost)))
         #expect(!faults.counts(.failed(.handshakeFailed)))
         #expect(!faults.counts(.failed(.timedOut)))
     }
 
-    @Test func `what is no error never counts`() {
+    @Test func `a response without error never counts`() {
         let all = rules((status, nil, nil, true), (status, 2001, nil, true))
         for status in [200, 206, 304] { #expect(!all.counts(.answered(status: status))) }
         #expect(!all.counts(.unknown))
     }
 
-    @Test func `by rows an origin's breaker opens for what counts, and for nothing else`() {
+    @Test func `the rows decide what opens a breaker`() throws {
         let start = ContinuousClock.now
-        var state = OriginState(OriginSettings())
-        func tenTimes(_ result: RequestOutcome, _ faults: OriginFaults) -> [OriginChange] {
+        var state = OriginState(try Origin(of: "https://a.example/"), FetchConfiguration())
+        func tenTimes(_ outcome: RequestOutcome, _ faults: OriginFaults) -> [OriginChange] {
             (0..<10).flatMap { _ in
-                guard case .go(let pass, _) = state.ask(at: start) else { return [OriginChange]() }
-                return state.end(pass, result, faults, at: start)
+                let permit = state.start(at: start)
+                return state.end(permit, outcome, faults, at: start)
             }
         }
         #expect(tenTimes(.answered(status: 500), rules((status, 2001, 500, false))).isEmpty)

@@ -2,16 +2,18 @@ import Testing
 
 @testable import Downloader
 
-@Suite("What is known of one origin", .timeLimit(.minutes(5)))
+@Suite("The state of one origin", .timeLimit(.minutes(5)))
 struct OriginStateTests {
     private let start = ContinuousClock.now
     private let refused = RequestOutcome.failed(.cannotConnect)
     private let good = RequestOutcome.answered(status: 200)
 
+    private let origin = Origin(scheme: .https, host: "example.com", port: 443)
+
     private func state(_ change: (inout OriginSettings) -> Void = { _ in }) -> OriginState {
-        var settings = OriginSettings()
-        change(&settings)
-        return OriginState(settings)
+        var configuration = FetchConfiguration()
+        change(&configuration.origins)
+        return OriginState(origin, configuration)
     }
 
     @Test("ten failures in a row open the breaker, nine and a success do not")
@@ -20,13 +22,13 @@ struct OriginStateTests {
         for _ in 0..<9 { #expect(state.request(refused, at: start) == []) }
         #expect(state.request(good, at: start) == [])
         for _ in 0..<9 { #expect(state.request(refused, at: start) == []) }
-        let trouble = OriginFailure(code: .cannotConnect, httpStatus: nil)
-        #expect(state.request(refused, at: start) == [.opened(for: .seconds(60), failedProbes: 0, trouble)])
-        #expect(state.ask(at: start + .seconds(59)) == .held(until: start + .seconds(60)))
+        let failure = OriginFailure(code: .cannotConnect, httpStatus: nil)
+        #expect(state.request(refused, at: start) == [.opened(for: .seconds(60), failedProbes: 0, failure)])
+        #expect(state.answer(at: start + .seconds(59)) == .held(until: start + .seconds(60)))
     }
 
     @Test(
-        "what counts: connect failures, timeouts and 5xx; what does not: other statuses, names, cancellations",
+        "connect failures, timeouts and 5xx count; other statuses, names and cancellations do not",
         arguments: [
             (RequestOutcome.failed(.cannotConnect), true), (.failed(.timedOut), true), (.answered(status: 500), true),
             (.answered(status: 599), true), (.answered(status: 404), false), (.answered(status: 429), false),
@@ -35,25 +37,26 @@ struct OriginStateTests {
             (RequestOutcome(FetchError(.badStatus, "", httpStatus: 503)), true),
             (RequestOutcome(FetchError(.badStatus, "", httpStatus: 403)), false),
         ])
-    func counts(result: RequestOutcome, opens: Bool) {
+    func counts(outcome: RequestOutcome, opens: Bool) {
         var state = state()
-        for _ in 0..<10 { _ = state.request(result, at: start) }
-        #expect((state.away(at: start) != nil) == opens)
+        for _ in 0..<10 { _ = state.request(outcome, at: start) }
+        #expect((state.refusal(at: start) != nil) == opens)
     }
 
-    @Test("when the time is over one probe goes, the others keep away, and its success closes")
+    @Test("after the open time one probe starts, the others are held, and its success closes the breaker")
     func probe() {
         var state = state { $0.failures = 1 }
         _ = state.request(refused, at: start)
         let later = start + .seconds(60)
-        guard case .go(let probe, _) = state.ask(at: later) else { return #expect(Bool(false)) }
+        #expect(state.answer(at: later) == .ready)
+        let probe = state.start(at: later)
         #expect(probe.isProbe)
-        #expect(state.ask(at: later) == .held(until: later + OriginState.probePause))
+        #expect(state.answer(at: later) == .held(until: later + OriginState.probePause))
         #expect(state.end(probe, good, OriginFaults(), at: later) == [.closed])
-        #expect(state.away(at: later) == nil)
+        #expect(state.refusal(at: later) == nil)
     }
 
-    @Test("a probe that fails opens again; after three the origin is given up, until a probe succeeds")
+    @Test("a failed probe opens the breaker again; after three the origin is given up until a probe succeeds")
     func givenUp() {
         var state = state { $0.failures = 1 }
         _ = state.request(.answered(status: 502), at: start)
@@ -61,16 +64,16 @@ struct OriginStateTests {
         for failed in 1...3 {
             now += .seconds(60)
             let change = state.request(.answered(status: 502), at: now)
-            let trouble = OriginFailure(code: .badStatus, httpStatus: 502)
-            #expect(change == [.opened(for: .seconds(60), failedProbes: failed, trouble)])
+            let failure = OriginFailure(code: .badStatus, httpStatus: 502)
+            #expect(change == [.opened(for: .seconds(60), failedProbes: failed, failure)])
         }
-        #expect(state.ask(at: now) == .down(OriginFailure(code: .badStatus, httpStatus: 502)))
+        #expect(state.answer(at: now) == .down(OriginFailure(code: .badStatus, httpStatus: 502)))
         now += .seconds(60)
         #expect(state.request(good, at: now) == [.closed])
         #expect(state.request(good, at: now) == [])
     }
 
-    @Test("a probe that is called off decides nothing: the next may go at once")
+    @Test("a cancelled probe decides nothing: the next may start at once")
     func calledOff() {
         var state = state { $0.failures = 1 }
         _ = state.request(refused, at: start)
@@ -79,67 +82,66 @@ struct OriginStateTests {
         #expect(state.request(good, at: later) == [.closed])
     }
 
-    @Test("what was under way before the breaker opened says nothing to it")
+    @Test("requests from before the breaker opened do not change it")
     func stale() {
         var state = state { $0.failures = 1 }
-        guard case .go(let old, _) = state.ask(at: start) else { return #expect(Bool(false)) }
+        let old = state.start(at: start)
         _ = state.request(refused, at: start)
         #expect(state.end(old, good, OriginFaults(), at: start) == [])
-        #expect(state.away(at: start) != nil)
+        #expect(state.refusal(at: start) != nil)
     }
 
     @Test("Retry-After holds the origin, an hour at most, and only with 429 or 503")
     func retryAfter() {
         var held = state()
         #expect(held.request(.answered(status: 429, retryAfter: .seconds(3)), at: start) == [.held(for: .seconds(3))])
-        #expect(held.ask(at: start + .seconds(2)) == .held(until: start + .seconds(3)))
-        #expect(held.away(at: start + .seconds(3)) == nil)
+        #expect(held.answer(at: start + .seconds(2)) == .held(until: start + .seconds(3)))
+        #expect(held.refusal(at: start + .seconds(3)) == nil)
         _ = held.request(.answered(status: 503, retryAfter: .seconds(86_400)), at: start + .seconds(3))
-        #expect(held.away(at: start + .seconds(3602)) != nil)
-        #expect(held.away(at: start + .seconds(3603)) == nil)
+        #expect(held.refusal(at: start + .seconds(3602)) != nil)
+        #expect(held.refusal(at: start + .seconds(3603)) == nil)
         var other = state()
         #expect(other.request(.answered(status: 404, retryAfter: .seconds(9)), at: start) == [])
-        #expect(other.away(at: start) == nil)
+        #expect(other.refusal(at: start) == nil)
     }
 
-    @Test("another worker's hold and breaker hold here, and end when they are gone there")
-    func shared() throws {
-        let origin = try SourceURL("https://example.com/").origin
-        let trouble = OriginFailure(code: .timedOut, httpStatus: nil)
+    @Test("another worker's hold and breaker apply here until they are no longer reported")
+    func shared() {
+        let failure = OriginFailure(code: .timedOut, httpStatus: nil)
         var state = state()
-        state.learn(SharedOrigin(origin: origin, why: .held, remaining: .seconds(9)), at: start)
-        #expect(state.ask(at: start) == .held(until: start + .seconds(9)))
+        state.learn(SharedOrigin(origin: origin, reason: .held, remaining: .seconds(9)), at: start)
+        #expect(state.answer(at: start) == .held(until: start + .seconds(9)))
         state.forget(hold: true, breaker: true)
-        #expect(state.away(at: start) == nil)
-        let open = SharedOrigin(origin: origin, why: .breaker(failedProbes: 3, trouble), remaining: .seconds(9))
+        #expect(state.refusal(at: start) == nil)
+        let open = SharedOrigin(origin: origin, reason: .breaker(failedProbes: 3, failure), remaining: .seconds(9))
         state.learn(open, at: start)
-        #expect(state.ask(at: start) == .down(trouble))
+        #expect(state.answer(at: start) == .down(failure))
         state.forget(hold: true, breaker: true)
-        #expect(state.away(at: start) == nil)
+        #expect(state.refusal(at: start) == nil)
     }
 
-    @Test("what was found here and not told yet is not forgotten for what others do not know")
-    func unsaid() throws {
-        let origin = try SourceURL("https://example.com/").origin
+    @Test("a hold and breaker that are not reported yet stay")
+    func unsaid() {
         var state = state { $0.failures = 1 }
         let changes = state.request(refused, at: start)
         state.forget(hold: true, breaker: true)
-        #expect(state.away(at: start) != nil)
+        #expect(state.refusal(at: start) != nil)
         let old = SharedOrigin(
-            origin: origin, why: .breaker(failedProbes: 0, OriginFailure(code: .timedOut, httpStatus: nil)),
+            origin: origin, reason: .breaker(failedProbes: 0, OriginFailure(code: .timedOut, httpStatus: nil)),
             remaining: .seconds(-1))
         state.learn(old, at: start)
-        #expect(state.ask(at: start) == .held(until: start + .seconds(60)))
+        #expect(state.answer(at: start) == .held(until: start + .seconds(60)))
         for change in changes { state.shared(change) }
         state.forget(hold: true, breaker: true)
-        #expect(state.away(at: start) == nil)
+        #expect(state.refusal(at: start) == nil)
     }
 }
 
 extension OriginState {
-    /// One request that may go, from its start to its end.
-    mutating func request(_ result: RequestOutcome, at now: Instant) -> [OriginChange] {
-        guard case .go(let pass, _) = ask(at: now) else { return [] }
-        return end(pass, result, OriginFaults(), at: now)
+    /// One request, if it may start.
+    mutating func request(_ outcome: RequestOutcome, at now: Instant) -> [OriginChange] {
+        guard answer(at: now) == .ready else { return [] }
+        let permit = start(at: now)
+        return end(permit, outcome, OriginFaults(), at: now)
     }
 }

@@ -1,14 +1,12 @@
-import ImageModel
 import TestSupport
 import Testing
 
 @testable import Downloader
-@testable import Prefetcher
 
-@Suite("What origins want of robots", .timeLimit(.minutes(5)))
+@Suite("Robots directives and robots.txt", .timeLimit(.minutes(5)))
 struct RobotsTests {
     @Test(
-        "X-Robots-Tag: for everybody, for Larder, for others",
+        "X-Robots-Tag applies to all robots, to Larder or to others",
         arguments: [
             ("noai", ["noai"]), ("NoAI, NoIndex", ["noai", "noindex"]), ("otherbot: noai, noindex", []),
             ("larder: noimageai", ["noimageai"]), ("otherbot: noai, larder: noindex", ["noindex"]),
@@ -22,7 +20,7 @@ struct RobotsTests {
     }
 
     @Test(
-        "what forbids taking an image",
+        "directives that forbid storing an image",
         arguments: [
             ("noai", true), ("noimageai", true), ("noindex", true), ("noimageindex", true), ("none", true),
             ("nofollow, noarchive", false), ("all", false), ("other: noai", false),
@@ -33,7 +31,7 @@ struct RobotsTests {
 
     /// RFC 9309, section 5.1 and 5.2, and what follows from section 2.2.
     @Test(
-        "rules: the longest match wins, allow on a tie, wildcards and escapes as in RFC 9309",
+        "the longest match decides, allow on a tie, with wildcards and escapes as in RFC 9309",
         arguments: [
             ("/x", "Disallow: /", false), ("/x", "Disallow:", true), ("/x", "", true),
             ("/example/page/", "Allow: /example/page/\nDisallow: /example/page/disallowed.gif", true),
@@ -55,7 +53,7 @@ struct RobotsTests {
     }
 
     @Test(
-        "groups: one's own before the common one, several of one name together, names read up to the version",
+        "the own groups apply before the common ones, and groups of one name together",
         arguments: [
             ("User-agent: *\nDisallow: /\n\nUser-agent: larder\nAllow: /", true),
             ("User-agent: larder/1.0 (x)\nDisallow: /a\nUser-agent: *\nAllow: /", false),
@@ -72,172 +70,132 @@ struct RobotsTests {
         #expect(RobotsRules(Array(file.utf8)).allow("/a") == allows)
     }
 
-    @Test("what stands behind 500 KiB counts for nothing")
+    @Test("only 500 KiB are read")
     func long() {
         let head = Array("User-agent: *\n".utf8)
         let rule = Array("\nDisallow: /a\n".utf8)
-        let blanks = [UInt8](repeating: UInt8(ascii: "#"), count: RobotsRules.longest - head.count - rule.count)
+        let blanks = [UInt8](repeating: UInt8(ascii: "#"), count: RobotsRules.maximumBytes - head.count - rule.count)
         #expect(!RobotsRules(head + blanks + rule).allow("/a"))
         #expect(RobotsRules(head + blanks + [35, 35, 35] + rule).allow("/a"))
     }
 
     // MARK: - From a server
 
-    private func keeper(
-        _ server: OriginServer, refuses: Bool = true, file: Bool = true
-    ) -> (downloader: ImageDownloader, keeper: RobotsCache) {
-        var settings = RobotsCache.Settings()
-        settings.refuses = refuses
-        settings.readsFile = file
-        let downloader = ImageDownloader(for: server, limits: patient)
-        return (downloader, RobotsCache(settings, downloader: downloader))
+    private func downloader(_ server: OriginServer, refuses: Bool = true, readsFile: Bool = true) -> ImageDownloader {
+        var configuration = FetchConfiguration(policy: loopback(server.port), limits: patient)
+        configuration.robots.refuses = refuses
+        configuration.robots.readsFile = readsFile
+        return ImageDownloader(configuration, resolver: StubResolver([:]))
     }
 
     @Test(
-        "robots.txt by its status: absent allows, forbidden allows, failing is a failure that is tried again",
+        "an absent or forbidden robots.txt allows, a failing one is a failure that may be retried",
         arguments: [(404, nil), (403, nil), (401, nil), (410, nil), (500, 2001), (503, 2001), (429, 2001)]
             as [(Int, Int?)])
     func status(status: Int, code: Int?) async throws {
         let server = try OriginServer(["/robots.txt": .status(status)])
-        let keeper = keeper(server).keeper
         do throws(FetchError) {
-            let allowed = try await keeper.admit(SourceURL(server.url("/a")))
+            let allowed = try await downloader(server).isAllowedByRobots(SourceURL(server.url("/a")))
             #expect(allowed && code == nil)
         } catch {
             #expect(error.domainCode == code && error.httpStatus == status)
-            #expect(RetryPolicy.mayHelp(domain: error.domain, code: error.domainCode, httpStatus: error.httpStatus))
         }
     }
 
-    @Test("one file for many at once, kept; a redirect is followed; refused with 104 only where that is asked for")
+    @Test("one robots.txt serves many downloads, redirects are followed, and images are refused with 104 if configured")
     func obeyed() async throws {
         let server = try OriginServer([
             "/robots.txt": .redirect(to: "/rules"), "/rules": .body(Array("User-agent: *\nDisallow: /a".utf8)),
             "/a": .body(noise(10)), "/b": .body(noise(10)),
         ])
-        let (downloader, keeper) = keeper(server)
-        let file = BodyFile()
-        var request = FetchRequest(url: try SourceURL(server.url("/a")), descriptor: file.descriptor)
-        request.admits = RobotsVerdict(keeper).admits
-        let wanted = request
+        let downloader = downloader(server)
         await withTaskGroup(of: String?.self) { group in
-            for _ in 0..<20 {
-                group.addTask {
-                    do throws(FetchError) {
-                        _ = try await downloader.fetch(wanted)
-                        return nil
-                    } catch { return error.row }
-                }
-            }
+            for _ in 0..<20 { group.addTask { await downloader.failure(server.url("/a"))?.row } }
             for await row in group { #expect(row == "LarderErrorDomain 104") }
         }
         #expect(server.count("/a") == 0 && server.count("/robots.txt") == 1 && server.count("/rules") == 1)
-        request.url = try SourceURL(server.url("/b"))
-        _ = try await downloader.fetch(request)
-        // Recorded only.
-        var settings = RobotsCache.Settings()
-        settings.readsFile = true
-        let verdict = RobotsVerdict(RobotsCache(settings, downloader: downloader))
-        request.url = try SourceURL(server.url("/a"))
-        request.admits = verdict.admits
-        let body = try await downloader.fetch(request)
-        #expect(try verdict.said(of: body) == "robots.txt")
+        _ = try await downloader.fetch(server.url("/b"))
+        let recording = self.downloader(server, refuses: false)
+        #expect(try await recording.fetch(server.url("/a")).robots == "robots.txt")
     }
 
-    @Test("who waits for a file that another one asked for leaves when cancelled; the others get the answer")
+    @Test("a download that waits for another one's robots.txt ends when cancelled; the others continue")
     func cancelledWaiter() async throws {
         let gate = OriginGate()
         let server = try OriginServer([
-            "/robots.txt": OriginReply([.wait(gate)] + OriginReply.body(Array("User-agent: *".utf8)).steps)
+            "/robots.txt": OriginReply([.wait(gate)] + OriginReply.body(Array("User-agent: *".utf8)).steps),
+            "/a": .body(noise(10)),
         ])
-        let keeper = keeper(server).keeper
-        let url = try SourceURL(server.url("/a"))
-        @Sendable func admission() async -> FetchError? {
-            do throws(FetchError) {
-                _ = try await keeper.admit(url)
-                return nil
-            } catch { return error }
-        }
+        let downloader = downloader(server)
         await withTaskGroup(of: FetchError?.self) { group in
-            group.addTask { await admission() }
+            group.addTask { await downloader.failure(server.url("/a")) }
             await server.waitForRequests("/robots.txt")
             await withTaskGroup(of: FetchError?.self) { waiters in
-                for _ in 0..<20 { waiters.addTask { await admission() } }
-                #expect(await reached { await keeper.waiterCount >= 20 })
+                for _ in 0..<20 { waiters.addTask { await downloader.failure(server.url("/a")) } }
+                #expect(await reached { downloader.robots.waiterCount >= 20 })
                 waiters.cancelAll()
                 for await error in waiters { #expect(error?.code == .cancelled) }
             }
-            #expect(await keeper.waiterCount == 0)
+            #expect(downloader.robots.waiterCount == 0)
             gate.openUp()
             for await error in group { #expect(error == nil) }
         }
         #expect(server.count("/robots.txt") == 1)
     }
 
-    @Test("when the one who asks is cancelled, one of those who wait asks instead")
-    func cancelledAsker() async throws {
+    @Test("when the download that loads robots.txt is cancelled, one that waits loads it")
+    func cancelledLoader() async throws {
         let gate = OriginGate()
-        let server = try OriginServer()
+        let server = try OriginServer(["/a": .body(noise(10))])
         server.on("/robots.txt", .silent, OriginReply([.wait(gate)] + OriginReply.status(404).steps))
-        let keeper = keeper(server).keeper
-        let url = try SourceURL(server.url("/a"))
-        let asker = Task { try await keeper.admit(url) }
+        let downloader = downloader(server)
+        let loader = Task { await downloader.failure(server.url("/a")) }
         await server.waitForRequests("/robots.txt")
-        async let waiting = keeper.admit(url)
-        #expect(await reached { await keeper.waiterCount >= 1 })
-        asker.cancel()
-        await #expect(throws: FetchError.self) { try await asker.value }
+        async let waiting = downloader.failure(server.url("/a"))
+        #expect(await reached { downloader.robots.waiterCount >= 1 })
+        loader.cancel()
+        #expect(await loader.value?.code == .cancelled)
         gate.openUp()
-        #expect(try await waiting)
+        #expect(await waiting == nil)
         #expect(server.count("/robots.txt") == 2)
     }
 
-    @Test("of a file without end what counts is read, and the rest is not waited for", arguments: [false, true])
+    @Test("of an endless robots.txt the first 500 KiB are read", arguments: [false, true])
     func endless(declared: Bool) async throws {
         let head = OriginReply.head(200, declared ? [("Content-Length", "9000000000")] : [])
         let rules = Array("User-agent: *\nDisallow: /a\n".utf8)
         let server = try OriginServer(["/robots.txt": OriginReply([.bytes(head + rules), .pour])])
-        let keeper = keeper(server, refuses: false).keeper
-        #expect(try await keeper.admit(SourceURL(server.url("/a"))) == false)
+        let isAllowed = try await downloader(server, refuses: false).isAllowedByRobots(SourceURL(server.url("/a")))
+        #expect(!isAllowed)
         await server.waitForLeave()
-        // Half a MiB, and what lay in sockets; not the 32 MiB that an image may have.
+        // Half a MiB and the contents of sockets; not the 32 MiB that an image may have.
         #expect(server.poured < 16 << 20)
     }
 
-    @Test("X-Robots-Tag counts with 304, too: refused with 104 where that is asked for")
-    func unchangedAndRefused() async throws {
+    @Test("X-Robots-Tag of a 304 is refused with 104 if configured", arguments: [true, false])
+    func unchanged(refuses: Bool) async throws {
         let server = try OriginServer(["/a": .status(304, [("X-Robots-Tag", "noai")])])
-        for refuses in [true, false] {
-            let (downloader, keeper) = keeper(server, refuses: refuses, file: false)
-            let source = HTTPSource(downloader, robots: keeper)
-            var request = SourceRequest(url: server.url("/a"))
-            request.validators = Validators(etag: "\"1\"")
-            do throws(LoadError) {
-                let answer = try await source.load(request, into: BodyFile.sink.descriptor)
-                guard case .notModified = answer else { return #expect(Bool(false)) }
-                #expect(!refuses)
-            } catch {
-                #expect(refuses && error.failure.code == 104)
-            }
+        var request = FetchRequest(server.url("/a"))
+        request.validators = Validators(etag: "\"1\"")
+        do throws(FetchError) {
+            let response = try await downloader(server, refuses: refuses, readsFile: false).fetch(request)
+            #expect(response.isNotModified && response.robots == "noai" && !refuses)
+        } catch {
+            #expect(refuses && error.row == "LarderErrorDomain 104")
         }
     }
 
-    @Test("X-Robots-Tag of all lines is recorded, and refused with 104 where that is asked for")
+    @Test("all lines of X-Robots-Tag are recorded, and refused with 104 if configured")
     func tagged() async throws {
         let server = try OriginServer([
             "/a": .body(
                 noise(10),
                 [("X-Robots-Tag", "otherbot: noindex"), ("x-robots-tag", "noai"), ("X-Robots-Tag", "nofollow")])
         ])
-        let (downloader, keeper) = keeper(server, file: false)
-        let body = try await downloader.fetch(server.url("/a"))
-        #expect(try RobotsVerdict(nil).said(of: body) == "noai, nofollow")
-        do throws(FetchError) {
-            _ = try RobotsVerdict(keeper).said(of: body)
-            Issue.record("not refused")
-        } catch {
-            #expect(error.row == "LarderErrorDomain 104")
-        }
-        #expect(server.requests.count == 1)
+        let recording = downloader(server, refuses: false, readsFile: false)
+        #expect(try await recording.fetch(server.url("/a")).robots == "noai, nofollow")
+        let refusing = downloader(server, readsFile: false)
+        #expect(await refusing.failure(server.url("/a"))?.row == "LarderErrorDomain 104")
+        #expect(server.requests.count == 2)
     }
 }

@@ -30,7 +30,7 @@ struct ImageManagerTests {
             allowedAddresses: [try #require(CIDR("127.0.0.0/8"))], allowedPorts: [origin.port])
         manager = ImageManager(
             cache: cache, transcoders: transcoders,
-            parts: ManagerParts(sources: [HTTPSource(ImageDownloader(FetchConfiguration(policy: policy)))]))
+            parts: ManagerParts(sources: [ImageDownloader(FetchConfiguration(policy: policy))]))
     }
 
     private static let variants = #"""

@@ -1,4 +1,5 @@
 import DiskCache
+import Downloader
 import Foundation
 import ImageModel
 import JobQueue
@@ -53,9 +54,11 @@ struct ManagerHookTests {
         struct Fixed: ImageSource {
             let bytes: [UInt8]
             func canLoad(_ url: String) -> Bool { url.hasSuffix(".jpg") }
-            func load(_ request: SourceRequest, into file: Int32) async throws(LoadError) -> SourceAnswer {
+            func load(
+                _ request: FetchRequest, options: LoadOptions, into file: Int32
+            ) async throws(LoadError) -> FetchResponse {
                 write(file, bytes, bytes.count)
-                return .body(SourceBody(bytes: bytes.count, sha256: Array(repeating: 7, count: 32)))
+                return FetchResponse(bytes: bytes.count, sha256: Array(repeating: 7, count: 32))
             }
         }
         let other = try Picture.bytes("rgb.png")

@@ -1,4 +1,5 @@
 import DiskCache
+import Downloader
 import Foundation
 import ImageModel
 import JobQueue
@@ -100,7 +101,9 @@ struct ManagerRuleTests {
                 calls.add()
                 return false
             }
-            func load(_ request: SourceRequest, into file: Int32) async throws(LoadError) -> SourceAnswer {
+            func load(
+                _ request: FetchRequest, options: LoadOptions, into file: Int32
+            ) async throws(LoadError) -> FetchResponse {
                 throw LoadError.noURL
             }
         }

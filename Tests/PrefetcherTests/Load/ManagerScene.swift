@@ -30,8 +30,8 @@ struct ManagerScene {
     }
 
     /// The web, with this machine's addresses open.
-    var web: HTTPSource {
-        get throws { HTTPSource(ImageDownloader(FetchConfiguration(policy: loopback(origin.port), limits: patient))) }
+    var web: ImageDownloader {
+        get throws { ImageDownloader(FetchConfiguration(policy: loopback(origin.port), limits: patient)) }
     }
 
     /// A manager whose parts the test changes.

@@ -1,0 +1,90 @@
+/// Which addresses and ports a download may reach; by default only the public internet.
+///
+/// The refused ranges are those of the IANA special-purpose registries. Of IPv6 only global unicast (2000::/3) is allowed, and
+/// the IPv4 address that an IPv6 address contains must be allowed, too.
+public struct AddressPolicy: Sendable, Equatable {
+    /// Special ranges that are allowed, `--allow-address`.
+    public let allowedAddresses: [CIDR]
+    /// Ports allowed in addition to 80, 443, 8080 and 8443, `--allow-port`.
+    public let allowedPorts: Set<UInt16>
+
+    /// A policy that refuses all special ranges except the given ones.
+    public init(allowedAddresses: [CIDR] = [], allowedPorts: Set<UInt16> = []) {
+        self.allowedAddresses = allowedAddresses
+        self.allowedPorts = allowedPorts
+    }
+
+    /// Whether a request may go to this port.
+    public func allows(port: UInt16) -> Bool {
+        [80, 443, 8080, 8443].contains(port) || allowedPorts.contains(port)
+    }
+
+    /// Whether a connection may be made to this address.
+    package func allows(_ address: IPAddress) -> Bool { refusal(of: address) == nil }
+
+    /// Why the address is refused, for messages; nil when it is allowed.
+    package func refusal(of address: IPAddress) -> String? {
+        // The kernel treats a mapped address as the IPv4 address.
+        if let mapped = address.mapped { return refusal(of: mapped) }
+        if allowedAddresses.contains(where: { $0.contains(address) }) { return nil }
+        if let special = Self.special(address) { return special }
+        for embedded in address.embedded {
+            if let special = Self.special(embedded) { return "contains \(embedded), \(special)" }
+        }
+        return nil
+    }
+
+    /// The name of the first special range that contains the address.
+    private static func special(_ address: IPAddress) -> String? {
+        if let range = ranges.first(where: { $0.0.contains(address) }) { return range.1 }
+        if address.family == .v4 || globalUnicast.contains(address) || translated.contains(address) { return nil }
+        return "outside the global addresses"
+    }
+
+    private static func v6(_ high: UInt64, _ prefix: Int) -> CIDR {
+        CIDR(IPAddress(v6: UInt128(high) << 64), prefix)
+    }
+
+    private static func v4(_ a: UInt32, _ b: UInt32, _ c: UInt32, _ prefix: Int) -> CIDR {
+        CIDR(IPAddress(v4: a << 24 | b << 16 | c << 8), prefix)
+    }
+
+    private static let globalUnicast = v6(0x2000_0000_0000_0000, 3)
+    /// The NAT64 prefix, by which an IPv6-only network reaches IPv4: allowed as far as the IPv4 address is.
+    private static let translated = v6(0x0064_ff9b_0000_0000, 96)
+
+    private static let ranges: [(CIDR, String)] = [
+        (v4(0, 0, 0, 8), "unspecified"), (v4(10, 0, 0, 8), "private"), (v4(100, 64, 0, 10), "carrier-grade NAT"),
+        (v4(127, 0, 0, 8), "loopback"), (v4(169, 254, 0, 16), "link-local"), (v4(172, 16, 0, 12), "private"),
+        (v4(192, 0, 0, 24), "reserved"), (v4(192, 0, 2, 24), "documentation"), (v4(192, 88, 99, 24), "6to4 relay"),
+        (v4(192, 168, 0, 16), "private"), (v4(198, 18, 0, 15), "benchmarking"),
+        (v4(198, 51, 100, 24), "documentation"), (v4(203, 0, 113, 24), "documentation"),
+        (v4(224, 0, 0, 4), "multicast"), (CIDR(IPAddress(v4: .max), 32), "broadcast"), (v4(240, 0, 0, 4), "reserved"),
+        (CIDR(IPAddress(v6: 0), 128), "unspecified"), (CIDR(IPAddress(v6: 1), 128), "loopback"),
+        (v6(0x0064_ff9b_0001_0000, 48), "local NAT64"), (v6(0x0100_0000_0000_0000, 64), "discard-only"),
+        (v6(0x2001_0000_0000_0000, 23), "reserved (Teredo, ORCHID, benchmarking)"),
+        (v6(0x2001_0db8_0000_0000, 32), "documentation"), (v6(0x3fff_0000_0000_0000, 20), "documentation"),
+        (v6(0xfc00_0000_0000_0000, 7), "unique local"), (v6(0xfe80_0000_0000_0000, 10), "link-local"),
+        (v6(0xfec0_0000_0000_0000, 10), "site-local"), (v6(0xff00_0000_0000_0000, 8), "multicast"),
+    ]
+}
+
+extension IPAddress {
+    /// The IPv4 address of `::ffff:a.b.c.d`.
+    fileprivate var mapped: IPAddress? {
+        family == .v6 && bits >> 32 == 0xffff ? IPAddress(v4: UInt32(truncatingIfNeeded: bits)) : nil
+    }
+
+    /// The IPv4 addresses that a router may extract from this one: NAT64, 6to4 and ISATAP. Teredo and the compatible form are
+    /// refused as a whole.
+    fileprivate var embedded: [IPAddress] {
+        guard family == .v6 else { return [] }
+        var found: [IPAddress] = []
+        let low = IPAddress(v4: UInt32(truncatingIfNeeded: bits))
+        if bits >> 32 == 0x0064_ff9b_0000_0000_0000_0000 { found.append(low) }
+        if bits >> 112 == 0x2002 { found.append(IPAddress(v4: UInt32(truncatingIfNeeded: bits >> 80))) }
+        let identifier = UInt32(truncatingIfNeeded: bits >> 32)
+        if identifier == 0x0000_5efe || identifier == 0x0200_5efe { found.append(low) }
+        return found
+    }
+}

@@ -1,0 +1,34 @@
+/// The schemes of a download.
+public enum Scheme: String, Hashable, Sendable {
+    case http
+    case https
+
+    /// The port of a URL without one.
+    public var defaultPort: UInt16 { self == .http ? 80 : 443 }
+}
+
+/// The server of a URL: scheme, host and port in normal form.
+public struct Origin: Hashable, Sendable, CustomStringConvertible {
+    public let scheme: Scheme
+    /// A name in lower-case ASCII without a trailing dot (international names in their `xn--` form), or an address, IPv6 without
+    /// brackets.
+    public let host: String
+    public let port: UInt16
+
+    /// The origin of a URL.
+    ///
+    /// - Throws: `FetchError` `invalidURL` or `unsupportedScheme`.
+    public init(of url: String) throws(FetchError) { self = try SourceURL(url).origin }
+
+    init(scheme: Scheme, host: String, port: UInt16) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+    }
+
+    /// `https://example.com`, with the port where it is not the scheme's default.
+    public var description: String {
+        let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+        return port == scheme.defaultPort ? "\(scheme)://\(name)" : "\(scheme)://\(name):\(port)"
+    }
+}

@@ -1,0 +1,164 @@
+private import CCurl
+private import Glibc
+
+/// A checked http or https URL.
+///
+/// Its identity is its bytes as given; what libcurl receives is normalised. It is parsed by libcurl's parser, so that the host
+/// that is checked is the host that is connected to.
+package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
+    /// The URL as given.
+    package let bytes: [UInt8]
+    package let origin: Origin
+    /// The address where the host is one, in any notation.
+    package let literal: IPAddress?
+    /// Whether it contains a user or a password.
+    package let hasUserinfo: Bool
+    /// The URL without userinfo, query and fragment: for messages, logs and metrics.
+    package let description: String
+    /// The URL for libcurl.
+    let requestText: String
+    private static let maximumBytes = 32 << 10
+
+    package static func == (a: SourceURL, b: SourceURL) -> Bool { a.bytes == b.bytes }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+
+    /// - Throws: `invalidURL` for a malformed URL, one with control characters and one of more than 32 KiB;
+    ///   `unsupportedScheme` for another scheme.
+    package init(_ text: String) throws(FetchError) { try self.init(bytes: Array(text.utf8)) }
+
+    /// Bytes beyond ASCII, spaces and quotes are sent percent-encoded.
+    package init(bytes: [UInt8]) throws(FetchError) {
+        try Self.checkText(bytes)
+        let authority = try Self.authority(bytes)
+        let text = Self.encoded(bytes, from: authority.upperBound)
+        let parsed = try Self.parsed(text)
+        guard let host = Self.host(parsed) else { throw Self.invalid("the URL's host is malformed") }
+        guard let url = CurlURL(), url.set(CURLUPART_URL, parsed, CURLU_PATH_AS_IS),
+            let scheme = url.get(CURLUPART_SCHEME).flatMap({ Scheme(rawValue: $0) }),
+            let port = url.get(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap({ UInt16($0) }), port > 0,
+            let path = url.get(CURLUPART_PATH)
+        else { throw Self.invalid("the URL is malformed") }
+        self.bytes = bytes
+        origin = Origin(scheme: scheme, host: host, port: port)
+        literal = IPAddress(host)
+        hasUserinfo = url.get(CURLUPART_USER) != nil || url.get(CURLUPART_PASSWORD) != nil
+        requestText = parsed
+        description = "\(origin)\(path)"
+    }
+
+    /// The URL of a `Location` header in a response to this one.
+    package func resolving(_ location: [UInt8]) throws(FetchError) -> SourceURL {
+        do throws(FetchError) {
+            try Self.checkText(location)
+            let rooted = location.starts(with: Array("//".utf8))
+            let start =
+                rooted
+                ? Self.authorityEnd(location, from: 2)
+                : (Self.scheme(location).map { Self.authorityEnd(location, from: $0.count + 3) } ?? 0)
+            let reference = Self.encoded(location, from: min(start, location.count))
+            guard let url = CurlURL(), url.set(CURLUPART_URL, requestText, CURLU_PATH_AS_IS),
+                url.set(CURLUPART_URL, reference, CURLU_NON_SUPPORT_SCHEME), let text = url.get(CURLUPART_URL)
+            else { throw Self.invalid("the URL is malformed") }
+            return try SourceURL(text)
+        } catch {
+            throw FetchError(error.code, "\(self): redirect: \(error.message)")
+        }
+    }
+
+    // MARK: - Reading
+
+    private static func invalid(_ message: String) -> FetchError { FetchError(.invalidURL, message) }
+
+    private static func checkText(_ bytes: [UInt8]) throws(FetchError) {
+        if bytes.isEmpty { throw invalid("the URL is empty") }
+        if bytes.count > maximumBytes { throw invalid("the URL has \(bytes.count) bytes, more than \(maximumBytes)") }
+        if bytes.contains(where: { $0 < 0x20 || $0 == 0x7f }) { throw invalid("the URL contains a control character") }
+    }
+
+    /// The scheme before `:`, if there is one.
+    private static func scheme(_ bytes: [UInt8]) -> ArraySlice<UInt8>? {
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return nil }
+        let scheme = bytes[..<colon]
+        let letters = scheme.allSatisfy { byte in
+            (0x61...0x7a).contains(byte | 0x20) || (0x30...0x39).contains(byte) || "+-.".utf8.contains(byte)
+        }
+        return letters && (0x61...0x7a).contains(scheme[0] | 0x20) ? scheme : nil
+    }
+
+    private static func authorityEnd(_ bytes: [UInt8], from start: Int) -> Int {
+        guard start < bytes.count else { return bytes.count }
+        return bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.count
+    }
+
+    /// The range of userinfo, host and port. Stricter than libcurl, which accepts missing and surplus slashes.
+    private static func authority(_ bytes: [UInt8]) throws(FetchError) -> Range<Int> {
+        guard let scheme = scheme(bytes) else { throw invalid("the URL has no scheme; http or https is expected") }
+        let name = String(decoding: scheme, as: UTF8.self)
+        guard Scheme(rawValue: name.lowercased()) != nil else {
+            throw FetchError(
+                .unsupportedScheme, "the scheme \(name.prefix(32)) is not supported; only http and https are")
+        }
+        let start = scheme.count + 3
+        guard bytes[scheme.endIndex...].starts(with: Array("://".utf8)) else {
+            throw invalid("the URL has no // after its scheme")
+        }
+        let end = authorityEnd(bytes, from: start)
+        if start >= end { throw invalid("the URL has no host") }
+        // Some parsers treat a backslash as a slash: the URL would be ambiguous.
+        if bytes[start..<end].contains(UInt8(ascii: "\\")) { throw invalid("the URL has a backslash before its path") }
+        return start..<end
+    }
+
+    /// The bytes with everything that a request line cannot contain percent-encoded, from `start` on.
+    private static func encoded(_ bytes: [UInt8], from start: Int) -> String {
+        var text = bytes[..<start]
+        for byte in bytes[start...] {
+            if byte > 0x20 && byte < 0x7f && !"\"<>\\^`{|}".utf8.contains(byte) {
+                text.append(byte)
+            } else {
+                text.append(contentsOf: PercentEscape.escape(byte))
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    // MARK: - Normal form
+
+    /// The URL in libcurl's normal form, without fragment, its host in ASCII and without a trailing dot. Parsed until it no
+    /// longer changes, because `2130706433.` becomes an address only without its dot.
+    private static func parsed(_ text: String) throws(FetchError) -> String {
+        var text = text
+        for _ in 0..<3 {
+            guard let url = CurlURL(), url.set(CURLUPART_URL, text, CURLU_PATH_AS_IS),
+                url.set(CURLUPART_FRAGMENT, nil), let host = asciiHost(url)
+            else { throw invalid("the URL is malformed") }
+            if url.get(CURLUPART_ZONEID) != nil { throw invalid("the URL's host has a zone") }
+            let bare = host.hasSuffix(".") ? String(host.dropLast()) : host
+            guard !bare.isEmpty, url.set(CURLUPART_HOST, bare.lowercased()), let next = url.get(CURLUPART_URL) else {
+                throw invalid("the URL's host is malformed")
+            }
+            if next.utf8.elementsEqual(text.utf8) { return next }
+            text = next
+        }
+        throw invalid("the URL's host is malformed")
+    }
+
+    private static func host(_ text: String) -> String? {
+        guard let url = CurlURL(), url.set(CURLUPART_URL, text, CURLU_PATH_AS_IS), let host = url.get(CURLUPART_HOST)
+        else { return nil }
+        guard host.hasPrefix("[") else { return host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f } ? host : nil }
+        return IPAddress(host.dropFirst().dropLast()).map(\.description)
+    }
+
+    /// libidn2 reads names in the character set of the thread's locale, which must be UTF-8 for this call.
+    private static func asciiHost(_ url: borrowing CurlURL) -> String? {
+        guard let host = url.get(CURLUPART_HOST) else { return nil }
+        if host.utf8.allSatisfy({ $0 < 0x80 }) { return host }
+        guard let utf8 = newlocale(1 << LC_CTYPE, "C.UTF-8", nil) else { return nil }
+        defer { freelocale(utf8) }
+        let previous = uselocale(utf8)
+        defer { _ = uselocale(previous) }
+        return url.get(CURLUPART_HOST, CURLU_PUNYCODE)
+    }
+}

@@ -1,0 +1,136 @@
+internal import Concurrency
+
+/// Downloads URLs into open files over libcurl (SDWebImage 5.21.5, SDWebImageDownloader).
+///
+/// Only addresses that the policy admits are connected to (guarantee 10): every address that a lookup returns is checked, libcurl
+/// receives no other, and each socket and each pooled connection is checked again before its use. Proxies of the environment
+/// are ignored; behind a configured proxy only addresses written in a URL are checked.
+public final class ImageDownloader: Sendable {
+    /// Addresses of one name that are tried.
+    private static let maximumAddresses = 8
+
+    let configuration: FetchConfiguration
+    private let resolver: any NameResolving
+    private let transfers: Transfers
+    let robots = RobotsCache()
+    /// The limits of all origins.
+    package let origins: OriginLimiter
+
+    /// A downloader with a network thread and a name server thread of its own.
+    public convenience init(_ configuration: FetchConfiguration = FetchConfiguration()) {
+        self.init(configuration, resolver: Resolver())
+    }
+
+    package init(_ configuration: FetchConfiguration = FetchConfiguration(), resolver: any NameResolving) {
+        self.configuration = configuration
+        self.resolver = resolver
+        origins = OriginLimiter(configuration)
+        transfers = Transfers(configuration, origins)
+    }
+
+    /// Downloads a URL, redirects included, into an open file.
+    ///
+    /// - Parameter file: a descriptor that stays the caller's, written from its current position. It is not used after the return;
+    ///   after a failure it holds a part of the body or nothing.
+    /// - Throws: `FetchError`; `cancelled` at once when the task is cancelled.
+    public func fetch(_ request: FetchRequest, into file: Int32) async throws(FetchError) -> FetchResponse {
+        let isAllowed = Locked(true)
+        var response = try await follow(request, into: file) { [self] url throws(FetchError) in
+            if configuration.robots.readsFile, try await !isAllowedByRobots(url) { isAllowed.withLock { $0 = false } }
+        }
+        try addRobots(to: &response, isAllowed: isAllowed.withLock { $0 })
+        return response
+    }
+
+    /// Sends the requests of a download until a response is no redirect; `check` is called before each.
+    func follow(
+        _ fetch: FetchRequest, into file: Int32, check: (SourceURL) async throws(FetchError) -> Void
+    ) async throws(FetchError) -> FetchResponse {
+        let start = ContinuousClock.now
+        var request = try HTTPRequest(fetch, configuration)
+        var timings = FetchTimings()
+        while true {
+            let url = request.url
+            guard request.policy.allows(port: url.origin.port) else {
+                let port = url.origin.port
+                throw FetchError(.portRefused, "\(url): port \(port) is refused; --allow-port \(port) opens it")
+            }
+            try await check(url)
+            // Checked again when the transfer starts; this check saves the lookup.
+            if let refusal = origins.withLimits({ $0.refusal(url.origin, at: .now) }) {
+                throw refusal.error(url, origins.settings)
+            }
+            let lookupStart = ContinuousClock.now
+            request.addresses = try await addresses(for: request)
+            timings.lookup += .now - lookupStart
+            request.timeLeft = request.limits.total - timings.lookup - timings.transfer
+            guard request.timeLeft > .zero else {
+                throw FetchError(.timedOut, "\(url): not done within the total limit of \(request.limits.total)")
+            }
+            var response = try await transfers.perform(request, into: file)
+            timings.add(response.timings)
+            if let location = response.location {
+                try request.follow(response.status ?? 0, to: location, cookies: response.cookies)
+                continue
+            }
+            timings.total = .now - start
+            response.timings = timings
+            response.redirects = request.redirects
+            return response
+        }
+    }
+
+    /// The addresses to connect to, those of the URL's host or of the proxy; at least one.
+    private func addresses(for request: HTTPRequest) async throws(FetchError) -> [IPAddress] {
+        let url = request.url
+        guard let proxy = request.proxy?.url else {
+            return try await lookUp(url, request.limits) { request.policy.refusal(of: $0) }
+        }
+        if let literal = url.literal, let refusal = request.policy.refusal(of: literal) {
+            throw FetchError(.addressRefused, "\(url): refused address: \(literal) (\(refusal))")
+        }
+        return try await lookUp(proxy, request.limits) { _ in nil }
+    }
+
+    private func lookUp(
+        _ url: SourceURL, _ limits: FetchLimits, refusal: (IPAddress) -> String?
+    ) async throws(FetchError) -> [IPAddress] {
+        let host = url.origin.host
+        let found: [IPAddress]
+        do throws(LookupFailure) {
+            found =
+                if let literal = url.literal { [literal] } else {
+                    try await resolver.addresses(of: host, within: limits.lookup)
+                }
+        } catch {
+            throw switch error {
+            case .notFound: FetchError(.nameNotFound, "\(url): the name \(host) is not found")
+            case .timedOut:
+                FetchError(.timedOut, "\(url): the name \(host) was not found within the limit of \(limits.lookup)")
+            case .cancelled: FetchError(.cancelled, "\(url): cancelled")
+            }
+        }
+        let open = found.filter { refusal($0) == nil }.prefix(Self.maximumAddresses)
+        if open.isEmpty {
+            let reasons = found.prefix(Self.maximumAddresses).map { "\($0) (\(refusal($0) ?? ""))" }
+            throw FetchError(
+                .addressRefused,
+                "\(url): refused address: \(reasons.joined(separator: ", ")); --allow-address CIDR opens a range")
+        }
+        return Array(open)
+    }
+
+    // MARK: - All downloads
+
+    /// Transfers that wait or run; a shared one counts once (SDWebImage 5.21.5, currentDownloadCount).
+    public var currentDownloadCount: Int { get async { await transfers.count } }
+
+    /// Requests that wait for a transfer.
+    var subscriberCount: Int { get async { await transfers.subscriberCount } }
+
+    /// Ends every download with error 2002 (SDWebImage 5.21.5, cancelAllDownloads).
+    public func cancelAllDownloads() async { await transfers.cancelAll() }
+
+    /// While suspended no transfer starts; running ones continue (SDWebImage 5.21.5, suspended).
+    public func suspend(_ suspends: Bool) async { await transfers.suspend(suspends) }
+}

@@ -1,0 +1,51 @@
+internal import CCares
+
+/// The queries of c-ares. The corresponding C type is `ares_channel`.
+///
+/// Like the system it reads `/etc/resolv.conf`, `/etc/hosts` and their order in `/etc/nsswitch.conf`; it uses no other source
+/// of names.
+struct AresChannel: ~Copyable {
+    private final class Query {
+        let done: (LookupCache.Answer) -> Void
+        init(_ done: @escaping (LookupCache.Answer) -> Void) { self.done = done }
+    }
+
+    private let pointer: OpaquePointer
+
+    /// Nil only when memory is short. A server has 1 s to respond, then 2 s.
+    init?() {
+        guard let pointer = larder_ares_new(1000, 2) else { return nil }
+        self.pointer = pointer
+    }
+
+    deinit { larder_ares_free(pointer) }
+
+    /// Queries the addresses of a name; `done` is called once, here, in `wait` or in `deinit`.
+    func query(_ host: String, _ done: @escaping (LookupCache.Answer) -> Void) {
+        larder_ares_query(
+            pointer, host,
+            { context, outcome, bytes, count in
+                guard let context else { return }
+                let query = Unmanaged<Query>.fromOpaque(context).takeRetainedValue()
+                query.done(AresChannel.answer(Int(outcome), bytes, Int(count)))
+            }, Unmanaged.passRetained(Query(done)).toOpaque())
+    }
+
+    /// Sleeps until `event` is signalled or a query is due, and runs what is due.
+    func wait(event: Int32) { larder_ares_wait(pointer, event, -1) }
+
+    private static func answer(_ outcome: Int, _ bytes: UnsafePointer<UInt8>?, _ count: Int) -> LookupCache.Answer {
+        guard outcome == LARDER_ARES_FOUND, let bytes else {
+            return .failure(outcome == LARDER_ARES_TIMED_OUT ? .timedOut : .notFound)
+        }
+        var found: [IPAddress] = []
+        for number in 0..<count {
+            let entry = UnsafeBufferPointer(start: bytes + 17 * number, count: 17)
+            let isV4 = entry[0] == 4
+            let bits = entry.dropFirst().prefix(isV4 ? 4 : 16).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+            let address = isV4 ? IPAddress(v4: UInt32(truncatingIfNeeded: bits)) : IPAddress(v6: bits)
+            if !found.contains(address) { found.append(address) }
+        }
+        return .success(found)
+    }
+}

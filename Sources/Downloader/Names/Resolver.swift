@@ -1,0 +1,117 @@
+private import Concurrency
+private import Glibc
+
+/// Why a name has no addresses.
+package enum LookupFailure: Error, Sendable, Equatable {
+    /// The name does not exist or has no address.
+    case notFound
+    case timedOut
+    case cancelled
+}
+
+/// Turns names into addresses; tests provide their own.
+package protocol NameResolving: Sendable {
+    /// The addresses of `host`, at least one, unchecked; returns within `limit`.
+    func addresses(of host: String, within limit: Duration) async throws(LookupFailure) -> [IPAddress]
+}
+
+/// Looks names up by name servers without blocking, or by the system's resolver on threads; answers are cached.
+///
+/// Tasks that ask for one name share one lookup, and lookups are bounded. With name servers an unanswered name delays no
+/// other. `getaddrinfo` asks every source of names that the system has but cannot be interrupted: its thread stays occupied
+/// after the limit, and when all threads are, other names wait.
+package final class Resolver: NameResolving {
+    /// Starts a lookup; the callback is called once, from any thread, possibly before the return.
+    typealias Lookup = @Sendable (String, @escaping @Sendable (LookupCache.Answer) -> Void) -> Void
+
+    private struct State: Sendable {
+        var cache = LookupCache()
+        /// Running lookups and the tasks that wait for them.
+        var running: [String: [UInt64]] = [:]
+    }
+
+    private static let maximumLookups = 4096
+
+    private let lookup: Lookup
+    private let lookups = Waiters<State, LookupCache.Answer>(State())
+
+    /// A resolver over name servers.
+    package convenience init() {
+        let servers = NameServers()
+        self.init { host, done in servers.query(host, done) }
+    }
+
+    /// A resolver over `getaddrinfo`.
+    package convenience init(threads: Int) {
+        self.init(threads: threads) { host in Self.systemLookup(host) }
+    }
+
+    /// A resolver over a blocking lookup.
+    convenience init(threads: Int, lookup: @escaping @Sendable (String) -> LookupCache.Answer) {
+        let pool = ThreadPool(name: "larder-dns", threads: threads)
+        self.init { host, done in pool.submit { done(lookup(host)) } }
+    }
+
+    init(lookup: @escaping Lookup) { self.lookup = lookup }
+
+    package func addresses(of host: String, within limit: Duration) async throws(LookupFailure) -> [IPAddress] {
+        if let address = IPAddress(host) { return [address] }
+        if let cached = lookups.withState({ $0.cache.answer(for: host, at: .now) }) { return try cached.get() }
+        let answer = await withTaskGroup(of: LookupCache.Answer.self) { group in
+            group.addTask { [self] in await answer(for: host) }
+            group.addTask {
+                do { try await Task.sleep(for: limit) } catch { return .failure(.cancelled) }
+                return .failure(.timedOut)
+            }
+            let first = await group.next()
+            group.cancelAll()
+            return first ?? .failure(.cancelled)
+        }
+        return try answer.get()
+    }
+
+    /// Starts a lookup unless one runs, and waits for its answer. The lookup is bound to no task: it continues when all that
+    /// wait for it are cancelled.
+    private func answer(for host: String) async -> LookupCache.Answer {
+        let starts = lookups.withState { state in
+            guard state.running[host] == nil, state.running.count < Self.maximumLookups,
+                state.cache.answer(for: host, at: .now) == nil
+            else { return false }
+            state.running[host] = []
+            return true
+        }
+        if starts { lookup(host) { [self] answer in end(host, answer) } }
+        return await lookups.wait(
+            cancelled: .failure(.cancelled),
+            ask: { state, ticket in
+                if state.running[host]?.append(ticket) != nil { return nil }
+                // The lookup has ended already, or there are too many.
+                return state.cache.answer(for: host, at: .now) ?? .failure(.timedOut)
+            },
+            leave: { state, ticket in state.running[host]?.removeAll { $0 == ticket } })
+    }
+
+    private func end(_ host: String, _ answer: LookupCache.Answer) {
+        lookups.resume { state in
+            state.cache.store(answer, for: host, at: .now)
+            return (state.running.removeValue(forKey: host) ?? []).map { ($0, answer) }
+        }
+    }
+
+    private static func systemLookup(_ host: String) -> LookupCache.Answer {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, nil, &hints, &list) == 0 else { return .failure(.notFound) }
+        defer { freeaddrinfo(list) }
+        var found: [IPAddress] = []
+        for entry in sequence(first: list, next: { $0?.pointee.ai_next }) {
+            if let socketAddress = entry?.pointee.ai_addr, let address = IPAddress(socketAddress: socketAddress),
+                !found.contains(address)
+            {
+                found.append(address)
+            }
+        }
+        return found.isEmpty ? .failure(.notFound) : .success(found)
+    }
+}

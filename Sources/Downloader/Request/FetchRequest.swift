@@ -1,0 +1,71 @@
+/// One download: what is requested and which responses are accepted. A request modifier may replace it.
+public struct FetchRequest: Sendable {
+    /// The URL as submitted; its bytes are its identity.
+    public var url: String
+    /// The method, ASCII letters only, `GET` by default. `HEAD` and `CONNECT` are refused.
+    public var method = "GET"
+    /// Headers that replace the downloader's own of the same name; an empty value omits that header.
+    ///
+    /// A redirect to another origin keeps only Accept, Accept-Language and User-Agent of them.
+    public var headers: [HeaderField] = []
+    /// The request body, nil by default. It is not sent to another origin.
+    public var body: [UInt8]?
+    /// A profile of `FetchConfiguration.credentials`, nil by default. It is sent to its own origins only.
+    public var credentials: String?
+    /// Validators of a stored copy: a 304 then gives a response with `isNotModified`.
+    public var validators: Validators?
+    /// The order among waiting downloads, `normal` by default.
+    public var priority: FetchPriority = .normal
+    /// Keeps the cookies of this download's redirects (SDWebImage 5.21.5, SDWebImageHandleCookies), `false` by default.
+    public var handlesCookies = false
+    /// Accepts any certificate (SDWebImage 5.21.5, SDWebImageAllowInvalidSSLCertificates), `false` by default.
+    ///
+    /// Ignored unless `FetchConfiguration.allowsInvalidCertificates` is set.
+    public var allowsInvalidCertificates = false
+    /// Which responses are accepted, status 200…299 with any media type by default.
+    public var rules = ResponseRules()
+    /// Called before the request, with the response head, at most once per `progressInterval`, and at the end.
+    ///
+    /// It runs on the network thread and must not block.
+    public var progress: (@Sendable (FetchProgress) -> Void)?
+    /// The minimum time between two calls of `progress`, `100 ms` by default; zero reports each piece.
+    public var progressInterval: Duration = .milliseconds(100)
+    /// The minimum gain between two calls, as a fraction 0…1 of a known length, `0` by default
+    /// (SDWebImage 5.21.5, minimumProgressInterval).
+    public var progressFraction: Double = 0
+    /// When the download fails with a timeout, waiting for a connection included; nil by default.
+    public var deadline: ContinuousClock.Instant?
+    /// Whether an equal request may share the transfer, `true` by default.
+    public var mayShare = true
+    /// Limits in place of the downloader's.
+    package var limits: FetchLimits?
+    /// An address policy in place of the downloader's.
+    package var policy: AddressPolicy?
+    /// Inspects the first bytes until it accepts or refuses them. It runs on the network thread and must not block.
+    package var inspects: @Sendable (UnsafeRawBufferPointer) -> PrefixVerdict = { _ in .accepted }
+    /// The maximum number of bytes that `inspects` receives, at least 4 KiB, `64 KiB` by default.
+    package var inspectedBytes = 64 << 10
+
+    /// An unconditional GET request.
+    public init(_ url: String) { self.url = url }
+}
+
+/// The result of inspecting the first bytes of a body.
+package enum PrefixVerdict: Sendable {
+    /// Not recognised as an image yet: refused at the end of the body and after 4 KiB.
+    case unrecognised
+    /// An image; more bytes may still refuse it. Accepted after `FetchRequest.inspectedBytes`.
+    case undecided
+    case accepted
+    case refused(FetchError.Code, String)
+}
+
+/// The order of a download among those that wait
+/// (SDWebImage 5.21.5, SDWebImageDownloaderHighPriority and SDWebImageDownloaderLowPriority).
+public enum FetchPriority: Int, Sendable, Hashable, Comparable, CaseIterable {
+    case low = -4
+    case normal = 0
+    case high = 4
+
+    public static func < (a: FetchPriority, b: FetchPriority) -> Bool { a.rawValue < b.rawValue }
+}

@@ -1,0 +1,83 @@
+/// The response to a `FetchRequest`: a complete body, or confirmation that the stored copy is current.
+public struct FetchResponse: Sendable {
+    /// The status of the last response: 304 for `isNotModified`; nil where the loader has none.
+    public var status: Int?
+    /// The headers of the last response: printable ASCII, other bytes percent-encoded, bounded (`ResponseHead`).
+    public var headers: [HeaderField]
+    /// Bytes written, at least 1; 0 for `isNotModified`.
+    public var bytes: Int
+    /// SHA-256 of these bytes, 32 bytes; empty for `isNotModified`.
+    public var sha256: [UInt8]
+    /// The origin confirmed the validators of the request: nothing was written
+    /// (SDWebImage 5.21.5, SDWebImageErrorCacheNotModified).
+    public var isNotModified = false
+    /// Robots directives that apply to Larder, from `X-Robots-Tag` and `robots.txt`; nil when there are none.
+    public var robots: String?
+    /// The URL of the last request; nil where the loader has none.
+    package var url: SourceURL?
+    package var redirects = 0
+    /// How often a broken transfer was continued.
+    package var resumptions = 0
+    /// Whether the last transfer also served another request.
+    package var isShared = false
+    package var isConnectionReused = false
+    /// 1 for HTTP/1.0 and 1.1, 2 for HTTP/2.
+    package var httpMajor = 1
+    package var timings = FetchTimings()
+    /// The `Location` of a redirect to follow, as sent.
+    var location: [UInt8]?
+    /// The cookies after the last response, in libcurl's notation.
+    var cookies: [String] = []
+
+    /// A body that a loader has written.
+    public init(bytes: Int, sha256: [UInt8], status: Int? = nil, headers: [HeaderField] = []) {
+        self.bytes = bytes
+        self.sha256 = sha256
+        self.status = status
+        self.headers = headers
+    }
+
+    /// The stored copy is current.
+    public static var notModified: FetchResponse {
+        var response = FetchResponse(bytes: 0, sha256: [], status: 304)
+        response.isNotModified = true
+        return response
+    }
+
+    /// `ETag`, at most 512 bytes.
+    public var etag: String? { header("ETag") }
+    /// `Last-Modified`, at most 512 bytes.
+    public var lastModified: String? { header("Last-Modified") }
+    /// `Content-Type`, at most 512 bytes.
+    public var contentType: String? { header("Content-Type") }
+    /// The lines of `X-Robots-Tag`, separated by `;`, at most 512 bytes.
+    public var robotsTag: String? {
+        let lines = headers.filter { $0.isNamed("X-Robots-Tag") }.map(\.value)
+        return lines.isEmpty ? nil : String(lines.joined(separator: ";").prefix(512))
+    }
+
+    private func header(_ name: String) -> String? { headers[name].map { String($0.prefix(512)) } }
+}
+
+/// Durations of one download, summed over its redirects.
+package struct FetchTimings: Sendable, Equatable {
+    /// Waiting for a free connection.
+    package var queued: Duration = .zero
+    package var lookup: Duration = .zero
+    /// TCP and TLS handshakes.
+    package var connect: Duration = .zero
+    /// From the start of a transfer to the first byte of its response.
+    package var firstByte: Duration = .zero
+    /// Transfers, handshakes included.
+    package var transfer: Duration = .zero
+    /// From the call to the last byte, waiting included.
+    package var total: Duration = .zero
+
+    mutating func add(_ other: FetchTimings) {
+        queued += other.queued
+        lookup += other.lookup
+        connect += other.connect
+        firstByte += other.firstByte
+        transfer += other.transfer
+    }
+}

@@ -1,0 +1,118 @@
+/// The next HTTP request of a download, and how a redirect changes it. A pure value.
+struct HTTPRequest: Sendable {
+    let fetch: FetchRequest
+    let limits: FetchLimits
+    let policy: AddressPolicy
+    let proxy: FetchProxy?
+    let allowsInvalidCertificates: Bool
+    private let profile: CredentialProfile?
+    private(set) var url: SourceURL
+    private(set) var method: String
+    private(set) var body: [UInt8]?
+    /// The headers of the fetch request, conditional ones included, without those of a profile.
+    private(set) var headers: [HeaderField]
+    private(set) var redirects = 0
+    /// The cookies of earlier responses in libcurl's notation; nil when cookies are neither kept nor sent.
+    private(set) var cookies: [String]?
+    /// The approved addresses, the only ones that libcurl receives; behind a proxy, the proxy's.
+    var addresses: [IPAddress] = []
+    /// The remainder of the total limit.
+    var timeLeft: Duration
+
+    /// The first request of a download.
+    ///
+    /// - Throws: `invalidURL`, `unsupportedScheme`; `invalidOperation` for a method, a header or a profile that cannot
+    ///   be sent.
+    init(_ fetch: FetchRequest, _ configuration: FetchConfiguration) throws(FetchError) {
+        self.fetch = fetch
+        limits = fetch.limits ?? configuration.limits
+        policy = fetch.policy ?? configuration.policy
+        proxy = configuration.proxy
+        allowsInvalidCertificates = fetch.allowsInvalidCertificates && configuration.allowsInvalidCertificates
+        url = try SourceURL(fetch.url)
+        method = fetch.method.uppercased()
+        body = fetch.body
+        headers = fetch.headers + (fetch.validators?.headers ?? [])
+        cookies = fetch.handlesCookies ? [] : nil
+        profile = fetch.credentials.flatMap { configuration.credentials[$0] }
+        timeLeft = limits.total
+        guard (1...32).contains(method.utf8.count), method.utf8.allSatisfy({ (0x41...0x5a).contains($0) }) else {
+            throw refusal("the method is not a word of ASCII letters")
+        }
+        guard method != "CONNECT" && method != "HEAD" else {
+            throw refusal("the method \(method) returns no image")
+        }
+        if let bad = headers.first(where: { !$0.isSendable }) {
+            throw refusal("the header '\(PercentEscape.printable(bad.name.utf8, limit: 64))' cannot be sent")
+        }
+        if let name = fetch.credentials, profile == nil {
+            throw refusal("there is no credential profile '\(PercentEscape.printable(name.utf8, limit: 64))'")
+        }
+    }
+
+    /// Becomes the request that a redirect leads to.
+    ///
+    /// - Throws: `tooManyRedirects`, `invalidURL`, `unsupportedScheme`, `downgradeRefused`; `badStatus` for a redirect that
+    ///   would send the body to another origin.
+    mutating func follow(_ status: Int, to location: [UInt8], cookies newCookies: [String]) throws(FetchError) {
+        guard redirects < limits.redirects else {
+            throw FetchError(.tooManyRedirects, "\(url): more redirects than the limit of \(limits.redirects)")
+        }
+        let next = try url.resolving(location)
+        if url.origin.scheme == .https && next.origin.scheme == .http {
+            throw FetchError(.downgradeRefused, "\(url): a redirect from https to http is refused: \(next)")
+        }
+        // RFC 9110, section 15.4: 303 changes to GET, and so do 301 and 302 in response to a POST.
+        if status == 303 || (status < 303 && method == "POST") {
+            method = "GET"
+            body = nil
+        }
+        if next.origin != url.origin {
+            if body != nil {
+                throw FetchError(
+                    .badStatus, "\(url): a redirect of a request body to another origin is refused: \(next)",
+                    httpStatus: status)
+            }
+            headers.removeAll { !$0.isKeptAcrossOrigins }
+        }
+        url = next
+        redirects += 1
+        if cookies != nil { cookies = newCookies }
+    }
+
+    private func refusal(_ message: String) -> FetchError { FetchError(.invalidOperation, "\(url): \(message)") }
+
+    /// The profile, where it covers the URL's origin.
+    var credentials: CredentialProfile? { profile.flatMap { $0.covers(url.origin) ? $0 : nil } }
+
+    /// Whether 304 confirms a stored copy.
+    var isConditional: Bool { fetch.validators?.headers.isEmpty == false }
+
+    /// Whether the response to this request also answers `other`: everything sent and every bound must be equal.
+    /// Priority and times are those of the first.
+    func canServe(_ other: HTTPRequest) -> Bool {
+        fetch.mayShare && other.fetch.mayShare && method == "GET" && other.method == "GET" && body == nil
+            && other.body == nil && url.requestText == other.url.requestText && headers == other.headers
+            && limits == other.limits && policy == other.policy && cookies == other.cookies
+            && credentials == other.credentials && allowsInvalidCertificates == other.allowsInvalidCertificates
+            && isConditional == other.isConditional && proxy == other.proxy
+            && fetch.rules.agrees(with: other.fetch.rules)
+    }
+
+    /// Whether the handle may serve other requests afterwards: it keeps user, password, cookies and method.
+    var leavesHandleClean: Bool {
+        !url.hasUserinfo && credentials == nil && cookies == nil && method == "GET" && body == nil
+            && !allowsInvalidCertificates
+    }
+
+    /// Whether a broken response may be continued with a range request.
+    var mayResume: Bool { method == "GET" && body == nil && headers["Range"] == nil }
+
+    /// All headers to send, each name once: those of the profile, of the request, then the downloader's own.
+    var sentHeaders: [HeaderField] {
+        var sent = credentials?.headers ?? []
+        for header in headers where !sent.contains(where: { $0.isNamed(header.name) }) { sent.append(header) }
+        if sent["Accept"] == nil { sent.append(HeaderField("Accept", "image/*,*/*;q=0.8")) }
+        return sent
+    }
+}

@@ -1,0 +1,51 @@
+/// One header of a request or a response.
+public struct HeaderField: Hashable, Sendable, Codable {
+    /// A token of RFC 9110, compared without case.
+    public let name: String
+    /// The text after the colon, without surrounding white space.
+    public let value: String
+
+    /// Creates a header without checks; `isSendable` says whether a request may carry it.
+    public init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+
+    /// Headers that delimit or route a message, which the downloader sets itself.
+    private static let reserved: Set<String> = [
+        "host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect", "keep-alive",
+        "proxy-authorization", "proxy-connection",
+    ]
+    /// Request headers that may be sent to another origin; all others may contain secrets.
+    private static let harmless: Set<String> = [
+        "accept", "accept-language", "user-agent", "if-none-match", "if-modified-since",
+    ]
+    private static let maximumValueBytes = 8 << 10
+
+    /// Whether the name is a token that is not reserved, and the value one printable line of at most 8 KiB.
+    public var isSendable: Bool {
+        let isToken = name.utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+        return !name.isEmpty && isToken && !Self.reserved.contains(name.lowercased())
+            && value.utf8.count <= Self.maximumValueBytes
+            && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
+    }
+
+    /// Whether a redirect to another origin keeps it.
+    var isKeptAcrossOrigins: Bool { Self.harmless.contains(name.lowercased()) }
+
+    func isNamed(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
+}
+
+extension [HeaderField] {
+    /// The first value of a name; setting replaces all headers of that name, nil removes them.
+    public subscript(_ name: String) -> String? {
+        get { first { $0.isNamed(name) }?.value }
+        set {
+            let index = firstIndex { $0.isNamed(name) } ?? endIndex
+            removeAll { $0.isNamed(name) }
+            if let newValue { insert(HeaderField(name, newValue), at: index) }
+        }
+    }
+}

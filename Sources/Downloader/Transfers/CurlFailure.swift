@@ -1,0 +1,48 @@
+internal import CCurl
+
+extension FetchError.Code {
+    /// The kind of failure that a result of libcurl is, decided here only.
+    init(_ result: CURLcode) {
+        self =
+            switch result {
+            case CURLE_OPERATION_TIMEDOUT: .timedOut
+            case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .nameNotFound
+            case CURLE_COULDNT_CONNECT: .cannotConnect
+            case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_HTTP2,
+                CURLE_HTTP2_STREAM, CURLE_HTTP3, CURLE_QUIC_CONNECT_ERROR:
+                .connectionLost
+            case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
+                CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_SHUTDOWN_FAILED:
+                .handshakeFailed
+            case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE,
+                CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+                CURLE_SSL_CRL_BADFILE, CURLE_SSL_CLIENTCERT:
+                .certificateRefused
+            case CURLE_TOO_MANY_REDIRECTS: .tooManyRedirects
+            case CURLE_URL_MALFORMAT: .invalidURL
+            // The scheme was checked before: this is a response without a status line, HTTP/0.9.
+            case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY: .badServerResponse
+            case CURLE_BAD_CONTENT_ENCODING: .badContentEncoding
+            case CURLE_LOGIN_DENIED: .loginDenied
+            case CURLE_FILESIZE_EXCEEDED: .bodyTooLarge
+            case CURLE_ABORTED_BY_CALLBACK: .cancelled
+            default: .transportFailed
+            }
+    }
+}
+
+extension HTTP2Fallback {
+    /// Whether a result is a failure of HTTP/2: of its framing, a reset stream, a request that cannot be sent (libcurl 7.88.1's
+    /// result for bytes that are no frame), a connection that ended before its stream.
+    ///
+    /// - Parameters:
+    ///   - isMultiplexed: the response head came over HTTP/2.
+    ///   - hasHead: there was a response head.
+    static func isFault(_ result: CURLcode, isMultiplexed: Bool, hasHead: Bool) -> Bool {
+        switch result {
+        case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_SEND_ERROR: true
+        case CURLE_PARTIAL_FILE, CURLE_RECV_ERROR: isMultiplexed || !hasHead
+        default: false
+        }
+    }
+}

@@ -1,0 +1,143 @@
+internal import CCurl
+private import Glibc
+
+/// One curl handle, which serves one request after another.
+///
+/// Confined to the network thread: its callbacks run there, within `curl_multi_perform`.
+final class CurlTransfer {
+    let easy: EasyHandle
+    private var request: HTTPRequest?
+    private var handler: ResponseHandler?
+    private var addresses: CurlList?
+    private var headers: CurlList?
+    private var timeLeft = Duration.zero
+
+    /// Nil only when memory is short.
+    init?(_ configuration: FetchConfiguration) {
+        guard let easy = EasyHandle() else { return nil }
+        self.easy = easy
+        self.easy.setOnce(configuration)
+        larder_curl_set_callbacks(
+            self.easy.pointer,
+            { bytes, size, count, context in CurlTransfer.of(context)?.onHeader(bytes, size * count) ?? 0 },
+            { bytes, size, count, context in CurlTransfer.of(context)?.onBody(bytes, size * count) ?? 0 },
+            { context, _, address in CurlTransfer.of(context)?.onSocket(address) ?? -1 },
+            { context, peer, _, _, _ in CurlTransfer.of(context)?.onRequest(peer) ?? CURL_PREREQFUNC_ABORT },
+            Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Prepares the handle for a try of a request; it must not be in a multi handle.
+    func begin(_ request: HTTPRequest, _ handler: ResponseHandler, http2: Bool, timeLeft: Duration) {
+        self.request = request
+        self.handler = handler
+        self.timeLeft = timeLeft
+        easy.clearError()
+        easy.set(request, http2: http2)
+        easy.set(CURLOPT_TIMEOUT_MS, timeLeft.curlMilliseconds)
+        headers = easy.setHeaders(request.sentHeaders + handler.resumptionHeaders)
+        addresses = easy.setAddresses(request)
+    }
+
+    /// The result of the transfer. The handle must be out of the multi handle already.
+    func end(_ code: CURLcode) -> Result<FetchResponse, FetchError> {
+        guard let request, let handler else {
+            return .failure(FetchError(.transportFailed, "a transfer ended that had not begun"))
+        }
+        do throws(FetchError) {
+            if let failure = handler.failure { throw failure }
+            if code != CURLE_OK && !handler.isDecided { throw failure(code, request, handler) }
+            var response = try handler.finish()
+            response.url = request.url
+            response.cookies = request.cookies == nil ? [] : easy.cookies
+            response.timings.connect = max(easy.time(CURLINFO_CONNECT_TIME_T), easy.time(CURLINFO_APPCONNECT_TIME_T))
+            response.timings.firstByte = easy.time(CURLINFO_STARTTRANSFER_TIME_T)
+            response.isConnectionReused = easy.count(CURLINFO_NUM_CONNECTS) == 0
+            response.httpMajor = isMultiplexed ? 2 : 1
+            return .success(response)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Detaches the request: nothing reaches its sinks any more.
+    func reset() {
+        larder_curl_set_list(easy.pointer, CURLOPT_RESOLVE, nil)
+        larder_curl_set_list(easy.pointer, CURLOPT_HTTPHEADER, nil)
+        addresses = nil
+        headers = nil
+        handler = nil
+        request = nil
+    }
+
+    /// Whether the last response came over HTTP/2.
+    var isMultiplexed: Bool { easy.count(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) }
+
+    private func failure(_ code: CURLcode, _ request: HTTPRequest, _ handler: ResponseHandler) -> FetchError {
+        if let refused = handler.refusedAddress { return refused }
+        let kind = FetchError.Code(code)
+        var message = easy.errorMessage(code)
+        if kind == .timedOut {
+            let isConnect = easy.time(CURLINFO_PRETRANSFER_TIME_T) == .zero
+            let isTotal = easy.time(CURLINFO_TOTAL_TIME_T) + .milliseconds(2) >= timeLeft
+            message =
+                isConnect && !isTotal
+                ? "not connected within the connect limit of \(request.limits.connect)"
+                : "not done within the total limit of \(request.limits.total)"
+        }
+        let status = easy.count(CURLINFO_RESPONSE_CODE)
+        return FetchError(
+            kind, "\(request.url): \(message)", httpStatus: status > 0 ? status : nil,
+            curlCode: Int32(code.rawValue))
+    }
+
+    // MARK: - Callbacks
+
+    private static func of(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
+        context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private func onHeader(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
+        guard let handler, let bytes, count > 0, handler.header(count, at: .now) else { return 0 }
+        let line = UnsafeRawBufferPointer(start: bytes, count: count)
+        if line.starts(with: "HTTP/".utf8) { handler.responseBegins() }
+        guard line[0] == 0x0d || line[0] == 0x0a, handler.verdict == nil else { return count }
+        let status = easy.count(CURLINFO_RESPONSE_CODE)
+        guard status >= 200 else { return count }
+        let seconds = larder_curl_get_offset(easy.pointer, CURLINFO_RETRY_AFTER)
+        let continues = handler.headEnds(
+            ResponseHead(status: status, headers: easy.headers), location: easy.header("Location"),
+            // An hour at most, so that an origin cannot delay its URLs without bound.
+            retryAfter: seconds > 0 ? .seconds(min(seconds, 3600)) : nil)
+        return continues ? count : 0
+    }
+
+    private func onBody(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
+        let piece = UnsafeRawBufferPointer(start: bytes, count: count)
+        guard let handler, handler.body(piece, at: .now) else { return 0 }
+        return count
+    }
+
+    /// The second check of addresses: no socket for a refused one, independent of its source.
+    private func onSocket(_ target: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
+        guard let handler, let target, let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return -1 }
+        guard handler.admits(IPAddress(socketAddress: UnsafeRawPointer(target) + offset)) else { return -1 }
+        return socket(
+            target.pointee.family, target.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), target.pointee.protocol)
+    }
+
+    /// The third check: a pooled connection may have been opened under another policy.
+    private func onRequest(_ peer: UnsafeMutablePointer<CChar>?) -> Int32 {
+        guard let handler, let peer, handler.admits(IPAddress(String(cString: peer))) else {
+            return CURL_PREREQFUNC_ABORT
+        }
+        return CURL_PREREQFUNC_OK
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, at least 1 because 0 means no limit to libcurl.
+    var curlMilliseconds: Int {
+        let (seconds, attoseconds) = components
+        return max(1, Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
+    }
+}

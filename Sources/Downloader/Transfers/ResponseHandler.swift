@@ -1,0 +1,240 @@
+/// The state of one response: every header and every piece of the body is checked here before it is used.
+///
+/// Transitions of `verdict`, each made when the head of a response is complete:
+/// - nil → body: accepted by the request's rules, or the rest of a broken body
+/// - nil → redirect, notModified: status 301, 302, 303, 307, 308 with `Location`; 304 to a conditional request
+/// - nil → refused: any other response; its body is read to keep the connection, up to 64 KiB
+/// - nil → unusable: a range that does not continue the received bytes
+/// - any but body → nil: another response to the same request (`responseBegins`), as after a demand for a password
+/// - any → nil: a new try of the request (`begin`)
+///
+/// Confined to the network thread.
+final class ResponseHandler {
+    enum Verdict {
+        case body(ResponseHead)
+        case redirect([UInt8], status: Int)
+        case notModified(ResponseHead)
+        case refused(FetchError)
+        case unusable
+    }
+
+    private static let maximumDiscardedBytes: Int64 = 64 << 10
+
+    private let request: HTTPRequest
+    private var headerBytes = 0
+    private var discarded: Int64 = 0
+    private var digest: SHA256Digest?
+    private var sinks: [BodySink] = []
+    /// How a broken body is continued; nil for a first try.
+    private var resumption: Resumption?
+    private(set) var verdict: Verdict?
+    private(set) var bytes: Int64 = 0
+    /// Bytes of the whole body as announced.
+    private(set) var expected: Int64?
+    /// When bytes arrived last, or the try began.
+    private(set) var lastActivity: ContinuousClock.Instant
+    /// Why the transfer must end.
+    private(set) var failure: FetchError?
+    /// Why an address was refused; a failure only when no other address was accepted.
+    private(set) var refusedAddress: FetchError?
+
+    init(_ request: HTTPRequest, at now: ContinuousClock.Instant) {
+        self.request = request
+        lastActivity = now
+        digest = SHA256Digest()
+    }
+
+    // MARK: - Sinks
+
+    /// Adds a sink; false when it cannot receive what has arrived already.
+    func add(_ sink: BodySink) -> Bool {
+        if bytes > 0, sinks.first(where: { $0.failure == nil })?.copy(to: sink) != true { return false }
+        sinks.append(sink)
+        return true
+    }
+
+    /// Removes a sink; its file is not used any more.
+    func remove(_ sink: BodySink) { sinks.removeAll { $0 === sink } }
+
+    // MARK: - The request
+
+    /// The request is about to be sent, for the first time or again.
+    func begin(at now: ContinuousClock.Instant) {
+        lastActivity = now
+        verdict = nil
+        headerBytes = 0
+        discarded = 0
+        if request.redirects == 0 && resumption == nil { for sink in sinks { sink.begin() } }
+    }
+
+    /// Whether a connection to this address may be used.
+    func admits(_ address: IPAddress?) -> Bool {
+        // Behind a proxy only the proxy is connected to, and it is trusted.
+        if request.proxy != nil { return true }
+        let reason: String
+        if let address {
+            guard let refusal = request.policy.refusal(of: address) else { return true }
+            reason = "the address \(address) is refused: \(refusal); --allow-address CIDR opens a range"
+        } else {
+            reason = "an address of an unknown family is refused"
+        }
+        refusedAddress = error(.addressRefused, reason)
+        return false
+    }
+
+    // MARK: - The response
+
+    /// A status line. libcurl responds to a demand for a password itself, so one request may have several.
+    func responseBegins() {
+        guard case .body? = verdict else { return verdict = nil }
+    }
+
+    /// A header line of `count` bytes; false ends the transfer.
+    func header(_ count: Int, at now: ContinuousClock.Instant) -> Bool {
+        lastActivity = now
+        headerBytes += count
+        if headerBytes <= request.limits.headers { return true }
+        failure = error(.badServerResponse, "the headers exceed the limit of \(request.limits.headers) bytes")
+        return false
+    }
+
+    /// The head is complete; false ends the transfer.
+    ///
+    /// - Parameters:
+    ///   - location: the `Location` header as sent.
+    ///   - retryAfter: the `Retry-After` header.
+    func headEnds(_ head: ResponseHead, location: [UInt8]?, retryAfter: Duration?) -> Bool {
+        guard verdict == nil else { return true }
+        let contentLength = head.headers["Content-Length"].flatMap { Int64($0) }
+        if let location, [301, 302, 303, 307, 308].contains(head.status) {
+            return discard(.redirect(location, status: head.status), contentLength)
+        }
+        if head.status == 304 && request.isConditional { return discard(.notModified(head), nil) }
+        switch resumption?.judge(head) {
+        case .unusable?:
+            verdict = .unusable
+            return false
+        case .rest?:
+            verdict = .body(head)
+            // A first response without a length leaves it to the range.
+            if expected == nil { expected = head.headers["Content-Range"].flatMap(ContentRange.init)?.total }
+            return true
+        case .whole?: restartBody()
+        case .other?, nil: break
+        }
+        do throws(FetchError) {
+            verdict = .body(try request.fetch.rules.check(head, of: request.url))
+        } catch {
+            let refusal = FetchError(error.code, error.message, httpStatus: error.httpStatus, retryAfter: retryAfter)
+            // A demand for a password must be read to its end before libcurl can respond to it.
+            let mayRespond = head.status == 401 && request.credentials?.user != nil
+            return discard(.refused(refusal), mayRespond ? nil : contentLength)
+        }
+        expected = contentLength
+        let limit = request.limits.body
+        if let contentLength, contentLength > limit {
+            failure = error(.bodyTooLarge, "the body of \(contentLength) bytes exceeds the limit of \(limit) bytes")
+            return false
+        }
+        for sink in sinks { sink.head(expected: expected, at: lastActivity) }
+        return true
+    }
+
+    /// A piece of the body; false ends the transfer.
+    func body(_ piece: UnsafeRawBufferPointer, at now: ContinuousClock.Instant) -> Bool {
+        lastActivity = now
+        guard case .body? = verdict else {
+            discarded += Int64(piece.count)
+            return discarded <= Self.maximumDiscardedBytes
+        }
+        if bytes + Int64(piece.count) > request.limits.body {
+            failure = error(.bodyTooLarge, "the body exceeds the limit of \(request.limits.body) bytes")
+            return false
+        }
+        bytes += Int64(piece.count)
+        digest?.update(piece)
+        for sink in sinks { sink.write(piece, expected: expected, at: now) }
+        return sinks.contains { $0.failure == nil }
+    }
+
+    // MARK: - The end
+
+    /// The response, when the transfer has ended without a failure of the transport.
+    func finish() throws(FetchError) -> FetchResponse {
+        switch verdict {
+        case .body(let head)?:
+            if bytes == 0 { throw error(.badImageData, "the body is empty") }
+            if resumption != nil, let expected, bytes != expected {
+                throw error(.connectionLost, "the continued body has \(bytes) bytes instead of \(expected)")
+            }
+            for sink in sinks { sink.end(expected: expected) }
+            guard let digest = digest.take() else { throw error(.transportFailed, "no memory for a digest") }
+            return FetchResponse(
+                bytes: Int(bytes), sha256: digest.finish(), status: head.status, headers: head.headers)
+        case .redirect(let location, let status)?:
+            var response = FetchResponse(bytes: 0, sha256: [], status: status)
+            response.location = location
+            return response
+        case .notModified(let head)?:
+            var response = FetchResponse.notModified
+            response.headers = head.headers
+            return response
+        case .refused(let error)?: throw error
+        case .unusable?, nil: throw error(.badServerResponse, "a response without a head")
+        }
+    }
+
+    /// Whether everything relevant of the response was read when libcurl was stopped.
+    var isDecided: Bool {
+        switch verdict {
+        case .redirect?, .notModified?, .refused?: true
+        case .body?, .unusable?, nil: false
+        }
+    }
+
+    /// Prepares to continue a broken body; false when that is impossible.
+    func resume() -> Bool {
+        guard request.mayResume, failure == nil else { return false }
+        switch verdict {
+        case .unusable?:
+            restartBody()
+            return true
+        case .body(let head)?:
+            // The response to a range request has the validators, too.
+            guard let next = Resumption(head: head.headers, offset: bytes, total: expected) else { return false }
+            resumption = next
+            return true
+        default: return false
+        }
+    }
+
+    /// Prepares to request the body again from its start; false for a response without a wanted body.
+    func restart() -> Bool {
+        guard request.mayResume, failure == nil, !isDecided else { return false }
+        if verdict != nil { restartBody() }
+        return true
+    }
+
+    /// Headers of the next try beside the request's own.
+    var resumptionHeaders: [HeaderField] { resumption?.headers ?? [] }
+
+    /// Ends the transfer.
+    func fail(_ error: FetchError) { failure = error }
+
+    private func restartBody() {
+        resumption = nil
+        bytes = 0
+        expected = nil
+        digest = SHA256Digest()
+        for sink in sinks { sink.restart() }
+    }
+
+    private func discard(_ verdict: Verdict, _ contentLength: Int64?) -> Bool {
+        self.verdict = verdict
+        return (contentLength ?? 0) <= Self.maximumDiscardedBytes
+    }
+
+    private func error(_ code: FetchError.Code, _ message: String) -> FetchError {
+        FetchError(code, "\(request.url): \(message)")
+    }
+}

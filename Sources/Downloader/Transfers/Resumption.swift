@@ -1,0 +1,97 @@
+/// How a broken body is continued, by Range and If-Range (RFC 9110, sections 13 and 14). A pure value.
+struct Resumption: Equatable {
+    /// Bytes received so far.
+    private let offset: Int64
+    /// Bytes of the whole body; nil while unknown.
+    private let total: Int64?
+    /// A strong validator of the received bytes: an ETag or a date.
+    private let validator: String
+
+    /// What the response to the range request contains.
+    enum Answer: Equatable {
+        /// The bytes that follow.
+        case rest
+        /// The whole body again.
+        case whole
+        /// A range that does not fit: the body is requested again without a range.
+        case unusable
+        /// A response without a body, checked like any other.
+        case other
+    }
+
+    /// Nil when the response has no strong validator.
+    init?(head: [HeaderField], offset: Int64, total: Int64?) {
+        guard offset > 0, head["Accept-Ranges"]?.lowercased() != "none", head["Content-Encoding"] == nil else {
+            return nil
+        }
+        if let etag = head["ETag"] {
+            // A weak ETag does not guarantee equal bytes, and a percent sign may be an escape made here.
+            guard etag.hasPrefix("\""), etag.hasSuffix("\""), etag.utf8.count > 2, !etag.utf8.contains(0x25) else {
+                return nil
+            }
+            validator = etag
+        } else if let modified = head["Last-Modified"], let date = head["Date"],
+            let changed = HTTPDate(modified), let answered = HTTPDate(date), answered.seconds - changed.seconds >= 60
+        {
+            // RFC 9110, section 8.8.2.2: a date is strong when it is well before the response.
+            validator = modified
+        } else {
+            return nil
+        }
+        self.offset = offset
+        self.total = total
+    }
+
+    /// The headers of the range request.
+    var headers: [HeaderField] {
+        [HeaderField("Range", "bytes=\(offset)-"), HeaderField("If-Range", validator)]
+    }
+
+    func judge(_ head: ResponseHead) -> Answer {
+        switch head.status {
+        case 200: .whole
+        case 206: fits(head.headers) ? .rest : .unusable
+        case 416: .unusable
+        default: .other
+        }
+    }
+
+    private func fits(_ head: [HeaderField]) -> Bool {
+        guard let range = head["Content-Range"].flatMap(ContentRange.init), range.first == offset else { return false }
+        if let etag = head["ETag"], validator.hasPrefix("\""), etag != validator { return false }
+        // Without a total the range may end before the body does.
+        guard let all = range.total else { return false }
+        return range.last == all - 1 && (total == nil || total == all)
+    }
+}
+
+/// A `Content-Range` header, `bytes 100-199/200`.
+struct ContentRange: Equatable {
+    let first: Int64
+    let last: Int64
+    /// Nil for `*`.
+    let total: Int64?
+
+    init?(_ text: String) {
+        let words = text.split(separator: " ")
+        guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
+        let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last else {
+            return nil
+        }
+        self.first = first
+        self.last = last
+        if parts[1] == "*" {
+            total = nil
+        } else {
+            guard let all = Self.number(parts[1]), last < all else { return nil }
+            total = all
+        }
+    }
+
+    private static func number(_ text: Substring) -> Int64? {
+        text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
+    }
+}

@@ -1,0 +1,158 @@
+internal import CCurl
+
+/// One transfer and the requests that wait for it, from the first subscription to the result.
+///
+/// Equal requests share a transfer. Each may unsubscribe; the transfer ends with the last. Confined to the network thread.
+final class SharedTransfer {
+    typealias Continuation = CheckedContinuation<Result<FetchResponse, FetchError>, Never>
+
+    private struct Subscriber {
+        let ticket: UInt64
+        let sink: BodySink
+        let continuation: Continuation
+        let since: ContinuousClock.Instant
+        let deadline: ContinuousClock.Instant?
+    }
+
+    let request: HTTPRequest
+    private let handler: ResponseHandler
+    private var subscribers: [Subscriber] = []
+    private var wasShared = false
+    private(set) var curl: CurlTransfer?
+    /// The permission of the origin's limits; nil while waiting for it.
+    private(set) var permit: OriginPermit?
+    private var started: ContinuousClock.Instant?
+    /// When the current try began.
+    private(set) var began: ContinuousClock.Instant?
+    private(set) var usesHTTP2 = false
+    private var resumptions = 0
+    /// The length of the body at the last resumption.
+    private var resumedAt: Int64 = -1
+
+    init(_ request: HTTPRequest, at now: ContinuousClock.Instant) {
+        self.request = request
+        handler = ResponseHandler(request, at: now)
+    }
+
+    // MARK: - Subscribers
+
+    var isEmpty: Bool { subscribers.isEmpty }
+    var tickets: [UInt64] { subscribers.map(\.ticket) }
+
+    /// Adds a request; false when it cannot receive what has arrived already.
+    func subscribe(
+        _ ticket: UInt64, _ fetch: FetchRequest, into file: Int32, _ continuation: Continuation,
+        at now: ContinuousClock.Instant
+    ) -> Bool {
+        let sink = BodySink(fetch, request.url, file)
+        guard handler.add(sink) else { return false }
+        if !subscribers.isEmpty { wasShared = true }
+        subscribers.append(
+            Subscriber(ticket: ticket, sink: sink, continuation: continuation, since: now, deadline: fetch.deadline))
+        return true
+    }
+
+    /// Ends one request with an error; its file is not used any more.
+    func unsubscribe(_ ticket: UInt64, _ error: FetchError) {
+        guard let index = subscribers.firstIndex(where: { $0.ticket == ticket }) else { return }
+        let subscriber = subscribers.remove(at: index)
+        handler.remove(subscriber.sink)
+        subscriber.continuation.resume(returning: .failure(error))
+    }
+
+    /// Requests whose deadline has passed.
+    func late(at now: ContinuousClock.Instant) -> [UInt64] {
+        subscribers.filter { $0.deadline.map { $0 <= now } ?? false }.map(\.ticket)
+    }
+
+    // MARK: - The transfer
+
+    /// Starts the transfer, or its next try, on a curl handle.
+    func begin(on curl: CurlTransfer, _ permit: OriginPermit, http2: Bool, at now: ContinuousClock.Instant) {
+        self.curl = curl
+        self.permit = permit
+        usesHTTP2 = http2 && request.url.origin.scheme == .https
+        began = now
+        let start = started ?? now
+        started = start
+        handler.begin(at: now)
+        curl.begin(request, handler, http2: usesHTTP2, timeLeft: request.timeLeft - (now - start))
+    }
+
+    /// Whether the response has a head.
+    var hasHead: Bool { handler.verdict != nil }
+
+    /// Prepares to continue a broken body; false when the transfer has ended.
+    func resume(after code: CURLcode, at now: ContinuousClock.Instant) -> Bool {
+        guard hasTime(at: now), resumptions < request.limits.resumptions else { return false }
+        switch handler.verdict {
+        case .unusable?: break
+        case .body?:
+            guard FetchError.Code(code) == .connectionLost, handler.bytes > resumedAt else { return false }
+        default: return false
+        }
+        let reached = handler.bytes
+        guard handler.resume() else { return false }
+        resumedAt = reached
+        resumptions += 1
+        return true
+    }
+
+    /// Prepares to send the request again; false when the transfer has ended.
+    func restart(at now: ContinuousClock.Instant) -> Bool { hasTime(at: now) && handler.restart() }
+
+    private func hasTime(at now: ContinuousClock.Instant) -> Bool {
+        started.map { now - $0 < request.timeLeft } ?? false
+    }
+
+    /// The next time at which a deadline or the idle limit may be exceeded.
+    var due: ContinuousClock.Instant? {
+        let idle = curl == nil ? nil : handler.lastActivity + request.limits.idle
+        return (subscribers.compactMap(\.deadline) + [idle].compactMap { $0 }).min()
+    }
+
+    /// Whether nothing has arrived for the idle limit.
+    func isIdle(at now: ContinuousClock.Instant) -> Bool {
+        curl != nil && handler.lastActivity + request.limits.idle <= now
+    }
+
+    /// Ends all subscribers with the result of curl, or with `error`. The handle must be out of the multi handle already.
+    ///
+    /// - Returns: what the end says about the origin.
+    func end(_ code: CURLcode, _ error: FetchError? = nil, at now: ContinuousClock.Instant) -> RequestOutcome {
+        if let error { handler.fail(error) }
+        let result = curl.map { $0.end(code) } ?? .failure(handler.failure ?? Self.noMemory(request.url))
+        var outcome: RequestOutcome?
+        for subscriber in subscribers {
+            let own = subscriber.sink.failure.map { Result<FetchResponse, FetchError>.failure($0) }
+            let final = own ?? result.map { complete($0, for: subscriber, at: now) }
+            outcome = outcome ?? RequestOutcome(final)
+            subscriber.continuation.resume(returning: final)
+        }
+        subscribers = []
+        release()
+        return outcome ?? .unknown
+    }
+
+    /// Detaches the handle: nothing reaches a sink any more.
+    func release() {
+        curl?.reset()
+        curl = nil
+    }
+
+    private func complete(
+        _ response: FetchResponse, for subscriber: Subscriber, at now: ContinuousClock.Instant
+    ) -> FetchResponse {
+        var response = response
+        let start = started ?? now
+        response.resumptions = resumptions
+        response.isShared = wasShared
+        response.timings.queued = max(.zero, start - subscriber.since)
+        response.timings.transfer = now - max(start, subscriber.since)
+        return response
+    }
+
+    private static func noMemory(_ url: SourceURL) -> FetchError {
+        FetchError(.transportFailed, "\(url): no memory for a transfer")
+    }
+}

@@ -1,0 +1,247 @@
+internal import CCurl
+internal import Concurrency
+private import Glibc
+
+/// All transfers of a downloader, on one thread that sleeps in libcurl's poll.
+///
+/// It starts transfers in the order of `OriginLimits`, lets equal requests share one, and returns their responses. Redirects
+/// and name lookups are the downloader's.
+actor Transfers {
+    private let configuration: FetchConfiguration
+    private let origins: OriginLimiter
+    private let loop: TransferLoop
+    private let thread: EventLoop
+    /// By the ticket of the first subscriber.
+    private var transfers: [UInt64: SharedTransfer] = [:]
+    /// The transfer of each subscriber.
+    private var subscriptions: [UInt64: UInt64] = [:]
+    /// Transfers that others may join, by the URL sent.
+    private var joinable: [String: [UInt64]] = [:]
+    private var running: [UnsafeMutableRawPointer: UInt64] = [:]
+    private var idle: [CurlTransfer] = []
+    private var schedule = TimeoutSchedule()
+    private var isSuspended = false
+    private var lastTicket: UInt64 = 0
+    private var blocksBrokenPipes = false
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    init(_ configuration: FetchConfiguration, _ origins: OriginLimiter) {
+        self.configuration = configuration
+        self.origins = origins
+        loop = TransferLoop(connections: configuration.transfers, perHost: configuration.transfersPerOrigin)
+        thread = EventLoop(name: "larder-fetch", poller: loop)
+        loop.attach(self)
+    }
+
+    deinit { thread.stop() }
+
+    /// Sends one request and writes the body of its response into `file`, which is not used any more after the return.
+    ///
+    /// - Throws: `FetchError`; `cancelled` at once when the task is cancelled.
+    func perform(_ request: HTTPRequest, into file: Int32) async throws(FetchError) -> FetchResponse {
+        lastTicket += 1
+        let ticket = lastTicket
+        let result: Result<FetchResponse, FetchError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                // The flag is set before the handler runs, and the handler's message is processed on this thread, later.
+                if Task.isCancelled {
+                    continuation.resume(returning: .failure(Self.cancelled(request.url)))
+                } else {
+                    subscribe(ticket, request, into: file, continuation)
+                }
+            }
+        } onCancel: {
+            loop.cancel(ticket)
+        }
+        return try result.get()
+    }
+
+    /// Transfers that wait or run; a shared one counts once.
+    var count: Int { transfers.count }
+
+    /// Requests that wait for a transfer.
+    var subscriberCount: Int { subscriptions.count }
+
+    func cancelAll() {
+        for ticket in Array(subscriptions.keys) { cancel(ticket) }
+    }
+
+    /// While suspended no transfer starts; running ones continue.
+    func suspend(_ suspends: Bool) {
+        isSuspended = suspends
+        startWaiting()
+    }
+
+    /// How long the loop may sleep, in milliseconds.
+    var sleep: Int32 { schedule.sleep(from: .now) }
+
+    /// Runs what is due; called by the loop on this actor's thread after each sleep.
+    func turn(cancelled: [UInt64]) {
+        blockBrokenPipes()
+        for ticket in cancelled { cancel(ticket) }
+        loop.multi.perform()
+        while let (easy, code) = loop.multi.nextEnded() {
+            if let number = running[easy] { curlEnded(number, code) }
+        }
+        checkTimeouts()
+        startWaiting()
+    }
+
+    // MARK: - Subscriptions
+
+    private func subscribe(
+        _ ticket: UInt64, _ request: HTTPRequest, into file: Int32, _ continuation: SharedTransfer.Continuation
+    ) {
+        let now = ContinuousClock.now
+        schedule.note(request.fetch.deadline)
+        for number in joinable[request.url.requestText] ?? [] {
+            guard let transfer = transfers[number], transfer.request.canServe(request),
+                transfer.subscribe(ticket, request.fetch, into: file, continuation, at: now)
+            else { continue }
+            subscriptions[ticket] = number
+            return
+        }
+        let transfer = SharedTransfer(request, at: now)
+        _ = transfer.subscribe(ticket, request.fetch, into: file, continuation, at: now)
+        transfers[ticket] = transfer
+        subscriptions[ticket] = ticket
+        if request.fetch.mayShare { joinable[request.url.requestText, default: []].append(ticket) }
+        let refusal = origins.withLimits {
+            $0.enqueue(ticket, request.url.origin, request.fetch.priority, at: now)
+        }
+        if let refusal { return refuse(ticket, refusal) }
+        startWaiting()
+    }
+
+    private func cancel(_ ticket: UInt64) {
+        guard let url = subscriptions[ticket].flatMap({ transfers[$0] })?.request.url else { return }
+        unsubscribe(ticket, Self.cancelled(url))
+    }
+
+    private func unsubscribe(_ ticket: UInt64, _ error: FetchError) {
+        guard let number = subscriptions.removeValue(forKey: ticket), let transfer = transfers[number] else { return }
+        transfer.unsubscribe(ticket, error)
+        guard transfer.isEmpty else { return }
+        remove(number, transfer) { transfer in
+            transfer.release()
+            return RequestOutcome(error)
+        }
+    }
+
+    // MARK: - Transfers
+
+    /// Starts and refuses waiting transfers as far as the limits decide now.
+    private func startWaiting() {
+        while !isSuspended {
+            let now = ContinuousClock.now
+            switch origins.withLimits({ $0.next(at: now) }) {
+            case .start(let number, let permit): start(number, permit, at: now)
+            case .refuse(let number, let refusal): refuse(number, refusal)
+            case .wait(let until): return schedule.note(until)
+            }
+        }
+    }
+
+    private func start(_ number: UInt64, _ permit: OriginPermit, at now: ContinuousClock.Instant) {
+        guard let transfer = transfers[number], let curl = idle.popLast() ?? CurlTransfer(configuration) else {
+            if let transfer = transfers[number] { remove(number, transfer) { $0.end(CURLE_OUT_OF_MEMORY, at: now) } }
+            return endPermit(permit, .unknown, at: now)
+        }
+        begin(number, transfer, on: curl, permit, http2: permit.allowsHTTP2, at: now)
+    }
+
+    private func refuse(_ number: UInt64, _ refusal: OriginRefusal) {
+        guard let transfer = transfers[number] else { return }
+        let error = refusal.error(transfer.request.url, origins.settings)
+        remove(number, transfer) { $0.end(CURLE_OK, error, at: .now) }
+    }
+
+    private func begin(
+        _ number: UInt64, _ transfer: SharedTransfer, on curl: CurlTransfer, _ permit: OriginPermit, http2: Bool,
+        at now: ContinuousClock.Instant
+    ) {
+        transfer.begin(on: curl, permit, http2: http2, at: now)
+        schedule.note(transfer.due)
+        running[curl.easy.pointer] = number
+        if !loop.multi.add(curl.easy) { remove(number, transfer) { $0.end(CURLE_FAILED_INIT, at: now) } }
+    }
+
+    /// libcurl has ended a try: the result, the rest of a broken body, or another try over HTTP/1.1.
+    private func curlEnded(_ number: UInt64, _ code: CURLcode) {
+        guard let transfer = transfers[number], let curl = transfer.curl, let permit = transfer.permit else { return }
+        let now = ContinuousClock.now
+        let fallsBack = noteHTTP2(transfer, curl, permit, code, at: now)
+        if code != CURLE_OK && (transfer.resume(after: code, at: now) || fallsBack && transfer.restart(at: now)) {
+            loop.multi.remove(curl.easy)
+            running[curl.easy.pointer] = nil
+            begin(number, transfer, on: curl, permit, http2: transfer.usesHTTP2 && !fallsBack, at: now)
+        } else {
+            remove(number, transfer) { $0.end(code, at: now) }
+        }
+    }
+
+    /// Records how HTTP/2 works with an origin; true when it has just failed once too often.
+    private func noteHTTP2(
+        _ transfer: SharedTransfer, _ curl: CurlTransfer, _ permit: OriginPermit, _ code: CURLcode,
+        at now: ContinuousClock.Instant
+    ) -> Bool {
+        guard transfer.usesHTTP2, let began = transfer.began else { return false }
+        let isMultiplexed = curl.isMultiplexed
+        if code == CURLE_OK && isMultiplexed { origins.withLimits { $0.http2Succeeded(permit, began: began) } }
+        guard HTTP2Fallback.isFault(code, isMultiplexed: isMultiplexed, hasHead: transfer.hasHead) else { return false }
+        return origins.withLimits { $0.http2Failed(permit, began: began, at: now) }
+    }
+
+    /// Ends requests whose deadline has passed and transfers that have been idle for too long.
+    private func checkTimeouts() {
+        let now = ContinuousClock.now
+        guard schedule.isDue(at: now) else { return }
+        for (number, transfer) in transfers {
+            let url = transfer.request.url
+            for ticket in transfer.late(at: now) {
+                unsubscribe(ticket, FetchError(.timedOut, "\(url): not done when its deadline came"))
+            }
+            if transfer.isIdle(at: now) {
+                let limit = transfer.request.limits.idle
+                let error = FetchError(.timedOut, "\(url): silent for the idle limit of \(limit)")
+                remove(number, transfer) { $0.end(CURLE_OPERATION_TIMEDOUT, error, at: now) }
+            }
+            if transfers[number] != nil { schedule.note(transfer.due) }
+        }
+    }
+
+    /// Removes a transfer, takes it out of libcurl and then ends it: no callback runs between or later.
+    private func remove(_ number: UInt64, _ transfer: SharedTransfer, _ end: (SharedTransfer) -> RequestOutcome) {
+        transfers[number] = nil
+        for ticket in transfer.tickets { subscriptions[ticket] = nil }
+        let text = transfer.request.url.requestText
+        joinable[text]?.removeAll { $0 == number }
+        if joinable[text]?.isEmpty == true { joinable[text] = nil }
+        guard let curl = transfer.curl, let permit = transfer.permit else {
+            _ = origins.withLimits { $0.remove(number, transfer.request.url.origin) }
+            _ = end(transfer)
+            return
+        }
+        loop.multi.remove(curl.easy)
+        running[curl.easy.pointer] = nil
+        endPermit(permit, end(transfer), at: .now)
+        if transfer.request.leavesHandleClean { idle.append(curl) }
+    }
+
+    private func endPermit(_ permit: OriginPermit, _ outcome: RequestOutcome, at now: ContinuousClock.Instant) {
+        if origins.withLimits({ $0.end(permit, outcome, at: now) }) { origins.changed.signal() }
+    }
+
+    private static func cancelled(_ url: SourceURL) -> FetchError { FetchError(.cancelled, "\(url): cancelled") }
+
+    /// With CURLOPT_NOSIGNAL a write to a connection that the peer has closed raises SIGPIPE, which would end the process.
+    private func blockBrokenPipes() {
+        if blocksBrokenPipes { return }
+        blocksBrokenPipes = true
+        var set = sigset_t()
+        sigemptyset(&set)
+        sigaddset(&set, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+    }
+}

@@ -1,0 +1,37 @@
+import Downloader
+import ImageModel
+import JobQueue
+import Testing
+
+@testable import Worker
+
+@Suite("Origins in the database")
+struct SharedOriginsTests {
+    @Test("have a name with their port, from which they are read")
+    func names() throws {
+        for (url, name) in [
+            ("https://Example.com/a", "https://example.com:443"), ("http://[::1]:8080/", "http://[::1]:8080"),
+            ("http://a.example./", "http://a.example:80"),
+        ] {
+            let origin = try Origin(of: url)
+            #expect(origin.queueName == name)
+            #expect(Origin(queueName: name) == origin)
+        }
+    }
+
+    @Test("that are given up are reported with the failure that opened the breaker")
+    func report() throws {
+        var configuration = FetchConfiguration()
+        configuration.origins.probes = 0
+        let downloader = ImageDownloader(configuration)
+        let origin = try Origin(of: "http://127.0.0.1:9/a")
+        let opened = OriginChange.opened(
+            for: .seconds(60), failedProbes: 0, OriginFailure(code: .cannotConnect, httpStatus: nil))
+        let reports = downloader.origins.reports([origin: [opened]])
+        #expect(reports.map(\.origin) == ["http://127.0.0.1:9"])
+        let failure = FailureReason(domain: "NSURLErrorDomain", code: -1004, message: "")
+        #expect(
+            reports.map(\.finding)
+                == [.opened(.seconds(60), failedProbes: 0, givesUp: true, failure, httpStatus: nil)])
+    }
+}
