@@ -87,3 +87,11 @@ package final class ThreadPool: Sendable {
         return try result.get()
     }
 }
+
+extension ThreadPool: TaskExecutor {
+    /// Runs a part of a task that prefers the pool. The pool must outlive the task.
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        submit { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}

@@ -42,6 +42,20 @@ struct ThreadTests {
         await #expect(throws: Refusal()) { try await pool.run { () throws(Refusal) -> Int in throw Refusal() } }
     }
 
+    @Test("a task that prefers a pool runs on its thread, also after it has waited")
+    func preferredPool() async {
+        let pool = ThreadPool(name: "pool", threads: 1)
+        let thread = await pool.run { UInt(pthread_self()) }
+        let actor = Pinned()
+        let (before, after) = await withTaskExecutorPreference(pool) {
+            let before = UInt(pthread_self())
+            _ = await actor.current()
+            return (before, UInt(pthread_self()))
+        }
+        #expect([before, after] == [thread, thread])
+        #expect(UInt(pthread_self()) != thread)
+    }
+
     @Test("a child's exit code and its killing signal are told apart")
     func children() throws {
         var child = try ChildProcess("sh", ["-c", "exit 7"])

@@ -111,7 +111,7 @@ struct RefusalTests {
         let transcoders = TranscoderPool(configuration: TranscoderPool.Configuration())
         let manager = ImageManager(
             cache: try DirectoryStore(opening: directory.path), transcoders: transcoders,
-            parts: ManagerParts(sources: [downloader]))
+            configuration: ImageManager.Configuration(sources: [downloader]))
         _ = try await queue.enqueue(EnqueueRequest(urls: attempts.map(\.url), batch: "attempts"))
 
         let told = Locked<[String: [String]]>([:])

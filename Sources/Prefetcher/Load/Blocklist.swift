@@ -1,25 +1,25 @@
 internal import Concurrency
 
-/// The URLs that failed for good: a load asks here before it does anything else.
+/// The URLs that failed permanently, checked before anything else of a load.
 ///
-/// A URL is its bytes: another spelling is another URL. Source: SDWebImage 5.21.5, `SDWebImageManager.failedURLs`.
+/// URLs are compared byte by byte. Source: SDWebImage 5.21.5, `SDWebImageManager.failedURLs`.
 public protocol Blocklist: Sendable {
-    /// Whether `url` is on the list.
+    /// Whether `url` is blocked.
     func contains(_ url: String) async -> Bool
-    /// Puts `url` on the list.
+    /// Blocks `url`.
     func insert(_ url: String) async
-    /// Takes `url` off the list.
+    /// Unblocks `url`.
     func remove(_ url: String) async
 }
 
-/// A blocklist in memory, for a program without a database: SDWebImage's, bounded and with an end.
+/// A bounded blocklist in memory, for programs without a database.
 ///
-/// A URL stays for 24 h, and at each further failure twice as long as before, up to 30 days. The longest on the list
-/// goes when there are too many.
+/// A block lasts 24 h and doubles with each further failure, up to 30 days. Unlike SDWebImage's, it ends by itself. A full
+/// list drops its oldest URLs.
 public final class MemoryBlocklist: Blocklist {
     private struct Entry: Sendable {
         var until: ContinuousClock.Instant
-        var stay: Duration
+        var duration: Duration
         let number: UInt64
     }
 
@@ -40,38 +40,39 @@ public final class MemoryBlocklist: Blocklist {
     public convenience init(capacity: Int = 100_000) { self.init(capacity: capacity) { .now } }
 
     init(capacity: Int, now: @escaping @Sendable () -> ContinuousClock.Instant) {
-        precondition(capacity > 0, "a blocklist of no URL")
+        precondition(capacity > 0, "a blocklist needs room for one URL")
         self.capacity = capacity
         self.now = now
     }
 
-    /// Whether `url` is on the list, and its time not over.
+    /// Whether `url` is blocked now.
     public func contains(_ url: String) -> Bool {
         let now = now()
         return state.withLock { state in state.entries[Array(url.utf8)].map { $0.until > now } ?? false }
     }
 
-    /// Puts `url` on the list: for 24 h, or twice as long as the last time.
+    /// Blocks `url` for 24 h, or for twice its last duration.
     public func insert(_ url: String) {
         let now = now()
         let url = Array(url.utf8)
         state.withLock { state in
             if let known = state.entries[url] {
-                let stay = min(known.stay * 2, Self.longest)
-                state.entries[url] = Entry(until: now + stay, stay: stay, number: known.number)
+                let duration = min(known.duration * 2, Self.longest)
+                state.entries[url] = Entry(until: now + duration, duration: duration, number: known.number)
                 return
             }
             state.nextNumber += 1
-            state.entries[url] = Entry(until: now + Self.shortest, stay: Self.shortest, number: state.nextNumber)
+            state.entries[url] = Entry(
+                until: now + Self.shortest, duration: Self.shortest, number: state.nextNumber)
             state.order.append((state.nextNumber, url))
             Self.trim(&state, to: capacity)
         }
     }
 
-    /// Takes `url` off the list, and forgets how long it was on it.
+    /// Unblocks `url`; a later block begins with 24 h again.
     public func remove(_ url: String) { _ = state.withLock { $0.entries.removeValue(forKey: Array(url.utf8)) } }
 
-    /// Takes every URL off the list.
+    /// Unblocks every URL.
     public func removeAll() {
         state.withLock { state in
             state.entries = [:]
@@ -79,7 +80,7 @@ public final class MemoryBlocklist: Blocklist {
         }
     }
 
-    /// Lets the oldest eighth go when there are too many, and forgets the places of those that were taken off.
+    /// Drops the oldest eighth of a full list, and the order's entries of removed URLs.
     private static func trim(_ state: inout State, to capacity: Int) {
         guard state.entries.count > capacity || state.order.count > 2 * capacity else { return }
         let entries = state.entries

@@ -1,162 +1,147 @@
 internal import DiskCache
 internal import Downloader
+internal import Foundation
 internal import ImageModel
 internal import Transcoder
 
-/// An original on its way into the cache.
+/// An original that was fetched and is not committed.
 struct Download: Sendable {
     let file: TemporaryFile
-    let bytes: Int
-    /// Of the file's bytes; nil when they are not those that were downloaded.
-    let sha256: [UInt8]?
+    /// Its length is the file's; the digest is empty when the file was decrypted.
+    var response: FetchResponse
+    /// Of the body as received.
     let validators: Validators
-    /// What the origin wants of robots, when it said anything.
-    let robots: String?
 }
 
-/// Variants on their way into the cache, in the order of what was missing.
-struct Transcoded: Sendable {
-    let files: [TemporaryFile]
-    let result: TranscodeReport
-}
-
-/// Gives a load's files their real names, the original first, so that no variant is there without it.
+/// Gives the files of a load their names: the original first, so that no variant is stored without it.
 struct CacheCommit: Sendable {
     let plan: LoadPlan
-    let found: FoundImages
-    /// A new original, if there is one.
+    let cached: CachedImages
+    /// A new original.
     let original: Download?
     /// The variants to make.
     let missing: [LoadPlan.Entry]
-    var made: Transcoded?
+    /// The files of `missing`.
+    var outputs: [TemporaryFile] = []
+    /// The transcoder's results for `missing`.
+    var transcoded: TranscodeReport?
 
-    init(_ plan: LoadPlan, _ found: FoundImages, _ original: Download? = nil) {
+    init(_ plan: LoadPlan, _ cached: CachedImages, _ original: Download? = nil) {
         self.plan = plan
-        self.found = found
+        self.cached = cached
         self.original = original
-        missing = found.missing(plan)
+        missing = cached.missing(plan)
     }
 
-    /// A new original is decoded even when no variant is made of it: what does not decode is not stored.
+    /// A new original is decoded even without variants: one that does not decode is not stored.
     var needsTranscoder: Bool { original != nil || !missing.isEmpty }
 
-    /// The original to decode; -1 when there is none, and nothing to decode.
-    var source: Int32 { original?.file.descriptor ?? found.original?.descriptor ?? -1 }
-
-    /// Names every file that was made well, and tells of the others why they are not there. Blocks.
+    /// Stores every file that was made. Blocks.
     ///
-    /// - Throws: a cancelled `LoadError` when nothing may be published any more, else the store's error.
-    func publish() throws(LoadError) -> [StoredFile] {
-        var stored = try publishOriginal().map { [$0] } ?? []
-        var next = 0
-        for (entry, size) in zip(plan.variants, found.sizes) {
-            guard let key = entry.key else {
-                if let original = plan.originalKey { stored.append(Self.keyless(entry, original)) }
-                continue
+    /// - Returns: the original and every variant, failed ones included.
+    /// - Throws: a cancelled `LoadError` when the request may publish nothing, else the store's error.
+    func run() throws(LoadError) -> [StoredFile] {
+        var stored = try commitOriginal().map { [$0] } ?? []
+        var made = zip(outputs, transcoded?.variants ?? []).makeIterator()
+        for (entry, cachedSize) in zip(plan.variants, cached.variantSizes) {
+            if let key = entry.key {
+                var file = StoredFile(name: entry.variant.name, key: key.text)
+                if let cachedSize {
+                    file.path = plan.cache.relativePath(of: key)
+                    file.bytes = cachedSize
+                    file.origin = .cached
+                } else if let (output, result) = made.next() {
+                    try commitVariant(output, result, key, &file)
+                } else {
+                    continue
+                }
+                stored.append(file)
+            } else if let original = plan.originalKey {
+                stored.append(Self.withoutKey(entry, original))
             }
-            var file = StoredFile(
-                name: entry.variant.name, key: key.text, path: plan.cache.relativePath(of: key), bytes: size,
-                origin: .cached)
-            if size == nil {
-                guard plan.storesVariants, let made else { continue }
-                try publishVariant(number: next, of: made, as: key, &file)
-                next += 1
-            }
-            stored.append(file)
         }
         return stored
     }
 
-    /// Nil when the original is not in the cache and does not go there.
-    private func publishOriginal() throws(LoadError) -> StoredFile? {
-        let isKept = plan.memory?.keepsOriginal == true
-        guard let key = plan.originalKey, found.original != nil || original != nil && (plan.storesOriginal || isKept)
-        else { return nil }
-        var file = StoredFile(
-            key: key.text, path: plan.originalCache.relativePath(of: key), bytes: found.original?.size,
-            origin: .cached)
-        if let source = made?.result.source {
-            file.format = source.format.name
-            file.width = source.width
-            file.height = source.height
-        }
-        file.digest = made?.result.digest.map(StoredFile.Digest.init)
-        if let original, plan.storesOriginal || isKept {
-            original.validators.keep(with: original.file)
-            let published = try publish(
-                original.file, as: key, in: plan.storesOriginal ? plan.originalCache : nil, remembered: isKept,
-                original.validators, sha256: original.sha256)
-            if !plan.storesOriginal { file.path = nil }
+    /// Nil when the original is neither in the cache nor to be stored.
+    private func commitOriginal() throws(LoadError) -> StoredFile? {
+        guard let key = plan.originalKey else { return nil }
+        var file = StoredFile(key: key.text, path: plan.originalCache.relativePath(of: key))
+        if let original, !plan.originalStore.isEmpty {
+            original.validators.save(to: original.file)
+            let response = original.response
+            file.bytes = response.bytes
+            file.sha256 = response.sha256.isEmpty ? nil : SHA256Digest.hex(response.sha256)
+            file.robots = response.robots
             file.origin = .downloaded
-            file.bytes = published.serialized ?? original.bytes
-            file.sha256 = published.sha256
-            file.robots = original.robots
+            try store(original.file, as: key, in: plan.originalCache, plan.originalStore, &file, original.validators)
+        } else if let size = cached.original?.size {
+            file.bytes = size
+            file.origin = .cached
+        } else {
+            return nil
         }
+        file.format = transcoded?.source.format.name
+        file.width = transcoded?.source.width
+        file.height = transcoded?.source.height
+        file.digest = transcoded?.digest.map(StoredFile.Digest.init)
         return file
     }
 
-    private func publishVariant(
-        number: Int, of made: Transcoded, as key: CacheKey, _ file: inout StoredFile
+    private func commitVariant(
+        _ output: TemporaryFile, _ result: Result<TranscodedVariant, TranscodeError>, _ key: CacheKey,
+        _ file: inout StoredFile
     ) throws(LoadError) {
-        switch made.result.variants[number] {
+        switch result {
         case .success(let variant):
-            let published = try publish(
-                made.files[number], as: key, in: plan.writesVariants ? plan.cache : nil,
-                remembered: plan.memory?.keepsResults == true, nil, sha256: nil)
-            if !plan.writesVariants { file.path = nil }
+            file.path = plan.cache.relativePath(of: key)
             file.origin = variant.copied ? .copied : .transcoded
-            file.bytes = published.serialized ?? variant.bytes
-            file.sha256 = published.sha256
+            file.bytes = variant.bytes
             file.format = variant.format.name
             file.width = variant.width
             file.height = variant.height
             file.replaced = variant.replaced?.name
             file.exceedsMaxBytes = variant.exceedsMaxBytes ? true : nil
+            try store(output, as: key, in: plan.cache, plan.variantStore, &file)
         case .failure(let error):
-            file.path = nil
-            file.origin = nil
             file.error = FailureReason(
                 domain: error.domain, code: error.code.rawValue,
                 message: "variant \(file.name ?? ""): \(error.message)")
         }
     }
 
-    /// - Parameters:
-    ///   - cache: where it gets its name; nil gives it none.
-    ///   - remembered: whether it goes into memory.
-    ///   - sha256: of the file's bytes, where that is known.
-    /// - Returns: the length of what the load's serializer made of it, if it did; the digest of what was published.
-    private func publish(
-        _ file: TemporaryFile, as key: CacheKey, in cache: (any ImageStore)?, remembered: Bool, _ validators: Validators?,
-        sha256: [UInt8]?
-    ) throws(LoadError) -> (serialized: Int?, sha256: String?) {
-        let (file, length) = try serialize(file, in: cache ?? plan.cache, validators)
-        let known = length == nil ? sha256 : nil
-        let digest = known.map(SHA256Digest.hex) ?? SHA256Digest.hex(ofFile: file.descriptor)
-        let isCommitted: Bool
-        do throws(StoreError) {
-            isCommitted = try cache?.commit(file, as: key, if: plan.mayPublish) ?? plan.mayPublish()
-        } catch {
-            throw LoadError(error)
+    /// Stores one file on the disk and in memory, as `types` says.
+    ///
+    /// Completes `file` with the length and digest of what was stored. The store checks `mayPublish` directly before the file
+    /// becomes visible.
+    private func store(
+        _ content: TemporaryFile, as key: CacheKey, in cache: any ImageStore, _ types: LoadContext.CacheType,
+        _ file: inout StoredFile, _ validators: Validators? = nil
+    ) throws(LoadError) {
+        var content = content
+        if let serializer = plan.serializer {
+            // Called once for each key; SDWebImage calls it twice for a plain original.
+            let target = try storing(try cache.begin())
+            validators?.save(to: target)
+            if let count = try content.transform(into: target, plan.url, serializer) {
+                content = target
+                file.bytes = count
+                file.sha256 = nil
+            }
         }
-        guard isCommitted else { throw LoadError.cancelled }
-        if remembered, let memory = plan.memory { memory.keep(try file.contents(), as: key) }
-        return (length, digest)
+        file.sha256 = file.sha256 ?? SHA256Digest.hex(ofFile: content.descriptor)
+        let mayPublish = plan.request.mayPublish
+        let isPublished =
+            types.contains(.disk) ? try storing(try cache.commit(content, as: key, if: mayPublish)) : mayPublish()
+        guard isPublished else { throw LoadError.cancelled }
+        if !types.contains(.disk) { file.path = nil }
+        if types.contains(.memory), let memory = plan.memory {
+            let bytes = try content.contents()
+            memory.store(bytes, for: key, cost: bytes.count)
+        }
     }
 
-    /// Asked once for each key, not twice for a plain original as SDWebImage does.
-    private func serialize(
-        _ file: TemporaryFile, in cache: any ImageStore, _ validators: Validators?
-    ) throws(LoadError) -> (TemporaryFile, Int?) {
-        guard let serializer = plan.serializer else { return (file, nil) }
-        let target: TemporaryFile
-        do throws(StoreError) { target = try cache.begin() } catch { throw LoadError(error) }
-        validators?.keep(with: target)
-        guard let length = try file.transform(into: target, plan.url, serializer) else { return (file, nil) }
-        return (target, length)
-    }
-
-    private static func keyless(_ entry: LoadPlan.Entry, _ original: CacheKey) -> StoredFile {
+    private static func withoutKey(_ entry: LoadPlan.Entry, _ original: CacheKey) -> StoredFile {
         StoredFile(
             name: entry.variant.name, key: original.text,
             error: FailureReason(

@@ -4,29 +4,29 @@ internal import Foundation
 private import Glibc
 internal import ImageModel
 
-/// Originals from `file:` URLs, below directories that were opened for it and nowhere else.
+/// Originals from `file:` URLs below given directories.
 ///
-/// Source: SDWebImage 5.21.5, whose URL loading reads file URLs without asking.
+/// SDWebImage 5.21.5 reads any file URL.
 public struct FileSource: ImageSource {
     private let roots: [String]
     private let limit: Int
     private let disk: ThreadPool
 
-    /// A source of the files below `roots`.
+    /// A source over directories.
     ///
     /// - Parameters:
-    ///   - roots: directories; a link in them that leads out is refused.
-    ///   - limit: the most bytes of a file, 32 MiB by default.
+    ///   - roots: directories; links that lead out of them are refused.
+    ///   - limit: the largest file in bytes, 32 MiB by default.
     public init(roots: [String], limit: Int = 32 << 20) {
         self.roots = roots.compactMap(Self.resolved)
         self.limit = limit
         disk = ThreadPool(name: "files", threads: 2)
     }
 
-    /// Every URL with the scheme `file`.
+    /// Whether the scheme is `file`.
     public func canLoad(_ url: String) -> Bool { url.utf8.starts(with: "file:".utf8) }
 
-    /// Copies the file into `file`.
+    /// Copies the file at the URL.
     public func load(
         _ request: FetchRequest, options: LoadOptions, into file: Int32
     ) async throws(LoadError) -> FetchResponse {
@@ -39,7 +39,7 @@ public struct FileSource: ImageSource {
             defer { close(source) }
             var status = stat()
             guard fstat(source, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-                throw Self.failure(-1101, "\(url) is no file")
+                throw Self.failure(-1101, "\(url): is not a regular file")
             }
             guard status.st_size <= limit else {
                 throw Self.limit(url, Int(status.st_size), limit)
@@ -86,16 +86,16 @@ public struct FileSource: ImageSource {
         return FetchResponse(bytes: bytes, sha256: digest.finish())
     }
 
-    /// The file's real path, when it lies below one of `roots`.
+    /// The file's real path below one of `roots`.
     private static func path(of url: String, below roots: [String]) throws(LoadError) -> String {
         guard let parsed = URL(string: url), parsed.host() ?? "" == "" || parsed.host() == "localhost" else {
-            throw failure(-1000, "\(url): is no URL of a file here")
+            throw failure(-1000, "\(url): is not a URL of a local file")
         }
         guard let path = resolved(parsed.path(percentEncoded: false)) else {
-            throw failure(-1100, "\(url): there is no such file")
+            throw failure(-1100, "\(url): no such file")
         }
         guard roots.contains(where: { path.utf8.starts(with: ($0.hasSuffix("/") ? $0 : $0 + "/").utf8) }) else {
-            throw failure(-1102, "\(url): lies below no directory that is open to loads")
+            throw failure(-1102, "\(url): is outside the directories open to loads")
         }
         return path
     }

@@ -1,50 +1,29 @@
 internal import Concurrency
 internal import DiskCache
 internal import Downloader
-private import Foundation
-private import Glibc
 internal import ImageModel
 internal import Transcoder
 
-/// The stages of a load, each on the threads it needs.
+/// The costly stages of a load. They run on a thread that may block.
 extension ImageManager {
-    func lookUp(_ plan: LoadPlan, _ files: OpenFiles) async throws(LoadError) -> FoundImages {
-        do throws(StoreError) {
-            return try await disk.run { [gate] () throws(StoreError) in
-                let found = try FoundImages(plan, looksLikeImage: gate.judge)
-                if let original = found.original { files.keep(original) }
-                return found
-            }
-        } catch {
-            throw LoadError(error, stage: .lookUp)
-        }
-    }
-
-    /// Brings the original from `source`.
+    /// Downloads the original from `source`.
     ///
-    /// - Parameter cached: an original that may still be right (SDWebImage 5.21.5, SDWebImageRefreshCached).
-    /// - Returns: nil when `cached` is what the source has.
+    /// - Parameter cached: a cached original to revalidate (SDWebImage 5.21.5, SDWebImageRefreshCached).
+    /// - Returns: nil when the source has the same bytes as `cached`.
     func fetch(
-        _ plan: LoadPlan, from source: (any ImageSource)?, unlike cached: OpenFile?, _ files: OpenFiles,
-        _ report: inout LoadReport
+        _ plan: LoadPlan, from source: (any ImageSource)?, unlike cached: OpenFile?, _ report: inout LoadReport
     ) async throws(LoadError) -> Download? {
         guard let source else { throw LoadError.noURL }
-        let known = try await validators(of: cached)
-        let request = try request(plan, known)
-        let file = try await makeFile(in: plan.originalCache, files)
         let start = ContinuousClock.now
-        let response: FetchResponse
-        do throws(LoadError) {
-            response = try await source.load(request, options: plan.options, into: file.descriptor)
-            report.timing.fetch += .now - start
-        } catch {
-            report.timing.fetch += .now - start
-            throw error.carrying(report)
+        defer { report.timing.fetch += .now - start }
+        let known = try cached.map { (file) throws(LoadError) in try storing(try Validators(of: file), stage: .lookUp) }
+        let request = try request(plan, known)
+        let file = try storing(try plan.originalCache.begin())
+        // A source's own work stays off the disk threads.
+        let response = try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(LoadError) in
+            try await source.load(request, options: plan.options, into: file.descriptor)
         }
-        guard !response.isNotModified else {
-            report.isUnchanged = true
-            return nil
-        }
+        if response.isNotModified { return nil }
         report.downloads = 1
         report.bytesIn = response.bytes
         report.httpStatus = response.status
@@ -52,43 +31,52 @@ extension ImageManager {
         let validators = Validators(
             etag: response.etag, lastModified: response.lastModified, sha256: SHA256Digest.hex(response.sha256))
         if let cached, let known, known.sha256 == validators.sha256 {
-            // By what its server calls it now, the next question need not be answered with the whole body.
-            if known != validators { await disk.run { validators.note(at: cached) } }
-            report.isUnchanged = true
+            // The server's new validators may spare the next download.
+            if known != validators { validators.save(to: cached) }
             return nil
         }
-        let download = Download(
-            file: file, bytes: response.bytes, sha256: response.sha256, validators: validators, robots: response.robots)
+        let download = Download(file: file, response: response, validators: validators)
         guard let decryptor = plan.decryptor else { return download }
-        return try await decrypt(download, decryptor, plan, files, report)
+        return try decrypt(download, decryptor, plan)
     }
 
-    /// Makes the variants and stores everything; nil when the cached original does not decode, which is a miss.
-    func useCached(
-        _ found: FoundImages, _ plan: LoadPlan, _ files: OpenFiles, _ report: inout LoadReport
-    ) async throws(LoadError) -> LoadReport? {
-        do throws(LoadError) {
-            return try await transcodeAndStore(CacheCommit(plan, found), files, &report)
+    /// Makes the missing variants, then commits all files.
+    func transcodeAndCommit(_ commit: CacheCommit, _ report: inout LoadReport) async throws(LoadError) {
+        guard commit.needsTranscoder else { return try self.commit(commit, &report) }
+        guard await transcodePermits.acquire() else { throw LoadError.cancelled }
+        defer { transcodePermits.release() }
+        var commit = commit
+        try await transcode(&commit, &report)
+        try self.commit(commit, &report)
+    }
+
+    private func transcode(_ commit: inout CacheCommit, _ report: inout LoadReport) async throws(LoadError) {
+        let start = ContinuousClock.now
+        defer { report.timing.transcode += .now - start }
+        let plan = commit.plan
+        guard let source = commit.original?.file.descriptor ?? commit.cached.original?.descriptor else { return }
+        for _ in commit.missing { commit.outputs.append(try storing(try plan.cache.begin())) }
+        var request = TranscodeRequest(
+            source: source, variants: commit.missing.map(\.variant), outputs: commit.outputs.map(\.descriptor),
+            scale: plan.scale,
+            transformsAnimated: !plan.options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly]))
+        request.scaleDownBytes = plan.scaleDownLimit
+        do throws(TranscodeError) {
+            commit.transcoded = try await transcoders.transcode(request)
         } catch {
-            guard error.isUndecodable else { throw error }
-            return nil
+            throw LoadError(error)
         }
     }
 
-    /// The two stages that hold the variants' files open: few loads are in them at once, as thirty-two files for each
-    /// slot would be more than a process may have.
-    func transcodeAndStore(
-        _ publication: CacheCommit, _ files: OpenFiles, _ report: inout LoadReport
-    ) async throws(LoadError) -> LoadReport {
-        guard publication.needsTranscoder else { return try await store(publication, &report) }
-        guard await transcodePermits.acquire() else { throw LoadError.cancelled.carrying(report) }
-        defer { transcodePermits.release() }
-        var publication = publication
-        publication.made = try await transcode(publication, files, &report)
-        return try await store(publication, &report)
+    private func commit(_ commit: CacheCommit, _ report: inout LoadReport) throws(LoadError) {
+        let start = ContinuousClock.now
+        defer { report.timing.store += .now - start }
+        guard !Task.isCancelled else { throw LoadError.cancelled }
+        report.stored = try commit.run()
+        if report.isUnchanged, let original = report.stored.firstIndex(where: { $0.name == nil }) {
+            report.stored[original].unchanged = true
+        }
     }
-
-    // MARK: - Parts of stages
 
     private func request(_ plan: LoadPlan, _ known: Validators?) throws(LoadError) -> FetchRequest {
         var request = FetchRequest(plan.url)
@@ -100,91 +88,28 @@ extension ImageManager {
             }
         request.handlesCookies = plan.options.contains(.handleCookies)
         request.allowsInvalidCertificates = plan.options.contains(.allowInvalidSSLCertificates)
-        request.credentials = plan.credentials
+        request.credentials = plan.request.context.credentials
         request.validators = known
         request.rules.modifier = plan.responseModifier
-        if let progress = plan.progress {
+        if let progress = plan.request.progress {
             request.progress = { step in if step.hasResponse { progress(step.received, step.expected) } }
         }
         // Encrypted bytes have no image format.
-        if plan.decryptor == nil { request.inspects = gate.inspect }
+        if plan.decryptor == nil { request.inspects = formats.inspect }
         guard let modifier = plan.requestModifier else { return request }
         guard let modified = modifier(request) else { throw LoadError.invalidOperation(plan.url) }
         return modified
     }
 
-    private func validators(of cached: OpenFile?) async throws(LoadError) -> Validators? {
-        guard let cached else { return nil }
-        do throws(StoreError) {
-            return try await disk.run { () throws(StoreError) in try Validators(of: cached) }
-        } catch {
-            throw LoadError(error, stage: .lookUp)
-        }
-    }
-
     private func decrypt(
-        _ download: Download, _ decryptor: @escaping DataTransform, _ plan: LoadPlan, _ files: OpenFiles,
-        _ report: LoadReport
-    ) async throws(LoadError) -> Download {
-        let file = try await makeFile(in: plan.originalCache, files)
-        return try await disk.run { [gate] () throws(LoadError) in
-            guard let written = try download.file.transform(into: file, plan.url, decryptor),
-                file.isAccepted(by: gate)
-            else { throw LoadError.badImage(plan.url, "what was decrypted is no picture").carrying(report) }
-            return Download(
-                file: file, bytes: written, sha256: nil, validators: download.validators, robots: download.robots)
-        }
-    }
-
-    private func transcode(
-        _ publication: CacheCommit, _ files: OpenFiles, _ report: inout LoadReport
-    ) async throws(LoadError) -> Transcoded {
-        let start = ContinuousClock.now
-        let plan = publication.plan
-        let missing = publication.missing
-        var outputs: [TemporaryFile] = []
-        for _ in missing { outputs.append(try await makeFile(in: plan.cache, files)) }
-        do throws(TranscodeError) {
-            var request = TranscodeRequest(
-                source: publication.source, variants: missing.map(\.variant), outputs: outputs.map(\.descriptor),
-                scale: plan.scale,
-                transformsAnimated: !plan.options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly]))
-            request.scaleDownBytes = plan.scaleDownLimit
-            let result = try await transcoders.transcode(request)
-            report.timing.transcode += .now - start
-            return Transcoded(files: outputs, result: result)
-        } catch {
-            report.timing.transcode += .now - start
-            throw LoadError(error).carrying(report)
-        }
-    }
-
-    private func store(
-        _ publication: CacheCommit, _ report: inout LoadReport
-    ) async throws(LoadError) -> LoadReport {
-        let start = ContinuousClock.now
-        guard !Task.isCancelled else { throw LoadError.cancelled.carrying(report) }
-        do throws(LoadError) {
-            report.stored = try await disk.run { () throws(LoadError) in try publication.publish() }
-            if report.isUnchanged, let original = report.stored.firstIndex(where: { $0.name == nil }) {
-                report.stored[original].unchanged = true
-            }
-            report.timing.store += .now - start
-            return report
-        } catch {
-            throw error.carrying(report)
-        }
-    }
-
-    private func makeFile(in cache: any ImageStore, _ files: OpenFiles) async throws(LoadError) -> TemporaryFile {
-        do throws(StoreError) {
-            return try await disk.run { () throws(StoreError) in
-                let file = try cache.begin()
-                files.keep(file)
-                return file
-            }
-        } catch {
-            throw LoadError(error)
-        }
+        _ download: Download, _ decryptor: DataTransform, _ plan: LoadPlan
+    ) throws(LoadError) -> Download {
+        let file = try storing(try plan.originalCache.begin())
+        guard let count = try download.file.transform(into: file, plan.url, decryptor), file.isAccepted(by: formats)
+        else { throw LoadError.badImage(plan.url, "the decrypted bytes are not an image") }
+        var decrypted = Download(file: file, response: download.response, validators: download.validators)
+        decrypted.response.bytes = count
+        decrypted.response.sha256 = []
+        return decrypted
     }
 }

@@ -3,7 +3,7 @@ public import ImageModel
 
 /// Loads originals (SDWebImage 5.21.5, `SDImageLoader`).
 ///
-/// The last source of `ManagerParts.sources` that can load a URL loads it (`SDImageLoadersManager`).
+/// The last source of `ImageManager.Configuration.sources` that can load a URL loads it (`SDImageLoadersManager`).
 public protocol ImageSource: Sendable {
     /// Whether this source can load `url`.
     func canLoad(_ url: String) -> Bool

@@ -1,21 +1,18 @@
 public import ImageModel
-internal import Transcoder
 
 extension LoadContext {
-    /// Parses a context, strictly: SDWebImage's raw key names, each value in JSON.
+    /// Parses an object of SDWebImage's raw key names.
     ///
     /// - Parameter json: UTF-8 text of an object.
-    /// - Throws: `VariantError` with the JSON path for unknown keys, wrong types, keys that Larder has no meaning for although
-    ///   they would change the result, and headers that are secrets.
+    /// - Throws: `VariantError` with the JSON path for unknown keys, wrong types, keys that would change the result and are
+    ///   not supported, and headers that carry secrets.
     public init(json: some Sequence<UInt8>) throws(VariantError) {
         var fields = try JSONFields(try JSONValue.parse(Array(json)), path: "$")
-        for key in Self.withoutMeaning { _ = fields.take(key) }
-        for (key, why) in Self.refused where fields.take(key) != nil { throw fields.refusal(key, why) }
+        for key in Self.ignored { _ = fields.take(key) }
+        for (key, reason) in Self.refused where fields.take(key) != nil { throw fields.refusal(key, reason) }
 
-        let decode = try DecodeFields(&fields)
-        scale = decode.scale
-        scaleDownLimit = decode.scaleDownLimit
-        result = try Self.result(&fields, thumbnail: decode.thumbnail)
+        let thumbnail = try readDecodeOptions(&fields)
+        result = try Self.result(&fields, thumbnail: thumbnail)
         query = try Self.cacheType(&fields, "queryCacheType") ?? query
         store = try Self.cacheType(&fields, "storeCacheType") ?? store
         originalQuery = try Self.cacheType(&fields, "originalQueryCacheType") ?? originalQuery
@@ -32,20 +29,20 @@ extension LoadContext {
         try fields.finish()
     }
 
-    /// Keys that only concern a view, a queue of callbacks or a screen, and the hint at a format, which the bytes tell.
-    static let withoutMeaning = [
+    /// Keys that concern a view, a callback queue or a screen, and the format hint, which the image's bytes replace.
+    static let ignored = [
         "setImageOperationKey", "callbackQueue", "imageForceDecodePolicy", "imageDecodeToHDR", "animatedImageClass",
         "imageTypeIdentifierHint",
     ]
 
-    /// Keys that would change a result, and are not there to be chosen.
+    /// Keys that would change the result and are not supported.
     static let refused = [
         ("customManager", "is not supported: a worker has one manager"),
-        ("imageCoder", "is not supported: coders are chosen by the picture's bytes"),
+        ("imageCoder", "is not supported: coders are chosen by the image's bytes"),
         ("loaderCachedImage", "is set by the manager alone"),
     ]
 
-    /// The load's own picture as a variant; the keys are read even where they ask for none.
+    /// `LoadContext.result`. The encoding keys are checked even when there is no such variant.
     private static func result(_ fields: inout JSONFields, thumbnail: JSONValue?) throws(VariantError) -> Variant? {
         var variant: [String: JSONValue] = ["name": .string("result")]
         variant["thumbnail"] = thumbnail
@@ -54,7 +51,7 @@ extension LoadContext {
         case .array(let list): variant["transform"] = .array(list)
         default: throw fields.refusal("imageTransformer", "must be a list of transformers or null")
         }
-        let isAsked = variant.count > 1
+        let hasResult = variant.count > 1
         if let options = fields.take("imageEncodeOptions") {
             var encode = try JSONFields(options, path: "$.imageEncodeOptions")
             variant["quality"] = try encode.number("encodeCompressionQuality").map { .number(($0 * 100).rounded()) }
@@ -63,7 +60,7 @@ extension LoadContext {
             for key in ["encodeEmbedThumbnail", "encodeToHDR", "encodeFirstFrameOnly"] { _ = encode.take(key) }
             try encode.finish()
         }
-        guard isAsked else { return nil }
+        guard hasResult else { return nil }
         do {
             return try Variant(.object(variant), path: "$")
         } catch {
@@ -71,7 +68,7 @@ extension LoadContext {
         }
     }
 
-    /// The path in the context of what stands at `path` in the variant made of it.
+    /// The path in the context that corresponds to `path` in the variant made of it.
     private static func contextPath(_ path: String) -> String {
         let names = [
             ("$.thumbnail", "$.imageThumbnailPixelSize"), ("$.transform", "$.imageTransformer"),
@@ -84,10 +81,10 @@ extension LoadContext {
     }
 
     private static func cacheType(_ fields: inout JSONFields, _ key: String) throws(VariantError) -> CacheType? {
-        try fields.integer(key, in: 0...3).flatMap(CacheType.init)
+        try fields.integer(key, in: 0...3).map(CacheType.init)
     }
 
-    private static func choice(_ fields: inout JSONFields, _ key: String) throws(VariantError) -> Choice<Nothing> {
+    private static func choice(_ fields: inout JSONFields, _ key: String) throws(VariantError) -> Choice<Never> {
         switch fields.take(key) {
         case nil: return .own
         case .null: return .none
@@ -113,40 +110,34 @@ extension LoadContext {
     }
 }
 
-/// How the source is decoded: single keys, each of which wins over its entry in `imageDecodeOptions`.
-private struct DecodeFields {
-    let thumbnail: JSONValue?
-    let scale: Double?
-    let scaleDownLimit: Int?
+extension LoadContext {
+    /// Reads how the original is decoded. A key of the context overrides the same entry of `imageDecodeOptions`.
+    ///
+    /// - Returns: the thumbnail size as a variant spells it; nil for none.
+    private mutating func readDecodeOptions(_ fields: inout JSONFields) throws(VariantError) -> JSONValue? {
+        // Other entries are for an app's own coders and are ignored, as in SDWebImage.
+        var options = try JSONFields(fields.take("imageDecodeOptions") ?? .object([:]), path: "$.imageDecodeOptions")
+        let optionScale = try options.number("decodeScaleFactor")
+        let optionLimit = try options.integer("decodeScaleDownLimitBytes", in: 0...Int(Int32.max))
+        let optionSize = options.take("decodeThumbnailPixelSize")
+        let optionAspect = try options.bool("decodePreserveAspectRatio", default: true)
 
-    init(_ fields: inout JSONFields) throws(VariantError) {
-        // What a coder of an app's own would be told passes through unread, as in SDWebImage.
-        var dictionary = try JSONFields(
-            fields.take("imageDecodeOptions") ?? .object([:]), path: "$.imageDecodeOptions")
-        let dictionaryScale = try dictionary.number("decodeScaleFactor")
-        let dictionaryLimit = try dictionary.integer("decodeScaleDownLimitBytes", in: 0...Int(Int32.max))
-        let dictionarySize = dictionary.take("decodeThumbnailPixelSize")
-        let dictionaryAspect = try dictionary.bool("decodePreserveAspectRatio", default: true)
-
-        scale = try fields.number("imageScaleFactor") ?? dictionaryScale
+        scale = try fields.number("imageScaleFactor") ?? optionScale
         if let scale, scale < 1 { throw fields.refusal("imageScaleFactor", "must be at least 1") }
-        let limit = try fields.integer("imageScaleDownLimitBytes", in: 0...Int(Int32.max)) ?? dictionaryLimit
+        let limit = try fields.integer("imageScaleDownLimitBytes", in: 0...Int(Int32.max)) ?? optionLimit
         scaleDownLimit = limit == 0 ? nil : limit
-        let aspect = try fields.bool("imagePreserveAspectRatio", default: dictionaryAspect)
-        guard case .object(var size) = fields.take("imageThumbnailPixelSize") ?? dictionarySize ?? .object([:]) else {
+        let aspect = try fields.bool("imagePreserveAspectRatio", default: optionAspect)
+        guard case .object(var size) = fields.take("imageThumbnailPixelSize") ?? optionSize ?? .object([:]) else {
             throw fields.refusal("imageThumbnailPixelSize", "must be an object with width and height")
         }
-        guard !size.isEmpty else {
-            thumbnail = nil
-            return
-        }
+        if size.isEmpty { return nil }
         size["preserveAspectRatio"] = .bool(aspect)
-        thumbnail = .object(size)
+        return .object(size)
     }
 }
 
 extension RequestChange {
-    /// Headers that say who asks: they belong into a credential profile, not into a job.
+    /// Headers with credentials: a job names a credential profile instead.
     static let secretHeaders: Set<String> = ["authorization", "cookie", "proxy-authorization"]
 
     fileprivate init(_ fields: inout JSONFields) throws(VariantError) {
@@ -169,7 +160,7 @@ extension ResponseChange {
 }
 
 extension JSONFields {
-    /// An object of header names and values; neither can end a line.
+    /// An object of header names and values, without control characters.
     fileprivate mutating func headers(
         _ field: String, refusing secrets: Set<String>
     ) throws(VariantError) -> [String: String] {
@@ -183,7 +174,7 @@ extension JSONFields {
                 throw refusal("\(field).\(name)", "must be a string without control characters")
             }
             guard !name.isEmpty, name.utf8.allSatisfy(Self.isToken) else {
-                throw refusal("\(field).\(name)", "is no header name")
+                throw refusal("\(field).\(name)", "is not a header name")
             }
             if secrets.contains(name.lowercased()) {
                 throw refusal("\(field).\(name)", "is a secret: name a credential profile instead")

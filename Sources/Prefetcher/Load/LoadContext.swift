@@ -1,82 +1,85 @@
 public import ImageModel
-internal import Transcoder
 
-/// What a load may be told beside its options: SDWebImage's context, as far as it means something without a view.
+/// What a load takes beside its options: SDWebImage's context, without the keys that need a view.
 ///
-/// docs/sdwebimage.md tells of each key what it does. A part that is chosen by name is one the worker, or the program
-/// that holds the manager, was configured with. Source: SDWebImage 5.21.5, `SDWebImageContext`.
+/// docs/sdwebimage.md lists each key and its effect. A part chosen by name must be in the manager's configuration.
+/// Source: SDWebImage 5.21.5, `SDWebImageContext`.
 public struct LoadContext: Sendable, Hashable {
-    /// Where a query looks, or a store writes; SDWebImage's `SDImageCacheType`.
+    /// Where a query looks or a store writes. The raw values are those of `SDImageCacheType`.
     ///
-    /// Without a cache in memory (`ManagerParts.memory`; workers have none) memory alone is nothing, and both are the disk.
-    public enum CacheType: Int, Sendable {
-        case none, disk, memory, all
+    /// `.memory` has no effect without `ImageManager.Configuration.memory`; a worker has no memory cache.
+    public struct CacheType: OptionSet, Sendable, Hashable {
+        /// SDWebImage's number, 0 to 3.
+        public let rawValue: Int
 
-        /// Whether the disk is meant.
-        var includesDisk: Bool { self == .disk || self == .all }
+        /// The type with SDWebImage's number.
+        public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// Whether memory is meant.
-        var includesMemory: Bool { self == .memory || self == .all }
+        /// 0: no cache.
+        public static let none: CacheType = []
+        /// 1: the disk.
+        public static let disk = CacheType(rawValue: 1)
+        /// 2: the memory cache.
+        public static let memory = CacheType(rawValue: 2)
+        /// 3: both.
+        public static let all: CacheType = [.disk, .memory]
     }
 
-    /// A replaceable part of the manager.
+    /// Which part of the manager a load uses. `Described` is `Never` for parts that have a name only.
     public enum Choice<Described: Sendable & Hashable>: Sendable, Hashable {
-        /// The manager's own, if it has one; the default.
+        /// The manager's default part; the default.
         case own
-        /// None, although the manager may have one (`null` in JSON).
+        /// No part (`null` in JSON).
         case none
-        /// The one configured under this name.
+        /// The part configured under this name.
         case named(String)
-        /// One described by the context itself.
+        /// A part that the context itself describes.
         case described(Described)
     }
 
-    /// For parts that cannot be described, but only named.
-    public enum Nothing: Sendable, Hashable {}
-
-    /// What SDWebImage's own load would give: a picture of the context's thumbnail size, transformers and encoding;
-    /// nil when the context asks for none. It is made beside the variants of the pipeline, under the name `result`.
+    /// The image that SDWebImage would return: the context's thumbnail size, transformers and encoding, as a variant named
+    /// `result` beside the pipeline's variants. Nil when the context has none of them.
     public var result: Variant?
-    /// `imageScaleFactor`: pixels per point, at least 1; nil takes it from the key.
+    /// `imageScaleFactor`: pixels per point, at least 1. Nil reads it from the key.
     public var scale: Double?
-    /// `imageScaleDownLimitBytes`: the most bytes of decoded pixels, above which the picture is scaled down.
+    /// `imageScaleDownLimitBytes`: an image with more bytes of decoded pixels is scaled down. Nil sets no limit.
     public var scaleDownLimit: Int?
-    /// `queryCacheType`: whether variants are looked up, `.all` by default.
+    /// `queryCacheType`: where variants are looked up, `.all` by default.
     public var query = CacheType.all
-    /// `storeCacheType`: whether variants are stored, `.all` by default.
+    /// `storeCacheType`: where variants are stored, `.all` by default.
     public var store = CacheType.all
-    /// `originalQueryCacheType`: whether the original is looked up, `.disk` by default.
+    /// `originalQueryCacheType`: where the original is looked up, `.disk` by default.
     public var originalQuery = CacheType.disk
-    /// `originalStoreCacheType`: whether the original is stored, `.disk` by default.
+    /// `originalStoreCacheType`: where the original is stored, `.disk` by default.
     public var originalStore = CacheType.disk
-    /// `imageCache`: where variants lie, and the original where `originalCache` says nothing.
-    public var cache = Choice<Nothing>.own
-    /// `originalImageCache`: where the original lies.
-    public var originalCache = Choice<Nothing>.own
-    /// `imageLoader`: the one source to ask, instead of all.
-    public var source = Choice<Nothing>.own
+    /// `imageCache`: the cache of the variants, and of the original unless `originalCache` names another.
+    public var cache = Choice<Never>.own
+    /// `originalImageCache`: the cache of the original.
+    public var originalCache = Choice<Never>.own
+    /// `imageLoader`: the only source to ask.
+    public var source = Choice<Never>.own
     /// `downloadRequestModifier`.
     public var requestModifier = Choice<RequestChange>.own
     /// `downloadResponseModifier`.
     public var responseModifier = Choice<ResponseChange>.own
-    /// `downloadDecryptor`; `base64` is always there.
-    public var decryptor = Choice<Nothing>.own
-    /// `cacheKeyFilter`; `withoutQuery` is always there.
-    public var keyFilter = Choice<Nothing>.own
+    /// `downloadDecryptor`; `base64` is built in.
+    public var decryptor = Choice<Never>.own
+    /// `cacheKeyFilter`; `withoutQuery` is built in.
+    public var keyFilter = Choice<Never>.own
     /// `cacheSerializer`.
-    public var serializer = Choice<Nothing>.own
-    /// `credentials`, Larder's own: the credential profile to send; nil sends none. Secrets are never in a context.
+    public var serializer = Choice<Never>.own
+    /// `credentials`, a key of Larder's own: the credential profile to send. Nil sends none. A context holds no secrets.
     public var credentials: String?
 
-    /// A context that changes nothing.
+    /// A context without any key.
     public init() {}
 }
 
-/// A request's method, headers and body, as a job may spell them.
+/// A change to a request that a job can describe.
 public struct RequestChange: Sendable, Hashable {
     /// The method; nil is GET.
     public var method: String?
-    /// Headers that are set; an empty value takes one away.
+    /// Headers to set; an empty value removes one.
     public var headers: [String: String]
     /// The body, for methods that have one.
     public var body: String?
@@ -89,13 +92,11 @@ public struct RequestChange: Sendable, Hashable {
     }
 }
 
-/// What to take a response for, as a job may spell it.
+/// A change to a response that a job can describe.
 public struct ResponseChange: Sendable, Hashable {
-    /// The status instead of the server's.
-    ///
-    /// Nil keeps it. SDWebImage's own modifier makes every status 200 when it is only to add headers; that is not copied.
+    /// The status in place of the server's. Nil keeps the server's; SDWebImage's modifier would make it 200.
     public var status: Int?
-    /// Headers that are set.
+    /// Headers to set.
     public var headers: [String: String]
 
     /// Describes a change.

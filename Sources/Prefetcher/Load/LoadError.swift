@@ -3,15 +3,14 @@ internal import Downloader
 public import ImageModel
 internal import Transcoder
 
-/// Why a load as a whole failed: the one place where the errors of fetch, transcode and store are brought together.
+/// Why a load failed as a whole. The errors of all stages are converted here.
 ///
-/// Whether to try again is not decided here but by the rows of `retry_rule` in the database.
+/// Whether the load is retried is decided by the rules of `retry_rule` in the database.
 public struct LoadError: Error, Sendable {
     /// The stage that failed.
     public enum Stage: String, Sendable {
-        /// Looking in the cache.
+        /// Options, blocklist, cache query.
         case lookUp
-        /// Downloading.
         case fetch
         /// Decoding, transforming, encoding.
         case transcode
@@ -19,15 +18,15 @@ public struct LoadError: Error, Sendable {
         case store
     }
 
-    /// Where.
+    /// Where the load failed.
     public let stage: Stage
-    /// What.
+    /// Domain, code and message.
     public let failure: FailureReason
-    /// Status of the last response, if one came.
+    /// Status of the last response; nil without one.
     public var httpStatus: Int?
-    /// How long the server asked to be left alone.
+    /// The delay that the server asked for.
     public var retryAfter: Duration?
-    /// What the load had done until then.
+    /// What the load had done before it failed.
     public var report = LoadReport()
 
     package init(stage: Stage, domain: String, code: Int, message: String) {
@@ -45,46 +44,52 @@ public struct LoadError: Error, Sendable {
         self.init(stage: .transcode, domain: error.domain, code: error.code.rawValue, message: error.message)
     }
 
-    init(_ error: StoreError, stage: Stage = .store) {
+    init(_ error: StoreError, stage: Stage) {
         self.init(stage: stage, domain: "LarderErrorDomain", code: 403, message: error.description)
     }
 
-    /// The load was cancelled, by its task's cancellation (SDWebImage 5.21.5, SDWebImageErrorCancelled).
+    /// SDWebImage 5.21.5, SDWebImageErrorCancelled.
     static let cancelled = LoadError(
         stage: .fetch, domain: "SDWebImageErrorDomain", code: 2002, message: "cancelled")
 
-    /// There is no URL (SDWebImage 5.21.5, SDWebImageErrorInvalidURL).
+    /// SDWebImage 5.21.5, SDWebImageErrorInvalidURL.
     static let noURL = LoadError(
         stage: .lookUp, domain: "SDWebImageErrorDomain", code: 1000, message: "there is no URL to load")
 
-    /// The URL is on the blocklist (SDWebImage 5.21.5, SDWebImageErrorBlackListed).
+    /// SDWebImage 5.21.5, SDWebImageErrorBlackListed.
     static func blocked(_ url: String) -> LoadError {
         LoadError(stage: .lookUp, domain: "SDWebImageErrorDomain", code: 1003, message: "\(shown(url)): is blocked")
     }
 
-    /// The request modifier gave no request (SDWebImage 5.21.5, SDWebImageErrorInvalidDownloadOperation).
+    /// A context names a part that the manager's configuration does not have.
+    static func notConfigured(_ kind: String, _ name: String) -> LoadError {
+        LoadError(
+            stage: .lookUp, domain: "LarderErrorDomain", code: 105,
+            message: "the context names the \(kind) '\(name)', which is not configured here")
+    }
+
+    /// The request modifier returned nil (SDWebImage 5.21.5, SDWebImageErrorInvalidDownloadOperation).
     static func invalidOperation(_ url: String) -> LoadError {
         LoadError(
             stage: .fetch, domain: "SDWebImageErrorDomain", code: 2000,
-            message: "\(shown(url)): the request modifier gave no request")
+            message: "\(shown(url)): the request modifier returned no request")
     }
 
-    /// What came is no picture (SDWebImage 5.21.5, SDWebImageErrorBadImageData).
-    static func badImage(_ url: String, _ why: String) -> LoadError {
-        LoadError(stage: .fetch, domain: "SDWebImageErrorDomain", code: 1001, message: "\(shown(url)): \(why)")
+    /// SDWebImage 5.21.5, SDWebImageErrorBadImageData.
+    static func badImage(_ url: String, _ reason: String) -> LoadError {
+        LoadError(stage: .fetch, domain: "SDWebImageErrorDomain", code: 1001, message: "\(shown(url)): \(reason)")
     }
 
-    /// The source says that nothing changed, though nobody has anything (SDWebImage 5.21.5, SDWebImageErrorCacheNotModified).
+    /// The source answers "not modified" to an unconditional request (SDWebImage 5.21.5, SDWebImageErrorCacheNotModified).
     static func unexpectedlyUnmodified(_ url: String) -> LoadError {
         LoadError(
             stage: .fetch, domain: "SDWebImageErrorDomain", code: 1002,
             message: "\(shown(url)): not modified, and no copy is known")
     }
 
-    /// The URL without userinfo and query; what is no URL is not repeated.
+    /// The URL without userinfo and query; an invalid URL is not shown.
     private static func shown(_ url: String) -> String { (try? SourceURL(url))?.description ?? "the URL" }
 
-    /// The same error with what the load had done until then.
     func carrying(_ report: LoadReport) -> LoadError {
         var copy = self
         copy.report = report
@@ -92,16 +97,23 @@ public struct LoadError: Error, Sendable {
         return copy
     }
 
-    /// Whether the load was cancelled.
+    /// Whether the load's task was cancelled, or nothing may be published any more.
     public var isCancellation: Bool { failure.domain == "SDWebImageErrorDomain" && failure.code == 2002 }
 
-    /// How long the job's origin, or one that it was led to, is to be left alone; nil for every other error.
+    /// For how long no request may be sent to the origin; nil for every other error.
     package var heldFor: Duration? {
         failure.domain == "LarderErrorDomain" && failure.code == 106 ? retryAfter ?? .zero : nil
     }
 
-    /// Whether the source's bytes do not decode.
+    /// Whether the original's bytes do not decode.
     var isUndecodable: Bool {
         stage == .transcode && failure.domain == "SDWebImageErrorDomain" && failure.code == 1001
     }
+}
+
+/// The value of `body`, whose errors become load errors of `stage`.
+func storing<Value>(
+    _ body: @autoclosure () throws(StoreError) -> Value, stage: LoadError.Stage = .store
+) throws(LoadError) -> Value {
+    do throws(StoreError) { return try body() } catch { throw LoadError(error, stage: stage) }
 }

@@ -1,37 +1,37 @@
-/// What a load may be told in one number: SDWebImage's option bits, with its values and names.
+/// SDWebImage's option bits, with its values and names.
 ///
-/// All 26 are taken; those that only concern a view, a screen or an app in the background change nothing here.
-/// docs/sdwebimage.md tells of each what it does. Source: SDWebImage 5.21.5, `SDWebImageOptions`.
+/// All 26 are accepted; those that concern a view, a screen or an app in the background have no effect.
+/// docs/sdwebimage.md lists the effect of each. Source: SDWebImage 5.21.5, `SDWebImageOptions`.
 public struct LoadOptions: OptionSet, Sendable, Hashable {
-    /// The bits; those without a name are kept and mean nothing.
+    /// The bits. Bits without a name are kept and have no effect.
     public let rawValue: UInt64
 
-    /// Options by their bits.
+    /// Options with these bits.
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// Ignore the blocklist, and leave it after a successful download.
+    /// Ignore the blocklist, and remove the URL from it after a successful download.
     public static let retryFailed = LoadOptions(bit: 0)
-    /// After others, in the queue and for a connection.
+    /// Low priority in the queue and for a connection.
     public static let lowPriority = LoadOptions(bit: 1)
-    /// Ask the server whether the original has changed, although it is cached.
+    /// Revalidate a cached original with its server.
     public static let refreshCached = LoadOptions(bit: 3)
-    /// Send and keep cookies for the time of the load.
+    /// Keep cookies and send them back during this load.
     public static let handleCookies = LoadOptions(bit: 5)
-    /// Do not check the server's certificate; needs the worker's consent.
+    /// Accept any server certificate, if the worker allows it.
     public static let allowInvalidSSLCertificates = LoadOptions(bit: 6)
-    /// Before others, in the queue and for a connection; wins over `lowPriority`.
+    /// High priority in the queue and for a connection; overrides `lowPriority`.
     public static let highPriority = LoadOptions(bit: 7)
-    /// Run transformers on animated pictures, which become their first frame.
+    /// Run transformers on the first frame of animated images.
     public static let transformAnimatedImage = LoadOptions(bit: 9)
-    /// Scale what is decoded down to the default limit of bytes.
+    /// Scale decoded images down to the default limit of bytes.
     public static let scaleDownLargeImages = LoadOptions(bit: 11)
-    /// Never download; what is not cached is no error.
+    /// Never download. A missing image is not an error.
     public static let fromCacheOnly = LoadOptions(bit: 15)
-    /// Never look into the cache; what is downloaded is stored all the same.
+    /// Never look into the cache. A downloaded image is still stored.
     public static let fromLoaderOnly = LoadOptions(bit: 16)
-    /// Take an animated picture for a still one: its variants show its first frame.
+    /// Make variants of the first frame of animated images.
     public static let decodeFirstFrameOnly = LoadOptions(bit: 19)
-    /// Run transformers on vector pictures.
+    /// Run transformers on vector images.
     public static let transformVectorImage = LoadOptions(bit: 23)
 
     /// The names in the order of their bits, from 0.
@@ -44,35 +44,35 @@ public struct LoadOptions: OptionSet, Sendable, Hashable {
         "AvoidAutoCancelImage", "WaitTransition",
     ]
 
-    /// The options that change what a load does; the others are taken and mean nothing here.
+    /// The options that change what a load does.
     public static let withEffect: LoadOptions = [
         .retryFailed, .lowPriority, .refreshCached, .handleCookies, .allowInvalidSSLCertificates, .highPriority,
         .transformAnimatedImage, .scaleDownLargeImages, .fromCacheOnly, .fromLoaderOnly, .decodeFirstFrameOnly,
         .transformVectorImage,
     ]
 
-    /// The names of the options that are set, in the order of their bits.
+    /// The names of the set options, in the order of their bits.
     public var names: [String] {
         Self.names.enumerated().filter { contains(LoadOptions(bit: UInt64($0.offset))) }.map(\.element)
     }
 
-    /// The option of a name, upper and lower case apart; nil for an unknown one.
+    /// The option with this case-sensitive name; nil for an unknown one.
     public init?(named name: String) {
         guard let bit = Self.names.firstIndex(of: name) else { return nil }
         self.init(bit: UInt64(bit))
     }
 
-    /// The priority of a job or a transfer: high wins over low.
+    /// The priority of a job or a transfer.
     public var priority: Priority {
         if contains(.highPriority) { return .high }
         return contains(.lowPriority) ? .low : .normal
     }
 
-    /// One of SDWebImage's three priorities.
+    /// SDWebImage's three priorities.
     public enum Priority: Sendable, Hashable, CaseIterable {
         case high, normal, low
 
-        /// The queue's number for it, of 0 first … 9 last.
+        /// The priority in the queue, from 0 (first) to 9 (last).
         public var number: Int {
             switch self {
             case .high: 1

@@ -1,12 +1,12 @@
 internal import DiskCache
 internal import Downloader
+internal import Foundation
 internal import ImageModel
-internal import Transcoder
 
-/// A load with its options and context worked out: under which keys, in which caches, by which parts.
+/// A load request with its options and context resolved to keys, caches and parts.
 ///
-/// Options, keys and parts come from one processed request, so that a key never promises what is not done
-/// (SDWebImage 5.21.5 has that fault: spec 2.3).
+/// Keys and parts come from one processed request, so that a key always names what was made
+/// (SDWebImage 5.21.5 does not guarantee that: spec 2.3).
 struct LoadPlan: Sendable {
     /// A variant and its key; nil when SDWebImage's rules make no key for it.
     struct Entry: Sendable {
@@ -15,149 +15,119 @@ struct LoadPlan: Sendable {
     }
 
     /// SDWebImage's limit for ScaleDownLargeImages, in bytes of decoded pixels.
-    private static let scaleDownLimit = 60 << 20
+    private static let defaultScaleDownLimit = 60 << 20
 
-    let url: String
-    let options: LoadOptions
-    /// Nil when the key filter refused: then nothing is looked up or stored.
+    let request: LoadRequest
+    let blocklist: any Blocklist
+    /// Nil when the key filter refused the URL: then nothing is looked up or stored.
     let originalKey: CacheKey?
     let variants: [Entry]
-    let cache: any ImageStore
-    let originalCache: any ImageStore
-    let looksUpOriginal, looksUpVariants, storesOriginal: Bool
-    /// Whether variants get files; without, they may yet be kept in memory.
-    let writesVariants: Bool
-    /// The memory in front of the caches; nil where the manager has none.
-    let memory: MemoryTier?
+    let cache, originalCache: any ImageStore
+    let memory: MemoryCache<Data>?
+    /// Where the load looks and where it stores, after options, missing keys and a missing memory cache are applied.
+    var originalQuery, variantQuery, originalStore, variantStore: LoadContext.CacheType
     /// Pixels per point.
     let scale: Double
     let scaleDownLimit: Int?
-    /// The source that the context names; nil asks the manager's.
+    /// The source that the context names; nil selects one of the configuration's.
     let source: (any ImageSource)?
     let requestModifier: RequestModifier?
     let responseModifier: ResponseModifier?
     let decryptor: DataTransform?
     let serializer: DataTransform?
-    let credentials: String?
-    let progress: (@Sendable (Int64, Int64?) -> Void)?
-    let mayPublish: @Sendable () -> Bool
 
-    /// Works a processed request out.
-    ///
-    /// - Throws: `LoadError` 105 for a part that the context names and the manager does not have.
-    init(_ request: LoadRequest, _ parts: ManagerParts, _ cache: any ImageStore) throws(LoadError) {
+    /// - Throws: `LoadError` 105 for a part that the context names and the configuration does not have.
+    init(
+        _ original: LoadRequest, _ configuration: ImageManager.Configuration, _ ownCache: any ImageStore
+    ) throws(LoadError) {
+        let request = configuration.optionsProcessor?(original) ?? original
+        self.request = request
+        blocklist = request.blocklist ?? configuration.blocklist
+        memory = configuration.memory
         let context = request.context
-        url = request.url
-        options = request.options
-        self.cache = try Self.cache(context.cache, parts, own: cache, "imageCache")
-        originalCache = try Self.cache(context.originalCache, parts, own: self.cache, "originalImageCache")
+        let options = request.options
 
-        let filter = try Self.part(context.keyFilter, parts.keyFilter, "cacheKeyFilter")
-        let baseKey: String? = if let filter { filter(request.url) } else { request.url }
-        let original = baseKey.map { CacheKey($0) }
-        originalKey = original
-        let naming = self.cache.naming
+        let caches = ImageManager.Configuration.Replaceable(own: ownCache, named: configuration.caches)
+        cache = try Self.part(context.cache, caches, "imageCache") ?? ownCache
+        originalCache =
+            try Self.part(context.originalCache, .init(own: cache, named: configuration.caches), "originalImageCache")
+            ?? cache
+        source = try Self.part(context.source, .init(named: configuration.namedSources), "imageLoader")
+        requestModifier = try Self.part(
+            context.requestModifier, configuration.requestModifier, "downloadRequestModifier", \.modifier)
+        responseModifier = try Self.part(
+            context.responseModifier, configuration.responseModifier, "downloadResponseModifier", \.modifier)
+        decryptor = try Self.part(context.decryptor, configuration.decryptor, "downloadDecryptor")
+        serializer = try Self.part(context.serializer, configuration.serializer, "cacheSerializer")
+
+        let filter = try Self.part(context.keyFilter, configuration.keyFilter, "cacheKeyFilter")
+        let key = (filter.map { $0(request.url) } ?? request.url).map { CacheKey($0) }
+        originalKey = key
+        let naming = cache.naming
         variants = (request.variants + (context.result.map { [$0] } ?? [])).map { variant in
-            Entry(variant: variant, key: original.flatMap { naming.variantKey(of: $0, suffixes: variant.keySuffixes) })
+            Entry(variant: variant, key: key.flatMap { naming.variantKey(of: $0, suffixes: variant.keySuffixes) })
         }
-        let queries = !options.contains(.fromLoaderOnly) && original != nil
-        looksUpOriginal = queries && context.originalQuery.includesDisk
-        looksUpVariants = queries && context.query.includesDisk
-        storesOriginal = original != nil && context.originalStore.includesDisk
-        writesVariants = original != nil && context.store.includesDisk
-        let wantsVariants = !variants.isEmpty
-        memory = parts.memory.map { MemoryTier($0, request, wantsVariants: wantsVariants) }
 
-        scale = context.scale ?? Double(original?.scaleFactor ?? 1)
+        let available: LoadContext.CacheType = key == nil ? .none : memory == nil ? .disk : .all
+        variantStore = context.store.intersection(available)
+        originalStore = context.originalStore.intersection(available)
+        if variants.isEmpty { originalStore.formUnion(variantStore.intersection(.memory)) }
+        let queried = options.contains(.fromLoaderOnly) ? .none : available
+        originalQuery = context.originalQuery.intersection(queried)
+        variantQuery = context.query.intersection(queried)
+        // RefreshCached revalidates what the disk has.
+        if options.contains(.refreshCached) { variantQuery.remove(.memory) }
+
+        scale = context.scale ?? Double(key?.scaleFactor ?? 1)
         scaleDownLimit =
-            context.scaleDownLimit ?? (options.contains(.scaleDownLargeImages) ? Self.scaleDownLimit : nil)
-        source = try Self.source(context.source, parts)
-        requestModifier = try Self.requestModifier(context.requestModifier, parts)
-        responseModifier = try Self.responseModifier(context.responseModifier, parts)
-        decryptor = try Self.part(context.decryptor, parts.decryptor, "downloadDecryptor")
-        serializer = try Self.part(context.serializer, parts.serializer, "cacheSerializer")
-        credentials = context.credentials
-        progress = request.progress
-        mayPublish = request.mayPublish
+            context.scaleDownLimit ?? (options.contains(.scaleDownLargeImages) ? Self.defaultScaleDownLimit : nil)
     }
 
-    /// Whether variants go anywhere: only then are they made.
-    var storesVariants: Bool { writesVariants || originalKey != nil && memory?.keepsResults == true }
-
-    // MARK: - Choosing parts
-
-    private static func missing(_ kind: String, _ name: String) -> LoadError {
-        LoadError(
-            stage: .lookUp, domain: "LarderErrorDomain", code: 105,
-            message: "the context names the \(kind) '\(name)', which is not configured here")
-    }
+    var url: String { request.url }
+    var options: LoadOptions { request.options }
 
     private static func part<Part>(
-        _ choice: LoadContext.Choice<LoadContext.Nothing>, _ kind: ManagerParts.Kind<Part>, _ name: String
+        _ choice: LoadContext.Choice<Never>, _ parts: ImageManager.Configuration.Replaceable<Part>, _ kind: String
+    ) throws(LoadError) -> Part? {
+        try part(choice, parts, kind, unreachable)
+    }
+
+    private static func unreachable<Part>(_ never: Never) -> Part {}
+
+    private static func part<Part, Described>(
+        _ choice: LoadContext.Choice<Described>, _ parts: ImageManager.Configuration.Replaceable<Part>,
+        _ kind: String, _ make: (Described) -> Part
     ) throws(LoadError) -> Part? {
         switch choice {
-        case .own: return kind.own
+        case .own: return parts.own
         case .none: return nil
-        case .named(let chosen):
-            guard let part = kind.named[chosen] else { throw missing(name, chosen) }
+        case .described(let description): return make(description)
+        case .named(let name):
+            guard let part = parts.named[name] else { throw LoadError.notConfigured(kind, name) }
             return part
         }
     }
+}
 
-    private static func cache(
-        _ choice: LoadContext.Choice<LoadContext.Nothing>, _ parts: ManagerParts, own: any ImageStore, _ name: String
-    ) throws(LoadError) -> any ImageStore {
-        try part(choice, ManagerParts.Kind(own: own, named: parts.caches), name) ?? own
-    }
-
-    private static func source(
-        _ choice: LoadContext.Choice<LoadContext.Nothing>, _ parts: ManagerParts
-    ) throws(LoadError) -> (any ImageSource)? {
-        guard case .named(let name) = choice else { return nil }
-        guard let source = parts.namedSources[name] else { throw missing("imageLoader", name) }
-        return source
-    }
-
-    private static func requestModifier(
-        _ choice: LoadContext.Choice<RequestChange>, _ parts: ManagerParts
-    ) throws(LoadError) -> RequestModifier? {
-        switch choice {
-        case .own: return parts.requestModifier.own
-        case .none: return nil
-        case .named(let name):
-            guard let modifier = parts.requestModifier.named[name] else {
-                throw missing("downloadRequestModifier", name)
-            }
-            return modifier
-        case .described(let change):
-            return { request in
-                var request = request
-                request.method = change.method ?? "GET"
-                for (name, value) in change.headers.sorted(by: { $0.key < $1.key }) { request.headers[name] = value }
-                request.body = change.body.map { Array($0.utf8) }
-                return request
-            }
+extension RequestChange {
+    fileprivate var modifier: RequestModifier {
+        { request in
+            var request = request
+            request.method = method ?? "GET"
+            for (name, value) in headers.sorted(by: { $0.key < $1.key }) { request.headers[name] = value }
+            request.body = body.map { Array($0.utf8) }
+            return request
         }
     }
+}
 
-    private static func responseModifier(
-        _ choice: LoadContext.Choice<ResponseChange>, _ parts: ManagerParts
-    ) throws(LoadError) -> ResponseModifier? {
-        switch choice {
-        case .own: return parts.responseModifier.own
-        case .none: return nil
-        case .named(let name):
-            guard let modifier = parts.responseModifier.named[name] else {
-                throw missing("downloadResponseModifier", name)
-            }
-            return modifier
-        case .described(let change):
-            return { response in
-                var response = response
-                response.status = change.status ?? response.status
-                for (name, value) in change.headers.sorted(by: { $0.key < $1.key }) { response.headers[name] = value }
-                return response
-            }
+extension ResponseChange {
+    fileprivate var modifier: ResponseModifier {
+        { response in
+            var response = response
+            response.status = status ?? response.status
+            for (name, value) in headers.sorted(by: { $0.key < $1.key }) { response.headers[name] = value }
+            return response
         }
     }
 }

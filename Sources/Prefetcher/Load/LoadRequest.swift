@@ -1,24 +1,23 @@
 public import ImageModel
-internal import Transcoder
 
-/// One job as the image manager sees it: a URL and the variants wanted of it.
+/// A URL and the variants to make of it.
 public struct LoadRequest: Sendable {
-    /// The source, its bytes as submitted: they are its identity in keys and blocklist.
+    /// The source. Its bytes as given are its identity in keys and blocklist.
     public var url: String
-    /// The variants, in the pipeline's order; none stores the original alone.
+    /// The variants, in the pipeline's order. With none the original alone is stored.
     public var variants: [Variant]
-    /// What SDWebImage's option bits say; none by default.
+    /// SDWebImage's options; none by default.
     public var options: LoadOptions
-    /// What SDWebImage's context says; nothing by default.
+    /// SDWebImage's context; empty by default.
     public var context: LoadContext
-    /// Told of the bytes that have arrived, and of how many there will be where that is known; must not block.
+    /// Called with the number of received bytes, and of expected ones when known; must not block.
     public var progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)?
-    /// Instead of the manager's blocklist: a worker's list is the database's.
+    /// Replaces the manager's blocklist. A worker passes the database's.
     package var blocklist: (any Blocklist)?
-    /// Asked before anything is given a real name; a worker that lost its lease answers false.
+    /// Checked before each file gets its name. A worker whose lease has expired returns false.
     package var mayPublish: @Sendable () -> Bool
 
-    /// A request for `url` and `variants`.
+    /// A request.
     public init(
         url: String, variants: [Variant] = [], options: LoadOptions = [], context: LoadContext = LoadContext()
     ) {

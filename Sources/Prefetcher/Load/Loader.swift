@@ -1,11 +1,7 @@
-/// What a worker does with a job: loads its source and makes its variants.
-///
-/// `ImageManager` does it. Another one may stand in its place to measure what a worker costs beside the loads.
+/// Performs load requests. `ImageManager` is the implementation; tests and benchmarks substitute others.
 public protocol Loader: Sendable {
-    /// Has everything that `request` asks for in the cache when it returns, and tells what it did.
+    /// Returns when everything that `request` wants is in the cache. Cancelling the task ends the load.
     ///
-    /// Ends early when its task is cancelled.
-    ///
-    /// - Throws: `LoadError` when the original cannot be had or nothing may be published.
+    /// - Throws: `LoadError` when the original cannot be had or nothing may be stored.
     func load(_ request: LoadRequest) async throws(LoadError) -> LoadReport
 }

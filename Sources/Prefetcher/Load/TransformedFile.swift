@@ -1,33 +1,30 @@
 internal import DiskCache
 internal import Foundation
 private import Glibc
-internal import ImageModel
-private import Transcoder
+private import ImageModel
 
+/// Reading back what was written. All calls block.
 extension TemporaryFile {
-    /// Writes what `transform` makes of this file's bytes into `target`; nil when it makes nothing. Blocks.
+    /// Writes what `transform` makes of this file's bytes into `target`.
     ///
-    /// - Returns: how many bytes were written.
+    /// - Returns: the number of bytes written; nil when `transform` returned none.
     func transform(
         into target: TemporaryFile, _ url: String, _ transform: DataTransform
     ) throws(LoadError) -> Int? {
         guard let made = transform(try contents(), url), !made.isEmpty else { return nil }
-        do throws(StoreError) {
-            try made.withUnsafeBytes { bytes in Result { () throws(StoreError) in try target.write(bytes) } }.get()
-            return made.count
-        } catch {
-            throw LoadError(error)
-        }
+        let result = made.withUnsafeBytes { bytes in Result { () throws(StoreError) in try target.write(bytes) } }
+        try storing(try result.get())
+        return made.count
     }
 
-    /// Whether the file's first bytes are those of an accepted picture. Blocks.
-    func isAccepted(by gate: FormatGate) -> Bool {
+    /// Whether the first bytes are those of an accepted image.
+    func isAccepted(by formats: FormatGate) -> Bool {
         var bytes = [UInt8](repeating: 0, count: ImageFormat.recognisedBytes)
         let count = pread(descriptor, &bytes, bytes.count, 0)
-        return bytes[..<max(0, count)].withUnsafeBytes { gate.judge($0) == true }
+        return bytes[..<max(0, count)].withUnsafeBytes { formats.accepts($0) }
     }
 
-    /// All of the file's bytes. Blocks.
+    /// All bytes of the file.
     func contents() throws(LoadError) -> Data {
         var status = stat()
         var data = Data(count: fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0)

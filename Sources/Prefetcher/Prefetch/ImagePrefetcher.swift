@@ -1,93 +1,83 @@
 internal import Concurrency
 
-/// Loads lists of images ahead of need, a few at a time: SDWebImage's prefetcher, for a program without a queue.
+/// Loads lists of images ahead of need, a few at a time: SDWebImage's prefetcher, for programs without a queue.
 ///
 /// ```swift
 /// let prefetcher = ImagePrefetcher(loader: manager)
 /// await withTaskGroup(of: Void.self) { group in
 ///     group.addTask { await prefetcher.run() }
-///     prefetcher.prefetch(urls, completed: { counts in print("\(counts.finished), of them \(counts.skipped) failed") })
+///     prefetcher.prefetch(urls, completed: { print("\($0.finished) finished, \($0.skipped) of them failed") })
 ///     prefetcher.finish()
 /// }
 /// ```
 ///
-/// `run` owns every load: none begins before it is called, and none goes on after it has returned. Lists are worked
-/// through in the order of their submission; all share the places. Equal URLs are loaded as often as they stand there:
-/// the downloader shares transfers, the cache spares the rest. Source: SDWebImage 5.21.5, `SDWebImagePrefetcher`.
+/// All loads are child tasks of `run`. Lists are loaded in the order of their submission and share `maxConcurrent`. Equal
+/// URLs are loaded once each; downloads are shared and the cache answers the rest.
+/// Source: SDWebImage 5.21.5, `SDWebImagePrefetcher`.
 public final class ImagePrefetcher: Sendable {
-    /// Told how far a token is, in steps of one.
+    /// Called after each element of a token.
     public typealias Progress = @Sendable (_ finished: Int, _ total: Int) -> Void
-    /// Told once, when all elements of a token have ended.
+    /// Called once, after the last element of a token.
     public typealias Completion = @Sendable (PrefetchCounts) -> Void
 
-    /// A token's URLs that have not begun.
-    private struct Waiting: Sendable {
-        let token: PrefetchToken.ID
-        let wishes: PrefetchOptions
-        var urls: ArraySlice<String>
-    }
-
-    private struct Closures: Sendable {
+    /// A token that is neither complete nor cancelled.
+    private struct List: Sendable {
+        let options: PrefetchOptions
         let progress: Progress?
         let completed: Completion?
+        /// The URLs whose loads have not begun.
+        var waiting: ArraySlice<String>
     }
 
-    private struct Element: Sendable {
+    private struct Element: Sendable, Hashable {
         let token: PrefetchToken.ID
-        let number: Int
-        let request: LoadRequest
-    }
-
-    private struct Name: Sendable, Hashable {
-        let token: PrefetchToken.ID
-        let number: Int
+        let index: Int
     }
 
     private struct State: Sendable {
-        var ledger = PrefetchCounters()
-        var closures: [PrefetchToken.ID: Closures] = [:]
+        var counters = PrefetchCounters()
+        var lists: [PrefetchToken.ID: List] = [:]
+        /// The tokens of lists with waiting URLs.
+        var order: [PrefetchToken.ID] = []
         var lastToken: PrefetchToken.ID = 0
-        var waiting: [Waiting] = []
         var isFinishing = false
-        /// What is to be told, and whether somebody is telling it.
-        var untold: [PrefetchCounters.Event] = []
-        var isTelling = false
+        /// Events to deliver, and whether a task delivers them.
+        var events: [PrefetchCounters.Event] = []
+        var isDelivering = false
     }
 
     private let loader: any Loader
     private let observer: (any PrefetchObserver)?
-    private let places: AsyncSemaphore
+    private let permits: AsyncSemaphore
     private let state = Locked(State())
-    private let running = RunningTasks<Name>()
-    private let bell: AsyncStream<Void>
-    private let ring: AsyncStream<Void>.Continuation
+    private let running = RunningTasks<Element>()
+    private let changed = AsyncEvent()
 
-    /// A prefetcher.
+    /// A prefetcher over a loader.
     ///
     /// - Parameters:
-    ///   - loader: loads each image, an `ImageManager` as a rule.
-    ///   - mostAtOnce: loads at once, shared by all tokens, 3 by default (`maxConcurrentPrefetchCount`).
-    ///   - observer: hears of every element, none by default.
-    public init(loader: any Loader, mostAtOnce: Int = 3, observer: (any PrefetchObserver)? = nil) {
+    ///   - loader: loads each image; usually an `ImageManager`.
+    ///   - maxConcurrent: concurrent loads of all tokens, 3 by default (`maxConcurrentPrefetchCount`).
+    ///   - observer: called for every element; none by default.
+    public init(loader: any Loader, maxConcurrent: Int = 3, observer: (any PrefetchObserver)? = nil) {
         self.loader = loader
         self.observer = observer
-        places = AsyncSemaphore(mostAtOnce)
-        (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        permits = AsyncSemaphore(maxConcurrent)
     }
 
     // MARK: - Lists
 
-    /// Hands in a list.
+    /// Submits a list.
     ///
     /// - Parameters:
-    ///   - urls: the URLs; what is none fails with error 1000.
-    ///   - wishes: what is wanted of each.
-    ///   - progress: told after each element.
-    ///   - completed: told at the end, unless the token is cancelled.
-    /// - Returns: nil for an empty list, whose completion, with zeros, is called before this returns.
+    ///   - urls: an invalid URL fails with error 1000.
+    ///   - options: apply to every URL.
+    ///   - progress: called after each element.
+    ///   - completed: called at the end, unless the token is cancelled.
+    /// - Returns: nil for an empty list, whose completion is called with zeros before this returns.
     @discardableResult
     public func prefetch(
-        _ urls: [String], wishes: PrefetchOptions = PrefetchOptions(), progress: Progress? = nil,
+        _ urls: [String], options: PrefetchOptions = PrefetchOptions(), progress: Progress? = nil,
         completed: Completion? = nil
     ) -> PrefetchToken? {
         guard !urls.isEmpty else {
@@ -96,116 +86,113 @@ public final class ImagePrefetcher: Sendable {
         }
         let token = state.withLock { state in
             state.lastToken += 1
-            state.ledger.submit(state.lastToken, total: urls.count)
-            state.closures[state.lastToken] = Closures(progress: progress, completed: completed)
-            state.waiting.append(Waiting(token: state.lastToken, wishes: wishes, urls: urls[...]))
+            state.counters.submit(state.lastToken, total: urls.count)
+            state.lists[state.lastToken] = List(
+                options: options, progress: progress, completed: completed, waiting: urls[...])
+            state.order.append(state.lastToken)
             return state.lastToken
         }
-        ring.yield()
+        changed.signal()
         return PrefetchToken(id: token, urls: urls, prefetcher: self)
     }
 
-    /// Gives up every token that runs.
-    public func cancelPrefetching() { for token in state.withLock({ $0.ledger.tokens }) { cancel(token) } }
+    /// Cancels every token.
+    public func cancelPrefetching() { for token in state.withLock({ $0.counters.tokens }) { cancel(token) } }
 
     func cancel(_ token: PrefetchToken.ID) {
         let wasRunning = state.withLock { state in
-            state.waiting.removeAll { $0.token == token }
-            state.closures[token] = nil
-            return state.ledger.cancel(token)
+            state.order.removeAll { $0 == token }
+            state.lists[token] = nil
+            return state.counters.cancel(token)
         }
         if wasRunning { running.cancel { $0.token == token } }
     }
 
-    // MARK: - Working
+    // MARK: - Loading
 
-    /// Lets `run` return as soon as no list waits; one that is handed in after that is not begun.
+    /// Lets `run` return when no submitted URL is left. Lists submitted later are not loaded.
     public func finish() {
         state.withLock { $0.isFinishing = true }
-        ring.yield()
+        changed.signal()
     }
 
-    /// Loads what is handed in, until `finish` is called and all is done, or the calling task is cancelled.
+    /// Loads submitted lists until `finish` was called and all are done, or the task is cancelled.
     public func run() async {
         await withDiscardingTaskGroup { loads in
-            for await _ in bell {
-                while await places.acquire() {
-                    guard let element = takeNext() else {
-                        places.release()
+            while !Task.isCancelled {
+                while await permits.acquire() {
+                    guard let (element, request) = next() else {
+                        permits.release()
                         break
                     }
                     loads.addTask { [self] in
-                        await load(element)
-                        places.release()
+                        await load(element, request)
+                        permits.release()
                     }
                 }
-                if state.withLock({ $0.isFinishing && $0.waiting.isEmpty }) { break }
+                if state.withLock({ $0.isFinishing && $0.order.isEmpty }) { break }
+                await changed.wait()
             }
         }
     }
 
-    private func takeNext() -> Element? {
+    private func next() -> (Element, LoadRequest)? {
         state.withLock { state in
-            guard let first = state.waiting.first, let url = first.urls.first else { return nil }
-            let number = first.urls.startIndex
-            if first.urls.count == 1 { state.waiting.removeFirst() } else { state.waiting[0].urls.removeFirst() }
-            let wishes = first.wishes
-            return Element(
-                token: first.token, number: number,
-                request: LoadRequest(
-                    url: url, variants: wishes.variants, options: wishes.options, context: wishes.context))
+            guard let token = state.order.first, var list = state.lists[token], let url = list.waiting.first else {
+                return nil
+            }
+            let element = Element(token: token, index: list.waiting.startIndex)
+            list.waiting = list.waiting.dropFirst()
+            state.lists[token] = list
+            if list.waiting.isEmpty { state.order.removeFirst() }
+            let options = list.options
+            return (
+                element,
+                LoadRequest(url: url, variants: options.variants, options: options.options, context: options.context)
+            )
         }
     }
 
-    private func load(_ element: Element) async {
-        let (failed, _) = await running.run(Name(token: element.token, number: element.number)) { () async -> Bool? in
-            // A token given up before its load could be found by name.
-            guard state.withLock({ $0.closures[element.token] != nil }) else { return nil }
+    private func load(_ element: Element, _ request: LoadRequest) async {
+        let (failed, _) = await running.run(element) { () async -> Bool? in
+            // The token may have been cancelled before its load was registered.
+            guard state.withLock({ $0.lists[element.token] != nil }) else { return nil }
             do throws(LoadError) {
-                _ = try await loader.load(element.request)
+                _ = try await loader.load(request)
                 return false
             } catch {
                 return true
             }
         }
         guard let failed else { return }
-        state.withLock { state in
-            state.untold += state.ledger.end(element.token, url: element.request.url, failed: failed)
-        }
-        tell()
+        state.withLock { $0.events += $0.counters.end(element.token, url: request.url, failed: failed) }
+        deliverEvents()
     }
 
-    /// Tells what is to be told, in order; whoever comes while another tells leaves it to that one.
-    private func tell() {
-        var isTelling = false
+    /// Delivers events in order, one at a time: a task that finds another one delivering leaves its events to that one.
+    private func deliverEvents() {
+        var isDelivering = false
         while true {
-            let next: (PrefetchCounters.Event, Closures?)? = state.withLock { state in
-                if state.isTelling && !isTelling { return nil }
-                guard !state.untold.isEmpty else {
-                    state.isTelling = false
-                    return nil
-                }
-                state.isTelling = true
-                let event = state.untold.removeFirst()
+            let next: (PrefetchCounters.Event, List?)? = state.withLock { state in
+                if state.isDelivering && !isDelivering { return nil }
+                state.isDelivering = !state.events.isEmpty
+                guard state.isDelivering else { return nil }
+                let event = state.events.removeFirst()
                 switch event {
-                case .progress(let token, _, _): return (event, state.closures[token])
-                case .completed(let token, _): return (event, state.closures.removeValue(forKey: token))
-                default: return (event, nil)
+                case .progress(let token, _, _): return (event, state.lists[token])
+                case .completed(let token, _): return (event, state.lists.removeValue(forKey: token))
+                case .prefetched, .allFinished: return (event, nil)
                 }
             }
-            guard let (event, closures) = next else { return }
-            isTelling = true
-            tell(event, closures)
-        }
-    }
-
-    private func tell(_ event: PrefetchCounters.Event, _ closures: Closures?) {
-        switch event {
-        case .prefetched(let url, let finished, let total):
-            observer?.didPrefetch(url, finished: finished, total: total)
-        case .progress(_, let finished, let total): closures?.progress?(finished, total)
-        case .allFinished(let total, let skipped): observer?.didFinish(total: total, skipped: skipped)
-        case .completed(_, let counts): closures?.completed?(counts)
+            guard let (event, list) = next else { return }
+            isDelivering = true
+            switch event {
+            case .prefetched(let url, let finished, let total):
+                observer?.didPrefetch(url, finished: finished, total: total)
+            case .progress(_, let finished, let total): list?.progress?(finished, total)
+            case .allFinished(let total, let skipped): observer?.didFinish(total: total, skipped: skipped)
+            case .completed(_, let counts): list?.completed?(counts)
+            }
         }
     }
 }

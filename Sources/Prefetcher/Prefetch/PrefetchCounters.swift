@@ -1,30 +1,27 @@
-/// The counts of a prefetcher's tokens, and what is to be told at each end of a load: a pure value.
+/// The counts of a prefetcher's tokens and the events of each end of a load: a pure value.
 ///
-/// Finished counts every element, skipped those that failed; each element counts once, on its last word. What the
-/// observer hears are sums over the tokens that still run, which fall when one of them completes.
-/// Source: SDWebImage 5.21.5, `SDWebImagePrefetcher`; two of its faults are not copied: an element that counts twice under
-/// RefreshCached, and a finish that is told when a cancelled token's last load ends.
+/// Finished counts every element once, skipped the failed ones. The observer's numbers are sums over the tokens that still
+/// run; they fall when a token completes. Source: SDWebImage 5.21.5, `SDWebImagePrefetcher`, without two of its faults: an
+/// element that counts twice under RefreshCached, and a finish reported when a cancelled token's last load ends.
 struct PrefetchCounters: Sendable {
     typealias Token = PrefetchToken.ID
 
-    /// Something to be told, in order.
+    /// What to report, in order.
     enum Event: Sendable, Equatable {
-        /// To the observer: an element ended; sums over the running tokens.
+        /// To the observer: an element has ended. Sums over the running tokens.
         case prefetched(url: String, finished: Int, total: Int)
-        /// To the token's own progress closure.
+        /// To the token's progress closure.
         case progress(Token, finished: Int, total: Int)
         /// To the observer: the only running token is complete.
         case allFinished(total: Int, skipped: Int)
-        /// To the token's own completion closure: the last word of it.
+        /// To the token's completion closure; the token's last event.
         case completed(Token, PrefetchCounts)
     }
 
     private var running: [Token: PrefetchCounts] = [:]
 
-    /// Tokens that run.
     var tokens: [Token] { Array(running.keys) }
 
-    /// Sums over the tokens that run.
     var sums: PrefetchCounts {
         running.values.reduce(into: PrefetchCounts()) { sums, counts in
             sums.finished += counts.finished
@@ -33,13 +30,12 @@ struct PrefetchCounters: Sendable {
         }
     }
 
-    /// A token of `total` elements, at least one, runs from now on.
+    /// Adds a running token of `total` elements, at least one.
     mutating func submit(_ token: Token, total: Int) { running[token] = PrefetchCounts(total: total) }
 
-    /// An element of a token has ended.
     mutating func end(_ token: Token, url: String, failed: Bool) -> [Event] {
         guard var counts = running[token] else {
-            // A cancelled token's load: the observer hears of it, with the sums of the others.
+            // The observer is told of a cancelled token's load, with the sums of the others.
             let sums = sums
             return [.prefetched(url: url, finished: sums.finished, total: sums.total)]
         }
@@ -58,17 +54,17 @@ struct PrefetchCounters: Sendable {
         return events
     }
 
-    /// A token is given up: nothing more is told of it. False when it did not run.
+    /// Removes a token: it has no further events. False when it was not running.
     mutating func cancel(_ token: Token) -> Bool { running.removeValue(forKey: token) != nil }
 }
 
-/// How far a token is.
+/// The progress of a token.
 public struct PrefetchCounts: Sendable, Equatable {
     /// Elements that ended, failed ones included.
     public var finished = 0
     /// Elements that failed.
     public var skipped = 0
-    /// Elements in all, duplicates counted.
+    /// All elements, duplicates included.
     public var total = 0
 
     init(finished: Int = 0, skipped: Int = 0, total: Int = 0) {

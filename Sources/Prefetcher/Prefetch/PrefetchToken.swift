@@ -1,41 +1,40 @@
 public import ImageModel
-internal import Transcoder
 
-/// One list that was handed to a prefetcher: the unit of progress and of cancel.
+/// A list submitted to a prefetcher: the unit of progress and of cancellation.
 ///
 /// Source: SDWebImage 5.21.5, `SDWebImagePrefetchToken`.
 public struct PrefetchToken: Sendable {
     typealias ID = UInt64
 
     let id: ID
-    /// The URLs as submitted, duplicates included.
+    /// The submitted URLs, duplicates included.
     public let urls: [String]
     let prefetcher: ImagePrefetcher
 
-    /// Gives the list up: what waits never starts, what runs ends with error 2002, and its closures are not called again.
+    /// Cancels the list: waiting loads never begin, running ones end with error 2002, and its closures are not called again.
     public func cancel() { prefetcher.cancel(id) }
 }
 
-/// What is wanted of each URL of a list.
+/// What to load of each URL of a list.
 public struct PrefetchOptions: Sendable {
-    /// Variants to make; none by default: the original alone.
+    /// Variants to make. With none, the default, the original alone is stored.
     public var variants: [Variant] = []
     /// SDWebImage's options, `lowPriority` by default.
     public var options: LoadOptions = .lowPriority
-    /// SDWebImage's context; nothing by default.
+    /// SDWebImage's context, empty by default.
     public var context = LoadContext()
 
-    /// What SDWebImage's prefetcher wants where nobody says otherwise.
+    /// The defaults.
     public init() {}
 }
 
-/// Who watches a prefetcher: called in order, one call at a time, and not to block.
+/// Observes a prefetcher. Calls come in order, one at a time, and must not block.
 ///
 /// Source: SDWebImage 5.21.5, `SDWebImagePrefetcherDelegate`.
 public protocol PrefetchObserver: Sendable {
-    /// An element ended, well or not. The numbers are sums over the tokens that still run.
+    /// An element has ended. The numbers are sums over the tokens that still run.
     func didPrefetch(_ url: String, finished: Int, total: Int)
 
-    /// The only token that ran is complete; the numbers are its own.
+    /// The only running token is complete. The numbers are its own.
     func didFinish(total: Int, skipped: Int)
 }

@@ -47,11 +47,10 @@ struct WorkerSetup {
         cache = try DirectoryStore(
             opening: cacheRoot, durability: durability, permissions: permissions, fallbacks: fallbacks)
         transcoders = TranscoderPool(configuration: transcoding)
-        var parts = ManagerParts(sources: [downloader])
-        parts.namedSources["web"] = downloader
-        manager = ImageManager(
-            cache: cache, transcoders: transcoders, parts: parts,
-            limits: transcoding.limits)
+        var managing = ImageManager.Configuration(sources: [downloader])
+        managing.namedSources["web"] = downloader
+        managing.limits = transcoding.limits
+        manager = ImageManager(cache: cache, transcoders: transcoders, configuration: managing)
         var configuration = PrefetchWorker.Configuration(
             WorkerDescription(
                 name: "\(Machine.host):\(getpid())", host: Machine.host, processID: Int(getpid()),

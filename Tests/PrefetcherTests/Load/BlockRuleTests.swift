@@ -4,17 +4,16 @@ import Testing
 
 @testable import Prefetcher
 
-/// Which failures block, row by row.
 @Suite("BlockRule")
 struct BlockRuleTests {
-    @Test("agrees with every row of the table", arguments: try ManagerVectors.read().blocking)
+    @Test("the rule agrees with every row of the table", arguments: try ManagerVectors.read().blocking)
     func table(row: ManagerVectors.Failure) {
         #expect(
             BlockRule.standard(FailureReason(domain: row.domain, code: row.code, message: "")) == row.blocks,
             "\(row.domain) \(row.code)")
     }
 
-    @Test("the eight passing codes of the transport, and those without a row")
+    @Test("eight transport codes do not block; codes without a row follow their domain")
     func theRest() {
         for code in [-999, -1001, -1003, -1004, -1005, -1009, -1018, -1020] {
             #expect(!BlockRule.standard(FailureReason(domain: "NSURLErrorDomain", code: code, message: "")))

@@ -11,13 +11,13 @@ import Transcoder
 /// Pictures that break a codec, through a whole worker: real downloads, real children, a real queue.
 @Suite(.timeLimit(.minutes(10)))
 struct FaultyPictureTests {
-    private let scene: ManagerScene
+    private let harness: ManagerHarness
     private let database: TemporaryDatabase
     private let queue: PostgresJobQueue
     private let codec: FaultyCodec
 
     init() async throws {
-        scene = try ManagerScene()
+        harness = try ManagerHarness()
         codec = try await FaultyCodec()
         database = try await TemporaryDatabase.make(template: "migrated") { url in
             try await Migrator(.init(databaseURL: url)).migrate()
@@ -33,8 +33,8 @@ struct FaultyPictureTests {
         transcoding.environment.append(codec.environment)
         transcoding.limits.memoryBytes = 64 << 20
         let manager = ImageManager(
-            cache: scene.cache, transcoders: TranscoderPool(configuration: transcoding),
-            parts: ManagerParts(sources: [try scene.web]))
+            cache: harness.cache, transcoders: TranscoderPool(configuration: transcoding),
+            configuration: ImageManager.Configuration(sources: [try harness.web]))
         var configuration = PrefetchWorker.Configuration(
             WorkerDescription(name: "test", host: "test", processID: 1, version: "test", slots: 4))
         configuration.end = .drained
@@ -44,10 +44,10 @@ struct FaultyPictureTests {
     @Test func `a crash is poison after two, a loop and a hunger for memory are limits, the others finish`()
         async throws
     {
-        for fault in FaultyCodec.Fault.allCases { scene.origin.on("/\(fault).jpg", .body(fault.picture)) }
+        for fault in FaultyCodec.Fault.allCases { harness.origin.on("/\(fault).jpg", .body(fault.picture)) }
         let names = FaultyCodec.Fault.allCases.map { "\($0)" } + (0..<6).map { "good\($0)" }
-        for name in names.suffix(6) { scene.origin.on("/\(name).jpg", .body(scene.picture)) }
-        var request = EnqueueRequest(urls: names.map { scene.origin.url("/\($0).jpg") }, batch: "b")
+        for name in names.suffix(6) { harness.origin.on("/\(name).jpg", .body(harness.image)) }
+        var request = EnqueueRequest(urls: names.map { harness.origin.url("/\($0).jpg") }, batch: "b")
         request.retryBase = .zero
         _ = try await queue.enqueue(request)
         try await queue.seal(.name("b"))
@@ -58,7 +58,7 @@ struct FaultyPictureTests {
         #expect(failures.map(\.error.code) == [205, 206, 302] && failures.map(\.attempts) == [1, 1, 2])
         let blocked = try await queue.blocklist(after: .start, limit: 10).map(\.error.code).sorted()
         #expect(blocked == [205, 206, 302])
-        #expect(failures.last?.url == scene.origin.url("/crash.jpg"))
+        #expect(failures.last?.url == harness.origin.url("/crash.jpg"))
         #expect(try await queue.check().isEmpty)
     }
 }

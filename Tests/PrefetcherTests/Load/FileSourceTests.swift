@@ -7,19 +7,18 @@ import Testing
 
 @testable import Prefetcher
 
-/// Originals from files: only what lies below an open directory.
 @Suite("FileSource", .timeLimit(.minutes(2)))
 struct FileSourceTests {
-    private let scene: ManagerScene
+    private let harness: ManagerHarness
     private let root: String
     private let manager: ImageManager
 
     init() throws {
-        scene = try ManagerScene()
-        root = scene.directory.path + "/files"
+        harness = try ManagerHarness()
+        root = harness.directory.path + "/files"
         try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
-        try Data(scene.picture).write(to: URL(filePath: root + "/a b.jpg"))
-        manager = try scene.manager { [root] in $0.sources.append(FileSource(roots: [root], limit: 1 << 20)) }
+        try Data(harness.image).write(to: URL(filePath: root + "/a b.jpg"))
+        manager = try harness.manager { [root] in $0.sources.append(FileSource(roots: [root], limit: 1 << 20)) }
     }
 
     private func code(_ url: String) async -> Int? { await failure(of: LoadRequest(url: url), by: manager)?.code }
@@ -28,11 +27,11 @@ struct FileSourceTests {
     func loads() async throws {
         let url = "file://\(root)/a%20b.jpg"
         let report = try await manager.load(LoadRequest(url: url))
-        #expect(report.downloads == 1 && scene.stored(url) == scene.picture)
+        #expect(report.downloads == 1 && harness.stored(url) == harness.image)
         #expect(report.stored.first?.sha256?.count == 64)
     }
 
-    @Test("what lies elsewhere is refused, by any way there")
+    @Test("a file outside the directory is refused, whatever the path")
     func elsewhere() async throws {
         try FileManager.default.createSymbolicLink(atPath: root + "/link", withDestinationPath: "/etc")
         #expect(await code("file:///etc/passwd") == -1102)
@@ -42,7 +41,7 @@ struct FileSourceTests {
         #expect(await code("file://elsewhere\(root)/a%20b.jpg") == -1000)
     }
 
-    @Test("a missing file, a directory, a file that is no picture, one too large: each has its error")
+    @Test("a missing file, a directory, a file that is not an image and a large file have their own errors")
     func errors() async throws {
         try Data("text".utf8).write(to: URL(filePath: root + "/t.txt"))
         try Data(count: 2 << 20).write(to: URL(filePath: root + "/big"))

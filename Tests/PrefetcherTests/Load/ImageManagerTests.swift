@@ -9,29 +9,19 @@ import Transcoder
 
 @testable import Prefetcher
 
-/// The job's path on real parts: a real server, a real cache, real transcoders; only the database is left out.
+/// Loads with a real server, cache and transcoder.
 @Suite("ImageManager", .timeLimit(.minutes(5)))
 struct ImageManagerTests {
-    private let directory: TemporaryDirectory
-    private let origin: OriginServer
-    private let cache: DirectoryStore
+    private let harness: ManagerHarness
     private let manager: ImageManager
-    private let transcoders: TranscoderPool
 
     init() throws {
-        directory = try TemporaryDirectory()
-        origin = try OriginServer()
-        cache = try DirectoryStore(opening: directory.path)
-        var configuration = TranscoderPool.Configuration()
-        configuration.count = 1
-        configuration.executable = Products.larder
-        transcoders = TranscoderPool(configuration: configuration)
-        let policy = AddressPolicy(
-            allowedAddresses: [try #require(CIDR("127.0.0.0/8"))], allowedPorts: [origin.port])
-        manager = ImageManager(
-            cache: cache, transcoders: transcoders,
-            parts: ManagerParts(sources: [ImageDownloader(FetchConfiguration(policy: policy))]))
+        harness = try ManagerHarness()
+        manager = try harness.manager()
     }
+
+    private var origin: OriginServer { harness.origin }
+    private var cache: DirectoryStore { harness.cache }
 
     private static let variants = #"""
         [{"name":"half","transform":[{"type":"resize","width":20,"height":10}]},
@@ -60,19 +50,19 @@ struct ImageManagerTests {
 
     private struct UnexpectedSuccess: Error {}
 
-    @Test("stores the original byte for byte and every variant under SDWebImage's names")
+    @Test("a load stores the original's bytes and every variant under SDWebImage's names")
     func stores() async throws {
-        let picture = try Picture.bytes("plain.jpg")
-        origin.on("/a.jpg", .body(picture))
+        let image = try Picture.bytes("plain.jpg")
+        origin.on("/a.jpg", .body(image))
         let url = origin.url("/a.jpg")
         let report = try await manager.load(try request(url))
 
         #expect(report.failure == nil)
         #expect(report.downloads == 1)
-        #expect(report.bytesIn == picture.count)
+        #expect(report.bytesIn == image.count)
         #expect(report.made == 3)
         let key = CacheKey(url)
-        #expect(try Data(contentsOf: URL(filePath: cache.layout.path(of: key))) == Data(picture))
+        #expect(try Data(contentsOf: URL(filePath: cache.layout.path(of: key))) == Data(image))
         let half = try #require(key.appending("SDImageResizingTransformer({20.000000,10.000000},0)"))
         let expected = [
             key, half, try #require(key.appending("SDImageCroppingTransformer({0.000000,0.000000,8.000000,8.000000})")),
@@ -86,7 +76,7 @@ struct ImageManagerTests {
         #expect(report.stored.first { $0.name == "corner" }?.format == "webp")
     }
 
-    @Test("a second load asks nobody")
+    @Test("a second load sends no request")
     func cached() async throws {
         origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
         _ = try await manager.load(try request(origin.url("/a.jpg")))
@@ -97,7 +87,7 @@ struct ImageManagerTests {
         #expect(origin.count("/a.jpg") == 1)
     }
 
-    @Test("a new variant of a stored original is made without a download")
+    @Test("a new variant of a cached original is made without a download")
     func newVariant() async throws {
         origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
         let url = origin.url("/a.jpg")
@@ -108,20 +98,20 @@ struct ImageManagerTests {
         #expect(origin.count("/a.jpg") == 1)
     }
 
-    @Test("a stored original that does not decode is fetched again and overwritten")
+    @Test("a cached original that does not decode is downloaded again and replaced")
     func damagedOriginal() async throws {
-        let picture = try Picture.bytes("plain.jpg")
-        origin.on("/a.jpg", .body(picture))
+        let image = try Picture.bytes("plain.jpg")
+        origin.on("/a.jpg", .body(image))
         let url = origin.url("/a.jpg")
         let path = cache.layout.path(of: CacheKey(url))
-        try Data("no picture".utf8).write(to: URL(filePath: path))
+        try Data("no image".utf8).write(to: URL(filePath: path))
         let report = try await manager.load(try request(url))
         #expect(report.downloads == 1)
         #expect(report.failure == nil)
-        #expect(try Data(contentsOf: URL(filePath: path)) == Data(picture))
+        #expect(try Data(contentsOf: URL(filePath: path)) == Data(image))
     }
 
-    @Test("one bad variant fails alone; the original and the others stay")
+    @Test("a failed variant leaves the original and the other variants stored")
     func badVariant() async throws {
         origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
         let json = #"""
@@ -133,11 +123,11 @@ struct ImageManagerTests {
         #expect(failure.domain == "LarderErrorDomain" && failure.code == 401)
         #expect(failure.message.contains("outside"))
         #expect(report.stored.map { $0.path != nil } == [true, false, true])
-        // The failed variant's temporary file goes with its last holder, perhaps a moment later.
+        // The failed variant's temporary file may be removed a moment later.
         #expect(try names.filter { !$0.hasPrefix(".") }.count == 2)
     }
 
-    @Test("what is no picture fails with 1001 and leaves nothing")
+    @Test("a body that is not an image fails with 1001 and stores nothing")
     func notAnImage() async throws {
         origin.on("/a.jpg", .body(Array("<html>not found</html>".utf8)))
         let error = try await failure(of: try request(origin.url("/a.jpg")))
@@ -146,21 +136,21 @@ struct ImageManagerTests {
         #expect(try names == [])
     }
 
-    @Test("a body that looks like a picture and does not decode fails with 1001 and leaves nothing")
+    @Test("a body with an image's signature that does not decode fails with 1001 and stores nothing")
     func undecodable() async throws {
-        let picture = try Picture.bytes("plain.jpg")
-        origin.on("/a.jpg", .body(Array(picture.prefix(picture.count / 2))))
+        let image = try Picture.bytes("plain.jpg")
+        origin.on("/a.jpg", .body(Array(image.prefix(image.count / 2))))
         let error = try await failure(of: try request(origin.url("/a.jpg")))
         #expect(error.failure.code == 1001)
         #expect(error.stage == .transcode)
         #expect(try names == [])
     }
 
-    @Test("without variants the picture must still decode")
+    @Test("an original without variants must decode, too")
     func originalAlone() async throws {
-        let picture = try Picture.bytes("plain.jpg")
-        origin.on("/good.jpg", .body(picture))
-        origin.on("/bad.jpg", .body(Array(picture.prefix(picture.count / 2))))
+        let image = try Picture.bytes("plain.jpg")
+        origin.on("/good.jpg", .body(image))
+        origin.on("/bad.jpg", .body(Array(image.prefix(image.count / 2))))
         let report = try await manager.load(try request(origin.url("/good.jpg"), "[]"))
         #expect(report.stored.count == 1)
         let error = try await failure(of: try request(origin.url("/bad.jpg"), "[]"))
@@ -168,7 +158,7 @@ struct ImageManagerTests {
         #expect(try names.count == 1)
     }
 
-    @Test("a worker that lost its lease publishes nothing")
+    @Test("a worker without a lease publishes nothing")
     func lostLease() async throws {
         origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
         var request = try request(origin.url("/a.jpg"))

@@ -4,7 +4,6 @@ import Transcoder
 
 @testable import Prefetcher
 
-/// SDWebImage's context as JSON.
 @Suite("LoadContext")
 struct LoadContextTests {
     private func refusal(_ json: String) -> String? {
@@ -16,7 +15,7 @@ struct LoadContextTests {
         }
     }
 
-    @Test("every key of SDWebImage's is known, in the same spelling")
+    @Test("every context key of SDWebImage is accepted in its spelling")
     func allKeys() throws {
         let loaderInternal = "loaderCachedImage"
         for key in try ManagerVectors.read().enums.contextKeys where !key.hasPrefix(loaderInternal) {
@@ -26,7 +25,7 @@ struct LoadContextTests {
         #expect(refusal(#"{"imageTransfomer":[]}"#) == "$.imageTransfomer: is not a known field")
     }
 
-    @Test("thumbnail, transformers and encoding describe one more variant")
+    @Test("thumbnail, transformers and encoding describe an additional variant")
     func result() throws {
         let context = try LoadContext(
             json: #"""
@@ -44,29 +43,29 @@ struct LoadContextTests {
         #expect(variant.quality == 75 && variant.maxBytes == 9000 && variant.background != nil)
     }
 
-    @Test("encoding alone asks for no further picture")
+    @Test("encoding options alone describe no variant")
     func encodingAlone() throws {
         #expect(try LoadContext(json: #"{"imageEncodeOptions":{"encodeCompressionQuality":1}}"#.utf8).result == nil)
     }
 
-    @Test("a null transformer asks for none")
+    @Test("a null transformer describes no variant")
     func nullTransformer() throws {
         #expect(try LoadContext(json: #"{"imageTransformer":null}"#.utf8).result == nil)
     }
 
-    @Test("single keys win over the same entries of imageDecodeOptions, whose others pass through")
+    @Test("single keys override the same entries of imageDecodeOptions; other entries are ignored")
     func decodeOptions() throws {
         let context = try LoadContext(
             json: #"""
                 {"imageDecodeOptions":{"decodeScaleFactor":3,"decodeThumbnailPixelSize":{"width":9,"height":9},
-                                       "decodeScaleDownLimitBytes":1000,"somebodysOwn":true},
+                                       "decodeScaleDownLimitBytes":1000,"customOption":true},
                  "imageScaleFactor":2,"imageThumbnailPixelSize":{"width":8,"height":8}}
                 """#.utf8)
         #expect(context.scale == 2 && context.scaleDownLimit == 1000)
         #expect(context.result?.thumbnail?.width == 8)
     }
 
-    @Test("cache types are SDWebImage's numbers")
+    @Test("cache types have SDWebImage's numbers")
     func cacheTypes() throws {
         let context = try LoadContext(
             json: #"{"queryCacheType":0,"storeCacheType":2,"originalQueryCacheType":3,"originalStoreCacheType":1}"#.utf8
@@ -78,7 +77,7 @@ struct LoadContextTests {
         #expect(standard.originalQuery == .disk && standard.originalStore == .disk)
     }
 
-    @Test("parts are named, described, or none")
+    @Test("a part is named, described, or none")
     func choices() throws {
         let context = try LoadContext(
             json: #"""
@@ -93,7 +92,7 @@ struct LoadContextTests {
     }
 
     @Test(
-        "what is wrong is named with its path",
+        "an error names the JSON path",
         arguments: [
             (
                 #"{"imageThumbnailPixelSize":{"width":0,"height":5}}"#,
@@ -117,10 +116,9 @@ struct LoadContextTests {
     func refusals(json: String, message: String) { #expect(refusal(json) == message) }
 }
 
-/// SDWebImage's options by name and number.
 @Suite("LoadOptions")
 struct LoadOptionsTests {
-    @Test("all 26 have SDWebImage's names and values")
+    @Test("all 26 options have SDWebImage's names and values")
     func names() throws {
         let known = try ManagerVectors.read().enums.options
         #expect(known.count == 26 && LoadOptions.names.count == 26)
@@ -131,7 +129,7 @@ struct LoadOptionsTests {
         #expect(LoadOptions(named: "retryFailed") == nil && LoadOptions(named: "") == nil)
     }
 
-    @Test("high priority wins over low")
+    @Test("high priority overrides low priority")
     func priority() {
         #expect(LoadOptions([.highPriority, .lowPriority]).priority == .high)
         #expect(LoadOptions.lowPriority.priority == .low && LoadOptions().priority == .normal)

@@ -7,106 +7,105 @@ import Testing
 
 @testable import Prefetcher
 
-/// The flows of failed URLs, step by step.
-@Suite("ImageManager, failed URLs", .timeLimit(.minutes(5)))
+@Suite("ImageManager: blocklist", .timeLimit(.minutes(5)))
 struct ManagerBlocklistTests {
-    private let scene: ManagerScene
+    private let harness: ManagerHarness
     private let list = MemoryBlocklist()
     private let manager: ImageManager
 
     init() throws {
-        scene = try ManagerScene()
-        manager = try scene.manager { [list] in $0.blocklist = list }
+        harness = try ManagerHarness()
+        manager = try harness.manager { [list] in $0.blocklist = list }
     }
 
-    @Test("an undecodable body fails with 1001, and again with 1003 without network")
+    @Test("an undecodable body fails with 1001, and then with 1003 without a request")
     func failingFlow() async throws {
-        scene.origin.on("/a.jpg", .body(Array("<html>".utf8)))
-        #expect(await failure(of: try scene.request(), by: manager)?.code == 1001)
-        #expect(await failure(of: try scene.request(), by: manager)?.code == 1003)
-        #expect(scene.origin.count("/a.jpg") == 1)
+        harness.origin.on("/a.jpg", .body(Array("<html>".utf8)))
+        #expect(await failure(of: try harness.request(), by: manager)?.code == 1001)
+        #expect(await failure(of: try harness.request(), by: manager)?.code == 1003)
+        #expect(harness.origin.count("/a.jpg") == 1)
     }
 
-    @Test("a body that begins like a picture and does not decode blocks, too")
+    @Test("a truncated image blocks its URL")
     func undecodable() async throws {
-        scene.origin.on("/a.jpg", .body(Array(scene.picture.prefix(scene.picture.count / 2))))
-        #expect(await failure(of: try scene.request(), by: manager)?.code == 1001)
-        #expect(list.contains(scene.origin.url("/a.jpg")))
+        harness.origin.on("/a.jpg", .body(Array(harness.image.prefix(harness.image.count / 2))))
+        #expect(await failure(of: try harness.request(), by: manager)?.code == 1001)
+        #expect(list.contains(harness.origin.url("/a.jpg")))
     }
 
-    @Test("404 twice asks the server twice")
+    @Test("a URL that gives 404 is requested each time")
     func notFound() async throws {
-        scene.origin.on("/a.jpg", .status(404))
-        #expect(await failure(of: try scene.request(), by: manager)?.code == 2001)
-        #expect(await failure(of: try scene.request(), by: manager)?.code == 2001)
-        #expect(scene.origin.count("/a.jpg") == 2)
+        harness.origin.on("/a.jpg", .status(404))
+        #expect(await failure(of: try harness.request(), by: manager)?.code == 2001)
+        #expect(await failure(of: try harness.request(), by: manager)?.code == 2001)
+        #expect(harness.origin.count("/a.jpg") == 2)
     }
 
-    @Test("the blocklist comes before the cache")
+    @Test("the blocklist is checked before the cache")
     func blocklistBeatsCache() async throws {
-        scene.origin.on("/a.jpg", .body(scene.picture))
-        _ = try await manager.load(try scene.request())
-        list.insert(scene.origin.url("/a.jpg"))
-        #expect(await failure(of: try scene.request(), by: manager)?.code == 1003)
+        harness.origin.on("/a.jpg", .body(harness.image))
+        _ = try await manager.load(try harness.request())
+        list.insert(harness.origin.url("/a.jpg"))
+        #expect(await failure(of: try harness.request(), by: manager)?.code == 1003)
     }
 
-    @Test("RetryFailed ignores the list, and a download that succeeds takes the URL off it")
+    @Test("RetryFailed ignores the blocklist, and a successful download unblocks the URL")
     func retryFailed() async throws {
-        scene.origin.on("/a.jpg", .body(scene.picture))
-        list.insert(scene.origin.url("/a.jpg"))
-        let report = try await manager.load(try scene.request("/a.jpg", .retryFailed))
+        harness.origin.on("/a.jpg", .body(harness.image))
+        list.insert(harness.origin.url("/a.jpg"))
+        let report = try await manager.load(try harness.request("/a.jpg", .retryFailed))
         #expect(report.made == 1)
-        #expect(!list.contains(scene.origin.url("/a.jpg")))
+        #expect(!list.contains(harness.origin.url("/a.jpg")))
     }
 
-    @Test("RetryFailed answered from the cache leaves the URL on the list")
+    @Test("RetryFailed with a cache hit leaves the URL blocked")
     func retryFailedFromCache() async throws {
-        scene.origin.on("/a.jpg", .body(scene.picture))
-        _ = try await manager.load(try scene.request())
-        list.insert(scene.origin.url("/a.jpg"))
-        let report = try await manager.load(try scene.request("/a.jpg", .retryFailed))
+        harness.origin.on("/a.jpg", .body(harness.image))
+        _ = try await manager.load(try harness.request())
+        list.insert(harness.origin.url("/a.jpg"))
+        let report = try await manager.load(try harness.request("/a.jpg", .retryFailed))
         #expect(report.downloads == 0)
-        #expect(list.contains(scene.origin.url("/a.jpg")))
+        #expect(list.contains(harness.origin.url("/a.jpg")))
     }
 
-    @Test("RetryFailed does not keep a URL from going on the list")
+    @Test("RetryFailed does not prevent a block")
     func retryFailedFails() async throws {
-        scene.origin.on("/a.jpg", .body(Array("<html>".utf8)))
-        _ = await failure(of: try scene.request("/a.jpg", .retryFailed), by: manager)
-        #expect(list.contains(scene.origin.url("/a.jpg")))
+        harness.origin.on("/a.jpg", .body(Array("<html>".utf8)))
+        _ = await failure(of: try harness.request("/a.jpg", .retryFailed), by: manager)
+        #expect(list.contains(harness.origin.url("/a.jpg")))
     }
 
-    @Test("each manager has a list of its own")
+    @Test("each manager has its own blocklist")
     func separateLists() async throws {
-        scene.origin.on("/a.jpg", .body(scene.picture))
-        list.insert(scene.origin.url("/a.jpg"))
-        let other = try scene.manager()
-        #expect(try await other.load(try scene.request()).made == 1)
-        #expect(list.contains(scene.origin.url("/a.jpg")))
+        harness.origin.on("/a.jpg", .body(harness.image))
+        list.insert(harness.origin.url("/a.jpg"))
+        let other = try harness.manager()
+        #expect(try await other.load(try harness.request()).made == 1)
+        #expect(list.contains(harness.origin.url("/a.jpg")))
     }
 
-    @Test("the hook decides alone: a 404 blocks when it says so, a bad picture does not when it says not")
+    @Test("shouldBlock decides alone: it can block a 404 and not block a bad image")
     func hookDecides() async throws {
-        let manager = try scene.manager { [list] parts in
-            parts.blocklist = list
-            parts.shouldBlock = { _, failure in failure.code == 2001 }
+        let manager = try harness.manager { [list] configuration in
+            configuration.blocklist = list
+            configuration.shouldBlock = { _, failure in failure.code == 2001 }
         }
-        scene.origin.on("/gone.jpg", .status(404))
-        scene.origin.on("/bad.jpg", .body(Array("<html>".utf8)))
-        _ = await failure(of: try scene.request("/gone.jpg"), by: manager)
-        _ = await failure(of: try scene.request("/bad.jpg"), by: manager)
-        #expect(list.contains(scene.origin.url("/gone.jpg")))
-        #expect(!list.contains(scene.origin.url("/bad.jpg")))
+        harness.origin.on("/gone.jpg", .status(404))
+        harness.origin.on("/bad.jpg", .body(Array("<html>".utf8)))
+        _ = await failure(of: try harness.request("/gone.jpg"), by: manager)
+        _ = await failure(of: try harness.request("/bad.jpg"), by: manager)
+        #expect(list.contains(harness.origin.url("/gone.jpg")))
+        #expect(!list.contains(harness.origin.url("/bad.jpg")))
     }
 
-    @Test("a URL in another spelling is another URL")
+    @Test("URLs with different bytes are different URLs")
     func identity() async throws {
-        scene.origin.on("/a.jpg", .body(scene.picture))
-        list.insert(scene.origin.url("/a.jpg").replacingOccurrences(of: "http://", with: "HTTP://"))
-        #expect(try await manager.load(try scene.request()).made == 1)
+        harness.origin.on("/a.jpg", .body(harness.image))
+        list.insert(harness.origin.url("/a.jpg").replacingOccurrences(of: "http://", with: "HTTP://"))
+        #expect(try await manager.load(try harness.request()).made == 1)
     }
 
-    @Test("removing one URL, and removing all, are heard at once")
+    @Test("removing one URL or all takes effect at once")
     func removal() async throws {
         list.insert("a")
         list.insert("b")
@@ -116,13 +115,13 @@ struct ManagerBlocklistTests {
         #expect(!list.contains("b"))
     }
 
-    @Test("an empty URL fails with 1000, is never blocked, and nothing runs")
+    @Test("an empty URL fails with 1000, is never blocked, and starts nothing")
     func emptyURL() async throws {
         #expect(await failure(of: LoadRequest(url: ""), by: manager)?.code == 1000)
         #expect(!list.contains("") && !manager.isRunning)
     }
 
-    @Test("no message repeats a password or a query")
+    @Test("no message contains a password or a query")
     func secrets() async throws {
         let url = "https://user:secret@h.example/a.jpg?token=secret"
         list.insert(url)
@@ -130,20 +129,19 @@ struct ManagerBlocklistTests {
         #expect(message == "https://h.example/a.jpg: is blocked")
     }
 
-    @Test("a variant that cannot be made does not block its URL")
+    @Test("a failed variant does not block its URL")
     func variantFails() async throws {
-        scene.origin.on("/a.jpg", .body(scene.picture))
+        harness.origin.on("/a.jpg", .body(harness.image))
         let outside = #"[{"name":"outside","transform":[{"type":"crop","x":5000,"y":0,"width":5,"height":5}]}]"#
-        let report = try await manager.load(try scene.request(variants: outside))
+        let report = try await manager.load(try harness.request(variants: outside))
         #expect(report.failure?.code == 401)
-        #expect(!list.contains(scene.origin.url("/a.jpg")))
+        #expect(!list.contains(harness.origin.url("/a.jpg")))
     }
 }
 
-/// The list in memory by itself.
 @Suite("MemoryBlocklist")
 struct MemoryBlocklistTests {
-    @Test("a URL stays a day, then two, then four, and never more than thirty")
+    @Test("a block lasts 1 day, then 2, then 4, and at most 30")
     func growth() {
         let clock = ManualClock()
         let list = MemoryBlocklist(capacity: 10) { clock.now }
@@ -156,7 +154,7 @@ struct MemoryBlocklistTests {
         }
     }
 
-    @Test("a full list lets the oldest go and keeps the newest")
+    @Test("a full list drops its oldest URLs")
     func capacity() {
         let list = MemoryBlocklist(capacity: 80)
         for number in 0..<1000 {
@@ -168,7 +166,7 @@ struct MemoryBlocklistTests {
         #expect(kept == Array(kept[0]..<1000))
     }
 
-    @Test("composed and decomposed forms are two URLs")
+    @Test("composed and decomposed characters make different URLs")
     func bytes() {
         let list = MemoryBlocklist()
         list.insert("http://h/\u{e9}.png")

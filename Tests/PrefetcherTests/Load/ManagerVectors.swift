@@ -1,6 +1,6 @@
 import Foundation
 
-/// The checked cases of SDWebImage 5.21.5's manager that are tables; its flows are tests by name.
+/// The vectors of SDWebImage 5.21.5's manager that are tables.
 struct ManagerVectors: Decodable {
     struct Option: Decodable {
         let bit: Int

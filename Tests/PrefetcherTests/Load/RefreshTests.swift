@@ -8,96 +8,95 @@ import Transcoder
 
 @testable import Prefetcher
 
-/// The option RefreshCached: ask the server, although all is cached.
-@Suite("ImageManager, RefreshCached", .timeLimit(.minutes(5)))
+@Suite("ImageManager: RefreshCached", .timeLimit(.minutes(5)))
 struct RefreshTests {
-    private let scene: ManagerScene
+    private let harness: ManagerHarness
     private let manager: ImageManager
     private let other: [UInt8]
 
     init() throws {
-        scene = try ManagerScene()
-        manager = try scene.manager()
+        harness = try ManagerHarness()
+        manager = try harness.manager()
         other = try Picture.bytes("rgb.png")
     }
 
-    private var url: String { scene.origin.url("/a.jpg") }
+    private var url: String { harness.origin.url("/a.jpg") }
 
-    @Test("304 leaves everything as it is, and the request carried what was known")
+    @Test("304 keeps the cached files, and the request carries the saved validators")
     func notModified() async throws {
-        scene.origin.on(
-            "/a.jpg", .body(scene.picture, [("ETag", "\"v1\""), ("Last-Modified", "Sat, 21 Nov 2026 10:00:00 GMT")]),
+        harness.origin.on(
+            "/a.jpg", .body(harness.image, [("ETag", "\"v1\""), ("Last-Modified", "Sat, 21 Nov 2026 10:00:00 GMT")]),
             .status(304))
-        _ = try await manager.load(try scene.request())
-        let report = try await manager.load(try scene.request("/a.jpg", .refreshCached))
+        _ = try await manager.load(try harness.request())
+        let report = try await manager.load(try harness.request("/a.jpg", .refreshCached))
         #expect(report.isUnchanged && report.downloads == 0 && report.failure == nil)
         #expect(report.stored.map(\.origin) == [.cached, .cached])
-        let second = try #require(scene.origin.requests.last)
+        let second = try #require(harness.origin.requests.last)
         #expect(second.headers["if-none-match"] == "\"v1\"")
         #expect(second.headers["if-modified-since"] == "Sat, 21 Nov 2026 10:00:00 GMT")
     }
 
-    @Test("the same bytes again count as unchanged, and no variant is made anew")
+    @Test("the same bytes count as unchanged and remake no variant")
     func sameBytes() async throws {
-        scene.origin.on("/a.jpg", .body(scene.picture))
-        _ = try await manager.load(try scene.request())
-        let report = try await manager.load(try scene.request("/a.jpg", .refreshCached))
+        harness.origin.on("/a.jpg", .body(harness.image))
+        _ = try await manager.load(try harness.request())
+        let report = try await manager.load(try harness.request("/a.jpg", .refreshCached))
         #expect(report.isUnchanged && report.made == 0)
-        #expect(report.downloads == 1 && scene.origin.count("/a.jpg") == 2)
+        #expect(report.downloads == 1 && harness.origin.count("/a.jpg") == 2)
     }
 
-    @Test("other bytes replace the original and every variant wanted")
+    @Test("changed bytes replace the original and every wanted variant")
     func changed() async throws {
-        scene.origin.on("/a.jpg", .body(scene.picture), .body(other))
-        _ = try await manager.load(try scene.request())
-        let before = scene.storedHalf(url)
-        let report = try await manager.load(try scene.request("/a.jpg", .refreshCached))
+        harness.origin.on("/a.jpg", .body(harness.image), .body(other))
+        _ = try await manager.load(try harness.request())
+        let before = harness.storedHalf(url)
+        let report = try await manager.load(try harness.request("/a.jpg", .refreshCached))
         #expect(!report.isUnchanged && report.made == 1 && report.downloads == 1)
-        #expect(scene.stored(url) == other)
-        #expect(scene.storedHalf(url) != nil && scene.storedHalf(url) != before)
+        #expect(harness.stored(url) == other)
+        #expect(harness.storedHalf(url) != nil && harness.storedHalf(url) != before)
     }
 
-    @Test("a variant that was never made is made of the unchanged original")
+    @Test("a missing variant is made of the unchanged original")
     func missingVariant() async throws {
-        scene.origin.on("/a.jpg", .body(scene.picture, [("ETag", "\"v1\"")]), .status(304))
-        _ = try await manager.load(try scene.request("/a.jpg", [], variants: "[]"))
-        let report = try await manager.load(try scene.request("/a.jpg", .refreshCached))
+        harness.origin.on("/a.jpg", .body(harness.image, [("ETag", "\"v1\"")]), .status(304))
+        _ = try await manager.load(try harness.request("/a.jpg", [], variants: "[]"))
+        let report = try await manager.load(try harness.request("/a.jpg", .refreshCached))
         #expect(report.isUnchanged && report.made == 1 && report.stored.count == 2)
     }
 
-    @Test("an original that another program stored is compared by its bytes")
+    @Test("an original stored by another program is compared by its digest")
     func foreignOriginal() async throws {
-        scene.origin.on("/a.jpg", .body(scene.picture))
-        try Data(scene.picture).write(to: URL(filePath: scene.cache.layout.path(of: CacheKey(url))))
-        let report = try await manager.load(try scene.request("/a.jpg", .refreshCached))
+        harness.origin.on("/a.jpg", .body(harness.image))
+        try Data(harness.image).write(to: URL(filePath: harness.cache.layout.path(of: CacheKey(url))))
+        let report = try await manager.load(try harness.request("/a.jpg", .refreshCached))
         #expect(report.isUnchanged && report.made == 1)
-        #expect(scene.origin.requests.first?.headers["if-none-match"] == nil)
+        #expect(harness.origin.requests.first?.headers["if-none-match"] == nil)
     }
 
-    @Test("a server that fails is the load's failure; what is cached stays")
+    @Test("a failing server fails the load and keeps the cached files")
     func serverFails() async throws {
-        scene.origin.on("/a.jpg", .body(scene.picture), .status(500))
-        _ = try await manager.load(try scene.request())
-        #expect(await failure(of: try scene.request("/a.jpg", .refreshCached), by: manager)?.code == 2001)
-        #expect(scene.stored(url) == scene.picture)
+        harness.origin.on("/a.jpg", .body(harness.image), .status(500))
+        _ = try await manager.load(try harness.request())
+        #expect(await failure(of: try harness.request("/a.jpg", .refreshCached), by: manager)?.code == 2001)
+        #expect(harness.stored(url) == harness.image)
     }
 
-    @Test("nothing cached is an ordinary download; FromCacheOnly asks nobody")
+    @Test("an empty cache causes a plain download; with FromCacheOnly no request is sent")
     func nothingCached() async throws {
-        scene.origin.on("/a.jpg", .body(scene.picture))
-        let report = try await manager.load(try scene.request("/a.jpg", [.refreshCached, .fromCacheOnly]))
-        #expect(report.stored.isEmpty && scene.origin.requests.isEmpty)
-        #expect(try await manager.load(try scene.request("/a.jpg", .refreshCached)).made == 1)
+        harness.origin.on("/a.jpg", .body(harness.image))
+        let report = try await manager.load(try harness.request("/a.jpg", [.refreshCached, .fromCacheOnly]))
+        #expect(report.stored.isEmpty && harness.origin.requests.isEmpty)
+        #expect(try await manager.load(try harness.request("/a.jpg", .refreshCached)).made == 1)
     }
 
-    @Test("an unchanged original that does not decode is fetched anew")
+    @Test("an unchanged original that does not decode is downloaded again")
     func damaged() async throws {
-        scene.origin.on("/a.jpg", .body(scene.picture, [("ETag", "\"v1\"")]), .status(304), .body(scene.picture))
-        _ = try await manager.load(try scene.request("/a.jpg", [], variants: "[]"))
-        let path = scene.cache.layout.path(of: CacheKey(url))
+        harness.origin.on("/a.jpg", .body(harness.image, [("ETag", "\"v1\"")]), .status(304), .body(harness.image))
+        _ = try await manager.load(try harness.request("/a.jpg", [], variants: "[]"))
+        let path = harness.cache.layout.path(of: CacheKey(url))
         let handle = try FileHandle(forWritingTo: URL(filePath: path))
-        try handle.truncate(atOffset: UInt64(scene.picture.count / 2))
-        let report = try await manager.load(try scene.request("/a.jpg", .refreshCached))
-        #expect(report.made == 1 && scene.stored(url) == scene.picture)
+        try handle.truncate(atOffset: UInt64(harness.image.count / 2))
+        let report = try await manager.load(try harness.request("/a.jpg", .refreshCached))
+        #expect(report.made == 1 && harness.stored(url) == harness.image)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite("RetryPolicy", .timeLimit(.minutes(5)))
 struct RetryPolicyTests {
     @Test(
-        "the waits are drawn from 0 to base x 4^n, capped",
+        "a wait is between 0 and base x 4^n, up to the cap",
         arguments: [(0, 1.0), (1, 4.0), (2, 16.0), (3, 64.0), (4, 256.0), (5, 900.0), (40, 900.0)])
     func ceilings(retry: Int, seconds: Double) {
         var policy = RetryPolicy()
@@ -15,14 +15,14 @@ struct RetryPolicyTests {
         #expect(policy.wait(before: retry, random: 0.5) == .seconds(seconds / 2))
     }
 
-    @Test("three retries and no more")
+    @Test("there are three retries by default")
     func count() {
         let policy = RetryPolicy()
         #expect(policy.wait(before: 2, random: 0.1) != nil)
         #expect(policy.wait(before: 3, random: 0.1) == nil)
     }
 
-    @Test("what the server asks for is honoured, up to an hour")
+    @Test("Retry-After is honoured up to one hour")
     func retryAfter() {
         let policy = RetryPolicy()
         #expect(policy.wait(before: 0, retryAfter: .seconds(30), random: 0) == .seconds(30))
@@ -30,7 +30,7 @@ struct RetryPolicyTests {
     }
 
     @Test(
-        "only what may pass by itself is tried again",
+        "only transient failures are retried",
         arguments: [
             ("SDWebImageErrorDomain", 2001, 503, true), ("SDWebImageErrorDomain", 2001, 429, true),
             ("SDWebImageErrorDomain", 2001, 404, false), ("SDWebImageErrorDomain", 1001, 200, false),

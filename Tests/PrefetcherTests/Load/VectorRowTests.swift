@@ -2,9 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every row of the vectors stands in docs/sdwebimage.md, beside the test that shows it; that those tests are there is
-/// checked with all other links.
-@Suite("The rows of SDWebImage's checked cases")
+/// docs/sdwebimage.md lists every vector with its test suite.
+@Suite("SDWebImage vectors")
 struct VectorRowTests {
     private struct Row: Decodable {
         let test: String?
@@ -18,7 +17,7 @@ struct VectorRowTests {
         let store_flows: [Row]?
     }
 
-    @Test("are all named in the documentation", arguments: [("prefetcher", 18), ("manager", 30), ("downloader", 13)])
+    @Test("are all listed in docs/sdwebimage.md", arguments: [("prefetcher", 18), ("manager", 30), ("downloader", 13)])
     func named(part: String, count: Int) throws {
         let file = Bundle.module.bundleURL.appending(path: "Vectors/\(part)_vectors.json")
         let rows = try JSONDecoder().decode(Rows.self, from: Data(contentsOf: file))
@@ -26,8 +25,8 @@ struct VectorRowTests {
             .compactMap { $0.test.map { "`\($0.split(separator: ".").last ?? "")`" } ?? $0.name }
         #expect(names.count == count)
         let page = try String(contentsOfFile: PackageRoot.path + "/docs/sdwebimage.md", encoding: .utf8)
-        let chapter = try #require(page.range(of: "\n### \(part.capitalized)\n"))
-        let cells = page[chapter.upperBound...].prefix { $0 != "#" }.split(separator: "\n").filter {
+        let section = try #require(page.range(of: "\n### \(part.capitalized)\n"))
+        let cells = page[section.upperBound...].prefix { $0 != "#" }.split(separator: "\n").filter {
             $0.hasPrefix("| ")
         }
         .compactMap { $0.split(separator: "|").first }

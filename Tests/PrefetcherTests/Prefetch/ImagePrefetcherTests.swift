@@ -3,13 +3,13 @@ import Testing
 
 @testable import Prefetcher
 
-/// The prefetcher over a loader that the test holds in its hand.
+/// The prefetcher with a loader that the test controls.
 @Suite("ImagePrefetcher", .timeLimit(.minutes(5)))
 struct ImagePrefetcherTests {
     private let loader = StubLoader()
     private let log = PrefetchLog()
 
-    /// Runs a prefetcher while `body` uses it, and until all it was given has ended.
+    /// Runs a prefetcher while `body` uses it, until all its lists are done.
     private func run(_ prefetcher: ImagePrefetcher, _ body: () async -> Void) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await prefetcher.run() }
@@ -26,9 +26,9 @@ struct ImagePrefetcherTests {
         { [log] counts in log.add("\(name) done \(counts.finished) \(counts.skipped)") }
     }
 
-    @Test("the worked example of two tokens, event by event")
+    @Test("two tokens give the specified events in order")
     func workedExample() async {
-        let prefetcher = ImagePrefetcher(loader: loader, mostAtOnce: 5, observer: log)
+        let prefetcher = ImagePrefetcher(loader: loader, maxConcurrent: 5, observer: log)
         await run(prefetcher) {
             prefetcher.prefetch(["a1", "a2"], progress: progress("A"), completed: completed("A"))
             prefetcher.prefetch(["b1", "b2", "b3"], progress: progress("B"), completed: completed("B"))
@@ -45,7 +45,7 @@ struct ImagePrefetcherTests {
             ])
     }
 
-    @Test("three loads at once by default, in the order of submission, across tokens")
+    @Test("three loads run at once by default, in the order of submission across tokens")
     func concurrency() async {
         let prefetcher = ImagePrefetcher(loader: loader)
         let first = (1...4).map { "a\($0)" }
@@ -61,17 +61,17 @@ struct ImagePrefetcherTests {
         #expect(loader.begun.prefix(3).sorted() == ["a1", "a2", "a3"])
         #expect(loader.begun.suffix(1) == ["b4"])
         #expect(Set(loader.begun) == Set(first + second) && loader.begun.count == 8)
-        #expect(loader.mostInFlight == 3)
+        #expect(loader.maxInFlight == 3)
     }
 
-    @Test("an empty list is complete before the call returns, and has no token")
+    @Test("an empty list completes before the call returns and has no token")
     func emptyList() {
         let prefetcher = ImagePrefetcher(loader: loader, observer: log)
         #expect(prefetcher.prefetch([], progress: progress("A"), completed: completed("A")) == nil)
         #expect(log.all == ["A done 0 0"])
     }
 
-    @Test("duplicates count, and each is loaded")
+    @Test("duplicates are counted and loaded")
     func duplicates() async {
         let loader = StubLoader { _ in .success }
         let prefetcher = ImagePrefetcher(loader: loader)
@@ -82,7 +82,7 @@ struct ImagePrefetcherTests {
         #expect(loader.begun.sorted() == ["u1", "u1", "u2"])
     }
 
-    @Test("failed elements are finished and skipped")
+    @Test("failed elements are counted as finished and skipped")
     func failures() async {
         let loader = StubLoader { $0 == "bad" ? .failure(2001) : .success }
         let prefetcher = ImagePrefetcher(loader: loader, observer: log)
@@ -90,7 +90,7 @@ struct ImagePrefetcherTests {
         #expect(log.all.suffix(2) == ["finish 3 1", "A done 3 1"])
     }
 
-    @Test("a cancelled token starts nothing more and is not heard of again; what ran is told to the observer")
+    @Test("a cancelled token starts no load and calls no closure; the observer sees its running loads end")
     func cancel() async throws {
         let prefetcher = ImagePrefetcher(loader: loader, observer: log)
         let urls = (1...10).map { "u\($0)" }
@@ -104,7 +104,7 @@ struct ImagePrefetcherTests {
         #expect(log.all.sorted() == ["did u1 0/0", "did u2 0/0", "did u3 0/0"])
     }
 
-    @Test("a cancelled token's last load finishes nothing for another one")
+    @Test("a cancelled token's last load causes no didFinish for another token")
     func noBogusFinish() async throws {
         let prefetcher = ImagePrefetcher(loader: loader, observer: log)
         await run(prefetcher) {
@@ -118,7 +118,7 @@ struct ImagePrefetcherTests {
         #expect(log.all == ["did a 0/1", "did b 1/1", "finish 1 0", "B done 1 0"])
     }
 
-    @Test("cancelPrefetching gives up every token")
+    @Test("cancelPrefetching cancels every token")
     func cancelAll() async {
         let prefetcher = ImagePrefetcher(loader: loader)
         await run(prefetcher) {
@@ -131,7 +131,7 @@ struct ImagePrefetcherTests {
         #expect(loader.begun.count == 3)
     }
 
-    @Test("loads that are cancelled one level below fail as skipped, and the completion comes")
+    @Test("loads cancelled by the loader are skipped, and the token completes")
     func cancelledBelow() async {
         let prefetcher = ImagePrefetcher(loader: loader)
         await run(prefetcher) {
@@ -142,7 +142,7 @@ struct ImagePrefetcherTests {
         #expect(log.all == ["A done 3 3"])
     }
 
-    @Test("a list handed in from a completion is loaded, too")
+    @Test("a list submitted from a completion is loaded")
     func handedInLater() async {
         let loader = StubLoader { _ in .success }
         let prefetcher = ImagePrefetcher(loader: loader)
@@ -154,12 +154,12 @@ struct ImagePrefetcherTests {
         #expect(loader.begun == ["a", "b"])
     }
 
-    @Test("the options are LowPriority unless the list says otherwise")
+    @Test("the default option is LowPriority")
     func defaultOptions() {
         #expect(PrefetchOptions().options == .lowPriority && PrefetchOptions().options.rawValue == 2)
     }
 
-    @Test("when the task that runs it is cancelled, the loads are, and the rest never begins")
+    @Test("cancelling the task of run cancels its loads and starts no more")
     func cancelledTask() async {
         let prefetcher = ImagePrefetcher(loader: loader)
         await withTaskGroup(of: Void.self) { group in

@@ -2,22 +2,21 @@ import Testing
 
 @testable import Prefetcher
 
-/// The counting rules, event by event, without a load.
 @Suite("PrefetchCounters")
 struct PrefetchCountersTests {
     private typealias Event = PrefetchCounters.Event
 
-    /// Ends elements in an order such as "A1 B1 A2"; "!" marks a failed one.
+    /// The events when elements end in an order such as "A1 B1 A2"; "!" marks a failed one.
     private func play(_ order: String, _ totals: [Character: Int]) -> [Event] {
-        var ledger = PrefetchCounters()
+        var counters = PrefetchCounters()
         let numbers = Dictionary(uniqueKeysWithValues: totals.keys.sorted().enumerated().map { ($1, UInt64($0)) })
-        for (name, number) in numbers { ledger.submit(number, total: totals[name] ?? 0) }
+        for (name, number) in numbers { counters.submit(number, total: totals[name] ?? 0) }
         return order.split(separator: " ").flatMap { word in
-            ledger.end(numbers[word.first ?? "?"] ?? 99, url: String(word.prefix(2)), failed: word.hasSuffix("!"))
+            counters.end(numbers[word.first ?? "?"] ?? 99, url: String(word.prefix(2)), failed: word.hasSuffix("!"))
         }
     }
 
-    @Test("two tokens at once: the sums fall when one completes, and the last one alone is the finish")
+    @Test("sums fall when one of two tokens completes; allFinished has the last one's counts")
     func workedExample() {
         #expect(
             play("A1 B1 A2 B2 B3", ["A": 2, "B": 3]) == [
@@ -32,14 +31,14 @@ struct PrefetchCountersTests {
             ])
     }
 
-    @Test("what failed in an earlier token is in its own completion, not in the finish")
+    @Test("an earlier token's failures are in its completion and not in allFinished")
     func failureInTheFirst() {
         let events = play("A1! B1 A2 B2 B3", ["A": 2, "B": 3])
         #expect(events.contains(.completed(0, PrefetchCounts(finished: 2, skipped: 1, total: 2))))
         #expect(events.contains(.allFinished(total: 3, skipped: 0)))
     }
 
-    @Test("two tokens of one element each: the finish comes once, from the last")
+    @Test("two tokens of one element each give one allFinished")
     func interleaved() {
         let events = play("A1 B1", ["A": 1, "B": 1])
         #expect(
@@ -50,43 +49,44 @@ struct PrefetchCountersTests {
             events.filter { if case .allFinished = $0 { true } else { false } } == [.allFinished(total: 1, skipped: 0)])
     }
 
-    @Test("a failed element is finished and skipped")
+    @Test("a failed element is counted as finished and skipped")
     func mixedFailure() {
         let events = play("A1 A2! A3", ["A": 3])
         #expect(events.last == .completed(0, PrefetchCounts(finished: 3, skipped: 1, total: 3)))
         #expect(events.contains(.allFinished(total: 3, skipped: 1)))
     }
 
-    @Test("a cancelled token's running loads are told of with the sums of the others, and finish nothing")
+    @Test("a cancelled token's running loads are reported with the sums of the others and cause no allFinished")
     func cancelled() {
-        var ledger = PrefetchCounters()
-        ledger.submit(1, total: 1)
-        ledger.submit(2, total: 2)
-        let cancelled = [ledger.cancel(1), ledger.cancel(1)]
+        var counters = PrefetchCounters()
+        counters.submit(1, total: 1)
+        counters.submit(2, total: 2)
+        let cancelled = [counters.cancel(1), counters.cancel(1)]
         #expect(cancelled == [true, false])
-        let events = ledger.end(1, url: "a", failed: true)
+        let events = counters.end(1, url: "a", failed: true)
         #expect(events == [.prefetched(url: "a", finished: 0, total: 2)])
-        #expect(ledger.tokens == [2])
+        #expect(counters.tokens == [2])
     }
 
-    @Test("finished rises by one with each event, whatever the order", arguments: 0..<20)
+    @Test("finished rises by one with each event in any order", arguments: 0..<20)
     func strictlyRising(seed: Int) {
-        var ledger = PrefetchCounters()
+        var counters = PrefetchCounters()
         var left = [5, 1, 3]
-        for (token, total) in left.enumerated() { ledger.submit(UInt64(token), total: total) }
-        var told = [0, 0, 0]
+        for (token, total) in left.enumerated() { counters.submit(UInt64(token), total: total) }
+        var reported = [0, 0, 0]
         var state = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 | 1
         while left.contains(where: { $0 > 0 }) {
             state = state &* 6_364_136_223_846_793_005 &+ 1
             let token = Int(state >> 33) % 3
             guard left[token] > 0 else { continue }
             left[token] -= 1
-            for case .progress(let number, let finished, let total) in ledger.end(UInt64(token), url: "", failed: false)
+            for case .progress(let number, let finished, let total) in counters.end(
+                UInt64(token), url: "", failed: false)
             {
-                #expect(finished == told[Int(number)] + 1 && finished <= total)
-                told[Int(number)] = finished
+                #expect(finished == reported[Int(number)] + 1 && finished <= total)
+                reported[Int(number)] = finished
             }
         }
-        #expect(told == [5, 1, 3] && ledger.tokens.isEmpty)
+        #expect(reported == [5, 1, 3] && counters.tokens.isEmpty)
     }
 }

@@ -7,86 +7,85 @@ import Testing
 
 @testable import Prefetcher
 
-/// The rows of SDWebImage 5.21.5's prefetcher that need a manager, on real parts; `ImagePrefetcherTests` and
-/// `PrefetchCountersTests` have the others. docs/sdwebimage.md tells which row is where.
-@Suite("The prefetcher's vectors", .timeLimit(.minutes(5)))
+/// Vectors of SDWebImage 5.21.5's prefetcher that need a manager; docs/sdwebimage.md lists the suite of each.
+@Suite("ImagePrefetcher: vectors", .timeLimit(.minutes(5)))
 struct PrefetcherVectorTests {
-    private let scene: ManagerScene
+    private let harness: ManagerHarness
     private let log = PrefetchLog()
 
-    init() throws { scene = try ManagerScene() }
+    init() throws { harness = try ManagerHarness() }
 
-    /// What one list tells until it is complete, loads one after the other.
+    /// The progress and completion of one list, loaded one URL at a time.
     private func prefetch(
         _ urls: [String], by manager: ImageManager, _ options: LoadOptions = .lowPriority
     ) async -> [String] {
-        let prefetcher = ImagePrefetcher(loader: manager, mostAtOnce: 1)
+        let prefetcher = ImagePrefetcher(loader: manager, maxConcurrent: 1)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await prefetcher.run() }
-            var wishes = PrefetchOptions()
-            wishes.options = options
+            var prefetchOptions = PrefetchOptions()
+            prefetchOptions.options = options
             prefetcher.prefetch(
-                urls, wishes: wishes, progress: { [log] finished, total in log.add("\(finished)/\(total)") },
+                urls, options: prefetchOptions, progress: { [log] finished, total in log.add("\(finished)/\(total)") },
                 completed: { [log] counts in log.add("done \(counts.finished) \(counts.skipped)") })
             prefetcher.finish()
         }
         return log.all
     }
 
-    private func urls(_ paths: String...) -> [String] { paths.map { scene.origin.url($0) } }
+    private func urls(_ paths: String...) -> [String] { paths.map { harness.origin.url($0) } }
 
-    private func serve(_ paths: String...) { for path in paths { scene.origin.on(path, .body(scene.picture)) } }
+    private func serve(_ paths: String...) { for path in paths { harness.origin.on(path, .body(harness.image)) } }
 
-    @Test("three strings that succeed: a word after each, in steps of one, and none skipped (test02)")
+    @Test("progress is called after each of three URLs, and none is skipped (test02)")
     func threeStrings() async throws {
         serve("/1.jpg", "/2.jpg", "/3.jpg")
-        let told = await prefetch(urls("/1.jpg", "/2.jpg", "/3.jpg"), by: try scene.manager())
-        #expect(told == ["1/3", "2/3", "3/3", "done 3 0"])
+        let reported = await prefetch(urls("/1.jpg", "/2.jpg", "/3.jpg"), by: try harness.manager())
+        #expect(reported == ["1/3", "2/3", "3/3", "done 3 0"])
     }
 
-    @Test("duplicates are counted, and asked for once each: the cache has the second")
+    @Test("duplicates are counted, and the cache answers the second")
     func duplicates() async throws {
         serve("/1.jpg", "/2.jpg")
-        let told = await prefetch(urls("/1.jpg", "/1.jpg", "/2.jpg"), by: try scene.manager())
-        #expect(told == ["1/3", "2/3", "3/3", "done 3 0"])
-        #expect(scene.origin.requests.count == 2)
+        let reported = await prefetch(urls("/1.jpg", "/1.jpg", "/2.jpg"), by: try harness.manager())
+        #expect(reported == ["1/3", "2/3", "3/3", "done 3 0"])
+        #expect(harness.origin.requests.count == 2)
     }
 
-    @Test("one 404 among three: finished like the others, and skipped")
+    @Test("a 404 is counted as finished and skipped")
     func mixedFailure() async throws {
         serve("/1.jpg", "/3.jpg")
-        let told = await prefetch(urls("/1.jpg", "/404.jpg", "/3.jpg"), by: try scene.manager())
-        #expect(told == ["1/3", "2/3", "3/3", "done 3 1"])
+        let reported = await prefetch(urls("/1.jpg", "/404.jpg", "/3.jpg"), by: try harness.manager())
+        #expect(reported == ["1/3", "2/3", "3/3", "done 3 1"])
     }
 
-    @Test("a veto and a miss of FromCacheOnly are finished, not skipped")
+    @Test("refused downloads and FromCacheOnly misses are finished and not skipped")
     func veto() async throws {
         serve("/1.jpg", "/2.jpg")
-        let vetoing = try scene.manager { $0.shouldDownload = { _ in false } }
+        let vetoing = try harness.manager { $0.shouldDownload = { _ in false } }
         #expect(await prefetch(urls("/1.jpg", "/2.jpg"), by: vetoing) == ["1/2", "2/2", "done 2 0"])
-        let told = await prefetch(urls("/1.jpg"), by: try scene.manager(), .fromCacheOnly)
-        #expect(told.suffix(2) == ["1/1", "done 1 0"])
-        #expect(scene.origin.requests.isEmpty)
+        let reported = await prefetch(urls("/1.jpg"), by: try harness.manager(), .fromCacheOnly)
+        #expect(reported.suffix(2) == ["1/1", "done 1 0"])
+        #expect(harness.origin.requests.isEmpty)
     }
 
-    @Test("RefreshCached with both changed counts each once, and is complete when the last has ended")
+    @Test("RefreshCached counts each URL once")
     func refreshCached() async throws {
         let other = try Picture.bytes("rgb.png")
-        for path in ["/1.jpg", "/2.jpg"] { scene.origin.on(path, .body(scene.picture), .body(other)) }
-        let manager = try scene.manager()
+        for path in ["/1.jpg", "/2.jpg"] { harness.origin.on(path, .body(harness.image), .body(other)) }
+        let manager = try harness.manager()
         let list = urls("/1.jpg", "/2.jpg")
         _ = await prefetch(list, by: manager)
-        let told = await prefetch(list, by: manager, .refreshCached)
-        #expect(told.suffix(3) == ["1/2", "2/2", "done 2 0"] && told.count == 6)
-        #expect(list.allSatisfy { scene.stored($0) == other })
-        // What changed nothing counts once as well.
+        let reported = await prefetch(list, by: manager, .refreshCached)
+        #expect(reported.suffix(3) == ["1/2", "2/2", "done 2 0"] && reported.count == 6)
+        #expect(list.allSatisfy { harness.stored($0) == other })
+        // An unchanged image counts once as well.
         #expect(await prefetch(list, by: manager, .refreshCached).suffix(3) == ["1/2", "2/2", "done 2 0"])
     }
 
-    @Test("an empty entry and one that is no URL fail with 1000, and are never blocked; the good one is loaded")
+    @Test("an empty and an invalid URL fail with 1000 and are never blocked; a valid one is loaded")
     func invalidEntries() async throws {
         serve("/a.png")
-        let manager = try scene.manager()
+        let manager = try harness.manager()
         let list = ["", "not a url type"] + urls("/a.png")
         #expect(await prefetch(list, by: manager) == ["1/3", "2/3", "3/3", "done 3 2"])
         for _ in 0..<2 {
@@ -96,28 +95,28 @@ struct PrefetcherVectorTests {
         }
     }
 
-    @Test("a URL that was blocked is finished and skipped")
+    @Test("a blocked URL is finished and skipped")
     func blocked() async throws {
         let list = MemoryBlocklist()
-        let manager = try scene.manager { $0.blocklist = list }
+        let manager = try harness.manager { $0.blocklist = list }
         for url in urls("/1.jpg") { list.insert(url) }
         #expect(await prefetch(urls("/1.jpg"), by: manager) == ["1/1", "done 1 1"])
-        #expect(scene.origin.requests.isEmpty)
+        #expect(harness.origin.requests.isEmpty)
     }
 
-    @Test("all downloads cancelled at the downloader: the completion comes, all three skipped (test07)")
+    @Test("cancelAllDownloads completes the token with every URL skipped (test07)")
     func cancelledDownloads() async throws {
         let paths = ["/1.jpg", "/2.jpg", "/3.jpg"]
         let head = OriginReply.head(200, [("Content-Length", "9000000")])
-        for path in paths { scene.origin.on(path, OriginReply([.bytes(head + scene.picture), .hang])) }
-        let web = try scene.web
-        let prefetcher = ImagePrefetcher(loader: try scene.manager { $0.sources = [web] })
+        for path in paths { harness.origin.on(path, OriginReply([.bytes(head + harness.image), .hang])) }
+        let web = try harness.web
+        let prefetcher = ImagePrefetcher(loader: try harness.manager { $0.sources = [web] })
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await prefetcher.run() }
             prefetcher.prefetch(
-                paths.map { scene.origin.url($0) },
+                paths.map { harness.origin.url($0) },
                 completed: { [log] counts in log.add("done \(counts.finished) \(counts.skipped)") })
-            for path in paths { await scene.origin.waitForRequests(path) }
+            for path in paths { await harness.origin.waitForRequests(path) }
             #expect(await web.currentDownloadCount == 3)
             await web.cancelAllDownloads()
             prefetcher.finish()
@@ -126,7 +125,7 @@ struct PrefetcherVectorTests {
         #expect(await web.currentDownloadCount == 0)
     }
 
-    @Test("two prefetchers share nothing: places, tokens and observers are each one's own (test01)")
+    @Test("two prefetchers share no limit, token or observer (test01)")
     func twoPrefetchers() async {
         let loader = StubLoader()
         let logs = [PrefetchLog(), PrefetchLog()]
@@ -144,7 +143,7 @@ struct PrefetcherVectorTests {
             }
             for prefetcher in prefetchers { prefetcher.finish() }
         }
-        #expect(loader.mostInFlight <= 6 && loader.begun.count == 7)
+        #expect(loader.maxInFlight <= 6 && loader.begun.count == 7)
         #expect(logs[0].all.sorted() == ["did 0-1 0/0", "did 0-2 0/0", "did 0-3 0/0"])
         #expect(logs[1].all.last == "finish 4 0")
     }

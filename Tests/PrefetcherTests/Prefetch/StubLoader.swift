@@ -2,7 +2,7 @@ import Concurrency
 
 @testable import Prefetcher
 
-/// A loader whose loads end when the test says so, or at once.
+/// A loader whose loads end when the test ends them, or at once.
 final class StubLoader: Loader {
     enum Answer: Sendable {
         case success, failure(Int)
@@ -11,8 +11,8 @@ final class StubLoader: Loader {
     private struct State: Sendable {
         var begun: [String] = []
         var inFlight = 0
-        var mostInFlight = 0
-        /// Answers for loads that have begun and do not wait yet.
+        var maxInFlight = 0
+        /// Answers for loads that do not wait yet.
         var early: [String: Answer] = [:]
         var waiting: [(url: String, continuation: CheckedContinuation<Answer, Never>)] = []
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
@@ -26,20 +26,19 @@ final class StubLoader: Loader {
     private let state = Locked(State())
     private let answer: (@Sendable (String) -> Answer)?
 
-    /// - Parameter answer: what each load gives at once; without it each waits for `end`.
+    /// - Parameter answer: the result of each load; without it each waits for `end`.
     init(answer: (@Sendable (String) -> Answer)? = nil) { self.answer = answer }
 
-    /// URLs in the order in which their loads began.
+    /// URLs in the order of their loads.
     var begun: [String] { state.withLock { $0.begun } }
-    /// The most loads there were at once.
-    var mostInFlight: Int { state.withLock { $0.mostInFlight } }
+    var maxInFlight: Int { state.withLock { $0.maxInFlight } }
 
     func load(_ request: LoadRequest) async throws(LoadError) -> LoadReport {
         defer { state.withLock { $0.inFlight -= 1 } }
         let watchers = state.withLock { state in
             state.begun.append(request.url)
             state.inFlight += 1
-            state.mostInFlight = max(state.mostInFlight, state.inFlight)
+            state.maxInFlight = max(state.maxInFlight, state.inFlight)
             let due = state.watchers.filter { $0.count <= state.begun.count }
             state.watchers.removeAll { $0.count <= state.begun.count }
             return due.map(\.continuation)
@@ -52,7 +51,7 @@ final class StubLoader: Loader {
         return LoadReport()
     }
 
-    /// Returns when so many loads have begun.
+    /// Returns when `count` loads have begun.
     func waitForBegin(of count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -64,7 +63,6 @@ final class StubLoader: Loader {
         }
     }
 
-    /// Ends the load of a URL.
     func end(_ url: String, _ answer: Answer = .success) {
         let waiter = state.withLock { state in
             let waiter = state.take(url)
@@ -91,7 +89,7 @@ final class StubLoader: Loader {
     }
 }
 
-/// Everything a prefetcher told, in order.
+/// What a prefetcher reported, in order.
 final class PrefetchLog: PrefetchObserver {
     private let lines = Locked<[String]>([])
 

@@ -10,13 +10,13 @@ import Transcoder
 
 @testable import Prefetcher
 
-/// Real parts for a manager: a server, a cache, one transcoder.
-struct ManagerScene {
+/// A server, a cache and one transcoder for a manager.
+struct ManagerHarness {
     let directory: TemporaryDirectory
     let origin: OriginServer
     let cache: DirectoryStore
     let transcoders: TranscoderPool
-    let picture: [UInt8]
+    let image: [UInt8]
 
     init() throws {
         directory = try TemporaryDirectory()
@@ -26,19 +26,19 @@ struct ManagerScene {
         configuration.count = 1
         configuration.executable = Products.larder
         transcoders = TranscoderPool(configuration: configuration)
-        picture = try Picture.bytes("plain.jpg")
+        image = try Picture.bytes("plain.jpg")
     }
 
-    /// The web, with this machine's addresses open.
+    /// A source that may connect to the server.
     var web: ImageDownloader {
         get throws { ImageDownloader(FetchConfiguration(policy: loopback(origin.port), limits: patient)) }
     }
 
-    /// A manager whose parts the test changes.
-    func manager(_ change: (inout ManagerParts) -> Void = { _ in }) throws -> ImageManager {
-        var parts = ManagerParts(sources: [try web])
-        change(&parts)
-        return ImageManager(cache: cache, transcoders: transcoders, parts: parts)
+    /// A manager over these, with configuration changes.
+    func manager(_ change: (inout ImageManager.Configuration) -> Void = { _ in }) throws -> ImageManager {
+        var configuration = ImageManager.Configuration(sources: [try web])
+        change(&configuration)
+        return ImageManager(cache: cache, transcoders: transcoders, configuration: configuration)
     }
 
     /// A request with one variant, 20 × 10, unless `variants` says otherwise.
@@ -63,7 +63,7 @@ struct ManagerScene {
     }
 }
 
-/// What a load that must fail failed with, domain and code.
+/// The failure of a load; nil when it succeeds.
 func failure(of request: LoadRequest, by manager: ImageManager) async -> FailureReason? {
     do throws(LoadError) {
         _ = try await manager.load(request)
@@ -73,7 +73,7 @@ func failure(of request: LoadRequest, by manager: ImageManager) async -> Failure
     }
 }
 
-/// Something that counts how often it was called.
+/// Counts calls.
 final class CallCount: Sendable {
     private let count = Locked(0)
     var value: Int { count.withLock { $0 } }

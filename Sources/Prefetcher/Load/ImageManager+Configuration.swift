@@ -1,0 +1,87 @@
+public import DiskCache
+public import Downloader
+public import Foundation
+public import ImageModel
+public import Transcoder
+
+extension ImageManager {
+    /// What a program can replace in a manager: sources, caches, modifiers, filters, hooks.
+    ///
+    /// Source: SDWebImage 5.21.5, `SDWebImageManager`, its delegate, and the downloader's modifiers.
+    public struct Configuration: Sendable {
+        /// The part that every load uses unless its context names another.
+        public struct Replaceable<Part: Sendable>: Sendable {
+            /// The default part; nil for none.
+            public var own: Part?
+            /// The parts that contexts can name.
+            public var named: [String: Part]
+
+            /// A default part and named ones.
+            public init(own: Part? = nil, named: [String: Part] = [:]) {
+                self.own = own
+                self.named = named
+            }
+        }
+
+        /// Sources, asked from the last to the first.
+        public var sources: [any ImageSource]
+        /// Sources that contexts can name (`imageLoader`).
+        public var namedSources: [String: any ImageSource] = [:]
+        /// Caches that contexts can name (`imageCache`, `originalImageCache`).
+        public var caches: [String: any ImageStore] = [:]
+        /// The bytes of stored files by cache key, queried before the disk and filled according to the context's cache
+        /// types. Nil by default (SDWebImage 5.21.5, `SDMemoryCache`).
+        public var memory: MemoryCache<Data>?
+        /// URLs that failed permanently; in memory by default.
+        public var blocklist: any Blocklist = MemoryBlocklist()
+        /// The formats and sizes accepted as originals; the transcoder's defaults by default.
+        public var limits = TranscodeLimits()
+        /// Threads for blocking file calls, 4 by default.
+        public var diskThreads = 4
+        /// Changes a request before it is sent.
+        public var requestModifier = Replaceable<RequestModifier>()
+        /// Changes a response's status and headers before they are checked.
+        public var responseModifier = Replaceable<ResponseModifier>()
+        /// Makes an image of the downloaded bytes; nil from it is error 1001.
+        public var decryptor = Replaceable<DataTransform>(named: ["base64": DataTransforms.base64])
+        /// Makes the cache key of a URL, which is the URL by default; nil from it turns the cache off for the load.
+        public var keyFilter = Replaceable<CacheKeyFilter>(named: ["withoutQuery": CacheKeyFilters.withoutQuery])
+        /// Changes the bytes stored under each key; nil from it keeps them.
+        public var serializer = Replaceable<DataTransform>()
+        /// Rewrites a request before anything else is done with it; nil from it keeps the request.
+        public var optionsProcessor: (@Sendable (LoadRequest) -> LoadRequest?)?
+        /// Whether a URL that is not cached may be downloaded. A load that may not is no error; its report is empty.
+        public var shouldDownload: @Sendable (_ url: String) -> Bool = { _ in true }
+        /// Whether a failed URL goes on the blocklist; nil applies the source's rule.
+        public var shouldBlock: (@Sendable (_ url: String, _ failure: FailureReason) -> Bool)?
+
+        /// A configuration with these sources and defaults otherwise.
+        public init(sources: [any ImageSource]) { self.sources = sources }
+    }
+}
+
+/// Makes a cache key of a URL, for example without a signature that changes daily.
+///
+/// Source: SDWebImage 5.21.5, `SDWebImageCacheKeyFilter`.
+public typealias CacheKeyFilter = @Sendable (_ url: String) -> String?
+
+/// Makes new bytes of a file's bytes, on a thread that may block. The whole file is in memory during the call.
+///
+/// Source: SDWebImage 5.21.5, `SDWebImageDownloaderDecryptor`, `SDWebImageCacheSerializer`.
+public typealias DataTransform = @Sendable (_ bytes: Data, _ url: String) -> Data?
+
+/// Built-in key filters.
+public enum CacheKeyFilters {
+    /// The URL up to its first `?`.
+    public static let withoutQuery: CacheKeyFilter = { url in
+        String(decoding: url.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
+    }
+}
+
+/// Built-in data transforms.
+public enum DataTransforms {
+    /// Decodes Base64 and skips other characters (SDWebImage 5.21.5, `SDWebImageDownloaderDecryptor.base64Decryptor`).
+    public static let base64: DataTransform = { bytes, _ in
+        Data(base64Encoded: bytes, options: .ignoreUnknownCharacters)
+    }
+}

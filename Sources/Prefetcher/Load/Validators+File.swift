@@ -1,0 +1,32 @@
+internal import DiskCache
+internal import Downloader
+private import Foundation
+
+/// The validators of a cached original, in an extended attribute of its file.
+///
+/// Replaces SDWebImage's URL cache, which Linux does not have (spec 3.11 of SDWebImage 5.21.5).
+extension Validators {
+    private static let attribute = "larder.validators"
+
+    /// Those of a cached original; only the digest for a file that another program stored. Blocks.
+    init(of file: OpenFile) throws(StoreError) {
+        if let bytes = try file.attribute(Self.attribute),
+            let saved = try? JSONDecoder().decode(Validators.self, from: Data(bytes))
+        {
+            self = saved
+        } else {
+            self.init(sha256: SHA256Digest.hex(ofFile: file.descriptor))
+        }
+    }
+
+    /// Saves them with a file to be committed. File systems without room for them lose them: ext4 has 4 kB for all attributes
+    /// of a file. Blocks.
+    func save(to file: TemporaryFile) {
+        if let bytes = try? JSONEncoder().encode(self) { try? file.setAttribute(Self.attribute, Array(bytes)) }
+    }
+
+    /// Saves them with a cached original, with the same restriction. Blocks.
+    func save(to file: OpenFile) {
+        if let bytes = try? JSONEncoder().encode(self) { file.setAttribute(Self.attribute, Array(bytes)) }
+    }
+}

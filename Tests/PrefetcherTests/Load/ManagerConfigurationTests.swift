@@ -1,0 +1,213 @@
+import DiskCache
+import Downloader
+import Foundation
+import ImageModel
+import JobQueue
+import TestSupport
+import Testing
+import Transcoder
+
+@testable import Prefetcher
+
+/// The parts and hooks that a program can replace.
+@Suite("ImageManager: configuration", .timeLimit(.minutes(5)))
+struct ManagerConfigurationTests {
+    private let harness: ManagerHarness
+
+    init() throws {
+        harness = try ManagerHarness()
+        harness.origin.on("/a.jpg", .body(harness.image))
+    }
+
+    private var url: String { harness.origin.url("/a.jpg") }
+
+    @Test("shouldDownload false on a miss gives an empty report without error or request")
+    func veto() async throws {
+        let manager = try harness.manager { $0.shouldDownload = { _ in false } }
+        let report = try await manager.load(try harness.request())
+        #expect(report.stored.isEmpty && report.failure == nil)
+        #expect(harness.origin.requests.isEmpty)
+    }
+
+    @Test("shouldDownload is called on hits and does not change them")
+    func vetoOnHit() async throws {
+        _ = try await harness.manager().load(try harness.request())
+        let asked = CallCount()
+        let manager = try harness.manager {
+            $0.shouldDownload = { _ in
+                asked.add()
+                return false
+            }
+        }
+        #expect(try await manager.load(try harness.request()).stored.count == 2)
+        #expect(asked.value == 1)
+    }
+
+    @Test("a URL without a source gives an empty report and no error")
+    func nobodyKnows() async throws {
+        let manager = try harness.manager { $0.sources = [FileSource(roots: [])] }
+        #expect(try await manager.load(try harness.request()).stored.isEmpty)
+    }
+
+    @Test("the last source has precedence")
+    func sourcesInOrder() async throws {
+        struct Fixed: ImageSource {
+            let bytes: [UInt8]
+            func canLoad(_ url: String) -> Bool { url.hasSuffix(".jpg") }
+            func load(
+                _ request: FetchRequest, options: LoadOptions, into file: Int32
+            ) async throws(LoadError) -> FetchResponse {
+                write(file, bytes, bytes.count)
+                return FetchResponse(bytes: bytes.count, sha256: Array(repeating: 7, count: 32))
+            }
+        }
+        let other = try Picture.bytes("rgb.png")
+        let manager = try harness.manager { $0.sources.append(Fixed(bytes: other)) }
+        _ = try await manager.load(try harness.request())
+        #expect(harness.stored(url) == other)
+        #expect(harness.origin.requests.isEmpty)
+    }
+
+    @Test("the options processor determines keys and variants")
+    func optionsProcessor() async throws {
+        let manager = try harness.manager { configuration in
+            configuration.optionsProcessor = { request in
+                var request = request
+                request.context = LoadContext()
+                request.variants = []
+                return request
+            }
+        }
+        let report = try await manager.load(try harness.request())
+        #expect(report.stored.map(\.key) == [url])
+    }
+
+    @Test("the key filter's result is the key of the original and the base of every variant's key")
+    func keyFilter() async throws {
+        harness.origin.on("/a.jpg?sig=1", .body(harness.image))
+        harness.origin.on("/a.jpg?sig=2", .body(harness.image))
+        let manager = try harness.manager { $0.keyFilter.own = CacheKeyFilters.withoutQuery }
+        #expect(try await manager.load(try harness.request("/a.jpg?sig=1")).downloads == 1)
+        #expect(try await manager.load(try harness.request("/a.jpg?sig=2")).downloads == 0)
+        #expect(harness.stored(url) == harness.image && harness.storedHalf(url) != nil)
+    }
+
+    @Test("a key filter that returns nil turns the cache off")
+    func keyFilterNil() async throws {
+        let manager = try harness.manager { $0.keyFilter.own = { _ in nil } }
+        let report = try await manager.load(try harness.request())
+        #expect(report.downloads == 1 && report.stored.isEmpty && report.failure == nil)
+        #expect(harness.stored(url) == nil)
+    }
+
+    @Test("the serializer is called once for each key, and its result is stored")
+    func serializer() async throws {
+        let asked = CallCount()
+        let manager = try harness.manager { configuration in
+            configuration.serializer.own = { bytes, _ in
+                asked.add()
+                return bytes + Data("!".utf8)
+            }
+        }
+        let report = try await manager.load(try harness.request())
+        #expect(asked.value == 2)
+        #expect(harness.stored(url) == harness.image + [UInt8(ascii: "!")])
+        #expect(harness.storedHalf(url)?.last == UInt8(ascii: "!"))
+        #expect(report.stored.first?.bytes == harness.image.count + 1)
+        #expect(try await manager.load(try harness.request("/a.jpg", [], variants: "[]")).downloads == 0)
+        #expect(asked.value == 2)
+    }
+
+    @Test("a serializer that returns nil leaves the bytes unchanged")
+    func serializerNil() async throws {
+        let manager = try harness.manager { $0.serializer.own = { _, _ in nil } }
+        _ = try await manager.load(try harness.request())
+        #expect(harness.stored(url) == harness.image)
+    }
+
+    @Test("the base64 decryptor decodes the body and skips other characters")
+    func base64() async throws {
+        let text = Data(harness.image).base64EncodedString(options: .lineLength76Characters)
+        harness.origin.on("/b.jpg", .body(Array(" \n\(text)".utf8)))
+        var request = try harness.request("/b.jpg")
+        request.context.decryptor = .named("base64")
+        let report = try await harness.manager().load(request)
+        #expect(report.made == 1)
+        #expect(harness.stored(harness.origin.url("/b.jpg")) == harness.image)
+    }
+
+    @Test("a decryptor that returns nil fails the load with 1001 and stores nothing")
+    func decryptorNil() async throws {
+        let manager = try harness.manager { $0.decryptor.own = { _, _ in nil } }
+        #expect(await failure(of: try harness.request(), by: manager)?.code == 1001)
+        #expect(harness.stored(url) == nil)
+    }
+
+    @Test("the request modifier's headers are sent; nil from it is error 2000")
+    func requestModifier() async throws {
+        let manager = try harness.manager { configuration in
+            configuration.requestModifier.own = { request in
+                var request = request
+                request.headers["X-Larder"] = "yes"
+                return request
+            }
+        }
+        _ = try await manager.load(try harness.request())
+        #expect(harness.origin.requests.first?.headers["x-larder"] == "yes")
+        let none = try harness.manager { $0.requestModifier.own = { _ in nil } }
+        let error = await failure(of: try harness.request("/other.jpg"), by: none)
+        #expect(error?.code == 2000 && error?.domain == "SDWebImageErrorDomain")
+    }
+
+    @Test("a response modifier can turn a 404 into a success; nil from it is error 2003")
+    func responseModifier() async throws {
+        harness.origin.on("/odd.jpg", .body(harness.image, status: 404))
+        var request = try harness.request("/odd.jpg")
+        request.context.responseModifier = .described(ResponseChange(status: 200))
+        #expect(try await harness.manager().load(request).made == 1)
+        let none = try harness.manager { $0.responseModifier.own = { _ in nil } }
+        #expect(await failure(of: try harness.request(), by: none)?.code == 2003)
+    }
+
+    @Test("originals and variants can be stored in different caches")
+    func separateCaches() async throws {
+        let originals = try DirectoryStore(opening: harness.directory.path + "/originals")
+        let manager = try harness.manager { $0.caches = ["originals": originals] }
+        var request = try harness.request()
+        request.context.originalCache = .named("originals")
+        _ = try await manager.load(request)
+        #expect(harness.stored(url, in: originals) == harness.image && harness.stored(url) == nil)
+        #expect(harness.storedHalf(url) != nil && harness.storedHalf(url, in: originals) == nil)
+    }
+
+    @Test("the error names a part that is not configured")
+    func unknownPart() async throws {
+        var request = try harness.request()
+        request.context.keyFilter = .named("mine")
+        let error = await failure(of: request, by: try harness.manager())
+        #expect(error?.domain == "LarderErrorDomain" && error?.code == 105)
+        #expect(error?.message.contains("cacheKeyFilter 'mine'") == true)
+    }
+
+    @Test("cancelAll ends running loads with 2002")
+    func cancelAll() async throws {
+        harness.origin.on("/slow.jpg", .silent)
+        let manager = try harness.manager()
+        async let load = failure(of: try harness.request("/slow.jpg"), by: manager)
+        await harness.origin.waitForRequests("/slow.jpg")
+        #expect(manager.isRunning)
+        manager.cancelAll()
+        #expect(try await load?.code == 2002)
+        #expect(!manager.isRunning)
+    }
+
+    @Test("progress reports received and expected bytes")
+    func progress() async throws {
+        let reported = PrefetchLog()
+        var request = try harness.request()
+        request.progress = { received, expected in reported.add("\(received)/\(expected ?? -1)") }
+        _ = try await harness.manager().load(request)
+        let size = harness.image.count
+        #expect(reported.all.first == "0/\(size)" && reported.all.last == "\(size)/\(size)")
+    }
+}
