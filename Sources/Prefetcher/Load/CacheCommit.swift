@@ -80,7 +80,7 @@ struct CacheCommit: Sendable {
             file.width = source.width
             file.height = source.height
         }
-        file.digest = made?.result.digest.map(StoredFile.Digest.init)
+        file.digest = made?.result.digest
         if let original, plan.storesOriginal || isKept {
             original.validators.keep(with: original.file)
             let published = try publish(
@@ -160,13 +160,5 @@ struct CacheCommit: Sendable {
             error: FailureReason(
                 domain: "LarderErrorDomain", code: 401,
                 message: "variant \(entry.variant.name): this URL and these transformers make no cache key"))
-    }
-}
-
-extension StoredFile.Digest {
-    fileprivate init(_ digest: ImageDigest) {
-        self.init(
-            thumbHash: digest.thumbHash, averageColor: digest.averageColor, dominantColor: digest.dominantColor,
-            perceptualHash: digest.perceptualHash, hasAlpha: digest.hasAlpha, frames: digest.frames)
     }
 }

@@ -116,7 +116,7 @@ struct TableExport {
         let whole = try Variant(json: #"{"name":"pixels"}"#.utf8)
         var request = TranscodeRequest(
             source: file.descriptor, variants: [whole], outputs: [output.descriptor], transformsAnimated: true)
-        request.givesPixels = true
+        request.wantsRawRGBA = true
         request.wantsDigest = false
         do throws(TranscodeError) {
             guard case .success(let made) = try await pool.transcode(request).variants[0] else { return nil }
