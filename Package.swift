@@ -40,7 +40,7 @@ let package = Package(
         // What Linux has and Swift cannot see
         .target(name: "CLinux"),
 
-        .target(name: "ImageModel", dependencies: ["CGLib"], swiftSettings: strict),
+        .target(name: "ImageModel", swiftSettings: strict),
         .target(name: "Concurrency", dependencies: ["CLinux"], swiftSettings: strict),
         .target(
             name: "Downloader",
@@ -89,8 +89,10 @@ let package = Package(
             name: "DiskCacheTests", dependencies: ["DiskCache", "TestSupport"], resources: [.copy("Vectors")],
             swiftSettings: strict),
         .testTarget(
+            name: "ImageModelTests", dependencies: ["ImageModel"], resources: [.copy("Vectors")], swiftSettings: strict),
+        .testTarget(
             name: "TranscoderTests", dependencies: ["Transcoder", "ImageModel", "TestSupport"],
-            resources: [.copy("Vectors"), .copy("Pictures")], swiftSettings: strict),
+            resources: [.copy("Vectors"), .copy("Images")], swiftSettings: strict),
         .testTarget(
             name: "PrefetcherTests",
             dependencies: [

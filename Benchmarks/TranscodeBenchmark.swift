@@ -74,7 +74,7 @@ private func measureTranscoding(
 
 /// The regular files of a directory, by default of the tests' pictures.
 func pictureFiles(_ directory: String?) throws -> [String] {
-    let directory = directory ?? "Tests/TranscoderTests/Pictures"
+    let directory = directory ?? "Tests/TranscoderTests/Images"
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
         throw MeasuringError("there is no directory \(directory); start in the package's root, or use --pictures DIR")
     }

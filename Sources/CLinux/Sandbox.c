@@ -19,9 +19,9 @@
 #define LARDER_ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-/// Calls that a codec never needs. Threads, memory, clocks, and reading, writing and mapping of open files stay.
+/// System calls that codecs do not need. Threads, memory, clocks, and the use of open files stay allowed.
 static const uint16_t forbidden[] = {
-    // The network, beside the socket that is there.
+    // The network; the socket to the pool is open.
     __NR_socket, __NR_socketpair, __NR_connect, __NR_bind, __NR_listen, __NR_accept, __NR_accept4,
     // Programs and processes.
     __NR_execve, __NR_execveat, __NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_kill, __NR_tkill,
@@ -38,7 +38,7 @@ static const uint16_t forbidden[] = {
     __NR_open, __NR_creat, __NR_unlink, __NR_rmdir, __NR_rename, __NR_link, __NR_symlink, __NR_mkdir, __NR_mknod,
     __NR_chmod, __NR_chown, __NR_lchown, __NR_fork, __NR_vfork,
 #endif
-    // The kernel's own doors.
+    // The kernel's administration.
     __NR_bpf, __NR_perf_event_open, __NR_userfaultfd, __NR_io_uring_setup, __NR_io_uring_enter, __NR_io_uring_register,
     __NR_add_key, __NR_request_key, __NR_keyctl, __NR_init_module, __NR_finit_module, __NR_delete_module,
     __NR_kexec_load, __NR_reboot, __NR_setuid, __NR_setgid, __NR_setresuid, __NR_setresgid, __NR_capset,
@@ -57,17 +57,17 @@ static int forbid_system_calls(void) {
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, LARDER_ARCHITECTURE, 1, 0));
     FAIL(EPERM);
     LOAD(nr);
-    // The 32-bit numbers of x86-64 are other calls by other names.
+    // The x32 numbers are other entries to the same calls.
     ADD(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1));
     FAIL(EPERM);
-    // Its flags cannot be seen, as they lie in memory: the C library then takes the older call.
+    // A filter cannot read its flags, which lie in memory: the C library then uses the older call.
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone3, 0, 1));
     FAIL(ENOSYS);
     for (size_t index = 0; index < sizeof forbidden / sizeof *forbidden; index++) {
         ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, forbidden[index], 0, 1));
         FAIL(EPERM);
     }
-    // Signals to its own threads, as abort sends them, and limits of its own; nobody else's.
+    // Signals to its own threads, which abort sends, and its own limits.
     const struct { uint32_t call, first; } own[] = {{__NR_tgkill, (uint32_t)getpid()}, {__NR_prlimit64, 0}};
     for (size_t index = 0; index < sizeof own / sizeof *own; index++) {
         ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own[index].call, 0, 4));
@@ -76,7 +76,7 @@ static int forbid_system_calls(void) {
         ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
         FAIL(EPERM);
     }
-    // Threads, yes; processes, no.
+    // Threads are allowed, processes are not.
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 0, 3));
     LOAD(args[0]);
     ADD(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0));
@@ -95,7 +95,7 @@ static int forbid_system_calls(void) { return -1; }
 static int forbid_files(void) {
     long version = syscall(__NR_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (version < 1) { return -1; }
-    // Every right its version knows: 13 of the first, then one more each of moving and of cutting short.
+    // All rights of the version: 13 of the first, then one each for linking and for truncating.
     unsigned rights = version >= 3 ? 15 : version == 2 ? 14 : 13;
     struct landlock_ruleset_attr rules = {.handled_access_fs = (1ull << rights) - 1};
     int ruleset = (int)syscall(__NR_landlock_create_ruleset, &rules, sizeof rules, 0);
@@ -105,11 +105,11 @@ static int forbid_files(void) {
     return result;
 }
 
-int larder_shut_in(void) {
+int larder_restrict_process(void) {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    int walls = 0;
-    // Files first: putting that wall up takes a call the other one may not know.
-    if (forbid_files() == 0) { walls |= larder_wall_files; }
-    if (forbid_system_calls() == 0) { walls |= larder_wall_system_calls; }
-    return walls;
+    int restrictions = 0;
+    // Files first: the filter of system calls does not allow Landlock's.
+    if (forbid_files() == 0) { restrictions |= larder_restricts_files; }
+    if (forbid_system_calls() == 0) { restrictions |= larder_restricts_system_calls; }
+    return restrictions;
 }

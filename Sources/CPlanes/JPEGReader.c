@@ -7,7 +7,7 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
-/// As many as libvips bears: each scan of a progressive file costs a pass over all of it.
+/// libvips' limit: each scan of a progressive file costs a pass over the whole image.
 enum { maxScans = 100 };
 
 struct larder_jpeg_reader {
@@ -25,7 +25,7 @@ static void fail(j_common_ptr codec) {
     longjmp(reader->failed, 1);
 }
 
-/// Warnings are passed over and nothing is printed.
+/// Warnings are ignored and not printed.
 static void ignore_message(j_common_ptr codec, int level) {
     (void)codec;
     (void)level;
@@ -37,7 +37,7 @@ static void limit_scans(j_common_ptr codec) {
 
 static void source_nothing(j_decompress_ptr codec) { (void)codec; }
 
-/// All there is has been read: a file cut short is no picture.
+/// Called at the end of the buffer: the file is truncated.
 static boolean source_end(j_decompress_ptr codec) {
     ERREXIT(codec, JERR_INPUT_EOF);
     return FALSE;
@@ -50,8 +50,8 @@ static void source_skip(j_decompress_ptr codec, long count) {
     codec->src->bytes_in_buffer -= (size_t)count;
 }
 
-/// Whether the planes are luma and chroma as nearly every file has them; libjpeg's own upsampling wants no more.
-static int has_plain_planes(j_decompress_ptr codec) {
+/// Whether the planes are luma at the highest resolution and chroma of equal, integral subsampling.
+static int has_supported_planes(j_decompress_ptr codec) {
     const jpeg_component_info *parts = codec->comp_info;
     if (codec->data_precision != 8) { return 0; }
     int isGrey = codec->jpeg_color_space == JCS_GRAYSCALE && codec->num_components == 1;
@@ -83,7 +83,7 @@ larder_jpeg_reader *larder_jpeg_open(const void *bytes, size_t length, int shrin
         .term_source = source_nothing};
     codec->src = &reader->source;
     jpeg_read_header(codec, TRUE);
-    if (!has_plain_planes(codec)) {
+    if (!has_supported_planes(codec)) {
         larder_jpeg_close(reader);
         return NULL;
     }
@@ -101,19 +101,19 @@ int larder_jpeg_planes(const larder_jpeg_reader *reader) { return reader->codec.
 struct larder_jpeg_plane larder_jpeg_plane_at(const larder_jpeg_reader *reader, int index) {
     const struct jpeg_decompress_struct *codec = &reader->codec;
     const jpeg_component_info *part = &codec->comp_info[index];
-    // libjpeg may enlarge chroma while it shrinks luma, so all goes by the component's own scale.
+    // libjpeg may upsample chroma while it shrinks luma, so the component's own scale counts.
     int scale = part->DCT_scaled_size;
     int step = codec->max_v_samp_factor * DCTSIZE;
     int blockRows = ((int)codec->image_height + step - 1) / step * part->v_samp_factor;
     return (struct larder_jpeg_plane){
         .columns = (int)part->width_in_blocks * scale, .rows = blockRows * scale,
         .width = (int)part->downsampled_width, .height = (int)part->downsampled_height,
-        .across = (double)codec->image_width * part->h_samp_factor * scale / (codec->max_h_samp_factor * DCTSIZE),
-        .down = (double)codec->image_height * part->v_samp_factor * scale / (codec->max_v_samp_factor * DCTSIZE)};
+        .exact_width = (double)codec->image_width * part->h_samp_factor * scale / (codec->max_h_samp_factor * DCTSIZE),
+        .exact_height = (double)codec->image_height * part->v_samp_factor * scale / (codec->max_v_samp_factor * DCTSIZE)};
 }
 
 int larder_jpeg_read(larder_jpeg_reader *reader, uint8_t *const planes[3], const size_t strides[3]) {
-    // At most four blocks of eight rows a component (ITU T.81, B.2.2).
+    // At most four blocks of eight rows per component (ITU T.81, B.2.2).
     JSAMPROW rows[3][4 * DCTSIZE];
     JSAMPARRAY arrays[3] = {rows[0], rows[1], rows[2]};
     j_decompress_ptr codec = &reader->codec;

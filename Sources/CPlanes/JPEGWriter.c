@@ -45,10 +45,10 @@ static void destination_end(j_compress_ptr codec) {
     writer->length = writer->room - writer->destination.free_in_buffer;
 }
 
-/// Everything as libvips writes it, but for where the planes come from.
-static void set_up(j_compress_ptr codec, const struct larder_jpeg_picture *picture, int quality) {
-    codec->image_width = (JDIMENSION)picture->width;
-    codec->image_height = (JDIMENSION)picture->height;
+/// The settings are libvips'.
+static void set_up(j_compress_ptr codec, const struct larder_jpeg_image *image, int quality) {
+    codec->image_width = (JDIMENSION)image->width;
+    codec->image_height = (JDIMENSION)image->height;
     codec->input_components = 3;
     codec->in_color_space = JCS_YCbCr;
     jpeg_set_defaults(codec);
@@ -57,13 +57,13 @@ static void set_up(j_compress_ptr codec, const struct larder_jpeg_picture *pictu
     codec->write_JFIF_header = FALSE;
     codec->raw_data_in = TRUE;
     for (int index = 0; index < 3; index++) {
-        int factor = index == 0 && picture->isHalved ? 2 : 1;
+        int factor = index == 0 && image->is_420 ? 2 : 1;
         codec->comp_info[index].h_samp_factor = factor;
         codec->comp_info[index].v_samp_factor = factor;
     }
 }
 
-int larder_jpeg_write(const struct larder_jpeg_picture *picture, int quality, uint8_t **bytes, size_t *length) {
+int larder_jpeg_write(const struct larder_jpeg_image *image, int quality, uint8_t **bytes, size_t *length) {
     struct writer *writer = calloc(1, sizeof *writer);
     if (!writer) { return -1; }
     j_compress_ptr codec = &writer->codec;
@@ -82,20 +82,20 @@ int larder_jpeg_write(const struct larder_jpeg_picture *picture, int quality, ui
         .init_destination = destination_start, .empty_output_buffer = destination_full,
         .term_destination = destination_end};
     codec->dest = &writer->destination;
-    set_up(codec, picture, quality);
+    set_up(codec, image, quality);
     jpeg_start_compress(codec, TRUE);
     JSAMPROW rows[3][2 * DCTSIZE];
     JSAMPARRAY arrays[3] = {rows[0], rows[1], rows[2]};
-    int factor = picture->isHalved ? 2 : 1;
+    int factor = image->is_420 ? 2 : 1;
     while (codec->next_scanline < codec->image_height) {
         for (int index = 0; index < 3; index++) {
             int divisor = index == 0 ? 1 : factor;
-            int height = (picture->height + divisor - 1) / divisor;
+            int height = (image->height + divisor - 1) / divisor;
             int start = (int)codec->next_scanline / divisor, count = factor * DCTSIZE / divisor;
             for (int row = 0; row < count; row++) {
-                // The last row goes on for as long as a block does.
+                // The last row is repeated to the end of its block.
                 int place = start + row < height ? start + row : height - 1;
-                rows[index][row] = (JSAMPROW)picture->planes[index] + (size_t)place * picture->strides[index];
+                rows[index][row] = (JSAMPROW)image->planes[index] + (size_t)place * image->strides[index];
             }
         }
         jpeg_write_raw_data(codec, arrays, (JDIMENSION)(factor * DCTSIZE));

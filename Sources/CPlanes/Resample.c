@@ -6,7 +6,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { group = larder_axis_group, tile = 32 };
+enum { group = larder_filter_group, tile = 32 };
 
 typedef float floats __attribute__((vector_size(group * sizeof(float))));
 typedef uint8_t bytes __attribute__((vector_size(group)));
@@ -18,7 +18,7 @@ INLINE floats load_bytes(const uint8_t *from) {
     return __builtin_convertvector(some, floats);
 }
 
-/// Down: `tile` columns of one row of the result.
+/// Filters `tile` columns of one row vertically.
 INLINE void sum_rows(const uint8_t *in, size_t stride, int taps, const float *weights, float *out) {
     floats sums[tile / group] = {0};
     for (int tap = 0; tap < taps; tap++) {
@@ -29,7 +29,7 @@ INLINE void sum_rows(const uint8_t *in, size_t stride, int taps, const float *we
     memcpy(out, sums, sizeof sums);
 }
 
-/// Rows become columns, of eight vectors.
+/// Transposes eight vectors.
 INLINE void transpose(floats m[group]) {
     floats pairs[group], fours[group];
     for (int i = 0; i < group; i += 2) {
@@ -48,24 +48,25 @@ INLINE void transpose(floats m[group]) {
     }
 }
 
-/// Eight rows of floats, one after another, become columns of eight.
-INLINE void turn_rows(const float *rows, size_t columns, float *out) {
-    for (size_t x = 0; x < columns; x += group) {
+/// Transposes eight rows of floats, one after another, to columns of eight.
+INLINE void transpose_rows(const float *rows, size_t width, float *out) {
+    for (size_t x = 0; x < width; x += group) {
         floats block[group];
-        for (int row = 0; row < group; row++) { memcpy(&block[row], rows + (size_t)row * columns + x, sizeof *block); }
+        for (int row = 0; row < group; row++) { memcpy(&block[row], rows + (size_t)row * width + x, sizeof *block); }
         transpose(block);
         memcpy(out + x * group, block, sizeof block);
     }
 }
 
-/// Across: eight columns of eight rows of the result, from columns of eight.
-INLINE void sum_columns(const float *columns, size_t begin, struct larder_axis across, int start, bytes out[group]) {
+/// Filters eight columns of eight rows horizontally, from columns of eight.
+INLINE void sum_columns(const float *transposed, size_t begin, struct larder_filter_table columns, int start,
+                        bytes out[group]) {
     floats sums[group];
     for (int i = 0; i < group; i++) {
-        const float *from = columns + ((size_t)across.first[start + i] - begin) * group;
-        const float *weights = across.weights + (size_t)(start + i) * (size_t)across.taps;
+        const float *from = transposed + ((size_t)columns.first[start + i] - begin) * group;
+        const float *weights = columns.weights + (size_t)(start + i) * (size_t)columns.taps;
         floats sum = {0};
-        for (int tap = 0; tap < across.taps; tap++) {
+        for (int tap = 0; tap < columns.taps; tap++) {
             floats column;
             memcpy(&column, from + tap * group, sizeof column);
             sum += weights[tap] * column;
@@ -83,33 +84,33 @@ INLINE void sum_columns(const float *columns, size_t begin, struct larder_axis a
 size_t larder_resample_scratch(size_t columns) { return 2 * group * columns; }
 
 FOR_EACH_PROCESSOR
-void larder_resample(const uint8_t *in, size_t inStride, struct larder_axis across, struct larder_axis down,
-                     uint8_t *out, size_t outStride, float *scratch) {
-    // Only the columns that are asked for.
-    int low = across.first[0], high = low;
-    for (int i = 0; i < across.count; i++) {
-        low = across.first[i] < low ? across.first[i] : low;
-        high = across.first[i] > high ? across.first[i] : high;
+void larder_resample(const uint8_t *in, size_t inStride, struct larder_filter_table columns,
+                     struct larder_filter_table rows, uint8_t *out, size_t outStride, float *scratch) {
+    // Only the columns that the filter reads.
+    int low = columns.first[0], high = low;
+    for (int i = 0; i < columns.count; i++) {
+        low = columns.first[i] < low ? columns.first[i] : low;
+        high = columns.first[i] > high ? columns.first[i] : high;
     }
-    size_t begin = (size_t)low / tile * tile, end = ((size_t)(high + across.taps) + tile - 1) / tile * tile;
-    size_t columns = end - begin;
-    float *rows = scratch, *turned = scratch + group * columns;
-    for (int y = 0; y < down.count; y += group) {
+    size_t begin = (size_t)low / tile * tile, end = ((size_t)(high + columns.taps) + tile - 1) / tile * tile;
+    size_t width = end - begin;
+    float *filtered = scratch, *transposed = scratch + group * width;
+    for (int y = 0; y < rows.count; y += group) {
         for (int row = 0; row < group; row++) {
-            const uint8_t *from = in + (size_t)down.first[y + row] * inStride + begin;
-            const float *weights = down.weights + (size_t)(y + row) * (size_t)down.taps;
-            for (size_t x = 0; x < columns; x += tile) {
-                sum_rows(from + x, inStride, down.taps, weights, rows + (size_t)row * columns + x);
+            const uint8_t *from = in + (size_t)rows.first[y + row] * inStride + begin;
+            const float *weights = rows.weights + (size_t)(y + row) * (size_t)rows.taps;
+            for (size_t x = 0; x < width; x += tile) {
+                sum_rows(from + x, inStride, rows.taps, weights, filtered + (size_t)row * width + x);
             }
         }
-        turn_rows(rows, columns, turned);
-        int height = down.count - y < group ? down.count - y : group;
-        for (int x = 0; x < across.count; x += group) {
+        transpose_rows(filtered, width, transposed);
+        int height = rows.count - y < group ? rows.count - y : group;
+        for (int x = 0; x < columns.count; x += group) {
             bytes block[group];
-            sum_columns(turned, begin, across, x, block);
-            size_t width = (size_t)(across.count - x < group ? across.count - x : group);
+            sum_columns(transposed, begin, columns, x, block);
+            size_t count = (size_t)(columns.count - x < group ? columns.count - x : group);
             for (int row = 0; row < height; row++) {
-                memcpy(out + (size_t)(y + row) * outStride + x, &block[row], width);
+                memcpy(out + (size_t)(y + row) * outStride + x, &block[row], count);
             }
         }
     }

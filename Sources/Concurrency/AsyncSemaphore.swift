@@ -1,8 +1,8 @@
-/// The pure part of `AsyncSemaphore`: grants permits in the order of the requests.
+/// The pure part of `AsyncSemaphore`: grants permits in the order of the requests, so that none is overtaken.
 package struct SemaphoreQueue: Sendable {
     /// Permits that are not granted.
     package private(set) var free: Int
-    private var waiting: [UInt64] = []
+    private var waiting: [(ticket: UInt64, count: Int)] = []
 
     /// A queue with `permits` permits.
     package init(permits: Int) { free = permits }
@@ -10,27 +10,32 @@ package struct SemaphoreQueue: Sendable {
     /// Waiting tickets.
     package var waitingCount: Int { waiting.count }
 
-    /// True when the permit was granted at once; otherwise `ticket` waits.
-    package mutating func acquire(_ ticket: UInt64) -> Bool {
-        guard free > 0 else {
-            waiting.append(ticket)
+    /// True when `count` permits were granted at once; otherwise `ticket` waits.
+    package mutating func acquire(_ ticket: UInt64, _ count: Int = 1) -> Bool {
+        guard waiting.isEmpty, count <= free else {
+            waiting.append((ticket, count))
             return false
         }
-        free -= 1
+        free -= count
         return true
     }
 
-    /// Returns a permit; the ticket to which it was passed on, if one waited.
-    package mutating func release() -> UInt64? {
-        guard waiting.isEmpty else { return waiting.removeFirst() }
-        free += 1
-        return nil
+    /// Returns permits; the tickets to which they were passed on.
+    package mutating func release(_ count: Int = 1) -> [UInt64] {
+        free += count
+        var granted: [UInt64] = []
+        while let next = waiting.first, next.count <= free {
+            free -= next.count
+            granted.append(next.ticket)
+            waiting.removeFirst()
+        }
+        return granted
     }
 
-    /// Removes a waiting ticket; false when it did not wait.
+    /// Removes a waiting ticket; false when it did not wait. `release(0)` then grants what it held up.
     @discardableResult
     package mutating func leave(_ ticket: UInt64) -> Bool {
-        guard let index = waiting.firstIndex(of: ticket) else { return false }
+        guard let index = waiting.firstIndex(where: { $0.ticket == ticket }) else { return false }
         waiting.remove(at: index)
         return true
     }
@@ -39,26 +44,34 @@ package struct SemaphoreQueue: Sendable {
 /// A counting semaphore for tasks, first come, first served.
 package final class AsyncSemaphore: Sendable {
     private let waiters: Waiters<SemaphoreQueue, Bool>
+    /// All permits, granted or not.
+    package let permits: Int
 
     /// A semaphore of `permits` permits, at least 1.
     package init(_ permits: Int) {
         precondition(permits > 0, "a semaphore needs a permit")
+        self.permits = permits
         waiters = Waiters(SemaphoreQueue(permits: permits))
     }
 
     /// Permits that are not granted.
     package var free: Int { waiters.withState { $0.free } }
 
-    /// Waits for a permit, which must be released; false when the task was cancelled first.
-    package func acquire() async -> Bool {
-        await waiters.wait(
+    /// Waits for `count` permits at once, at most `permits`, which must be released; false when the task was cancelled
+    /// first.
+    package func acquire(_ count: Int = 1) async -> Bool {
+        precondition(count <= permits, "there are not so many permits")
+        let isGranted = await waiters.wait(
             cancelled: false,
-            ask: { queue, ticket in queue.acquire(ticket) ? true : nil },
+            ask: { queue, ticket in queue.acquire(ticket, count) ? true : nil },
             leave: { queue, ticket in queue.leave(ticket) })
+        // A cancelled request may have held up smaller ones behind it.
+        if !isGranted { release(0) }
+        return isGranted
     }
 
-    /// Returns one permit.
-    package func release() {
-        waiters.resume { queue in queue.release().map { [($0, true)] } ?? [] }
+    /// Returns permits.
+    package func release(_ count: Int = 1) {
+        waiters.resume { queue in queue.release(count).map { ($0, true) } }
     }
 }

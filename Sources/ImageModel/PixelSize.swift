@@ -1,6 +1,5 @@
 /// A size in whole pixels.
 public struct PixelSize: Sendable, Hashable {
-    /// The sides.
     public var width, height: Int
 
     package init(width: Int, height: Int) {
@@ -11,6 +10,9 @@ public struct PixelSize: Sendable, Hashable {
     /// Width times height.
     public var area: Int { width * height }
 
-    /// The sides exchanged.
-    package var turned: PixelSize { PixelSize(width: height, height: width) }
+    /// Width and height exchanged.
+    package var transposed: PixelSize { PixelSize(width: height, height: width) }
+
+    /// `200×100`.
+    package var text: String { "\(width)×\(height)" }
 }

@@ -1,72 +1,45 @@
-/// One file that a job put into the cache, or could not make.
+/// One file that a job stored in the cache, or could not make.
 public struct StoredFile: Sendable, Equatable, Codable {
-    /// The variant's name; nil is the original.
+    /// The variant's name; nil for the original.
     public var name: String?
     /// SDWebImage's cache key.
     public var key: String
-    /// The path below the cache root; nil when there is no file.
+    /// The path below the cache root; nil where there is no file.
     public var path: String?
     /// The file's size in bytes.
     public var bytes: Int?
     /// `jpeg`, `png`, `gif`, `webp`, …
     public var format: String?
-    /// The picture's width in pixels, as stored.
+    /// The width in pixels, as stored.
     public var width: Int?
-    /// The picture's height in pixels, as stored.
+    /// The height in pixels, as stored.
     public var height: Int?
     /// SHA-256 of a file that this job stored, 64 hexadecimal digits.
     public var sha256: String?
-    /// What the origin said of the original for robots, `X-Robots-Tag` and `robots.txt`, when it said anything.
+    /// The origin's `X-Robots-Tag` and `robots.txt` rules for the original, where there are any.
     public var robots: String?
-    /// What the picture looks like, of the original when it was decoded.
-    public var digest: Digest?
-    /// The format that was asked for, where another one was written in its place.
+    /// The digest of the original where it was decoded.
+    public var digest: ImageDigest?
+    /// The format that was asked for, where another was written.
     public var replaced: String?
-    /// True when no quality gave as few bytes as the variant asks for.
+    /// True where no quality gives as few bytes as the variant asks for.
     public var exceedsMaxBytes: Bool?
-    /// True when the source was asked and has the same: a 304, or the same bytes once more.
+    /// True where the source was asked and has the same bytes: by a 304, or by sending them again.
     public var unchanged: Bool?
-    /// How the file came to be there; nil when there is none.
+    /// Nil where there is no file.
     public var origin: Origin?
     /// Why the variant could not be made.
     public var error: FailureReason?
 
-    /// What a picture looks like in a few bytes: for placeholders, and to find the same picture again.
-    public struct Digest: Sendable, Equatable, Codable {
-        /// A ThumbHash in base 64.
-        public var thumbHash: String
-        /// The mean of all pixels and the most frequent colour, `#aarrggbb`.
-        public var averageColor, dominantColor: String
-        /// 64 bits in 16 hexadecimal digits; pictures alike differ in few of them.
-        public var perceptualHash: String
-        /// Whether the picture has an alpha channel.
-        public var hasAlpha: Bool
-        /// Frames; 1 for a still.
-        public var frames: Int
-
-        /// Describes a picture.
-        public init(
-            thumbHash: String, averageColor: String, dominantColor: String, perceptualHash: String, hasAlpha: Bool,
-            frames: Int
-        ) {
-            self.thumbHash = thumbHash
-            self.averageColor = averageColor
-            self.dominantColor = dominantColor
-            self.perceptualHash = perceptualHash
-            self.hasAlpha = hasAlpha
-            self.frames = frames
-        }
-    }
-
-    /// How a file came to be in the cache.
+    /// How a file came into the cache.
     public enum Origin: String, Sendable, Codable {
         /// Downloaded by this job.
         case downloaded
         /// Made by this job.
         case transcoded
-        /// The original's bytes under the variant's key: animated sources are not transformed.
+        /// The original's bytes under the variant's key: animations are not transformed by default.
         case copied
-        /// There before.
+        /// Stored before.
         case cached
     }
 

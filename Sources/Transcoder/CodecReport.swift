@@ -1,20 +1,19 @@
 public import ImageModel
 
-/// What a child found out about the codecs of this machine.
+/// What the codecs of this machine did when a child tried them.
 public struct CodecReport: Sendable, Hashable, Codable {
     /// libvips' version, `8.14.1`.
     public let libvips: String
-    /// The formats that can be read, of those that are accepted.
+    /// The accepted formats that can be read.
     public let readable: [ImageFormat]
     /// The formats that could be read if they were accepted.
     public let optional: [ImageFormat]
-    /// The formats that can be written.
     public let writable: [ImageFormat]
-    /// Whether no metadata is left in an output, by format name; WebP needs Larder's own removal on this libvips.
+    /// Whether outputs are free of metadata, by format name.
     public let strips: [String: Bool]
-    /// Whether a cut-short file is refused, by format name.
+    /// Whether a truncated file is refused, by format name.
     public let refusesTruncated: [String: Bool]
-    /// What the kernel keeps from a child, by name: `no network`, `no files`, `no programs`, `no processes`,
-    /// `memory limit`; false where this kernel, or this container, does not.
-    public var walls: [String: Bool] = [:]
+    /// What the kernel denies a child, by name: `no network`, `no files`, `no programs`, `no processes`, `memory limit`;
+    /// false where this kernel or container does not support it.
+    public var sandbox: [String: Bool] = [:]
 }

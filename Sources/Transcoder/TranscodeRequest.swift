@@ -1,30 +1,28 @@
 public import ImageModel
 
-/// One picture and the variants wanted of it, as open descriptors: the child opens nothing itself.
+/// One image and the variants wanted of it, as open descriptors: the child opens no files.
 public struct TranscodeRequest: Sendable {
     /// The original, open for reading, from offset 0.
     public var source: Int32
-    /// The variants; every one within what `Pipeline.validateSupported` lets pass.
+    /// The variants; each must pass `Pipeline.validateSupported`.
     public var variants: [Variant]
-    /// One empty file per variant, open for writing. They stay the caller's, who closes them and throws away those
-    /// of failed variants.
+    /// One empty file per variant, open for writing. The caller closes them and removes those of failed variants.
     public var outputs: [Int32]
-    /// Pixels per point, at least 1; SDWebImage's scale factor of the key. Default 1.
+    /// Pixels per point, at least 1: SDWebImage's scale factor of the key. 1 by default.
     public var scale: Double
-    /// SDWebImage's option TransformAnimatedImage: animated pictures give variants of their first frame. Default
-    /// `false`: their variants are copies of the original's bytes.
+    /// SDWebImage's option TransformAnimatedImage: variants of an animation show its first frame. By default `false`:
+    /// they are copies of the original's bytes.
     public var transformsAnimated: Bool
-    /// SDWebImage's option ScaleDownLargeImages with its limit, 62914560 by default there: a picture that takes more
-    /// bytes decoded is decoded smaller. Default nil, for never.
+    /// SDWebImage's option ScaleDownLargeImages with its limit (62914560 there): an image that takes more bytes decoded
+    /// is decoded smaller. Nil by default, for no limit.
     public var scaleDownBytes: Int?
-    /// Whether the report has a digest; default `true`.
+    /// Whether the report has a digest; `true` by default.
     public var wantsDigest = true
+    /// Whether outputs get raw pixels instead of an image file: red, green, blue and straight alpha of each, row by row
+    /// from the top. Formats and qualities are then ignored. `false` by default.
+    public var wantsRawRGBA = false
 
-    /// Whether outputs get plain pixels in place of a picture's file, for tables of pictures: red, green, blue and
-    /// straight alpha of each, row by row from the top. Formats and qualities then mean nothing. Default `false`.
-    public var givesPixels = false
-
-    /// A request; the descriptors must stay open until it is answered.
+    /// The descriptors must stay open until the request is answered.
     public init(
         source: Int32, variants: [Variant], outputs: [Int32], scale: Double = 1, transformsAnimated: Bool = false
     ) {

@@ -8,8 +8,21 @@ struct AsyncSemaphoreTests {
         let granted = [queue.acquire(1), queue.acquire(2), queue.acquire(3)]
         #expect(granted == [true, false, false])
         let next = [queue.release(), queue.release(), queue.release()]
-        #expect(next == [2, 3, nil])
+        #expect(next == [[2], [3], []])
         #expect(queue.free == 1)
+    }
+
+    @Test func `a request for many permits waits for all of them and is not overtaken`() {
+        var queue = SemaphoreQueue(permits: 100)
+        let granted = [queue.acquire(1, 70), queue.acquire(2, 40), queue.acquire(3, 10)]
+        #expect(granted == [true, false, false])
+        let next = queue.release(70)
+        #expect(next == [2, 3] && queue.free == 50)
+        let large = queue.acquire(4, 100), after = queue.acquire(5, 10)
+        #expect(!large && !after)
+        queue.leave(4)
+        let left = queue.release(0)
+        #expect(left == [5] && queue.free == 40)
     }
 
     @Test func `a ticket that leaves the queue is passed over`() {
@@ -18,7 +31,7 @@ struct AsyncSemaphoreTests {
         let left = [queue.leave(2), queue.leave(2)]
         #expect(left == [true, false])
         let next = queue.release()
-        #expect(next == 3)
+        #expect(next == [3])
     }
 
     @Test func `no more tasks run at once than there are permits`() async {

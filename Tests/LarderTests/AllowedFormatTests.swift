@@ -27,7 +27,7 @@ struct AllowedFormatTests {
             command.arguments = arguments
             return try await command.run()
         }
-        let pdf = PackageRoot.path + "/Tests/TranscoderTests/Pictures/still.pdf", output = directory.file("out.png")
+        let pdf = PackageRoot.path + "/Tests/TranscoderTests/Images/still.pdf", output = directory.file("out.png")
         let variant = #"{"name":"v","thumbnail":{"width":40,"height":40}}"#
         let closed = try await larder("transform", pdf, "-o", output, "--json", "--variant", variant)
         #expect(closed.code == 1 && closed.text.contains("1001"), "\(closed.text)")

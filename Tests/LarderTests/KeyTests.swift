@@ -117,7 +117,7 @@ struct KeyTests {
             ("plain.jpg", "jpeg", 0), ("rgb.png", "png", 1), ("still.gif", "gif", 2), ("still.webp", "webp", 4),
             ("still.heic", "heic", 5), ("still.avif", "undefined", -1),
         ]
-        let pictures = PackageRoot.path + "/Tests/TranscoderTests/Pictures/"
+        let pictures = PackageRoot.path + "/Tests/TranscoderTests/Images/"
         let empty = try directory.write([UInt8](), to: "empty")
         let svg = try directory.write("<svg xmlns='http://www.w3.org/2000/svg'></svg>".utf8, to: "a.svg")
         var command = LarderCommand("sniff", "--json", directory.file("missing"), empty, svg)

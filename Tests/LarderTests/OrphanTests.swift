@@ -30,7 +30,7 @@ struct OrphanTests {
         let command = try RunningCommand(
             LarderCommand.executable,
             [
-                "transform", PackageRoot.path + "/Tests/TranscoderTests/Pictures/interlaced-large.png", "-o",
+                "transform", PackageRoot.path + "/Tests/TranscoderTests/Images/interlaced-large.png", "-o",
                 directory.file("out.png"), "--variant",
                 #"{"name":"v","thumbnail":{"width":3000,"height":3000},"transform":[\#(blurs)]}"#,
             ], environment: ["LARDER_HOME": directory.file("home")], input: [], limit: .seconds(120))

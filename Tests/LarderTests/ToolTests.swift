@@ -23,7 +23,7 @@ struct ToolTests {
         return command
     }
 
-    private func picture(_ name: String) -> String { PackageRoot.path + "/Tests/TranscoderTests/Pictures/" + name }
+    private func picture(_ name: String) -> String { PackageRoot.path + "/Tests/TranscoderTests/Images/" + name }
 
     private func bytes(_ name: String) throws -> [UInt8] {
         Array(try Data(contentsOf: URL(filePath: directory.file(name))))

@@ -21,8 +21,8 @@ public enum Products {
 
 /// The small pictures that the tests carry.
 public enum Picture {
-    /// The bytes of `Tests/TranscoderTests/Pictures/<name>`.
+    /// The bytes of `Tests/TranscoderTests/Images/<name>`.
     public static func bytes(_ name: String) throws -> [UInt8] {
-        Array(try Data(contentsOf: URL(filePath: PackageRoot.path + "/Tests/TranscoderTests/Pictures/" + name)))
+        Array(try Data(contentsOf: URL(filePath: PackageRoot.path + "/Tests/TranscoderTests/Images/" + name)))
     }
 }

@@ -1,8 +1,9 @@
-@testable import ImageModel
 import Testing
+
+@testable import ImageModel
 @testable import Transcoder
 
-/// All 28 blend modes against their definitions, computed here once more in plain numbers.
+/// All 28 blend modes against their definitions, computed here a second time.
 @Suite(.timeLimit(.minutes(5)))
 struct BlendTests {
     private typealias Quad = (r: Double, g: Double, b: Double, a: Double)
@@ -13,7 +14,7 @@ struct BlendTests {
         return bytes.map(Int.init)
     }
 
-    private let pictures: [[UInt8]] = [
+    private let images: [[UInt8]] = [
         [0, 0, 255, 255], [255, 255, 255, 255], [0, 0, 0, 255], [200, 100, 50, 255], [200, 100, 50, 128],
         [10, 240, 90, 1],
         [0, 0, 0, 0], [128, 128, 128, 200],
@@ -23,11 +24,11 @@ struct BlendTests {
         Color.init)
 
     @Test(arguments: BlendMode.allCases)
-    func `blends as defined`(mode: BlendMode) {
-        for picture in pictures {
+    func `a blend mode gives the colours of its definition`(mode: BlendMode) {
+        for image in images {
             for color in colors {
-                let da = Double(picture[3]) / 255, sa = color.alpha
-                let cb = picture[0..<3].map { da > 0 ? Double($0) / 255 : 0 },
+                let da = Double(image[3]) / 255, sa = color.alpha
+                let cb = image[0..<3].map { da > 0 ? Double($0) / 255 : 0 },
                     cs = [color.red, color.green, color.blue]
                 let premultiplied = (0..<3).map { band in
                     component(mode, s: cs[band] * sa, d: cb[band] * da, sa, da) {
@@ -39,10 +40,10 @@ struct BlendTests {
                     alpha > 0
                     ? premultiplied.map { Int(($0 / alpha * 255).rounded()) } + [Int((alpha * 255).rounded())]
                     : [0, 0, 0, 0]
-                let found = tinted(picture, color, mode)
+                let found = tinted(image, color, mode)
                 #expect(
                     isClose(found, expected, within: 1),
-                    "\(mode) \(color.text) on \(picture): \(found), not \(expected)")
+                    "\(mode) \(color.text) on \(image): \(found), not \(expected)")
             }
         }
     }

@@ -1,22 +1,23 @@
 import Testing
+
 @testable import Transcoder
 
-/// Small files that want to become large ones.
+/// Small files that declare large images.
 @Suite(.timeLimit(.minutes(5)))
 struct BombTests {
-    private let kitchen = TranscodeHarness { $0.limits.memoryBytes = 512 << 20 }
+    private let harness = TranscodeHarness { $0.limits.memoryBytes = 512 << 20 }
     private let variant = #""thumbnail":{"width":16,"height":16}"#
 
-    private func code(_ picture: [UInt8]) async throws -> TranscodeError.Code? {
-        try await kitchen.refusal(picture, variant)?.code
+    private func code(_ image: [UInt8]) async throws -> TranscodeError.Code? {
+        try await harness.refusal(image, variant)?.code
     }
 
-    @Test func `a PNG of too many pixels, or too long an edge`() async throws {
-        #expect(try await code(try Fixtures.picture("bomb-edge.png")) == .edge)
-        #expect(try await code(try Fixtures.picture("bomb-pixels.png")) == .pixels)
+    @Test func `a PNG with too many pixels or too long an edge is refused`() async throws {
+        #expect(try await code(try Fixtures.image("bomb-edge.png")) == .edge)
+        #expect(try await code(try Fixtures.image("bomb-pixels.png")) == .pixels)
     }
 
-    /// A GIF whose frames hold one pixel each, whatever size they claim.
+    /// A GIF whose frames declare a size and hold one pixel each.
     private func gif(_ width: Int, _ height: Int, frames: Int = 1) -> [UInt8] {
         let size = [width & 255, width >> 8, height & 255, height >> 8].map { UInt8($0) }
         let palette: [UInt8] = [0x80, 0, 0, 0, 0, 0, 255, 255, 255]
@@ -25,32 +26,34 @@ struct BombTests {
         return Array("GIF89a".utf8) + size + palette + (0..<frames).flatMap { _ in frame } + [0x3B]
     }
 
-    @Test func `a GIF of too many pixels, too long an edge, or too many pixels in all frames`() async throws {
+    @Test func `a GIF with too many pixels, too long an edge, or too many pixels in all frames is refused`()
+        async throws
+    {
         #expect(try await code(gif(9000, 9000)) == .pixels)
         #expect(try await code(gif(65535, 10)) == .edge)
         #expect(try await code(gif(7000, 6000, frames: 3)) == .frames)
-        // 42 megapixels of which there is one, within every limit: it takes its memory, and is a picture.
+        // It declares 42 megapixels and holds one, within every limit: it is decoded at its declared size.
         #expect(try await code(gif(7000, 6000)) == nil)
     }
 
-    @Test func `a GIF of a huge screen, and one of endless frames`() async throws {
-        let gif = try Fixtures.picture("animated.gif")
+    @Test func `a GIF with a huge screen or too many frames is refused`() async throws {
+        let gif = try Fixtures.image("animated.gif")
         func screen(_ bytes: [UInt8]) -> [UInt8] { Array(gif[..<6]) + bytes + gif[10...] }
         #expect(try await code(screen([0xFF, 0x3F, 0xFF, 0x3F])) == .pixels)
         #expect(try await code(screen([0xFF, 0xFF, 0xFF, 0xFF])) == .edge)
-        // A screen within the limits, around frames that are small: libvips goes by the frames.
+        // A screen within the limits around small frames: libvips takes the frames' size.
         let file = try ScratchFile(screen([0x58, 0x1B, 0x70, 0x17]))
-        let header = try await kitchen.pool.probe(file.descriptor)
+        let header = try await harness.pool.probe(file.descriptor)
         #expect(header.width == 80 && header.height == 60 && header.frames == 3)
-        // Its last frame again and again, before the trailer.
+        // The last frame is repeated before the trailer.
         let start = try #require(gif.indices.last { gif[$0...].starts(with: [0x21, 0xF9, 0x04]) })
         let frame = gif[start..<gif.count - 1]
         let many = Array(gif[..<start]) + (0..<5000).flatMap { _ in frame } + [0x3B]
         #expect(try await code(many) == .frames)
     }
 
-    @Test func `a WebP of too large a canvas, animated or not`() async throws {
-        var canvas = try Fixtures.picture("animated.webp")
+    @Test func `a WebP with too large a canvas is refused, animated or not`() async throws {
+        var canvas = try Fixtures.image("animated.webp")
         #expect(Array(canvas[12..<16]) == Array("VP8X".utf8))
         // 65536 × 65536, three bytes each, less one.
         canvas.replaceSubrange(24..<30, with: [0xFF, 0xFF, 0, 0xFF, 0xFF, 0])
@@ -61,35 +64,35 @@ struct BombTests {
         #expect(try await code(canvas) == .pixels, "7000 × 16383")
         canvas.replaceSubrange(24..<30, with: [0x57, 0x1B, 0, 0x57, 0x1B, 0])
         #expect(try await code(canvas) == nil, "49 megapixels in each of two frames: copied")
-        // libvips takes a gigabyte for this one before it tells the size.
-        var still = try Fixtures.picture("still.webp")
+        // libvips would allocate a gigabyte for it before it gives the size.
+        var still = try Fixtures.image("still.webp")
         #expect(Array(still[12..<16]) == Array("VP8 ".utf8))
         still.replaceSubrange(26..<30, with: [0xFF, 0x3F, 0xFF, 0x3F])
         #expect(try await code(still) == .pixels)
     }
 
-    @Test func `an AVIF that claims to be huge`() async throws {
-        let file = try Fixtures.picture("still.avif")
-        // The extents of the picture's property, `ispe`.
+    @Test func `an AVIF that declares a huge size is refused`() async throws {
+        let file = try Fixtures.image("still.avif")
+        // The size in the image's property `ispe`.
         let start = try #require(file.indices.first { file[$0...].starts(with: Array("ispe".utf8)) })
         func claim(_ extents: [UInt8]) -> [UInt8] { Array(file[..<(start + 8)]) + extents + file[(start + 16)...] }
-        // libheif refuses edges over 16384 by itself, and finds out what is a lie when it decodes.
+        // libheif refuses edges over 16384 itself, and finds a false size when it decodes.
         #expect(try await code(claim([0, 0, 0x7F, 0x7F, 0, 0, 0x7F, 0x7F])) == .undecodable)
         #expect(try await code(claim([0, 0, 0x20, 0, 0, 0, 0x20, 0])) == .pixels)
         #expect(try await code(claim([0, 0, 0x1B, 0x58, 0, 0, 0x17, 0x70])) == .undecodable)
     }
 
-    /// What is valid and slow is in `FaultyCodecTests`.
-    @Test func `a progressive JPEG of endless scans, of which the format allows none twice`() async throws {
-        let file = try Fixtures.picture("progressive.jpg")
+    /// Valid slow files are in `FaultyCodecTests`.
+    @Test func `a progressive JPEG that repeats its scans is refused`() async throws {
+        let file = try Fixtures.image("progressive.jpg")
         let scan = try #require(file.indices.last { file[$0...].starts(with: [0xFF, 0xDA]) })
         let last = file[scan..<file.count - 2]
         let many = Array(file[..<scan]) + (0..<20000).flatMap { _ in last } + [0xFF, 0xD9]
         #expect(try await code(many) == .undecodable)
-        #expect(try await code(try Fixtures.picture("plain.jpg")) == nil)
+        #expect(try await code(try Fixtures.image("plain.jpg")) == nil)
     }
 
-    @Test func `an SVG of entities is no picture here`() async throws {
+    @Test func `an SVG with nested entities is refused`() async throws {
         let text =
             #"<?xml version="1.0"?><!DOCTYPE s [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]><svg>&b;</svg>"#
         #expect(try await code(Array(text.utf8)) == .undecodable)

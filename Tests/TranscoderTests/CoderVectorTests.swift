@@ -1,12 +1,13 @@
-@testable import ImageModel
 import Foundation
 import Testing
+
+@testable import ImageModel
 @testable import Transcoder
 
 /// Every row of the coder vectors: decode sizes, timing, encoding.
 @Suite(.timeLimit(.minutes(5)))
 struct CoderVectorTests {
-    private let kitchen = TranscodeHarness()
+    private let harness = TranscodeHarness()
 
     private func shared(_ name: String) throws -> [UInt8] {
         try Fixtures.bytes(try #require(Fixtures.shared) + "/" + name)
@@ -14,7 +15,7 @@ struct CoderVectorTests {
 
     private func size(_ numbers: [Int]) -> PixelSize { PixelSize(width: numbers[0], height: numbers[1]) }
 
-    @Test func `pictures are scaled down to a limit on their bytes as every row has it`() throws {
+    @Test func `every row's limit on bytes gives its size`() throws {
         for row in try Fixtures.rows("coders.json", "limit_bytes") {
             let image = try #require(row["imageSize"] as? [Int]), expected = try #require(row["expected"] as? [Int])
             let bytes = try #require(row["limitBytes"] as? Int), frames = try #require(row["frames"] as? Int)
@@ -22,7 +23,7 @@ struct CoderVectorTests {
         }
     }
 
-    @Test func `frames show as long as every row has it`() throws {
+    @Test func `every row's frame duration is that of its raw value`() throws {
         for row in try Fixtures.rows("coders.json", "frame_duration") {
             let raw = (row["raw"] as? NSNumber)?.doubleValue
             #expect(FrameTiming.duration(raw) == (row["expected"] as? NSNumber)?.doubleValue, "\(row)")
@@ -31,7 +32,7 @@ struct CoderVectorTests {
 
     @Test func `every asserted row is known`() throws {
         let known = Set([
-            // Below, and in SharedPictureTests.
+            // Tested below and in SharedImageTests.
             "helper scale-down", "never scale up", "no blank bottom rows", "alpha to JPG flatten",
             "alpha to JPEG flatten",
             "max file size hint", "default GIF loop count", "max pixel size encode", "orientation",
@@ -44,9 +45,9 @@ struct CoderVectorTests {
         }
     }
 
-    /// SDWebImage's helper of sizes, as far as Larder has what it does: its third row, a stretch that never enlarges,
-    /// and the empty picture have no counterpart.
-    @Test func `the helper's rows hold where Larder has the rule`() throws {
+    /// SDWebImage's size helper, where Larder has the same rule: the third row, a stretch that does not enlarge, and the
+    /// empty image have no counterpart.
+    @Test func `the size helper's rows hold where Larder has the rule`() throws {
         var checked = 0
         for row in try Fixtures.rows("coders.json", "asserted") where row["what"] as? String == "scaled size helper" {
             let input = try #require(row["input"] as? [String: Any]), image = try #require(input["imageSize"] as? [Int])
@@ -62,80 +63,80 @@ struct CoderVectorTests {
         #expect(checked == 3)
     }
 
-    @Test(.enabled(if: Fixtures.shared != nil, "SDWebImage's own pictures are not here"))
-    func `small pictures are not scaled down, large ones are`() async throws {
-        let small = try await kitchen.make(
+    @Test(.enabled(if: Fixtures.shared != nil, "SDWebImage's images are not present"))
+    func `small images are not scaled down, large ones are`() async throws {
+        let small = try await harness.make(
             try shared("TestImage.jpg"), #""keySuffix":"x""#, scaleDownBytes: 62_914_560)
         #expect(try small.made().width == 80 && small.made().height == 60)
         #expect(Geometry.limited(PixelSize(width: 5250, height: 3450), bytes: 62_914_560, frames: 1).area <= 15_728_640)
-        let large = try await kitchen.make(
+        let large = try await harness.make(
             try shared("TestImageLarge.jpg"), #""keySuffix":"x""#, scaleDownBytes: 62_914_560)
         #expect(try large.made().width < 5250 && large.made().height < 3450)
         #expect(try large.made().width * large.made().height <= 15_728_640)
     }
 
-    @Test func `what is scaled down is drawn to its last row`() async throws {
-        let black = MadePicture.plain(1029, 1029, [0, 0, 0, 255])
-        let dish = try await kitchen.make(black, #""keySuffix":"x""#, scaleDownBytes: 1_048_576)
-        let sample = try dish.sample()
+    @Test func `an image that is scaled down is drawn to its last row`() async throws {
+        let black = SyntheticImage.plain(1029, 1029, [0, 0, 0, 255])
+        let output = try await harness.make(black, #""keySuffix":"x""#, scaleDownBytes: 1_048_576)
+        let sample = try output.sample()
         #expect(sample.width == 512 && sample.height == 512)
         #expect(sample.pixel(0, 511) == [0, 0, 0, 255] && sample.pixel(0, 503) == [0, 0, 0, 255])
-        let square = try await kitchen.make(
-            MadePicture.black(2000, 2000), #""keySuffix":"x""#, scaleDownBytes: 4_000_000)
+        let square = try await harness.make(
+            SyntheticImage.black(2000, 2000), #""keySuffix":"x""#, scaleDownBytes: 4_000_000)
         #expect(try square.made().width == 1000 && square.made().height == 1000)
     }
 
-    @Test func `transparency becomes the background asked for, or white`() async throws {
-        let picture = MadePicture.plain(30, 30, [0, 0, 0, 0])
-        let dish = try await kitchen.make(
-            picture, ##""keySuffix":"a","format":"jpeg","background":"#ff000000""##,
+    @Test func `transparency becomes the requested background, or white`() async throws {
+        let image = SyntheticImage.plain(30, 30, [0, 0, 0, 0])
+        let output = try await harness.make(
+            image, ##""keySuffix":"a","format":"jpeg","background":"#ff000000""##,
             #""keySuffix":"b","format":"jpeg""#,
             ##""keySuffix":"c","format":"jpeg","background":"#80ff0000""##)
-        #expect(isClose(try dish.sample(0).pixel(1, 1), [0, 0, 0, 255], within: 1))
-        #expect(isClose(try dish.sample(1).pixel(1, 1), [255, 255, 255, 255], within: 1))
-        #expect(isClose(try dish.sample(2).pixel(1, 1), [255, 127, 127, 255], within: 3))
+        #expect(isClose(try output.sample(0).pixel(1, 1), [0, 0, 0, 255], within: 1))
+        #expect(isClose(try output.sample(1).pixel(1, 1), [255, 255, 255, 255], within: 1))
+        #expect(isClose(try output.sample(2).pixel(1, 1), [255, 127, 127, 255], within: 3))
     }
 
-    @Test(.enabled(if: Fixtures.shared != nil, "SDWebImage's own pictures are not here"))
-    func `a limit on bytes lies between the lowest and the highest quality`() async throws {
-        let dish = try await kitchen.make(
+    @Test(.enabled(if: Fixtures.shared != nil, "SDWebImage's images are not present"))
+    func `a limit on bytes gives a file between those of the lowest and the highest quality`() async throws {
+        let output = try await harness.make(
             try shared("TestImageLarge.jpg"), #""keySuffix":"a","quality":1"#,
             #""keySuffix":"b","quality":100,"maxBytes":1048576"#, #""keySuffix":"c","quality":100"#)
-        let sizes = dish.files.map(\.count)
+        let sizes = output.files.map(\.count)
         #expect(sizes[0] < sizes[1] && sizes[1] < sizes[2])
         #expect(sizes[2] > 1_048_576 && sizes[1] <= 1_048_576 && sizes[0] < 1_048_576)
-        #expect(try !dish.made(1).exceedsMaxBytes)
+        #expect(try !output.made(1).exceedsMaxBytes)
     }
 
-    @Test(.enabled(if: Fixtures.shared != nil, "SDWebImage's own pictures are not here"))
-    func `the encoder's box shrinks, and only shrinks`() async throws {
-        let dish = try await kitchen.make(
+    @Test(.enabled(if: Fixtures.shared != nil, "SDWebImage's images are not present"))
+    func `the encoder's box shrinks images and does not enlarge them`() async throws {
+        let output = try await harness.make(
             try shared("TestImageLarge.jpg"), #""keySuffix":"x","maxPixelSize":{"width":4000,"height":4000}"#)
-        #expect(try dish.made().width == 4000 && dish.made().height == 2629)
-        let small = try await kitchen.make(
+        #expect(try output.made().width == 4000 && output.made().height == 2629)
+        let small = try await harness.make(
             try shared("TestImage.jpg"), #""keySuffix":"x","maxPixelSize":{"width":4000,"height":4000}"#)
         #expect(try small.made().width == 80)
     }
 
-    @Test func `a GIF without a count plays once, one with a zero for ever`() async throws {
-        let forever = try Fixtures.picture("animated.gif")
+    @Test func `a GIF without a loop count plays once, one with 0 plays for ever`() async throws {
+        let forever = try Fixtures.image("animated.gif")
         let source = try ScratchFile(forever)
-        #expect(try await kitchen.pool.probe(source.descriptor).loopCount == 0)
+        #expect(try await harness.pool.probe(source.descriptor).loopCount == 0)
         // Without its application extension: 21 F F 0B … 00.
         let start = try #require(forever.indices.first { forever[$0...].starts(with: [0x21, 0xFF, 0x0B]) })
         let once = try ScratchFile(Array(forever[..<start] + forever[(start + 19)...]))
-        let header = try await kitchen.pool.probe(once.descriptor)
+        let header = try await harness.pool.probe(once.descriptor)
         #expect(header.loopCount == 1 && header.frames == 3)
         for (format, count) in [(ImageFormat.gif, 1), (.webp, 0)] {
-            #expect(FrameTiming.loopCount(format == .gif ? 1 : 0, of: format) == count)
+            #expect(FrameTiming.loopCount(format == .gif ? 1 : 0, addsFirstPlay: format == .gif) == count)
         }
     }
 
-    @Test(.enabled(if: Fixtures.shared != nil, "SDWebImage's own pictures are not here"))
-    func `headers of SDWebImage's own pictures are as its tests have them`() async throws {
+    @Test(.enabled(if: Fixtures.shared != nil, "SDWebImage's images are not present"))
+    func `headers of SDWebImage's images have the values of its tests`() async throws {
         func header(_ name: String) async throws -> SourceHeader {
             let file = try ScratchFile(try shared(name))
-            return try await kitchen.pool.probe(file.descriptor)
+            return try await harness.pool.probe(file.descriptor)
         }
         let gif = try await header("TestImage.gif")
         #expect(gif.frames == 5 && gif.loopCount == 0 && gif.format.sdImageFormat.rawValue == 2)
@@ -144,33 +145,33 @@ struct CoderVectorTests {
         let turned = try await header("TestJFIF.jpg")
         #expect(turned.orientation == 3 && turned.format.sdImageFormat.rawValue == 0)
         for name in ["TestImage.svg", "TestImage.pdf"] {
-            #expect(try await kitchen.refusal(try shared(name))?.code == .undecodable, "\(name)")
+            #expect(try await harness.refusal(try shared(name))?.code == .undecodable, "\(name)")
         }
-        #expect(try await kitchen.refusal([])?.code == .undecodable)
+        #expect(try await harness.refusal([])?.code == .undecodable)
     }
 
-    @Test(.enabled(if: Fixtures.shared != nil, "SDWebImage's own pictures are not here"))
-    func `thumbnails and encoder's boxes of fifty pixels have their sizes in every format`() async throws {
+    @Test(.enabled(if: Fixtures.shared != nil, "SDWebImage's images are not present"))
+    func `thumbnails and encoder's boxes of 50 pixels have the right size in every format`() async throws {
         let box = #""thumbnail":{"width":50,"height":50,"preserveAspectRatio":"#
         for name in [
             "TestImageAnimated.apng", "TestImage.gif", "TestImage.heic", "TestImage.heif", "TestImageAnimated.heics",
             "TestImageStatic.webp", "TestImageAnimated.webp",
         ] {
-            let dish = try await kitchen.make(
+            let output = try await harness.make(
                 try shared(name), "\(box)true}", "\(box)false}",
                 #""keySuffix":"x","maxPixelSize":{"width":50,"height":50}"#, #""keySuffix":"y""#,
                 transformsAnimated: true)
-            let source = dish.report.source.uprightSize
+            let source = output.report.source.uprightSize
             let ratio = 50 / Double(max(source.width, source.height))
             for index in [0, 2] {
-                let made = try dish.made(index)
+                let made = try output.made(index)
                 #expect(abs(Double(made.width) - Double(source.width) * min(1, ratio)) <= 1, "\(name) \(index)")
                 #expect(abs(Double(made.height) - Double(source.height) * min(1, ratio)) <= 1, "\(name) \(index)")
             }
-            // A picture that fits its box is not enlarged.
-            let stretched = try dish.made(1)
+            // An image that fits its box is not enlarged.
+            let stretched = try output.made(1)
             #expect(stretched.width == min(50, source.width) && stretched.height == min(50, source.height), "\(name)")
-            #expect(try dish.made(3).width == source.width && dish.made(3).height == source.height, "\(name)")
+            #expect(try output.made(3).width == source.width && output.made(3).height == source.height, "\(name)")
         }
     }
 }

@@ -1,17 +1,18 @@
-import ImageModel
 import Foundation
+import ImageModel
 import Testing
+
 @testable import Transcoder
 
-/// Placeholders and digests.
+/// Digests and placeholders.
 @Suite(.timeLimit(.minutes(5)))
 struct DigestTests {
-    private let kitchen = TranscodeHarness()
+    private let harness = TranscodeHarness()
 
-    private func digest(_ picture: [UInt8], _ variants: String = #""thumbnail":{"width":40,"height":40}"#) async throws
+    private func digest(_ image: [UInt8], _ variants: String = #""thumbnail":{"width":40,"height":40}"#) async throws
         -> ImageDigest
     {
-        try #require(try await kitchen.make(picture, variants).report.digest)
+        try #require(try await harness.make(image, variants).report.digest)
     }
 
     private func distance(_ one: ImageDigest, _ other: ImageDigest) throws -> Int {
@@ -20,57 +21,58 @@ struct DigestTests {
         return (first ^ second).nonzeroBitCount
     }
 
-    @Test func `one colour is its average, its dominant colour and its placeholder`() async throws {
-        let found = try await digest(MadePicture.plain(120, 80, [200, 60, 30, 255]))
-        #expect(found.width == 120 && found.height == 80 && found.frames == 1)
+    @Test func `an image of one colour has it as average and dominant colour`() async throws {
+        let found = try await digest(SyntheticImage.plain(120, 80, [200, 60, 30, 255]))
+        #expect(found.frames == 1 && found.hasAlpha)
         #expect(found.averageColor == "#ffc83c1e" && found.dominantColor == "#ffc83c1e")
         #expect(found.thumbHash.utf8.count >= 20 && found.perceptualHash.utf8.count == 16)
     }
 
-    @Test func `the dominant colour is the commonest, the average that of all`() async throws {
-        let found = try await digest(MadePicture.png(60, 60) { x, _ in x < 40 ? [255, 0, 0, 255] : [0, 0, 255, 255] })
+    @Test func `the dominant colour is the most frequent one, the average is that of all pixels`() async throws {
+        let found = try await digest(
+            SyntheticImage.png(60, 60) { x, _ in x < 40 ? [255, 0, 0, 255] : [0, 0, 255, 255] })
         #expect(found.dominantColor == "#ffff0000")
         let average = try #require(Color(found.averageColor))
         #expect(abs(average.red - 2.0 / 3) < 0.03 && abs(average.blue - 1.0 / 3) < 0.03)
     }
 
-    @Test func `transparent pixels weigh nothing`() async throws {
-        let found = try await digest(MadePicture.png(64, 64) { x, _ in x < 32 ? [0, 255, 0, 255] : [255, 0, 0, 0] })
+    @Test func `transparent pixels do not count`() async throws {
+        let found = try await digest(
+            SyntheticImage.png(64, 64) { x, _ in x < 32 ? [0, 255, 0, 255] : [255, 0, 0, 0] })
         #expect(found.hasAlpha && found.dominantColor == "#ff00ff00")
         let average = try #require(Color(found.averageColor))
         #expect(average.green > 0.97 && average.red < 0.03 && abs(average.alpha - 0.5) < 0.03)
     }
 
-    @Test func `the same picture in another format, size and quality is known again, another one is not`() async throws
-    {
-        let photo = MadePicture.png(200, 150) { x, y in
+    @Test func `perceptual hashes match across format, size and quality, and differ for another image`() async throws {
+        let photo = SyntheticImage.png(200, 150) { x, y in
             [UInt8(x), UInt8((x * y) / 150), UInt8(x < 60 && y > 40 ? 200 : 20), 255]
         }
         let one = try await digest(photo)
-        let copy = try await kitchen.make(
+        let copy = try await harness.make(
             photo, #""thumbnail":{"width":120,"height":120},"format":"jpeg","quality":60"#)
         let same = try distance(one, try await digest(copy.files[0]))
         let other = try await digest(
-            MadePicture.png(200, 150) { x, y in [UInt8(255 - x), UInt8(y), UInt8((x / 20 % 2) * 255), 255] })
+            SyntheticImage.png(200, 150) { x, y in [UInt8(255 - x), UInt8(y), UInt8((x / 20 % 2) * 255), 255] })
         #expect(try same <= 8 && distance(one, other) > 20, "\(same)")
     }
 
-    /// Against a hash made by the published program: a picture of one colour has no waves.
+    /// Compared with the published program: an image of one colour has no frequencies.
     @Test func `a ThumbHash has the published form`() throws {
         let bytes = [UInt8](repeating: 255, count: 4 * 16)
         let white = ThumbHash.base64(DigestPixels(width: 4, height: 4, bytes: bytes))
         let hash = try #require(Data(base64Encoded: white))
-        // l = 63 of 63, p and q in their middle of 32, all scales 0; 7 waves across.
+        // l is 63 of 63, p and q are 32, all scales are 0; 7 columns.
         #expect(hash[0] == 0x3F && hash[1] == 0x08 && hash[2] == 0x02 && hash[3] == 0x07 && hash[4] == 0)
         #expect(hash.count == 5 + (27 + 5 + 5 + 1) / 2)
     }
 
-    @Test func `a request without variants has a digest, too, and one that wants none has none`() async throws {
-        let source = try ScratchFile(try Fixtures.picture("orientation-6.jpg"))
+    @Test func `a request without variants has a digest unless it wants none`() async throws {
+        let source = try ScratchFile(try Fixtures.image("orientation-6.jpg"))
         var request = TranscodeRequest(source: source.descriptor, variants: [], outputs: [])
-        let found = try #require(try await kitchen.pool.transcode(request).digest)
-        #expect(found.width == 80 && found.height == 60)
+        let report = try await harness.pool.transcode(request)
+        #expect(report.digest != nil && report.source.uprightSize == PixelSize(width: 80, height: 60))
         request.wantsDigest = false
-        #expect(try await kitchen.pool.transcode(request).digest == nil)
+        #expect(try await harness.pool.transcode(request).digest == nil)
     }
 }

@@ -1,12 +1,13 @@
 import Foundation
 import TestSupport
 import Testing
+
 @testable import Transcoder
 
-/// How far the quicker ways lie from drawing each variant from every pixel: the table in docs/formats.md.
+/// The error of shortcuts against drawing each variant from every pixel: the table in docs/formats.md.
 @Suite(.timeLimit(.minutes(10)))
 struct DistanceTests {
-    /// A row of the table: a long side, and how many decibels are kept at least.
+    /// A row of the table: a shortcut, a long side, and the lower bound in decibels.
     struct Row: Sendable, CustomTestStringConvertible {
         let way: String
         let side: Int
@@ -14,7 +15,7 @@ struct DistanceTests {
         var testDescription: String { "\(way) to \(side)" }
     }
 
-    /// The rows as the page has them: `| way | side | … | at least |`.
+    /// The rows of the page: `| shortcut | side | … | at least |`.
     static let rows: [Row] = {
         let page = (try? String(contentsOfFile: PackageRoot.path + "/docs/formats.md", encoding: .utf8)) ?? ""
         return page.split(separator: "\n").compactMap { line in
@@ -24,14 +25,14 @@ struct DistanceTests {
         }
     }()
 
-    /// Three pictures of 1600 × 1200, the same in every run: soft shapes, edges, fine lines, and noise as of a camera.
+    /// Three images of 1600 × 1200, the same in every run: soft shapes, edges, fine lines, and a camera's noise.
     private static let maker = """
         import random, sys
         from PIL import Image, ImageDraw
         for n in range(3):
             r = random.Random(n)
-            picture = Image.frombytes('RGB', (16, 12), r.randbytes(576)).resize((1600, 1200), Image.BICUBIC)
-            draw = ImageDraw.Draw(picture)
+            image = Image.frombytes('RGB', (16, 12), r.randbytes(576)).resize((1600, 1200), Image.BICUBIC)
+            draw = ImageDraw.Draw(image)
             for _ in range(60):
                 x, y, w, h = r.randint(0, 1600), r.randint(0, 1200), r.randint(10, 300), r.randint(10, 300)
                 color = tuple(r.randbytes(3))
@@ -39,9 +40,9 @@ struct DistanceTests {
                 if kind == 0: draw.ellipse((x, y, x + w, y + h), fill=color)
                 elif kind == 1: draw.rectangle((x, y, x + w, y + h), fill=color)
                 elif kind == 2: draw.line((x, y, x + w, y + h), fill=color, width=r.randint(1, 6))
-                else: draw.text((x, y), 'Larder keeps pictures', fill=color)
+                else: draw.text((x, y), 'Larder keeps images', fill=color)
             noise = Image.frombytes('RGB', (400, 300), r.randbytes(360000)).resize((1600, 1200), Image.BICUBIC)
-            Image.blend(picture, noise, 0.06).save(f'{sys.argv[1]}/{n}.jpg', quality=90)
+            Image.blend(image, noise, 0.06).save(f'{sys.argv[1]}/{n}.jpg', quality=90)
         """
 
     private func decibels(_ one: PixelSample, _ other: PixelSample) -> Double {
@@ -52,7 +53,7 @@ struct DistanceTests {
         #""thumbnail":{"width":\#(side),"height":\#(side)},"format":"png","keySuffix":"\#(side)""#
     }
 
-    @Test func `the quicker ways stay as close to the exact one as the page says`() async throws {
+    @Test func `shortcuts are as close to the exact result as the page says`() async throws {
         try #require(Self.rows.count == 6, "\(Self.rows)")
         let directory = try TemporaryDirectory()
         let made = try await RunningCommand(
@@ -60,18 +61,18 @@ struct DistanceTests {
             limit: .seconds(240)
         ).outcome()
         try #require(made.code == 0, "\(String(decoding: made.errors, as: UTF8.self))")
-        let kitchen = TranscodeHarness()
+        let harness = TranscodeHarness()
         var found: [String: [Double]] = [:]
         for number in 0..<3 {
             let jpeg = try Fixtures.bytes(directory.file("\(number).jpg"))
-            // Every pixel as decoded; from a PNG nothing is shrunk while it is decoded.
-            let whole = try await kitchen.make(jpeg, #""keySuffix":"x","format":"png""#).files[0]
-            let chained = try await kitchen.make(whole, thumbnail(800), thumbnail(400), thumbnail(200), thumbnail(100))
+            // Every pixel as decoded: a PNG is not shrunk while it is decoded.
+            let whole = try await harness.make(jpeg, #""keySuffix":"x","format":"png""#).files[0]
+            let chained = try await harness.make(whole, thumbnail(800), thumbnail(400), thumbnail(200), thumbnail(100))
             for row in Self.rows {
-                let exact = try await kitchen.make(whole, thumbnail(row.side)).sample()
+                let exact = try await harness.make(whole, thumbnail(row.side)).sample()
                 let quick =
                     row.way == "shrunk while decoding"
-                    ? try await kitchen.make(jpeg, thumbnail(row.side)).sample()
+                    ? try await harness.make(jpeg, thumbnail(row.side)).sample()
                     : try chained.sample([800, 400, 200, 100].firstIndex(of: row.side) ?? 0)
                 found[row.testDescription, default: []].append(decibels(quick, exact))
             }

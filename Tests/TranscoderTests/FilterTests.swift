@@ -1,5 +1,6 @@
-@testable import ImageModel
 import Testing
+
+@testable import ImageModel
 @testable import Transcoder
 
 @Suite(.timeLimit(.minutes(5)))
@@ -16,8 +17,8 @@ struct FilterTests {
         return bytes.map(Int.init)
     }
 
-    @Test func `inverts in linear light, and leaves alpha alone`() throws {
-        // SDWebImage's own numbers: (0.849, 0.992, 0.994).
+    @Test func `CIColorInvert inverts in linear light and keeps alpha`() throws {
+        // SDWebImage's result: (0.849, 0.992, 0.994).
         #expect(isClose(try filtered([151, 36, 31, 255], "CIColorInvert"), [216, 253, 253, 255], within: 1))
         #expect(try filtered([0, 0, 0, 255], "CIColorInvert") == [255, 255, 255, 255])
         #expect(try filtered([255, 255, 255, 77], "CIColorInvert") == [0, 0, 0, 77])
@@ -25,7 +26,7 @@ struct FilterTests {
     }
 
     @Test(arguments: Filter.all.keys.sorted())
-    func `every filter draws, keeps alpha where each pixel stands for itself, and changes nothing that is not there`(
+    func `every filter draws, keeps the alpha of each pixel, and leaves transparent pixels unchanged`(
         name: String
     ) throws {
         var pixels: [UInt8] = []
@@ -39,15 +40,15 @@ struct FilterTests {
     }
 
     @Test(arguments: ["CIExposureAdjust", "CIColorControls", "CIVibrance", "CIVignette"])
-    func `filters that do nothing by default do nothing`(name: String) throws {
+    func `filters with neutral defaults change nothing`(name: String) throws {
         for value in [UInt8(0), 1, 17, 128, 254, 255] {
             let result = try filtered([value, 40, 200, 255], name)
             #expect(result == [Int(value), 40, 200, 255])
         }
     }
 
-    @Test func `parameters have their meaning`() throws {
-        // Twice the light: 0.5 in linear light becomes 1.
+    @Test func `parameters have their documented effect`() throws {
+        // 0.5 in linear light becomes 1.
         #expect(try filtered([188, 188, 188, 255], "CIExposureAdjust", ["inputEV": 1])[0] >= 254)
         let grey = try filtered([200, 100, 50, 255], "CIColorControls", ["inputSaturation": 0])
         #expect(grey[0] == grey[1] && grey[1] == grey[2])
@@ -63,7 +64,7 @@ struct FilterTests {
         #expect(vivid[0] - vivid[1] > 20)
     }
 
-    @Test func `pixellate gives squares of their mean in linear light`() throws {
+    @Test func `CIPixellate fills squares with their mean in linear light`() throws {
         let pixels: [UInt8] = [0, 0, 0, 255, 255, 255, 255, 255, 9, 9, 9, 255]
         let result = try filtered(pixels, width: 3, "CIPixellate", ["inputScale": 2])
         let expected = [188, 188, 188, 255, 188, 188, 188, 255, 9, 9, 9, 255]
@@ -71,7 +72,7 @@ struct FilterTests {
     }
 
     @Test(arguments: ["CISharpenLuminance", "CIUnsharpMask"])
-    func `sharpening steepens an edge and leaves a plain alone`(name: String) throws {
+    func `sharpening steepens an edge and keeps plain areas`(name: String) throws {
         var pixels: [UInt8] = []
         for index in 0..<20 { pixels += index < 10 ? [100, 100, 100, 255] : [150, 150, 150, 255] }
         let result = try filtered(pixels, width: 20, name)
@@ -79,7 +80,7 @@ struct FilterTests {
         #expect(result[0] == 100 && result[19 * 4] == 150)
     }
 
-    @Test func `a vignette darkens the corners alone`() throws {
+    @Test func `CIVignette darkens the corners and not the centre`() throws {
         let pixels = [UInt8](repeating: 200, count: 9 * 9 * 4)
         let result = try filtered(pixels, width: 9, "CIVignette", ["inputIntensity": 1])
         #expect(result[0] < 100 && result[(4 * 9 + 4) * 4] == 200)
@@ -90,7 +91,9 @@ struct FilterTests {
         ("CIExposureAdjust", ["inputEV": 11], "parameters.inputEV"),
         ("CIPixellate", ["inputScale": .nan], "parameters.inputScale"),
     ])
-    func `refuses what it does not know`(name: String, parameters: [String: Double], path: String) {
+    func `an unknown filter or parameter is refused with its path`(
+        name: String, parameters: [String: Double], path: String
+    ) {
         do throws(VariantError) {
             _ = try Filter(name: name, parameters: parameters)
             Issue.record("accepted")
@@ -99,7 +102,7 @@ struct FilterTests {
         }
     }
 
-    @Test func `parameters stand in JSON and in the key, and without them the key is SDWebImage's`() throws {
+    @Test func `parameters are part of JSON and key, and without them the key is SDWebImage's`() throws {
         let plain = try Variant(json: #"{"name":"v","transform":[{"type":"filter","name":"CIExposureAdjust"}]}"#.utf8)
         #expect(plain.keySuffixes == ["SDImageFilterTransformer(CIExposureAdjust)"])
         let text =

@@ -1,14 +1,15 @@
-import ImageModel
 import Foundation
 import Glibc
+import ImageModel
 import Testing
+
 @testable import Transcoder
 
-/// The files the tests carry with them.
+/// The files of this test target.
 enum Fixtures {
     static func path(_ name: String) -> String { Bundle.module.bundlePath + "/" + name }
 
-    static func picture(_ name: String) throws -> [UInt8] { try bytes(path("Pictures/\(name)")) }
+    static func image(_ name: String) throws -> [UInt8] { try bytes(path("Images/\(name)")) }
 
     static func rows(_ file: String, _ list: String) throws -> [[String: Any]] {
         let object = try JSONSerialization.jsonObject(with: Data(try bytes(path("Vectors/\(file)"))))
@@ -17,7 +18,7 @@ enum Fixtures {
 
     static func bytes(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
 
-    /// The pictures that SDWebImage's own tests use, which are not ours to ship: present beside a checkout or not.
+    /// The directory of SDWebImage's test images, which are not part of this repository; nil where it is missing.
     static let shared: String? = {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
@@ -26,7 +27,7 @@ enum Fixtures {
             ?? root.deletingLastPathComponent().appendingPathComponent("shared").path
         let images = home + "/spec/images"
         let isThere = FileManager.default.fileExists(atPath: images)
-        if !isThere { print("tests of SDWebImage's own pictures do not run: \(images) is not there") }
+        if !isThere { print("tests with SDWebImage's images do not run: \(images) is not there") }
         return isThere ? images : nil
     }()
 }
@@ -46,7 +47,7 @@ struct ScratchFile: ~Copyable {
     deinit { close(descriptor) }
 }
 
-/// A pool of real children: the built program, started as it starts itself.
+/// A pool of real children, which run the built program.
 struct TranscodeHarness: Sendable {
     let pool: TranscoderPool
 
@@ -55,14 +56,14 @@ struct TranscodeHarness: Sendable {
         configuration.count = 1
         let products = URL(fileURLWithPath: Bundle.module.bundlePath).deletingLastPathComponent()
         configuration.executable = products.appendingPathComponent("larder").path
-        // Far beyond what any picture here takes: a busy machine must not look like a slow codec.
+        // Far more than any test image takes, so that a busy machine does not cause time-outs.
         configuration.limits.softTime = .seconds(120)
         configuration.limits.hardTime = .seconds(150)
         adjust(&configuration)
         pool = TranscoderPool(configuration: configuration)
     }
 
-    struct Dish {
+    struct Output {
         let report: TranscodeReport
         let files: [[UInt8]]
 
@@ -71,15 +72,15 @@ struct TranscodeHarness: Sendable {
         func sample(_ index: Int = 0) throws -> PixelSample { try #require(PixelSample(files[index])) }
     }
 
-    /// Runs a picture through variants given as the JSON between the braces, without the name.
+    /// Transcodes an image. Variants are given as the JSON between the braces, without the name.
     func make(
-        _ picture: [UInt8], _ variants: String..., scale: Double = 1, transformsAnimated: Bool = false,
+        _ image: [UInt8], _ variants: String..., scale: Double = 1, transformsAnimated: Bool = false,
         scaleDownBytes: Int? = nil
-    ) async throws -> Dish {
+    ) async throws -> Output {
         let parsed = try variants.enumerated().map { index, fields in
             try Variant(json: #"{"name":"v\#(index)",\#(fields)}"#.utf8)
         }
-        let source = try ScratchFile(picture)
+        let source = try ScratchFile(image)
         var descriptors: [Int32] = []
         defer { for descriptor in descriptors { close(descriptor) } }
         for _ in parsed {
@@ -91,7 +92,7 @@ struct TranscodeHarness: Sendable {
             transformsAnimated: transformsAnimated)
         request.scaleDownBytes = scaleDownBytes
         let report = try await pool.transcode(request)
-        return Dish(report: report, files: descriptors.map(Self.content))
+        return Output(report: report, files: descriptors.map(Self.content))
     }
 
     private static func content(_ descriptor: Int32) -> [UInt8] {
@@ -101,10 +102,10 @@ struct TranscodeHarness: Sendable {
         return Array(bytes.prefix(max(0, read)))
     }
 
-    /// The code of the error that making this gives; nil when it succeeds.
-    func refusal(_ picture: [UInt8], _ variant: String = #""keySuffix":"x""#) async throws -> TranscodeError? {
+    /// The error of transcoding an image; nil where it succeeds.
+    func refusal(_ image: [UInt8], _ variant: String = #""keySuffix":"x""#) async throws -> TranscodeError? {
         do {
-            _ = try await make(picture, variant)
+            _ = try await make(image, variant)
             return nil
         } catch let error as TranscodeError {
             return error

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Set once, seen from anywhere.
+/// A boolean that any thread can set and read.
 final class Flag: Sendable {
     private let value = Mutex(false)
 

@@ -1,39 +1,39 @@
 import Foundation
 import Testing
+
 @testable import Transcoder
 
-/// Spoilt files of every format through real children. `make fuzz` goes on where `make test` stops: LARDER_FUZZ_STEPS
-/// files from LARDER_FUZZ_SEED on.
+/// Corrupt files of every format in real children. `make fuzz` runs LARDER_FUZZ_STEPS files from seed LARDER_FUZZ_SEED.
 @Suite(.timeLimit(.minutes(60)))
 struct FuzzTests {
     private static func setting(_ name: String, default standard: UInt64) -> UInt64 {
         ProcessInfo.processInfo.environment[name].flatMap(UInt64.init) ?? standard
     }
 
-    private static let pictures = [
+    private static let images = [
         "plain.jpg", "progressive.jpg", "cmyk.jpg", "gps.jpg", "orientation-6.jpg", "rgb.png", "rgb16.png", "alpha.png",
         "animated.png", "wide.png", "still.gif", "animated.gif", "still.webp", "alpha.webp", "animated.webp",
         "gps.webp",
         "still.heic", "still.avif",
     ]
 
-    @Test func `every spoilt file has a typed outcome, and no child dies of it`() async throws {
+    @Test func `every corrupt file has a typed outcome, and no child dies`() async throws {
         let steps = Self.setting("LARDER_FUZZ_STEPS", default: 150), seed = Self.setting("LARDER_FUZZ_SEED", default: 1)
-        let kitchen = TranscodeHarness {
+        let harness = TranscodeHarness {
             $0.count = 2
             $0.limits.memoryBytes = 256 << 20
         }
         var random = SeededRandom(1)
-        let photo = MadePhoto(61, 43, &random)
+        let photo = SyntheticPhoto(61, 43, &random)
         let files =
-            try Self.pictures.map(Fixtures.picture) + MadePNG.allCases.map { $0.file(photo) } + [photo.losslessWebP()]
+            try Self.images.map(Fixtures.image) + SyntheticPNG.allCases.map { $0.file(photo) } + [photo.losslessWebP()]
         try await withThrowingTaskGroup(of: (UInt64, TranscodeError?).self) { group in
             var next: UInt64 = 0
             var outcomes: [Int: Int] = [:]
             func add() {
                 let number = seed &+ next
                 next += 1
-                group.addTask { (number, try await Self.outcome(number, files, kitchen)) }
+                group.addTask { (number, try await Self.outcome(number, files, harness)) }
             }
             while next < min(4, steps) { add() }
             for try await (number, error) in group {
@@ -46,12 +46,12 @@ struct FuzzTests {
                 }
                 if next < steps { add() }
             }
-            if steps > 1000 { print("spoilt files by the code of their outcome, 0 for a picture: \(outcomes)") }
+            if steps > 1000 { print("corrupt files by the code of their outcome, 0 for success: \(outcomes)") }
             #expect(outcomes.values.reduce(0, +) == Int(steps))
         }
     }
 
-    private static func outcome(_ number: UInt64, _ files: [[UInt8]], _ kitchen: TranscodeHarness) async throws
+    private static func outcome(_ number: UInt64, _ files: [[UInt8]], _ harness: TranscodeHarness) async throws
         -> TranscodeError?
     {
         var random = SeededRandom(number)
@@ -59,13 +59,13 @@ struct FuzzTests {
         let bytes = Mutation.random(of: file, beside: other, &random)
         do {
             let plain = #""thumbnail":{"width":30,"height":30},"format":"jpeg""#
-            // Half of them by planes, where the picture has some: a blur keeps all with libvips.
+            // Half of them use planes where the image has some; a blur forces libvips.
             let other =
                 number % 4 < 2
                 ? #""keySuffix":"x","format":"webp""#
                 : #""transform":[{"type":"blur","radius":3}],"format":"webp","everyFrame":true"#
-            let dish = try await kitchen.make(bytes, plain, other, transformsAnimated: number % 2 == 0)
-            for result in dish.report.variants {
+            let output = try await harness.make(bytes, plain, other, transformsAnimated: number % 2 == 0)
+            for result in output.report.variants {
                 if case .failure(let error) = result { return error }
             }
             return nil

@@ -1,13 +1,14 @@
-@testable import ImageModel
 import Foundation
 import Testing
+
+@testable import ImageModel
 @testable import Transcoder
 
 @Suite(.timeLimit(.minutes(5)))
 struct GeometryTests {
     private func size(_ width: Int, _ height: Int) -> PixelSize { PixelSize(width: width, height: height) }
 
-    @Test func `thumbnails have the longest side of every vector`() throws {
+    @Test func `every vector's thumbnail has its longest side`() throws {
         for row in try Fixtures.rows("thumbnails.json", "thumbnail_longest_side") {
             let pixel = try #require(row["pixel"] as? [Int]), box = try #require(row["thumbnail"] as? [Int])
             let longest = Geometry.thumbnailLongestSide(
@@ -31,18 +32,18 @@ struct GeometryTests {
         #expect(Geometry.thumbnail(stored: size(width, height), box: box) == size(outWidth, outHeight))
     }
 
-    @Test func `a picture within the box is decoded in full, aspect kept or not`() {
+    @Test func `an image within the box is decoded in full, with and without its aspect ratio`() {
         let box = Variant.Thumbnail(width: 200, height: 200, preserveAspectRatio: false)
         #expect(Geometry.thumbnail(stored: size(100, 200), box: box) == nil)
     }
 
-    @Test func `a canvas is rounded up but for the noise of floating point`() {
+    @Test func `a canvas is rounded up, except for floating-point noise`() {
         #expect(Geometry.canvas(width: 100.1, height: 200.0000000001, scale: 1) == size(101, 200))
         #expect(Geometry.canvas(width: 100.5, height: 4e-7, scale: 2) == size(201, 1))
         #expect(Geometry.canvas(width: 1e300, height: 1, scale: 3) == size(1_000_000_000, 3))
     }
 
-    @Test func `aspect fill centres and overflows as the vector has it`() throws {
+    @Test func `aspectFill centres and overflows as in the vector`() throws {
         let content = try #require(Geometry.content(of: size(80, 60), width: 100, height: 100, mode: .aspectFill))
         #expect(abs(content.x + 16.6667) < 1e-3 && content.y == 0)
         #expect(abs(content.width - 133.3333) < 1e-3 && content.height == 100)
@@ -50,7 +51,7 @@ struct GeometryTests {
         #expect(drawn == PixelRect(x: -17, y: 0, width: 134, height: 100))
     }
 
-    @Test func `aspect fit leaves room and nothing is drawn of nothing`() throws {
+    @Test func `aspectFit leaves margins, and draws nothing into an empty size`() throws {
         let content = try #require(Geometry.content(of: size(300, 300), width: 200, height: 100, mode: .aspectFit))
         #expect(content == FractionalRect(x: 50, y: 0, width: 100, height: 100))
         #expect(Geometry.drawn(content, on: size(200, 100)) == PixelRect(x: 50, y: 0, width: 100, height: 100))
@@ -58,7 +59,7 @@ struct GeometryTests {
         #expect(Geometry.content(of: size(300, 300), width: 0.009, height: 100, mode: .fill) != nil)
     }
 
-    @Test func `what is drawn lies on the canvas or covers it`() {
+    @Test func `the drawn rectangle lies within the canvas or covers it`() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<20_000 {
             let image = size(.random(in: 1...5000, using: &generator), .random(in: 1...5000, using: &generator))
@@ -90,7 +91,7 @@ struct GeometryTests {
         ([100, 0, 10, 10], nil), ([0, 0, 0, 5], nil), ([-10, 0, 10, 10], nil),
         ([-1e300, -1e300, 1e301, 1e301], PixelRect(x: 0, y: 0, width: 100, height: 100)),
     ])
-    func `a crop grows to whole pixels and is cut to the picture`(rect: [Double], expected: PixelRect?) {
+    func `a crop grows to whole pixels and is cut to the image`(rect: [Double], expected: PixelRect?) {
         let rect = FractionalRect(x: rect[0], y: rect[1], width: rect[2], height: rect[3])
         #expect(Geometry.crop(rect, scale: 1, of: size(100, 100)) == expected)
     }

@@ -1,15 +1,16 @@
 import Foundation
 import TestSupport
 import Testing
+
 @testable import Transcoder
 
-/// Plain resizes against libvips' own command line, on 200 pictures.
+/// Plain resizes compared with libvips' command line, on 200 images.
 @Suite(.timeLimit(.minutes(10)))
 struct LibvipsTests {
-    /// A size to resize to; `vipsthumbnail` makes all pictures of one in one process.
+    /// The sizes; one process of `vipsthumbnail` makes all images of one size.
     private static let sizes = [(160, 120), (97, 203), (320, 60), (33, 33), (250, 187), (64, 301), (12, 9), (401, 299)]
 
-    /// Writes 200 pictures of many kinds, the same in every run: `<number of the size>-<number>.<suffix>`.
+    /// Writes 200 images of many kinds, the same in every run: `<number of the size>-<number>.<suffix>`.
     private static let maker = """
         import random, sys
         from PIL import Image
@@ -18,25 +19,25 @@ struct LibvipsTests {
         for n in range(200):
             r = random.Random(n)
             kind = kinds[n % 20]
-            # Where a picture with an orientation is to be enlarged, vipsthumbnail is not what vips autorot and
-            # vips resize are one after another.
+            # Where an image with an orientation is enlarged, vipsthumbnail differs from vips autorot and vips resize
+            # one after another.
             size = (r.randint(410, 540), r.randint(410, 540)) if kind == 'orientation' else (r.randint(20, 520), r.randint(20, 390))
             mode = {'rgba': 'RGBA', 'grey': 'L', 'jpeg-grey': 'L'}.get(kind, 'RGB')
             # Soft shapes with fine detail over them.
             coarse = Image.frombytes(mode, (7, 6), r.randbytes(42 * len(mode))).resize(size, Image.BICUBIC)
             fine = Image.frombytes(mode, (64, 64), r.randbytes(4096 * len(mode))).resize(size)
-            picture = Image.blend(coarse, fine, 0.3)
+            image = Image.blend(coarse, fine, 0.3)
             name = f'{sys.argv[1]}/{n // 20 % 8}-{n:03}-{kind}-{size[0]}-{size[1]}.'
             if kind in ('jpeg', 'progressive', 'jpeg-grey', 'orientation'):
                 exif = Image.Exif()
                 if kind == 'orientation': exif[0x0112] = r.randint(1, 8)
-                picture.save(name + 'jpg', quality=r.randint(60, 98), progressive=kind == 'progressive', exif=exif)
-            elif kind == 'gif': picture.quantize(64, 2).save(name + 'gif')
-            elif kind == 'palette': picture.quantize(200, 2).save(name + 'png', compress_level=1)
-            else: picture.save(name + 'png', compress_level=1)
+                image.save(name + 'jpg', quality=r.randint(60, 98), progressive=kind == 'progressive', exif=exif)
+            elif kind == 'gif': image.quantize(64, 2).save(name + 'gif')
+            elif kind == 'palette': image.quantize(200, 2).save(name + 'png', compress_level=1)
+            else: image.save(name + 'png', compress_level=1)
         """
 
-    /// `vipsthumbnail` resizes colours times alpha as whole numbers; this is the same without that rounding.
+    /// `vipsthumbnail` rounds premultiplied colours before it resizes; this does the same without that rounding.
     private static let exactAlpha = """
         set -e
         vips premultiply "$1" "$1.a.v"
@@ -53,7 +54,7 @@ struct LibvipsTests {
         try #require(outcome.code == 0, "\(program): \(String(decoding: outcome.errors, as: UTF8.self))")
     }
 
-    @Test func `what libvips' own program makes of 200 pictures is what Larder makes, within one level`() async throws {
+    @Test func `200 resized images differ from those of libvips' program by at most one level`() async throws {
         let directory = try TemporaryDirectory()
         try await run("/usr/bin/python3", ["-", directory.path], input: Self.maker)
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
@@ -67,30 +68,31 @@ struct LibvipsTests {
                 try await run("sh", ["-c", Self.exactAlpha, "-", directory.file(name), output] + scales)
             }
             let group = all.filter { !$0.contains("-rgba-") }.map(directory.file)
-            // The "!" stretches to just that size.
+            // The "!" stretches to exactly that size.
             try await run(
                 "vipsthumbnail",
                 ["--size", "\(size.0)x\(size.1)!", "-o", "\(directory.path)/%s.out.png[strip]"] + group)
         }
-        let kitchen = TranscodeHarness { $0.count = 2 }
+        let harness = TranscodeHarness { $0.count = 2 }
         let worst = try await withThrowingTaskGroup(of: (String, Int).self) { group in
-            for name in names { group.addTask { (name, try await Self.difference(name, in: directory, kitchen)) } }
+            for name in names { group.addTask { (name, try await Self.difference(name, in: directory, harness)) } }
             return try await group.reduce(into: [(String, Int)]()) { $0.append($1) }
         }
         #expect(worst.count == 200)
         for (name, levels) in worst { #expect(levels <= 1, "\(name): \(levels)") }
     }
 
-    /// The largest difference of a channel between both.
-    private static func difference(_ name: String, in directory: TemporaryDirectory, _ kitchen: TranscodeHarness) async throws
+    /// The largest difference of a channel.
+    private static func difference(_ name: String, in directory: TemporaryDirectory, _ harness: TranscodeHarness)
+        async throws
         -> Int
     {
         let size = sizes[Int(name.prefix(1)) ?? 0]
         let variant = #""transform":[{"type":"resize","width":\#(size.0),"height":\#(size.1)}],"format":"png""#
-        let ours = try await kitchen.make(try Fixtures.bytes(directory.file(name)), variant).sample()
+        let ours = try await harness.make(try Fixtures.bytes(directory.file(name)), variant).sample()
         let stem = name.prefix { $0 != "." }
         let theirs = try #require(PixelSample(try Fixtures.bytes(directory.file("\(stem).out.png"))))
         guard ours.width == theirs.width && ours.height == theirs.height else { return 255 }
-        return ours.farthest(from: theirs)
+        return ours.maxDifference(from: theirs)
     }
 }

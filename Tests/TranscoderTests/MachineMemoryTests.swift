@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
 import Testing
+
 @testable import Transcoder
 
-/// What counts as this machine's memory, from the kernel's files made anew.
+/// The machine's memory, read from copies of the kernel's files.
 struct MachineMemoryTests {
     private let root: TemporaryDirectory
 
@@ -20,14 +21,14 @@ struct MachineMemoryTests {
         try write("MemFree:  1 kB\nMemTotal:  \(kibibytes) kB\n", to: "proc/meminfo")
     }
 
-    @Test func `the machine's own, where no group has a limit`() throws {
+    @Test func `without a group's limit it is the machine's memory`() throws {
         try machine(8 << 20)
         try write("0::/\n", to: "proc/self/cgroup")
         try write("max\n", to: "sys/fs/cgroup/memory.max")
         #expect(MachineMemory.bytes(root: root.path) == 8 << 30)
     }
 
-    @Test func `the group's limit, at its path or at the top that a container sees`() throws {
+    @Test func `a group's limit counts at its path and at the top, where a container sees it`() throws {
         try machine(8 << 20)
         try write("0::/pods/one\n", to: "proc/self/cgroup")
         try write("1073741824\n", to: "sys/fs/cgroup/pods/one/memory.max")
@@ -36,7 +37,7 @@ struct MachineMemoryTests {
         #expect(MachineMemory.bytes(root: root.path) == 512 << 20)
     }
 
-    @Test func `the limit of a group above, where it is less`() throws {
+    @Test func `a lower limit of a parent group counts`() throws {
         try machine(8 << 20)
         try write("0::/pods/one/inner\n", to: "proc/self/cgroup")
         try write("max\n", to: "sys/fs/cgroup/pods/one/inner/memory.max")
@@ -45,7 +46,7 @@ struct MachineMemoryTests {
         #expect(MachineMemory.bytes(root: root.path) == 1 << 30)
     }
 
-    @Test func `the older hierarchy, whose missing limit is a number beyond all memory`() throws {
+    @Test func `cgroup v1 is read, where a missing limit is a huge number`() throws {
         try machine(8 << 20)
         try write("5:cpu,cpuacct:/elsewhere\n4:memory:/docker/one\n", to: "proc/self/cgroup")
         try write("9223372036854771712\n", to: "sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -54,7 +55,7 @@ struct MachineMemoryTests {
         #expect(MachineMemory.bytes(root: root.path) == 1 << 30)
     }
 
-    @Test func `this machine's is known, and 4 GiB where nothing tells`() {
+    @Test func `this machine's memory is found, and 4 GiB is assumed where nothing is known`() {
         #expect(MachineMemory.bytes(root: root.file("nowhere")) == 4 << 30)
         let here = MachineMemory.bytes()
         #expect(here > 64 << 20 && UInt64(here) <= ProcessInfo.processInfo.physicalMemory)

@@ -1,22 +1,23 @@
-@testable import ImageModel
 import Foundation
 import Testing
+
+@testable import ImageModel
 @testable import Transcoder
 
-/// What is left of metadata, as Debian's exiftool sees it, and what other decoders say of the outputs.
+/// Metadata in outputs, read by Debian's exiftool, and outputs read by other decoders.
 @Suite(.timeLimit(.minutes(5)))
 struct MetadataTests {
-    private let kitchen = TranscodeHarness()
+    private let harness = TranscodeHarness()
     private let formats = ["jpeg", "png", "gif", "webp", "avif", "heic"]
 
-    /// Runs a program over one file, which stands for `@` or comes last; its output and whether it ended well.
+    /// Runs a program on one file, which replaces `@` or is appended, and returns its output and whether it succeeded.
     private func tool(_ program: String, _ arguments: [String], _ file: [UInt8], _ suffix: String) throws
         -> (text: String, isFine: Bool)
     {
         let directory = FileManager.default.temporaryDirectory.appending(path: "larder-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
-        let path = directory.appending(path: "picture.\(suffix)")
+        let path = directory.appending(path: "image.\(suffix)")
         try Data(file).write(to: path)
         let process = Process(), pipe = Pipe()
         process.executableURL = URL(filePath: "/usr/bin/env")
@@ -31,13 +32,13 @@ struct MetadataTests {
         return (String(decoding: text, as: UTF8.self), process.terminationStatus == 0)
     }
 
-    /// The picture with a place, a camera and an owner written into it by exiftool.
+    /// The image with a place, a camera and an owner added by exiftool.
     private func marked(_ name: String) throws -> [UInt8] {
         let directory = FileManager.default.temporaryDirectory.appending(path: "larder-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
         let path = directory.appending(path: name)
-        try Data(try Fixtures.picture(name)).write(to: path)
+        try Data(try Fixtures.image(name)).write(to: path)
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = [
@@ -52,14 +53,14 @@ struct MetadataTests {
 
     private static let private_ = ["GPS", "Camera", "Somewhere", "City", "XMP", "IPTC", "Software", "Comment"]
 
-    /// A picture of every format that can be read, with a place and an owner in it.
+    /// An image of a format with a place and an owner in it.
     private func located(_ format: ImageFormat) throws -> [UInt8] {
         switch format {
         case .jpeg: return try marked("plain.jpg")
         case .png: return try marked("rgb.png")
         case .svg:
-            // The one format that exiftool reads and does not write.
-            let svg = try Fixtures.picture("still.svg")
+            // The only format that exiftool reads and does not write.
+            let svg = try Fixtures.image("still.svg")
             let place = """
                 <metadata><x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
                 <rdf:Description xmlns:exif="http://ns.adobe.com/exif/1.0/" xmlns:dc="http://purl.org/dc/elements/1.1/"
@@ -67,7 +68,7 @@ struct MetadataTests {
                 """
             return Array((String(decoding: svg, as: UTF8.self).replacing("</svg>", with: place)).utf8)
         case .heif:
-            // By its brand alone it is another format.
+            // The brand alone makes it another format.
             var file = try marked("still.heic")
             #expect(Array(file[8..<12]) == Array("heic".utf8))
             file.replaceSubrange(8..<12, with: Array("mif1".utf8))
@@ -77,18 +78,18 @@ struct MetadataTests {
     }
 
     @Test(arguments: ImageFormat.acceptedByDefault.union(ImageFormat.acceptedOnRequest).sorted { $0.name < $1.name })
-    func `nothing of where, by whom and with what is left in any output`(source: ImageFormat) async throws {
-        let picture = try located(source)
-        #expect(ImageFormat.recognise(picture) == source)
-        let before = try tool("exiftool", ["-a", "-G1"], picture, source.name)
+    func `no output has a place, an owner or a camera`(source: ImageFormat) async throws {
+        let image = try located(source)
+        #expect(ImageFormat.recognise(image) == source)
+        let before = try tool("exiftool", ["-a", "-G1"], image, source.name)
         #expect(before.text.contains("GPS Latitude") && before.text.contains("Somebody"), "it is in the input")
         let all = TranscodeHarness { $0.limits.formats.formUnion(ImageFormat.acceptedOnRequest) }
         let variants = formats.map { #""keySuffix":"\#($0)","format":"\#($0)""# }
         let small = #""thumbnail":{"width":20,"height":20}"#
-        let dish = try await all.make(
-            picture, variants[0], variants[1], variants[2], variants[3], variants[4], variants[5], small)
-        for (index, file) in dish.files.enumerated() {
-            let format = try dish.made(index).format.name
+        let output = try await all.make(
+            image, variants[0], variants[1], variants[2], variants[3], variants[4], variants[5], small)
+        for (index, file) in output.files.enumerated() {
+            let format = try output.made(index).format.name
             if index < formats.count { #expect(format == formats[index]) }
             let after = try tool("exiftool", ["-a", "-G1", "-u"], file, format)
             #expect(after.isFine && after.text.contains("MIME Type"))
@@ -99,12 +100,12 @@ struct MetadataTests {
     }
 
     @Test(arguments: ["plain.jpg", "rgb.png", "still.webp", "still.heic", "still.avif"])
-    func `the copyright stays where it is asked for, and nothing else does`(name: String) async throws {
-        let picture = try marked(name)
+    func `keepCopyright keeps the copyright and nothing else`(name: String) async throws {
+        let image = try marked(name)
         for format in ["jpeg", "png", "webp", "avif", "heic"] {
-            let dish = try await kitchen.make(
-                picture, #""keySuffix":"x","keepCopyright":true,"format":"\#(format)""#)
-            let after = try tool("exiftool", ["-a", "-G1", "-u"], dish.files[0], format)
+            let output = try await harness.make(
+                image, #""keySuffix":"x","keepCopyright":true,"format":"\#(format)""#)
+            let after = try tool("exiftool", ["-a", "-G1", "-u"], output.files[0], format)
             #expect(after.text.contains("Somebody") && after.text.contains("Anybody"), "\(format): \(after.text)")
             for text in ["GPS", "Camera", "Somewhere", "XMP"] {
                 #expect(!after.text.contains(text), "\(text) in \(format): \(after.text)")
@@ -112,16 +113,16 @@ struct MetadataTests {
         }
     }
 
-    /// Pillow's own decoders, with every warning an error, through all frames.
+    /// Decodes all frames with Pillow; every warning is an error.
     private static let pillow = """
         import sys, warnings
         from PIL import Image, ImageSequence
         warnings.simplefilter('error')
-        with Image.open(sys.argv[1]) as picture:
-            for frame in ImageSequence.Iterator(picture): frame.load()
+        with Image.open(sys.argv[1]) as image:
+            for frame in ImageSequence.Iterator(image): frame.load()
         """
 
-    /// By format, programs that are not libvips; `@` stands for the file.
+    /// Decoders other than libvips by format; `@` stands for the file.
     private static let decoders: [(format: String, command: [String])] = [
         ("jpeg", ["djpeg", "-outfile", "/dev/null", "@"]), ("jpeg", ["/usr/bin/python3", "-c", pillow, "@"]),
         ("png", ["pngcheck", "-q", "@"]), ("png", ["/usr/bin/python3", "-c", pillow, "@"]),
@@ -142,15 +143,15 @@ struct MetadataTests {
     }
 
     @Test(arguments: ["jpeg", "png", "webp", "gif", "avif", "heic"])
-    func `other decoders read every output without a word`(format: String) async throws {
-        let soft = MadePicture.png(90, 70) { x, y in [UInt8(x * 2), UInt8(y * 3), 77, x > 40 ? 255 : 128] }
+    func `other decoders read every output without a warning`(format: String) async throws {
+        let soft = SyntheticImage.png(90, 70) { x, y in [UInt8(x * 2), UInt8(y * 3), 77, x > 40 ? 255 : 128] }
         let variant = #""keySuffix":"x","format":"\#(format)""#
-        for (what, picture) in [("with alpha", soft), ("without", try Fixtures.picture("plain.jpg"))] {
-            try expectClean(try await kitchen.make(picture, variant).files[0], format, "\(format) \(what)")
+        for (what, image) in [("with alpha", soft), ("without", try Fixtures.image("plain.jpg"))] {
+            try expectClean(try await harness.make(image, variant).files[0], format, "\(format) \(what)")
         }
         guard ["gif", "webp"].contains(format) else { return }
-        let animated = try await kitchen.make(
-            try Fixtures.picture("animated.gif"), #"\#(variant),"everyFrame":true"#)
+        let animated = try await harness.make(
+            try Fixtures.image("animated.gif"), #"\#(variant),"everyFrame":true"#)
         #expect(try animated.made().frames == 3)
         try expectClean(animated.files[0], format, "\(format) animated")
     }

@@ -1,4 +1,4 @@
-/// Numbers that come again from the same seed.
+/// A generator with the same numbers for the same seed.
 struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
@@ -13,9 +13,9 @@ struct SeededRandom: RandomNumberGenerator {
     }
 }
 
-/// Ways to spoil a file.
+/// Corrupts files.
 enum Mutation {
-    /// Bytes flipped, a piece cut out, the end cut off, two files joined, numbers made extreme: one to three of these.
+    /// One to three of: flips bits, sets bytes, removes a part, truncates, joins two files.
     static func random(of file: [UInt8], beside other: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
         var bytes = file
         for _ in 0..<Int.random(in: 1...3, using: &random) where bytes.count > 4 {

@@ -1,9 +1,10 @@
-import ImageModel
 import Foundation
+import ImageModel
 import Testing
+
 @testable import Transcoder
 
-/// What the pages about transformers and formats show is true.
+/// The examples in docs/transformers.md and docs/formats.md.
 @Suite(.timeLimit(.minutes(5)))
 struct PageTests {
     private func page(_ name: String) throws -> String {
@@ -12,7 +13,7 @@ struct PageTests {
         return try String(contentsOf: root.appending(path: "docs/\(name)"), encoding: .utf8)
     }
 
-    @Test func `every JSON that is shown is a variant or a transformer, and every transformer is shown`() throws {
+    @Test func `every JSON example is valid, and every transformer has one`() throws {
         var types: Set<String> = []
         for match in try page("transformers.md").matches(of: /(?m)^```json\n((?s).*?)^```/) {
             let text = String(match.1)
@@ -22,7 +23,7 @@ struct PageTests {
         #expect(types == ["resize", "crop", "flip", "rotate", "roundCorner", "tint", "blur", "filter"])
     }
 
-    @Test func `every filter is listed with its parameters, every blend mode is named`() throws {
+    @Test func `every filter is listed with its parameters, and every blend mode is listed`() throws {
         let text = try page("transformers.md")
         for (name, parameters) in Filter.all {
             let row = try #require(text.split(separator: "\n").first { $0.hasPrefix("| `\(name)`") }, "\(name)")
@@ -31,17 +32,17 @@ struct PageTests {
         for mode in BlendMode.allCases { #expect(text.contains(mode.name), "\(mode)") }
     }
 
-    @Test func `a chain of smaller and smaller variants stays close to each drawn by itself`() async throws {
-        let kitchen = TranscodeHarness()
-        let photo = MadePicture.png(550, 400) { x, y in
+    @Test func `variants drawn from larger variants are close to those drawn from the original`() async throws {
+        let harness = TranscodeHarness()
+        let photo = SyntheticImage.png(550, 400) { x, y in
             let wave = (x / 37 + y / 23) % 2 == 0 ? 60 : 0
             return [UInt8((x / 5 + wave) % 256), UInt8((y / 4 + wave) % 256), UInt8((x + y) / 8 % 256), 255]
         }
         func box(_ side: Int, _ suffix: String) -> String {
             #""thumbnail":{"width":\#(side),"height":\#(side)},"keySuffix":"\#(suffix)""#
         }
-        let chained = try await kitchen.make(photo, box(512, "a"), box(200, "b"), box(80, "c"))
-        let alone = try await kitchen.make(photo, box(80, "c"))
+        let chained = try await harness.make(photo, box(512, "a"), box(200, "b"), box(80, "c"))
+        let alone = try await harness.make(photo, box(80, "c"))
         let one = try chained.sample(2), other = try alone.sample()
         var sum = 0
         for y in 0..<one.height {
@@ -53,8 +54,8 @@ struct PageTests {
         #expect(mean < 1, "\(mean)")
     }
 
-    @Test func `a plan is told without a pixel`() async throws {
-        let source = try ScratchFile(try Fixtures.picture("plain.jpg"))
+    @Test func `a plan names formats, shared bytes and estimates`() async throws {
+        let source = try ScratchFile(try Fixtures.image("plain.jpg"))
         let variants = try [
             #"{"name":"a","keySuffix":"a","format":"avif"}"#, #"{"name":"b","keySuffix":"b","format":"avif"}"#,
         ]

@@ -1,12 +1,12 @@
-import ImageModel
 import Foundation
+import ImageModel
 import Testing
+
 @testable import Transcoder
 
-/// The path by planes beside libvips' path, both against the exact result: every pixel decoded, Lanczos 3 in floating
-/// point, nothing encoded.
+/// Planes and libvips compared with the exact result: every pixel decoded, Lanczos 3 in floating point, not encoded.
 ///
-/// The bounds come from 400 such pictures, see docs/faster-path.md; LARDER_PATH_PICTURES=400 prints each of them.
+/// The bounds come from 400 such images, see docs/faster-path.md; LARDER_PATH_IMAGES=400 prints each of them.
 @Suite(.timeLimit(.minutes(20)))
 struct PathDistanceTests {
     private let planes = TranscodeHarness { $0.count = 2 }
@@ -15,21 +15,21 @@ struct PathDistanceTests {
         $0.limits.allowsPlanes = false
     }
 
-    /// One random picture and what is wanted of it.
+    /// A random image and a random variant.
     private struct Case {
         let file: [UInt8]
         let orientation: Int
         let variant: String
         let text: String
 
-        /// - Parameter hasPixels: a PNG or a lossless WebP, whose planes are made of pixels; else a JPEG or a lossy WebP.
-        init(_ seed: UInt64, hasPixels: Bool) throws {
+        /// - Parameter isConverted: a PNG or lossless WebP, whose planes are converted; else a JPEG or lossy WebP.
+        init(_ seed: UInt64, isConverted: Bool) throws {
             var random = SeededRandom(seed)
             let width = Int.random(in: 8...130, using: &random), height = Int.random(in: 8...100, using: &random)
-            let photo = MadePhoto(width, height, &random)
+            let photo = SyntheticPhoto(width, height, &random)
             let quality = Int.random(in: 50...97, using: &random)
-            if hasPixels {
-                let kind = MadePNG.allCases.randomElement(using: &random) ?? .color
+            if isConverted {
+                let kind = SyntheticPNG.allCases.randomElement(using: &random) ?? .color
                 let isPNG = Int.random(in: 0..<4, using: &random) > 0
                 file = isPNG ? kind.file(photo) : try photo.losslessWebP()
                 orientation = 1
@@ -80,18 +80,18 @@ struct PathDistanceTests {
     }
 
     private static let count =
-        ProcessInfo.processInfo.environment["LARDER_PATH_PICTURES"].flatMap(Int.init) ?? 200
+        ProcessInfo.processInfo.environment["LARDER_PATH_IMAGES"].flatMap(Int.init) ?? 200
 
-    /// How far both paths are from the exact result; nil where the plan keeps to libvips.
-    private func distances(_ seed: UInt64, hasPixels: Bool) async throws -> Distances? {
-        let wanted = try Case(seed, hasPixels: hasPixels)
-        let dish = try await planes.make(wanted.file, wanted.variant)
+    /// The distances of planes and libvips from the exact result; nil where the plan uses libvips.
+    private func distances(_ seed: UInt64, isConverted: Bool) async throws -> Distances? {
+        let wanted = try Case(seed, isConverted: isConverted)
+        let output = try await planes.make(wanted.file, wanted.variant)
         let variant = try Variant(json: #"{"name":"v",\#(wanted.variant)}"#.utf8)
         let plan = DecodePlan(
-            dish.report.source, variants: [variant], scale: 1, limits: TranscodeLimits(), writable: [.jpeg, .webp])
+            output.report.source, variants: [variant], scale: 1, limits: TranscodeLimits(), writable: [.jpeg, .webp])
         guard plan.path == .planes else { return nil }
         let reference = try await libvips.make(wanted.file, wanted.variant)
-        var exact = ExactPicture(try #require(PixelSample(wanted.file))).upright(wanted.orientation)
+        var exact = ExactImage(try #require(PixelSample(wanted.file))).upright(wanted.orientation)
         for step in try plan.outputs[0].get().drawing.steps {
             switch step {
             case .scale(let size): exact = exact.resampled(size.width, size.height)
@@ -99,7 +99,7 @@ struct PathDistanceTests {
             default: Issue.record("\(step) is no step for planes")
             }
         }
-        let one = ExactPicture(try dish.sample()), other = ExactPicture(try reference.sample())
+        let one = ExactImage(try output.sample()), other = ExactImage(try reference.sample())
         #expect(one.width == other.width && one.height == other.height && one.width == exact.width, "\(seed)")
         return Distances(
             planes: Distance(psnr: exact.psnr(one), ssim: exact.ssim(one)),
@@ -109,26 +109,26 @@ struct PathDistanceTests {
     }
 
     @Test(arguments: 0..<8)
-    func `planes come as close to the exact result as libvips does`(lane: Int) async throws {
-        try await compare(lane, hasPixels: false)
+    func `a file's planes give results as close to the exact one as libvips`(lane: Int) async throws {
+        try await compare(lane, isConverted: false)
     }
 
     @Test(arguments: 0..<4)
-    func `planes made of pixels come as close to the exact result as libvips does`(lane: Int) async throws {
-        try await compare(lane, hasPixels: true)
+    func `converted planes give results as close to the exact one as libvips`(lane: Int) async throws {
+        try await compare(lane, isConverted: true)
     }
 
-    private func compare(_ lane: Int, hasPixels: Bool) async throws {
+    private func compare(_ lane: Int, isConverted: Bool) async throws {
         var psnr: [Double] = [], ssim: [Double] = [], made = 0
         for seed in stride(from: lane, to: Self.count, by: 8) {
-            guard let found = try await distances(UInt64(seed), hasPixels: hasPixels) else { continue }
+            guard let found = try await distances(UInt64(seed), isConverted: isConverted) else { continue }
             made += 1
             if Self.count > 200 {
                 print(
                     "path-distance", seed, found.planes.psnr, found.libvips.psnr, found.planes.ssim,
                     found.libvips.ssim, found.text)
             }
-            // A block of a codec is eight pixels: in a picture that ends within one, what it rounds is all there is.
+            // A codec's block is eight pixels; in a smaller image its rounding dominates.
             guard found.isLarge else {
                 #expect(found.planes.psnr > min(found.libvips.psnr - 3, 30), "\(seed): \(found)")
                 continue

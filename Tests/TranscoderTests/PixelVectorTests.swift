@@ -1,34 +1,35 @@
-import ImageModel
 import Foundation
+import ImageModel
 import Testing
+
 @testable import Transcoder
 
-/// Every row of the pixel vectors: SDWebImage's own assertions, and what follows from its rules.
+/// Every row of the pixel vectors: SDWebImage's assertions, and rows derived from its rules.
 @Suite(.timeLimit(.minutes(5)))
 struct PixelVectorTests {
-    private let kitchen = TranscodeHarness()
+    private let harness = TranscodeHarness()
 
-    private func drawn(_ picture: [UInt8], _ transform: String) async throws -> PixelSample {
-        try await kitchen.make(picture, #""transform":[\#(transform)],"format":"png""#).sample()
+    private func drawn(_ image: [UInt8], _ transform: String) async throws -> PixelSample {
+        try await harness.make(image, #""transform":[\#(transform)],"format":"png""#).sample()
     }
 
-    /// The code of the failure a transformer gives; nil where it draws.
-    private func failure(_ picture: [UInt8], _ transform: String) async throws -> TranscodeError.Code? {
-        let dish = try await kitchen.make(picture, #""transform":[\#(transform)]"#)
-        guard case .failure(let error) = dish.report.variants[0] else { return nil }
+    /// The code of a transformer's failure; nil where it draws.
+    private func failure(_ image: [UInt8], _ transform: String) async throws -> TranscodeError.Code? {
+        let output = try await harness.make(image, #""transform":[\#(transform)]"#)
+        guard case .failure(let error) = output.report.variants[0] else { return nil }
         return error.code
     }
 
-    @Test(.enabled(if: Fixtures.shared != nil, "SDWebImage's own pictures are not here"))
+    @Test(.enabled(if: Fixtures.shared != nil, "SDWebImage's images are not present"))
     func `every asserted row holds`() async throws {
         var checked = 0
         for row in try Fixtures.rows("pixels.json", "asserted") {
-            let image = try #require(row["image"] as? String)
-            guard image == "Tests/Tests/Images/TestImage.png" else { continue }
+            let file = try #require(row["image"] as? String)
+            guard file == "Tests/Tests/Images/TestImage.png" else { continue }
             let name = try #require(row["transformer"] as? String)
             let parameters = try #require(row["params"] as? [String: Any])
-            let picture = try Fixtures.bytes(try #require(Fixtures.shared) + "/TestImage.png")
-            let sample = try await drawn(picture, try json(name, parameters))
+            let image = try Fixtures.bytes(try #require(Fixtures.shared) + "/TestImage.png")
+            let sample = try await drawn(image, try json(name, parameters))
             for assertion in try #require(row["asserts"] as? [[String: Any]]) {
                 try check(sample, assertion, "\(name) \(parameters)")
                 checked += 1
@@ -37,16 +38,15 @@ struct PixelVectorTests {
         #expect(checked == 20)
     }
 
-    /// What the rows say of other pictures: BMP is not among the formats let in, and 16 bits become 8, the one kind of
-    /// pixel Larder draws on; those stay white.
-    @Test func `the asserted rows of made pictures hold, or what Larder does instead`() async throws {
+    /// The rows about other images: BMP is not accepted, and 16 bits become 8; white stays white.
+    @Test func `the asserted rows about synthetic images hold, with Larder's documented differences`() async throws {
         let bmp = Array("BM".utf8) + [UInt8](repeating: 0, count: 64)
-        #expect(try await kitchen.refusal(bmp)?.code == .undecodable)
+        #expect(try await harness.refusal(bmp)?.code == .undecodable)
         let resize = #"{"type":"resize","width":50,"height":50}"#
         let rows = try Fixtures.rows("pixels.json", "asserted").filter { $0["image"] as? String == "synthetic" }
         #expect(rows.count == 5)
-        for picture in [MadePicture.plain(100, 100, [255, 255, 255, 255]), try Fixtures.picture("white16.png")] {
-            let sample = try await drawn(picture, resize)
+        for image in [SyntheticImage.plain(100, 100, [255, 255, 255, 255]), try Fixtures.image("white16.png")] {
+            let sample = try await drawn(image, resize)
             #expect(sample.width == 50 && sample.height == 50 && sample.pixel(0, 0) == [255, 255, 255, 255])
         }
     }
@@ -68,13 +68,13 @@ struct PixelVectorTests {
                 }
             }
         case "pixel_close_to_UIKit_template_tint":
-            // The colour in the shape of the picture's alpha.
+            // The colour with the image's alpha.
             #expect(sample.pixel(150, 20) == [0, 0, 0, 255])
         case let other: Issue.record("an unknown assertion: \(other)")
         }
     }
 
-    /// Red, green, blue, alpha of a colour's text.
+    /// Red, green, blue and alpha from a colour's text.
     private func components(_ text: String) throws -> [Int] {
         let color = try #require(Color(text))
         return [color.red, color.green, color.blue, color.alpha].map { Int(($0 * 255).rounded()) }
@@ -99,20 +99,20 @@ struct PixelVectorTests {
         let rect = try #require((row["params"] as? [String: Any])?["rect"] as? [Int])
         let (width, height) = (rect[2], rect[3])
         let transform = #"{"type":"crop","x":\#(rect[0]),"y":\#(rect[1]),"width":\#(width),"height":\#(height)}"#
-        let picture = MadePicture.map(100, 100)
+        let image = SyntheticImage.map(100, 100)
         guard let expected = row["expected"] as? [String: Any] else {
-            // Nothing to draw: refused when it is asked for, or when the picture's size is known.
+            // Refused when it is parsed, or when the image's size is known.
             guard width > 0, height > 0 else {
                 #expect(throws: VariantError.self) {
                     try Variant(json: #"{"name":"v","transform":[\#(transform)]}"#.utf8)
                 }
                 return true
             }
-            #expect(try await failure(picture, transform) == .transform)
+            #expect(try await failure(image, transform) == .transform)
             return true
         }
         let source = try #require(expected["equals_source_rect"] as? [Int])
-        let sample = try await drawn(picture, transform)
+        let sample = try await drawn(image, transform)
         #expect([sample.width, sample.height] == expected["size"] as? [Int])
         for y in 0..<source[3] {
             for x in 0..<source[2] { #expect(sample.pixel(x, y) == [x + source[0], y + source[1], 0, 255]) }
@@ -123,7 +123,7 @@ struct PixelVectorTests {
     private func border(_ row: [String: Any]) async throws -> Bool {
         let parameters = try #require(row["params"] as? [String: Any])
         let sample = try await drawn(
-            MadePicture.plain(100, 100, [255, 0, 0, 255]), try json("RoundCorner", parameters))
+            SyntheticImage.plain(100, 100, [255, 0, 0, 255]), try json("RoundCorner", parameters))
         for (point, value) in try #require(row["expected"] as? [String: String]) {
             let place = point.dropFirst().dropLast().split(separator: ",").compactMap { Int($0) }
             let pixel = sample.pixel(place[0], place[1])
@@ -140,8 +140,8 @@ struct PixelVectorTests {
 
     private func blur(_ row: [String: Any]) async throws -> Bool {
         guard let widths = row["expected"] as? [String: Int] else {
-            let picture = MadePicture.map(20, 20)
-            let sample = try await drawn(picture, #"{"type":"blur","radius":0}"#)
+            let image = SyntheticImage.map(20, 20)
+            let sample = try await drawn(image, #"{"type":"blur","radius":0}"#)
             #expect(sample.pixel(7, 9) == [7, 9, 0, 255])
             return true
         }
@@ -155,9 +155,9 @@ struct PixelVectorTests {
     private func others(_ name: String) async throws -> Bool {
         switch name {
         case "aspect fill rect":
-            // The rectangle itself is in GeometryTests; here that nothing of it is seen as a gap.
+            // GeometryTests has the rectangle; this tests that there is no gap at the edges.
             let sample = try await drawn(
-                MadePicture.plain(80, 60, [9, 9, 9, 255]),
+                SyntheticImage.plain(80, 60, [9, 9, 9, 255]),
                 #"{"type":"resize","width":100,"height":100,"scaleMode":"aspectFill"}"#)
             #expect([0, 99].allSatisfy { sample.pixel($0, $0) == [9, 9, 9, 255] } && sample.width == 100)
         case "non positive size":
@@ -166,20 +166,20 @@ struct PixelVectorTests {
             }
         case "rotate no fit":
             let sample = try await drawn(
-                MadePicture.plain(61, 40, [0, 0, 255, 255]), #"{"type":"rotate","angle":1.1}"#)
+                SyntheticImage.plain(61, 40, [0, 0, 255, 255]), #"{"type":"rotate","angle":1.1}"#)
             #expect(sample.width == 61 && sample.height == 40)
             #expect(sample.pixel(0, 0) == [0, 0, 0, 0] && sample.pixel(30, 20) == [0, 0, 255, 255])
         case "rotate bbox":
             let sample = try await drawn(
-                MadePicture.plain(300, 200, [0, 0, 255, 255]),
+                SyntheticImage.plain(300, 200, [0, 0, 255, 255]),
                 #"{"type":"rotate","angle":\#(Double.pi / 6),"fitSize":true}"#)
             #expect(sample.width == 360 && sample.height == 324)
         case "flip v":
-            let sample = try await drawn(MadePicture.map(31, 21), #"{"type":"flip","vertical":true}"#)
+            let sample = try await drawn(SyntheticImage.map(31, 21), #"{"type":"flip","vertical":true}"#)
             for y in 0..<21 { #expect(sample.pixel(5, y) == [5, 20 - y, 0, 255]) }
         case "tint half red SourceIn over opaque blue":
             let sample = try await drawn(
-                MadePicture.plain(8, 8, [0, 0, 255, 255]), ##"{"type":"tint","color":"#80ff0000","blendMode":18}"##)
+                SyntheticImage.plain(8, 8, [0, 0, 255, 255]), ##"{"type":"tint","color":"#80ff0000","blendMode":18}"##)
             #expect(sample.pixel(3, 3) == [255, 0, 0, 128])
         default: return false
         }

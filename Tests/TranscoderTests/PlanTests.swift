@@ -1,5 +1,6 @@
-@testable import ImageModel
 import Testing
+
+@testable import ImageModel
 @testable import Transcoder
 
 @Suite(.timeLimit(.minutes(5)))
@@ -22,37 +23,37 @@ struct PlanTests {
     }
 
     @Test(arguments: [(1000, 1), (999, 2), (500, 2), (499, 4), (250, 4), (249, 8), (10, 8)])
-    func `libjpeg shrinks while at least twice the need is left`(side: Int, shrink: Int) throws {
+    func `libjpeg shrinks as long as twice the needed size is left`(side: Int, shrink: Int) throws {
         let plan = try plan(header(3998, 3998), #""thumbnail":{"width":\#(side),"height":\#(side)}"#)
         #expect(plan.shrink == shrink)
         #expect(plan.base == PixelSize(width: side, height: side))
     }
 
-    @Test func `only JPEG shrinks while decoding`() throws {
+    @Test func `only JPEG is shrunk while it is decoded`() throws {
         #expect(try plan(header(4000, 4000, .png), #""thumbnail":{"width":10,"height":10}"#).shrink == 1)
     }
 
-    @Test func `decodes once, at the largest size any variant needs`() throws {
+    @Test func `an image is decoded once, at the largest size that any variant needs`() throws {
         let plan = try plan(header(4000, 3000), fit(100), #""thumbnail":{"width":1024,"height":1024}"#, fit(300))
         #expect(plan.base == PixelSize(width: 1024, height: 768))
         #expect(plan.shrink == 1)
         #expect(plan.outputs.count == 3)
     }
 
-    @Test func `a crop, or no step at all, needs every pixel`() throws {
+    @Test func `a crop, or no step, needs every pixel`() throws {
         let crop = #""transform":[{"type":"crop","x":0,"y":0,"width":5,"height":5}]"#
         #expect(try plan(header(4000, 3000), fit(100), crop).base == PixelSize(width: 4000, height: 3000))
         #expect(try plan(header(4000, 3000), #""keySuffix":"x""#).base == PixelSize(width: 4000, height: 3000))
     }
 
-    @Test func `a variant that cannot be had needs nothing`() throws {
+    @Test func `a variant that cannot be made needs no pixels`() throws {
         let crop = #""transform":[{"type":"crop","x":9000,"y":0,"width":5,"height":5}]"#
         let plan = try plan(header(4000, 4000), fit(100), crop)
         #expect(plan.base == PixelSize(width: 100, height: 100))
         #expect(throws: TranscodeError.self) { try plan.outputs[1].get().drawing }
     }
 
-    @Test func `enlarging needs no more than there is`() throws {
+    @Test func `enlarging needs the original's size`() throws {
         let plan = try plan(header(100, 80), fit(1000))
         #expect(plan.base == PixelSize(width: 100, height: 80))
     }
@@ -64,7 +65,7 @@ struct PlanTests {
     }
 
     @Test func `rotated files compare the box with the stored size`() throws {
-        // Stored 4000x3000, seen 3000x4000: the box gives 400x300 as stored, so 300x400 as seen.
+        // Stored 4000x3000, upright 3000x4000: the box gives 400x300 as stored, 300x400 upright.
         let plan = try plan(header(4000, 3000, orientation: 6), #""thumbnail":{"width":400,"height":300}"#)
         #expect(plan.base == PixelSize(width: 400, height: 300))
         let drawing = try plan.outputs[0].get().drawing
@@ -72,31 +73,31 @@ struct PlanTests {
         #expect(drawing.steps == [.scale(PixelSize(width: 300, height: 400))])
     }
 
-    @Test func `transformers work on the upright picture`() throws {
+    @Test func `transformers are applied to the upright image`() throws {
         let plan = try plan(
             header(400, 300, orientation: 8), #""transform":[{"type":"crop","x":0,"y":350,"width":300,"height":50}]"#)
         #expect(try plan.outputs[0].get().drawing.size == PixelSize(width: 300, height: 50))
     }
 
-    @Test func `lengths are points, thumbnails pixels`() throws {
+    @Test func `lengths are in points, thumbnails in pixels`() throws {
         let plan = try plan(
             header(1000, 1000), fit(100), #""thumbnail":{"width":100,"height":100}"#, scale: 2)
         #expect(try plan.outputs[0].get().drawing.size == PixelSize(width: 200, height: 200))
         #expect(try plan.outputs[1].get().drawing.size == PixelSize(width: 100, height: 100))
     }
 
-    @Test func `a strip that fills a square is cut before it is enlarged`() throws {
+    @Test func `a narrow strip that fills a square is cut before it is enlarged`() throws {
         let plan = try plan(header(16000, 1), fit(1000))
         let drawing = try plan.outputs[0].get().drawing
         #expect(drawing.size == PixelSize(width: 1000, height: 1000))
         for case .scale(let size) in drawing.steps { #expect(size.area < 20_000_000) }
     }
 
-    @Test func `a resize to the picture's own size does nothing`() throws {
+    @Test func `a resize to the image's own size has no steps`() throws {
         #expect(try plan(header(100, 100), fit(100)).outputs[0].get().drawing.steps.isEmpty)
     }
 
-    @Test func `a variant larger than the limit is refused by its edge`() throws {
+    @Test func `a variant with an edge over the limit is refused`() throws {
         let plan = try plan(header(100, 100), fit(8193), fit(8192))
         guard case .failure(let error) = plan.outputs[0] else {
             Issue.record("8193 pixels were let through")
@@ -106,14 +107,14 @@ struct PlanTests {
         #expect(throws: Never.self) { try plan.outputs[1].get().drawing }
     }
 
-    @Test func `memory grows with what decoders must hold`() throws {
+    @Test func `the memory estimate includes what decoders hold`() throws {
         var progressive = header(6000, 6000)
         progressive.isInterlaced = true
         let variant = #""thumbnail":{"width":100,"height":100}"#
         #expect(try plan(progressive, variant).memoryBytes > 5 * plan(header(6000, 6000), variant).memoryBytes)
     }
 
-    @Test func `limits name themselves and the value`() {
+    @Test func `each limit refuses with its own code`() {
         let limits = TranscodeLimits()
         func code(_ header: SourceHeader) -> TranscodeError.Code? {
             do throws(TranscodeError) {
@@ -140,7 +141,7 @@ struct PlanTests {
         #expect(code(animated) == .frames)
     }
 
-    @Test func `formats are kept by the documented rule, and what cannot be written is named`() {
+    @Test func `formats are kept by the documented rule, and a format that cannot be written is reported`() {
         let every: Set<ImageFormat> = [.jpeg, .png, .gif, .webp, .avif, .heic]
         func decide(
             _ source: ImageFormat, alpha: Bool = false, asked: ImageFormat? = nil, width: Int = 100, height: Int = 1,
@@ -159,7 +160,7 @@ struct PlanTests {
         expect(decide(.avif, alpha: true), .png)
         expect(decide(.avif, alpha: true, asked: .jpeg), .jpeg)
         expect(decide(.jpeg, asked: .avif), .avif)
-        expect(decide(.heic, width: OutputFormat.heicPixels, height: 2), .jpeg, replaced: .heic)
+        expect(decide(.heic, width: ImageFormat.heic.output?.maxPixels ?? 0, height: 2), .jpeg, replaced: .heic)
         expect(decide(.png, alpha: true, asked: .avif, width: 8000, height: 8000), .png, replaced: .avif)
         expect(decide(.jpeg, asked: .webp, width: 16384), .jpeg, replaced: .webp)
         expect(decide(.heic, alpha: true, writable: [.jpeg, .png]), .png, replaced: .heic)
@@ -167,7 +168,7 @@ struct PlanTests {
 
     private func output(_ plan: DecodePlan, _ index: Int) throws -> PlannedOutput { try plan.outputs[index].get() }
 
-    @Test func `a small variant is drawn from the next larger one where it is five eighths of that or less`() throws {
+    @Test func `a variant is drawn from the next larger one where it has at most five eighths of its size`() throws {
         let plan = try plan(
             header(4000, 3000), #""thumbnail":{"width":160,"height":160}"#,
             #""thumbnail":{"width":1024,"height":1024}"#,
@@ -181,14 +182,14 @@ struct PlanTests {
         #expect(try output(plan, 0).steps == [.scale(PixelSize(width: 160, height: 120))])
     }
 
-    @Test func `only pictures of the whole are drawn from`() throws {
+    @Test func `variants are drawn only from others that show the whole image`() throws {
         let crop = #""transform":[{"type":"crop","x":0,"y":0,"width":2000,"height":2000}]"#
         let square = #""transform":[{"type":"resize","width":1000,"height":1000,"scaleMode":"aspectFit"}]"#
         let plan = try plan(header(4000, 3000), crop, square, #""thumbnail":{"width":100,"height":100}"#)
         #expect(try output(plan, 2).start == .base)
     }
 
-    @Test func `equal pixels are drawn once, equal bytes encoded once`() throws {
+    @Test func `equal pixels are drawn once, and equal bytes are encoded once`() throws {
         let plan = try plan(
             header(4000, 3000), fit(300), #"\#(fit(300)),"keySuffix":"b""#,
             #"\#(fit(300)),"keySuffix":"c","format":"webp""#,
@@ -206,7 +207,7 @@ struct PlanTests {
         }
     }
 
-    @Test func `a variant with its own profile begins from a decoding of its own`() throws {
+    @Test func `a variant that keeps the profile starts from its own decoding`() throws {
         var wide = header(400, 300)
         wide.hasOwnProfile = true
         let plan = try plan(wide, #""keySuffix":"a","keepICC":true"#, #""keySuffix":"b""#)
@@ -214,7 +215,7 @@ struct PlanTests {
         #expect(try self.plan(header(400, 300), #""keySuffix":"a","keepICC":true"#).outputs[0].get().start == .base)
     }
 
-    @Test func `transparency is foretold`() throws {
+    @Test func `the plan knows whether the result has transparency`() throws {
         let alpha = { (transform: String) in
             try self.output(self.plan(self.header(400, 300), #""transform":[\#(transform)]"#), 0).drawing.hasAlpha
         }
@@ -226,7 +227,7 @@ struct PlanTests {
         #expect(try alpha(##"{"type":"tint","color":"#ff000000","blendMode":"clear"}"##))
     }
 
-    @Test func `estimates grow with what is asked`() throws {
+    @Test func `estimates grow with the work`() throws {
         let one = try plan(header(4000, 3000), fit(300)),
             same = try plan(header(4000, 3000), fit(300), #"\#(fit(300)),"keySuffix":"b""#)
         let more = try plan(header(4000, 3000), fit(300), fit(1000)),

@@ -21,32 +21,32 @@ int larder_spawn_close_from(void *actions, int first);
 /// The kinds of `larder_limit`.
 enum larder_limit_kind { larder_limit_memory, larder_limit_processor_seconds, larder_limit_descriptors, larder_limit_core };
 
-/// Sets the soft limit of this process and leaves the hard one, so that it can be raised again; 0, or -1 with errno.
+/// Sets a soft limit of this process, which can be raised again. Returns 0, or -1 with errno.
 /// The corresponding C function is `setrlimit`.
 int larder_set_soft_limit(enum larder_limit_kind kind, unsigned long long value);
 
-/// Sets the soft and the hard limit of this process, for good.
+/// Sets a soft and hard limit of this process, which cannot be raised again.
 int larder_set_hard_limit(enum larder_limit_kind kind, unsigned long long value);
 
-/// No program this process starts gains rights by it. The corresponding C function is `prctl(PR_SET_NO_NEW_PRIVS)`.
+/// Programs that this process starts gain no privileges. The corresponding C function is `prctl(PR_SET_NO_NEW_PRIVS)`.
 int larder_no_new_privileges(void);
 
-/// At most this many heaps for all threads: fewer mean less memory held. The corresponding C function is `mallopt`.
+/// Limits the heaps of all threads together; fewer heaps hold less free memory. The corresponding C function is `mallopt`.
 void larder_limit_heaps(int count);
 
-/// What a process takes, in bytes.
+/// The memory of a process, in bytes.
 struct larder_memory {
     unsigned long long mapped, mapped_peak, resident, resident_peak;
 };
 
-/// Reads it from an open `/proc/self/status`; 0, or -1.
+/// Reads it from an open `/proc/self/status`. Returns 0, or -1.
 int larder_read_memory(int status, struct larder_memory *memory);
 
 /// A pair of connected sockets that keep messages apart (SOCK_SEQPACKET), closed on exec; 0, or -1 with errno.
 int larder_packet_pair(int sockets[2]);
 
-/// Starts a thread that ends the process with `code` once the other side of `socket` is gone, even while every other
-/// thread is deep in a codec; it sleeps until then. 0, or an errno.
+/// Starts a thread that ends the process with `code` once the other end of `socket` closes, also while every other thread
+/// runs a codec. Returns 0, or an errno.
 int larder_exit_on_hangup(int socket, int code);
 
 /// Sets the access time of an open file to now and leaves its modification time; -1 and errno on failure.
@@ -91,25 +91,25 @@ int larder_open_unseen(const char *path);
 /// The corresponding C function is `memfd_create`.
 int larder_memory_file(const char *name);
 
-/// The processors a thread may run on.
+/// The processors that a thread may run on.
 struct larder_processors {
     unsigned long bits[16];
 };
 
-/// Notes where this thread may run in `before`, and keeps it, and every thread it starts, on the processor it is on;
-/// 0, or -1 with errno. The corresponding C function is `sched_setaffinity`.
+/// Binds this thread, and every thread it starts, to the current processor, and stores where it could run before in
+/// `before`. Returns 0, or -1 with errno. The corresponding C function is `sched_setaffinity`.
 int larder_pin_processor(struct larder_processors *before);
 
-/// Lets this thread run where it could before.
+/// Undoes `larder_pin_processor`.
 void larder_unpin_processor(const struct larder_processors *before);
 
-/// What `larder_shut_in` could put up, as bits.
-enum larder_wall { larder_wall_system_calls = 1, larder_wall_files = 2 };
+/// The restrictions that `larder_restrict_process` could set, as bits.
+enum larder_restriction { larder_restricts_system_calls = 1, larder_restricts_files = 2 };
 
-/// Takes from this process, for good, what a codec never needs: the network, other programs and processes, and files by
-/// name (seccomp; Landlock for this thread and those it starts). What is forbidden fails with EPERM or EACCES.
-/// Returns the walls that stand; a kernel or a container may refuse either.
-int larder_shut_in(void);
+/// Denies this process what codecs do not need: the network, other programs and processes, and files by name (seccomp;
+/// Landlock for this thread and those it starts). Denied calls fail with EPERM or EACCES. It cannot be undone.
+/// Returns the restrictions that hold; a kernel or a container may support neither.
+int larder_restrict_process(void);
 
-/// Starts a process that ends at once and waits for it; -1 with errno where that is forbidden.
+/// Starts a process that exits at once and waits for it; -1 with errno where that is denied.
 int larder_try_fork(void);

@@ -1,19 +1,24 @@
-extension [UInt8] {
+/// Reads names and numbers in the bytes of a file; every offset is allowed.
+extension Collection where Element == UInt8, Index == Int {
     /// Whether the ASCII of `text` stands at `offset`.
     package func has(_ text: StaticString, at offset: Int) -> Bool {
-        text.withUTF8Buffer { wanted in
-            offset >= 0 && offset + wanted.count <= count && self[offset..<offset + wanted.count].elementsEqual(wanted)
+        text.withUTF8Buffer { text in
+            offset >= 0 && offset + text.count <= count && self[offset..<offset + text.count].elementsEqual(text)
         }
     }
 
     /// Whether the ASCII of `text` stands anywhere.
-    func contains(bytes text: StaticString) -> Bool {
-        indices.contains { has(text, at: $0) }
-    }
+    package func contains(bytes text: StaticString) -> Bool { indices.contains { has(text, at: $0) } }
 
-    /// The unsigned number of `length` bytes at `offset`, most significant first; nil where the bytes end before.
+    /// The unsigned number of `length` bytes, most significant first; nil where the bytes end before.
     package func bigEndian(at offset: Int, length: Int = 4) -> Int? {
         guard offset >= 0, offset + length <= count else { return nil }
         return self[offset..<offset + length].reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    /// The unsigned number of `length` bytes, least significant first; nil where the bytes end before.
+    package func littleEndian(at offset: Int, length: Int = 4) -> Int? {
+        guard offset >= 0, offset + length <= count else { return nil }
+        return (0..<length).reduce(0) { $0 | Int(self[offset + $1]) << (8 * $1) }
     }
 }

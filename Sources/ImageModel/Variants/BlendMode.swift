@@ -1,12 +1,12 @@
-/// How a tint is laid over the picture; the numbers are Core Graphics'.
+/// How a tint is composited over the image. The raw values are Core Graphics' numbers.
 public enum BlendMode: Int, Sendable, Hashable, CaseIterable {
-    /// The modes of PDF.
+    /// PDF's separable modes.
     case normal, multiply, screen, overlay, darken, lighten, colorDodge, colorBurn, softLight, hardLight
-    /// The other modes of PDF, the last four not separable.
+    /// PDF's other modes; the last four are not separable.
     case difference, exclusion, hue, saturation, color, luminosity
-    /// The operators of Porter and Duff, and the two sums. `sourceIn` is a tint's default since SDWebImage 5.20.
+    /// Porter and Duff's operators. `sourceIn` is a tint's default since SDWebImage 5.20.
     case clear, copy, sourceIn, sourceOut, sourceAtop, destinationOver, destinationIn, destinationOut
-    /// The rest of them.
+    /// The remaining operators and the two sums.
     case destinationAtop, xor, plusDarker, plusLighter
 
     /// The Core Graphics name in lower camel case.

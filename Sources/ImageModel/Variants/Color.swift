@@ -3,16 +3,13 @@ public struct Color: Sendable, Hashable {
     /// The components, 0…1.
     public let red, green, blue, alpha: Double
 
-    /// A colour by its components; nil when one lies outside 0…1, where SDWebImage's text of it is undefined.
+    /// Returns nil where a component lies outside 0…1: SDWebImage's text of such a colour is undefined.
     public init?(red: Double, green: Double, blue: Double, alpha: Double) {
         guard [red, green, blue, alpha].allSatisfy({ (0...1).contains($0) }) else { return nil }
-        self.red = red
-        self.green = green
-        self.blue = blue
-        self.alpha = alpha
+        (self.red, self.green, self.blue, self.alpha) = (red, green, blue, alpha)
     }
 
-    /// A colour by its text, `#aarrggbb`; nil when it is anything else.
+    /// Parses `#aarrggbb`; nil for any other text.
     public init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count == 9, bytes[0] == UInt8(ascii: "#") else { return nil }
@@ -23,7 +20,7 @@ public struct Color: Sendable, Hashable {
     }
 
     /// The text in keys: `#` and eight lower-case digits, alpha red green blue, each component times 255 rounded
-    /// half away from zero. From SDWebImage 5.21.5, UIColor+SDHexString.
+    /// half away from zero. Source: SDWebImage 5.21.5, UIColor+SDHexString.
     public var text: String {
         "#"
             + [alpha, red, green, blue].map { component in

@@ -1,18 +1,15 @@
-/// Which corners are rounded; the bits are UIKit's.
+/// The corners to round. The bits are UIKit's.
 public struct Corners: OptionSet, Sendable, Hashable {
     /// The bits as they stand in a key.
     public let rawValue: UInt64
 
-    /// Corners by their bits.
+    /// Creates a set of corners from UIKit's bits.
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
     /// The corner at the origin.
     public static let topLeft = Corners(rawValue: 1)
-    /// The corner right of the origin.
     public static let topRight = Corners(rawValue: 2)
-    /// The corner below the origin.
     public static let bottomLeft = Corners(rawValue: 4)
-    /// The corner opposite to the origin.
     public static let bottomRight = Corners(rawValue: 8)
     /// Every corner; draws as the four together do, but its key is another.
     public static let all = Corners(rawValue: .max)

@@ -1,24 +1,22 @@
-/// A filter by its Core Image name, with the parameters given to it.
+/// A Core Image filter and its parameters.
 public struct Filter: Sendable, Hashable {
-    /// A number a filter takes.
+    /// A number that a filter takes.
     public struct Parameter: Sendable, Hashable {
-        /// Its Core Image name, `inputEV`.
+        /// The Core Image name, `inputEV`.
         public let name: String
-        /// Used where none is given.
-        public let standard: Double
-        /// The values allowed.
+        public let defaultValue: Double
         public let range: ClosedRange<Double>
     }
 
-    /// `CIColorInvert` and so on.
+    /// The Core Image name, `CIColorInvert`.
     public let name: String
-    /// The parameters given, by name; the others have their default.
+    /// The given parameters by name; the others have their defaults.
     public let parameters: [String: Double]
 
-    /// A filter.
+    /// Checks the name and the parameters.
     ///
-    /// - Throws: `VariantError` for a name or a parameter that is not known, or a value out of range; the path is that
-    ///   within the filter's JSON.
+    /// - Throws: `VariantError` for an unknown name or parameter and for a value out of range, with the path within the
+    ///   filter's JSON.
     public init(name: String, parameters: [String: Double] = [:]) throws(VariantError) {
         guard let known = Self.all[name] else { throw VariantError(path: "name", message: "is not a known filter") }
         for (key, value) in parameters.sorted(by: { $0.key < $1.key }) {
@@ -35,45 +33,46 @@ public struct Filter: Sendable, Hashable {
         self.parameters = parameters
     }
 
-    /// Every filter and its parameters; names, defaults and, where Core Image has them, ranges are Core Image's.
+    /// Every filter and its parameters. Names, defaults and ranges are Core Image's where it has them.
     public static let all: [String: [Parameter]] = [
         "CIColorInvert": [],
-        "CISepiaTone": [Parameter(name: "inputIntensity", standard: 1, range: 0...1)],
-        "CIColorMonochrome": [Parameter(name: "inputIntensity", standard: 1, range: 0...1)],
+        "CISepiaTone": [Parameter(name: "inputIntensity", defaultValue: 1, range: 0...1)],
+        "CIColorMonochrome": [Parameter(name: "inputIntensity", defaultValue: 1, range: 0...1)],
         "CIPhotoEffectMono": [],
         "CIPhotoEffectNoir": [],
-        "CIExposureAdjust": [Parameter(name: "inputEV", standard: 0, range: -10...10)],
+        "CIExposureAdjust": [Parameter(name: "inputEV", defaultValue: 0, range: -10...10)],
         "CIColorControls": [
-            Parameter(name: "inputSaturation", standard: 1, range: 0...2),
-            Parameter(name: "inputBrightness", standard: 0, range: -1...1),
-            Parameter(name: "inputContrast", standard: 1, range: 0.25...4),
+            Parameter(name: "inputSaturation", defaultValue: 1, range: 0...2),
+            Parameter(name: "inputBrightness", defaultValue: 0, range: -1...1),
+            Parameter(name: "inputContrast", defaultValue: 1, range: 0.25...4),
         ],
-        "CIGammaAdjust": [Parameter(name: "inputPower", standard: 0.75, range: 0.1...3)],
-        "CIVibrance": [Parameter(name: "inputAmount", standard: 0, range: -1...1)],
+        "CIGammaAdjust": [Parameter(name: "inputPower", defaultValue: 0.75, range: 0.1...3)],
+        "CIVibrance": [Parameter(name: "inputAmount", defaultValue: 0, range: -1...1)],
         "CISharpenLuminance": [
-            Parameter(name: "inputSharpness", standard: 0.4, range: 0...2),
-            Parameter(name: "inputRadius", standard: 1.69, range: 0...20),
+            Parameter(name: "inputSharpness", defaultValue: 0.4, range: 0...2),
+            Parameter(name: "inputRadius", defaultValue: 1.69, range: 0...20),
         ],
         "CIUnsharpMask": [
-            Parameter(name: "inputIntensity", standard: 0.5, range: 0...1),
-            Parameter(name: "inputRadius", standard: 2.5, range: 0...100),
+            Parameter(name: "inputIntensity", defaultValue: 0.5, range: 0...1),
+            Parameter(name: "inputRadius", defaultValue: 2.5, range: 0...100),
         ],
-        "CIPixellate": [Parameter(name: "inputScale", standard: 8, range: 1...1000)],
+        "CIPixellate": [Parameter(name: "inputScale", defaultValue: 8, range: 1...1000)],
         "CIVignette": [
-            Parameter(name: "inputIntensity", standard: 0, range: -1...1),
-            Parameter(name: "inputRadius", standard: 1, range: 0.01...2),
+            Parameter(name: "inputIntensity", defaultValue: 0, range: -1...1),
+            Parameter(name: "inputRadius", defaultValue: 1, range: 0.01...2),
         ],
     ]
 
-    /// The filter as it stands in keys: its name, then the parameters given, sorted.
+    /// The text in keys: the name, then the given parameters, sorted by name.
     ///
-    /// SDWebImage's keys leave parameters out, so that two exposures would share a file; without any the key is its.
+    /// SDWebImage's keys leave parameters out, so two exposures would share a file. Without parameters the key is
+    /// SDWebImage's.
     package var text: String {
-        parameters.sorted { $0.key < $1.key }.reduce(name) { $0 + ",\($1.key)=\(fixed($1.value))" }
+        parameters.sorted { $0.key < $1.key }.reduce(name) { $0 + ",\($1.key)=\($1.value.keyText)" }
     }
 
-    /// The value of a parameter, given or default; 0 for one the filter does not have.
+    /// The value of a parameter, given or default; 0 for one that the filter does not have.
     package subscript(_ parameter: String) -> Double {
-        parameters[parameter] ?? Self.all[name]?.first { $0.name == parameter }?.standard ?? 0
+        parameters[parameter] ?? Self.all[name]?.first { $0.name == parameter }?.defaultValue ?? 0
     }
 }

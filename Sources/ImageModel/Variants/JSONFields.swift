@@ -1,12 +1,10 @@
-/// The fields of one JSON object, each read once, strictly: whatever is left over at the end is refused.
+/// The fields of one JSON object. Each is read once; `finish` refuses those that were not read.
 package struct JSONFields {
     package let path: String
     private var fields: [String: JSONValue]
 
     package init(_ value: JSONValue, path: String) throws(VariantError) {
-        guard case .object(let fields) = value else {
-            throw VariantError(path: path, message: "must be an object")
-        }
+        guard case .object(let fields) = value else { throw VariantError(path: path, message: "must be an object") }
         self.fields = fields
         self.path = path
     }
@@ -16,7 +14,7 @@ package struct JSONFields {
         VariantError(path: field.map { "\(path).\($0)" } ?? path, message: message)
     }
 
-    /// The raw value, if given.
+    /// The raw value; nil where the field is absent.
     package mutating func take(_ field: String) -> JSONValue? { fields.removeValue(forKey: field) }
 
     package mutating func number(_ field: String) throws(VariantError) -> Double? {
@@ -32,7 +30,7 @@ package struct JSONFields {
         return value
     }
 
-    /// A length of which there must be some.
+    /// A length greater than 0.
     package mutating func requiredSize(_ field: String) throws(VariantError) -> Double {
         let value = try requiredNumber(field)
         guard value > 0 else { throw refusal(field, "must be greater than 0") }
@@ -47,9 +45,9 @@ package struct JSONFields {
         return whole
     }
 
-    package mutating func bool(_ field: String, default standard: Bool) throws(VariantError) -> Bool {
+    package mutating func bool(_ field: String, default defaultValue: Bool) throws(VariantError) -> Bool {
         switch take(field) {
-        case nil: return standard
+        case nil: return defaultValue
         case .bool(let value): return value
         default: throw refusal(field, "must be true or false")
         }
@@ -63,7 +61,7 @@ package struct JSONFields {
         }
     }
 
-    /// A string that must be there and not be empty.
+    /// A string that is present and not empty.
     package mutating func requiredName(_ field: String) throws(VariantError) -> String {
         guard let value = try string(field) else { throw refusal(field, "is missing") }
         guard !value.isEmpty else { throw refusal(field, "must not be empty") }
@@ -78,9 +76,24 @@ package struct JSONFields {
         return color
     }
 
-    /// Refuses what nobody asked for.
+    /// Refuses the fields that were not read.
     package func finish() throws(VariantError) {
         let unknown = fields.keys.min { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         if let unknown { throw refusal(unknown, "is not a known field") }
+    }
+}
+
+extension JSONValue {
+    /// The elements of a list, each converted with its path; a list longer than `limit` is refused before it is read.
+    func list<Element>(
+        path: String, limit: Int, of what: String, _ element: (JSONValue, String) throws(VariantError) -> Element
+    ) throws(VariantError) -> [Element] {
+        guard case .array(let values) = self else { throw VariantError(path: path, message: "must be a list") }
+        guard values.count <= limit else {
+            throw VariantError(path: path, message: "has \(values.count) \(what); the limit is \(limit)")
+        }
+        var elements: [Element] = []
+        for (index, value) in values.enumerated() { elements.append(try element(value, "\(path)[\(index)]")) }
+        return elements
     }
 }

@@ -9,7 +9,7 @@ package enum JSONValue: Sendable, Hashable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// Parses UTF-8 text; at most 1 MiB, which no pipeline within its limits reaches.
+    /// Parses UTF-8 text of at most 1 MiB, which no pipeline within its limits reaches.
     package static func parse(_ text: [UInt8]) throws(VariantError) -> JSONValue {
         guard text.count <= 1 << 20 else { throw VariantError(path: "$", message: "is longer than 1 MiB") }
         do {
@@ -75,21 +75,13 @@ extension JSONValue: Codable {
         case .object(let fields):
             var container = encoder.container(keyedBy: FieldName.self)
             for (name, value) in fields { try container.encode(value, forKey: FieldName(stringValue: name)) }
-        case .array(let values):
-            var container = encoder.unkeyedContainer()
-            for value in values { try container.encode(value) }
+        case .array(let values): try values.encode(to: encoder)
         case .null:
             var container = encoder.singleValueContainer()
             try container.encodeNil()
-        case .bool(let value):
-            var container = encoder.singleValueContainer()
-            try container.encode(value)
-        case .number(let value):
-            var container = encoder.singleValueContainer()
-            try container.encode(value)
-        case .string(let value):
-            var container = encoder.singleValueContainer()
-            try container.encode(value)
+        case .bool(let value): try value.encode(to: encoder)
+        case .number(let value): try value.encode(to: encoder)
+        case .string(let value): try value.encode(to: encoder)
         }
     }
 

@@ -1,5 +1,3 @@
-private import CGLib
-
 /// A named list of variants.
 public struct Pipeline: Sendable, Hashable {
     /// The most variants of one pipeline.
@@ -8,7 +6,7 @@ public struct Pipeline: Sendable, Hashable {
     /// The default pipeline: the original alone.
     public static let original = Pipeline(uncheckedName: "original", variants: [])
 
-    /// What jobs call it by.
+    /// The name that jobs refer to.
     public let name: String
     /// The outputs, in the order given.
     public let variants: [Variant]
@@ -18,7 +16,7 @@ public struct Pipeline: Sendable, Hashable {
         self.variants = variants
     }
 
-    /// A pipeline of variants at hand.
+    /// Checks a list of variants.
     ///
     /// - Throws: `VariantError` for too many variants, two of the same name, two of the same cache key, or one with
     ///   the original's.
@@ -28,15 +26,16 @@ public struct Pipeline: Sendable, Hashable {
         self.init(uncheckedName: name, variants: variants)
     }
 
-    /// Parses `{"name":…,"variants":[…]}`, strictly.
+    /// Parses `{"name":…,"variants":[…]}`.
     ///
     /// - Parameter json: UTF-8 text.
-    /// - Throws: `VariantError` with the JSON path of what is wrong.
+    /// - Throws: `VariantError` with the JSON path of the fault.
     public init(json: some Sequence<UInt8>) throws(VariantError) {
         var fields = try JSONFields(try JSONValue.parse(Array(json)), path: "$")
         let name = try fields.requiredName("name")
         guard let list = fields.take("variants") else { throw fields.refusal("variants", "is missing") }
-        let variants = try Self.variants(list, path: "$.variants")
+        let variants = try list.list(
+            path: "$.variants", limit: Self.variantLimit, of: "variants", Variant.init(_:path:))
         try fields.finish()
         try self.init(name: name, variants: variants)
     }
@@ -47,11 +46,11 @@ public struct Pipeline: Sendable, Hashable {
     public static func adhoc(_ variants: [Variant]) throws(VariantError) -> Pipeline {
         try check(variants)
         let text = JSONValue.array(variants.map(\.json)).canonicalText
-        return Pipeline(uncheckedName: "adhoc-" + sha256(text).prefix(16), variants: variants)
+        return Pipeline(uncheckedName: "adhoc-" + SHA256.hex(text).prefix(16), variants: variants)
     }
 
-    /// One text for one pipeline: sorted fields, no spaces, defaults of transformers spelled out. Parsing it gives an
-    /// equal pipeline.
+    /// One text for one pipeline: sorted fields, no spaces, defaults of transformers written out. It parses to an equal
+    /// pipeline.
     public var canonicalJSON: String {
         JSONValue.object(["name": .string(name), "variants": .array(variants.map(\.json))]).canonicalText
     }
@@ -65,22 +64,12 @@ public struct Pipeline: Sendable, Hashable {
         }
     }
 
-    static func variants(_ list: JSONValue, path: String) throws(VariantError) -> [Variant] {
-        guard case .array(let values) = list else { throw VariantError(path: path, message: "must be a list") }
-        // Before parsing them all, so that a huge list costs nothing.
-        guard values.count <= variantLimit else { throw tooMany(values.count) }
-        var variants: [Variant] = []
-        for (index, value) in values.enumerated() { variants.append(try Variant(value, path: "\(path)[\(index)]")) }
-        return variants
-    }
-
-    private static func tooMany(_ count: Int) -> VariantError {
-        VariantError(path: "$.variants", message: "has \(count) variants; the limit is \(variantLimit)")
-    }
-
     private static func check(_ variants: [Variant]) throws(VariantError) {
-        guard variants.count <= variantLimit else { throw tooMany(variants.count) }
-        // Names and keys are identities, so bytes are compared: Swift's == takes composed and decomposed for equal.
+        guard variants.count <= variantLimit else {
+            throw VariantError(
+                path: "$.variants", message: "has \(variants.count) variants; the limit is \(variantLimit)")
+        }
+        // Names and keys are compared as bytes: Swift's == takes composed and decomposed characters for equal.
         var names: [[UInt8]: Int] = [:]
         var keys: [[UInt8]: String] = [:]
         for (index, variant) in variants.enumerated() {
@@ -100,13 +89,5 @@ public struct Pipeline: Sendable, Hashable {
                     message: "\"\(variant.name)\" has the same cache key as \"\(other)\"; give one a keySuffix")
             }
         }
-    }
-
-    /// The corresponding C function is `g_compute_checksum_for_data`.
-    private static func sha256(_ text: String) -> String {
-        let bytes = Array(text.utf8)
-        guard let digest = g_compute_checksum_for_data(G_CHECKSUM_SHA256, bytes, gsize(bytes.count)) else { return "" }
-        defer { g_free(digest) }
-        return String(cString: digest)
     }
 }

@@ -94,42 +94,37 @@ extension Transform {
         return mode
     }
 
-    /// The JSON that gives this transformer again, with every default spelled out.
+    /// The JSON that parses to this transformer, with every default written out.
     var json: JSONValue {
-        var fields: [String: JSONValue] = ["type": .string(typeName)]
-        switch self {
-        case .resize(let width, let height, let mode):
-            fields["width"] = .number(width)
-            fields["height"] = .number(height)
-            fields["scaleMode"] = .string("\(mode)")
-        case .crop(let x, let y, let width, let height):
-            fields["x"] = .number(x)
-            fields["y"] = .number(y)
-            fields["width"] = .number(width)
-            fields["height"] = .number(height)
-        case .flip(let horizontal, let vertical):
-            fields["horizontal"] = .bool(horizontal)
-            fields["vertical"] = .bool(vertical)
-        case .rotate(let angle, let fitSize):
-            fields["angle"] = .number(angle)
-            fields["fitSize"] = .bool(fitSize)
-        case .roundCorner(let radius, let corners, let border, let color):
-            fields["radius"] = .number(radius)
-            fields["borderWidth"] = .number(border)
-            fields["borderColor"] = color.map { .string($0.text) }
-            let named = Corners.names.filter { corners.contains($0.corner) }.map { JSONValue.string($0.name) }
-            fields["corners"] = corners == .all ? .string("all") : .array(named)
-        case .tint(let color, let mode):
-            fields["color"] = .string(color.text)
-            fields["blendMode"] = .string(mode.name)
-        case .blur(let radius):
-            fields["radius"] = .number(radius)
-        case .filter(let filter):
-            fields["name"] = .string(filter.name)
-            if !filter.parameters.isEmpty {
-                fields["parameters"] = .object(filter.parameters.mapValues { .number($0) })
+        let fields: [String: JSONValue?] =
+            switch self {
+            case .resize(let width, let height, let mode):
+                ["width": .number(width), "height": .number(height), "scaleMode": .string("\(mode)")]
+            case .crop(let x, let y, let width, let height):
+                ["x": .number(x), "y": .number(y), "width": .number(width), "height": .number(height)]
+            case .flip(let horizontal, let vertical):
+                ["horizontal": .bool(horizontal), "vertical": .bool(vertical)]
+            case .rotate(let angle, let fitSize): ["angle": .number(angle), "fitSize": .bool(fitSize)]
+            case .roundCorner(let radius, let corners, let border, let color):
+                [
+                    "radius": .number(radius), "borderWidth": .number(border), "corners": corners.json,
+                    "borderColor": color.map { .string($0.text) },
+                ]
+            case .tint(let color, let mode): ["color": .string(color.text), "blendMode": .string(mode.name)]
+            case .blur(let radius): ["radius": .number(radius)]
+            case .filter(let filter):
+                [
+                    "name": .string(filter.name),
+                    "parameters": filter.parameters.isEmpty
+                        ? nil : .object(filter.parameters.mapValues { .number($0) }),
+                ]
             }
-        }
-        return .object(fields)
+        return .object(["type": .string(typeName)].merging(fields.compactMapValues(\.self)) { $1 })
+    }
+}
+
+extension Corners {
+    fileprivate var json: JSONValue {
+        self == .all ? .string("all") : .array(Self.names.filter { contains($0.corner) }.map { .string($0.name) })
     }
 }

@@ -1,23 +1,23 @@
-/// One of SDWebImage's transformers with its parameters; lengths are in points, angles in radians.
+/// One of SDWebImage's transformers with its parameters. Lengths are points, angles radians.
 public enum Transform: Sendable, Hashable {
-    /// The whole picture drawn into `width` × `height`.
+    /// Draws the whole image into `width` × `height`.
     case resize(width: Double, height: Double, scaleMode: ScaleMode)
-    /// The part of the picture inside a rectangle; origin top-left.
+    /// Keeps the part inside a rectangle; the origin is at the top left.
     case crop(x: Double, y: Double, width: Double, height: Double)
-    /// Mirrored left-right, top-bottom, or both.
+    /// Mirrors left-right, top-bottom, or both.
     case flip(horizontal: Bool, vertical: Bool)
-    /// Turned counter-clockwise about the centre; with `fitSize` the canvas grows to hold all of it.
+    /// Rotates counter-clockwise about the centre; with `fitSize` the canvas grows to the bounding box.
     case rotate(angle: Double, fitSize: Bool)
-    /// Corners rounded, with a border if a colour is given.
+    /// Rounds corners and draws a border where a colour is given.
     case roundCorner(radius: Double, corners: Corners, borderWidth: Double, borderColor: Color?)
-    /// A colour laid over the picture.
+    /// Composites a colour over the image.
     case tint(color: Color, blendMode: BlendMode)
-    /// Blurred; radius 0 leaves the picture alone.
+    /// Blurs; radius 0 changes nothing.
     case blur(radius: Double)
-    /// A Core Image filter.
+    /// Applies a Core Image filter.
     case filter(Filter)
 
-    /// How a picture fills the size it is resized to; the raw values are SDWebImage's.
+    /// How an image fills the size it is resized to. The raw values are SDWebImage's.
     public enum ScaleMode: Int, Sendable, Hashable, CaseIterable {
         /// Stretched to the size.
         case fill
@@ -38,6 +38,30 @@ public enum Transform: Sendable, Hashable {
         case .tint: "tint"
         case .blur: "blur"
         case .filter: "filter"
+        }
+    }
+
+    /// The transformer's key as SDWebImage writes it; a filter's parameters are added where there are any.
+    /// Source: SDWebImage 5.21.5, SDImageTransformer.
+    public var key: String {
+        switch self {
+        case .resize(let width, let height, let mode):
+            "SDImageResizingTransformer({\(width.keyText),\(height.keyText)},\(mode.rawValue))"
+        case .crop(let x, let y, let width, let height):
+            "SDImageCroppingTransformer({\(x.keyText),\(y.keyText),\(width.keyText),\(height.keyText)})"
+        case .flip(let horizontal, let vertical):
+            "SDImageFlippingTransformer(\(horizontal.keyText),\(vertical.keyText))"
+        case .rotate(let angle, let fitSize):
+            "SDImageRotationTransformer(\(angle.keyText),\(fitSize.keyText))"
+        case .roundCorner(let radius, let corners, let border, let color):
+            "SDImageRoundCornerTransformer(\(radius.keyText),\(corners.rawValue),\(border.keyText),"
+                + "\(color?.text ?? "(null)"))"
+        case .tint(let color, let mode):
+            "SDImageTintTransformer(\(color.text),\(mode.rawValue))"
+        case .blur(let radius):
+            "SDImageBlurTransformer(\(radius.keyText))"
+        case .filter(let filter):
+            "SDImageFilterTransformer(\(filter.text))"
         }
     }
 }

@@ -1,8 +1,8 @@
-/// Why a variant or a pipeline is refused: where in its JSON, and what is wrong there.
+/// Why a variant or a pipeline is refused: a place in its JSON and a message.
 public struct VariantError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The JSON path, `$.variants[1].transform[0].width`.
     public let path: String
-    /// What is wrong there, `must be greater than 0`.
+    /// `must be greater than 0`.
     public let message: String
 
     package init(path: String, message: String) {

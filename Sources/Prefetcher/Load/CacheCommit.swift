@@ -84,7 +84,7 @@ struct CacheCommit: Sendable {
         file.format = transcoded?.source.format.name
         file.width = transcoded?.source.width
         file.height = transcoded?.source.height
-        file.digest = transcoded?.digest.map(StoredFile.Digest.init)
+        file.digest = transcoded?.digest
         return file
     }
 
@@ -147,13 +147,5 @@ struct CacheCommit: Sendable {
             error: FailureReason(
                 domain: "LarderErrorDomain", code: 401,
                 message: "variant \(entry.variant.name): this URL and these transformers make no cache key"))
-    }
-}
-
-extension StoredFile.Digest {
-    fileprivate init(_ digest: ImageDigest) {
-        self.init(
-            thumbHash: digest.thumbHash, averageColor: digest.averageColor, dominantColor: digest.dominantColor,
-            perceptualHash: digest.perceptualHash, hasAlpha: digest.hasAlpha, frames: digest.frames)
     }
 }

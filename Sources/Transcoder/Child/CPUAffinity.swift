@@ -1,9 +1,9 @@
 private import CLinux
 
-/// A bound on codecs that start threads of their own: x265 and aom do, and libvips 8.14.1 cannot tell them how many.
+/// Binds codecs that start threads of their own to one processor: x265 and aom do, and libvips 8.14.1 has no option for it.
 enum CPUAffinity {
-    /// Runs `body` with this thread, and all it starts, on one processor; elsewhere nothing changes.
-    static func run<Failure: Error>(_ body: () throws(Failure) -> EncodedPicture) throws(Failure) -> EncodedPicture {
+    /// Runs `body` with this thread, and all that it starts, on one processor.
+    static func onOneProcessor<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         var before = larder_processors()
         let isPinned = larder_pin_processor(&before) == 0
         defer { if isPinned { larder_unpin_processor(&before) } }

@@ -1,11 +1,11 @@
-/// How a child ends itself.
+/// The exit codes of a child.
 enum ChildExit {
-    /// The socket was closed: nobody wants anything more.
+    /// The pool closed the socket.
     static let done: Int32 = 0
-    /// The walls could not be put up, or the socket is no socket.
+    /// The sandbox could not be set up, or a message could not be read.
     static let unfit: Int32 = 69
     /// An allocation failed where the library cannot go on.
     static let memory: Int32 = 70
-    /// The pool went away in mid picture.
+    /// The pool ended while the child held an image.
     static let orphaned: Int32 = 71
 }

@@ -1,93 +1,96 @@
 private import Foundation
 internal import ImageModel
 
-/// What the pool asks of a child: one message, with the descriptors attached.
+/// A request from the pool to a child: one message, with the descriptors attached.
 struct ChildRequest: Codable, Sendable {
-    /// The version of these messages; both sides are one program, so a difference is a mistake in its set-up.
-    static let version = 3
+    /// The version of these messages. Both ends are one program, so a difference is a faulty configuration.
+    static let version = 4
     /// The longest message, far above 32 variants of 16 transformers each.
-    static let longest = 192 << 10
-
-    /// A picture that needs no more is begun without asking.
-    static let unaskedBytes = 64 << 20
+    static let maxLength = 192 << 10
+    /// A child asks the pool before it takes more memory than this for an image.
+    static let unreservedBytes = 64 << 20
 
     enum Operation: String, Codable {
-        /// The variants of a picture; descriptors: the source, then one output per variant.
+        /// Makes the variants. Descriptors: the source, then one output per variant.
         case transcode
-        /// A header; descriptors: the source.
+        /// Reads the header. Descriptor: the source.
         case probe
-        /// A header, and what can be written of what the variants want; descriptors: the source.
+        /// Reads the header and tests the encoders that the variants need. Descriptor: the source.
         case plan
-        /// The codecs; no descriptors.
+        /// Tests the codecs. No descriptors.
         case selfTest
     }
 
     var version = ChildRequest.version
-    /// Comes back in the reply.
+    /// Repeated in the reply.
     let number: UInt64
-    let errand: Operation
+    let operation: Operation
     var variants: [JSONValue] = []
     var scale = 1.0
     var transformsAnimated = false
     var wantsDigest = false
-    var givesPixels = false
-    let limits: TranscodeLimits
+    var wantsRawRGBA = false
+    var limits: TranscodeLimits
 }
 
-/// What the pool answers to a child that asked for memory.
+extension ChildRequest {
+    init(_ operation: Operation, number: UInt64, _ request: TranscodeRequest?, _ limits: TranscodeLimits) {
+        self.init(number: number, operation: operation, limits: limits)
+        guard let request else { return }
+        variants = request.variants.map(\.json)
+        scale = request.scale
+        transformsAnimated = request.transformsAnimated
+        wantsDigest = request.wantsDigest
+        wantsRawRGBA = request.wantsRawRGBA
+        self.limits.scaleDownBytes = request.scaleDownBytes ?? limits.scaleDownBytes
+    }
+}
+
+/// The pool's answer to a child that asked for memory.
 struct ChildGrant: Codable, Sendable {
-    /// The request's.
+    /// The request's number.
     let number: UInt64
 }
 
-/// What a child answers.
+/// A reply from a child.
 struct ChildReply: Codable, Sendable {
-    struct Failure: Codable, Sendable {
-        let code: TranscodeError.Code
-        let message: String
-
-        init(_ error: TranscodeError) {
-            code = error.code
-            message = error.message
-        }
-
-        var error: TranscodeError { TranscodeError(code, message) }
-    }
-
-    /// One variant: exactly one of the two.
-    struct Outcome: Codable, Sendable {
-        var variant: TranscodedVariant?
-        var failure: Failure?
+    enum Outcome: Codable, Sendable {
+        case made(TranscodedVariant)
+        case failed(TranscodeError)
 
         init(_ result: Result<TranscodedVariant, TranscodeError>) {
             switch result {
-            case .success(let made): variant = made
-            case .failure(let error): failure = Failure(error)
+            case .success(let variant): self = .made(variant)
+            case .failure(let error): self = .failed(error)
             }
         }
 
         var result: Result<TranscodedVariant, TranscodeError> {
-            if let variant { return .success(variant) }
-            return .failure(failure?.error ?? TranscodeError(.died, "the child's answer makes no sense"))
+            switch self {
+            case .made(let variant): .success(variant)
+            case .failed(let error): .failure(error)
+            }
         }
+
+        var error: TranscodeError? { if case .failed(let error) = self { error } else { nil } }
     }
 
     let number: UInt64
-    /// Not an answer yet: the child waits until so much memory is granted.
-    var askedBytes: Int?
-    /// Why there is nothing else.
-    var failure: Failure?
+    /// Set in a message that is not the answer yet: the child waits until this much memory is granted.
+    var wantedBytes: Int?
+    /// Why the request failed as a whole.
+    var failure: TranscodeError?
     var header: SourceHeader?
     var outcomes: [Outcome] = []
     var digest: ImageDigest?
-    /// The formats this machine can write, for a plan.
+    /// The formats that this machine can write, for a plan.
     var writable: Set<ImageFormat> = []
     var codecs: CodecReport?
     var processorTime: Duration = .zero
     var residentBytes = 0
     var peakResidentBytes = 0
-    /// The child has been near its memory's end and should not go on.
-    var spent = false
+    /// The child came near its memory limit and must be replaced.
+    var mustRecycle = false
 }
 
 extension Encodable {
@@ -108,5 +111,24 @@ extension Decodable {
         } catch {
             throw TranscodeError(.died, "a message of the child cannot be read")
         }
+    }
+}
+
+/// The readers of both ends of the socket, for tests: no message may crash a process.
+package enum ChildProtocol {
+    /// Whether bytes are a request.
+    package static func isRequest(_ bytes: [UInt8]) -> Bool { (try? ChildRequest(message: bytes)) != nil }
+
+    /// Whether bytes are a reply.
+    package static func isReply(_ bytes: [UInt8]) -> Bool { (try? ChildReply(message: bytes)) != nil }
+
+    /// A request, a reply and a grant as they are sent.
+    package static func samples() throws(TranscodeError) -> [[UInt8]] {
+        var reply = ChildReply(number: 1, header: SourceHeader(format: .jpeg, width: 8, height: 8))
+        reply.outcomes = [.made(TranscodedVariant(format: .jpeg, width: 1, height: 1, bytes: 1, copied: false))]
+        return [
+            try ChildRequest(number: 1, operation: .transcode, limits: TranscodeLimits()).message(),
+            try reply.message(), try ChildGrant(number: 1).message(),
+        ]
     }
 }

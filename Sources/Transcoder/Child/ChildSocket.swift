@@ -10,10 +10,10 @@ struct ChildSocket: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The next message and the descriptors that came with it, which are the caller's to close; nil when the pool
-    /// has gone, or sends what cannot be received.
+    /// The next message and its descriptors, which the caller closes; nil once the pool has gone, or when a message cannot
+    /// be received.
     func receive() -> (message: [UInt8], descriptors: [Int32])? {
-        var message = [UInt8](repeating: 0, count: ChildRequest.longest)
+        var message = [UInt8](repeating: 0, count: ChildRequest.maxLength)
         var descriptors = [Int32](repeating: -1, count: Pipeline.variantLimit + 1)
         var count = Int32(descriptors.count)
         let length = message.withUnsafeMutableBytes {
@@ -23,7 +23,7 @@ struct ChildSocket: ~Copyable {
         return (Array(message.prefix(length)), Array(descriptors.prefix(Int(count))))
     }
 
-    /// Sends a message; false when the pool has gone.
+    /// Sends a message; false once the pool has gone.
     func send(_ message: [UInt8]) -> Bool {
         message.withUnsafeBytes { larder_send_descriptors(descriptor, $0.baseAddress, $0.count, nil, 0) }
             == message.count

@@ -2,88 +2,72 @@ private import CVips
 internal import ImageModel
 
 extension CodecReport {
-    /// The formats Larder has a saver for.
-    fileprivate static let savers: [ImageFormat] = [.jpeg, .png, .gif, .webp, .avif, .heic]
-
-    /// Tries every codec on a small picture: what a library's list of operations promises is not always there.
+    /// Tries every codec on a small image: libvips may list an operation whose codec is missing.
     ///
-    /// - Parameter accepted: the formats let in.
+    /// - Parameter accepted: the accepted formats.
     static func measured(accepted: Set<ImageFormat>) -> CodecReport {
         var writable: [ImageFormat] = []
         var strips: [String: Bool] = [:]
         var refusesTruncated: [String: Bool] = [:]
-        for format in savers {
-            guard let picture = try? marked(), let file = try? picture.encoded(format, quality: nil) else { continue }
+        for format in ImageFormat.outputs {
+            guard let image = try? noiseWithMetadata(), let file = try? image.encoded(format, quality: nil) else {
+                continue
+            }
             writable.append(format)
-            strips[format.name] = isBare(format, file.bytes)
+            strips[format.name] = hasNoMetadata(format, file.bytes)
             let half = UnsafeRawBufferPointer(rebasing: file.bytes.prefix(file.bytes.count / 2))
-            refusesTruncated[format.name] = !decodes(format, half)
+            refusesTruncated[format.name] = (try? LibvipsImage(format, half).inMemory()) == nil
         }
         vips_error_clear()
-        let readable = ImageFormat.allCases.filter { accepted.contains($0) && VipsLibrary.has(loader($0)) }
-        let optional = ImageFormat.allCases.filter {
-            ImageFormat.acceptedOnRequest.subtracting(accepted).contains($0) && VipsLibrary.knows(loader($0))
-        }
+        let requestable = ImageFormat.acceptedOnRequest.subtracting(accepted)
         return CodecReport(
-            libvips: VipsLibrary.version, readable: readable, optional: optional, writable: writable, strips: strips,
-            refusesTruncated: refusesTruncated)
+            libvips: VipsLibrary.version,
+            readable: ImageFormat.allCases.filter {
+                accepted.contains($0) && VipsLibrary.allows(VipsCodec.all[$0]?.loader)
+            },
+            optional: ImageFormat.allCases.filter {
+                requestable.contains($0) && VipsLibrary.has(VipsCodec.all[$0]?.loader)
+            },
+            writable: writable, strips: strips, refusesTruncated: refusesTruncated)
     }
 
-    fileprivate static func saver(_ format: ImageFormat) -> String {
-        [.avif, .heic].contains(format) ? "heif" : format.name
+    private static func noiseWithMetadata() throws(CodecFailure) -> LibvipsImage {
+        let noise = try LibvipsImage { larder_noise($0, 64, 64) }
+        let image = try noise.inSRGB().copy()
+        let note = Array("<x:xmpmeta>where it was taken</x:xmpmeta>".utf8)
+        vips_image_set_blob_copy(image.pointer, "xmp-data", note, note.count)
+        return image
     }
 
-    fileprivate static func writes(_ format: ImageFormat) -> Bool {
-        guard let picture = try? VipsPicture({ larder_clear($0, 16, 16) }),
-            let file = try? picture.encoded(format, quality: nil)
+    private static func hasNoMetadata(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let image = try? LibvipsImage(format, bytes) else { return false }
+        let prefixes = ["exif-ifd", "xmp", "iptc"]
+        return !image.fieldNames.contains { name in prefixes.contains { name.hasPrefix($0) } }
+    }
+}
+
+/// The formats that libvips writes on this machine. Those whose operation may lack its encoder are tried when they are
+/// first wanted.
+struct WritableFormats {
+    private var known = Set(ImageFormat.outputs.filter { VipsLibrary.allows(VipsCodec.all[$0]?.saver?.operation) })
+    private var tried: Set<ImageFormat> = []
+
+    /// The formats known so far, those of `wanted` after a trial.
+    mutating func formats(wanted: Set<ImageFormat>) -> Set<ImageFormat> {
+        for format in wanted.intersection(known).subtracting(tried) where format.output?.needsTrial == true {
+            tried.insert(format)
+            if !Self.writes(format) { known.remove(format) }
+        }
+        return known
+    }
+
+    private static func writes(_ format: ImageFormat) -> Bool {
+        guard let image = try? LibvipsImage({ larder_clear($0, 16, 16) }),
+            let file = try? image.encoded(format, quality: nil)
         else {
             vips_error_clear()
             return false
         }
         return !file.bytes.isEmpty
-    }
-
-    private static func loader(_ format: ImageFormat) -> String {
-        "\([.heif, .avif, .heic].contains(format) ? "heif" : format.name)load_buffer"
-    }
-
-    /// A small picture of noise with metadata that must not come out again.
-    private static func marked() throws(VipsFailure) -> VipsPicture {
-        let noise = try VipsPicture { larder_noise($0, 64, 64) }
-        let picture = try noise.inSRGB().copy()
-        let note = Array("<x:xmpmeta>where it was taken</x:xmpmeta>".utf8)
-        vips_image_set_blob_copy(picture.image, "xmp-data", note, note.count)
-        return picture
-    }
-
-    private static func isBare(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard let picture = try? VipsPicture(format, bytes) else { return false }
-        let left = picture.fieldNames.filter { $0.hasPrefix("exif-ifd") || $0.hasPrefix("xmp") || $0.hasPrefix("iptc") }
-        return left.isEmpty
-    }
-
-    private static func decodes(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard let opened = try? VipsPicture(format, bytes), (try? opened.inMemory()) != nil else { return false }
-        return true
-    }
-}
-
-/// The formats libvips writes here. The operation may be there without the encoder behind it, so the costly ones are
-/// tried, each when it is first wanted.
-struct WritableFormats {
-    private var known: Set<ImageFormat> = []
-    private var tried: Set<ImageFormat> = []
-
-    init() {
-        known = Set(CodecReport.savers.filter { VipsLibrary.has("\(CodecReport.saver($0))save_buffer") })
-    }
-
-    /// All of them, those of `wanted` for certain.
-    mutating func formats(wanted: Set<ImageFormat>) -> Set<ImageFormat> {
-        for format in wanted.intersection([.avif, .heic]).intersection(known).subtracting(tried) {
-            tried.insert(format)
-            if !CodecReport.writes(format) { known.remove(format) }
-        }
-        return known
     }
 }

@@ -1,12 +1,12 @@
 private import Glibc
 
-/// A descriptor a variant is written to.
+/// The descriptor that a variant is written to.
 struct OutputDescriptor {
     private let number: Int32
 
     init(_ number: Int32) { self.number = number }
 
-    /// Writes all of it from the beginning.
+    /// Writes all bytes from offset 0.
     ///
     /// - Throws: `TranscodeError` 403.
     func write(_ bytes: UnsafeRawBufferPointer) throws(TranscodeError) {

@@ -2,42 +2,37 @@ private import CLinux
 private import Glibc
 internal import ImageModel
 
-/// What a child may use: put up before the first picture, tightened around each.
+/// The limits of a child: set before the first image, tightened around each.
 ///
-/// Move-only: the one owner of the descriptor through which the child looks at itself once it can open nothing.
+/// Move-only: the single owner of the descriptor through which the child reads its own status once it can open no files.
 struct Sandbox: ~Copyable {
     private let status: Int32
-    /// The address space of the idle child, before any picture.
+    /// The address space of the idle child, before any image.
     private let idle: UInt64
-    /// The most that may be mapped during the picture at hand.
+    /// The most that may be mapped during the current image.
     private var end: UInt64 = .max
-    /// The most that may have been mapped without doubt about the next picture.
-    private var wear: UInt64 = .max
-    /// The most that had been mapped before the picture at hand.
+    /// Above this peak the child is replaced.
+    private var recycleAbove: UInt64 = .max
+    /// The most that had been mapped before the current image.
     private var earlierPeak: UInt64 = 0
 
-    /// Everything but memory, which is counted from what the libraries take to start: call it before they do.
-    static func beforeLibraries() {
+    /// Limits everything but memory, which is counted from what the libraries take to start. Call it before they start.
+    static func prepareProcess() {
         larder_no_new_privileges()
         larder_set_hard_limit(larder_limit_core, 0)
-        // Two heaps hold far less free memory than one per thread, for little time.
+        // Two heaps hold far less free memory than one per thread, and cost little time.
         larder_limit_heaps(2)
-        // A picture that does not fit into 100 MB would go through a temporary file, which cannot be opened here.
+        // libvips writes images above this size to a temporary file, which cannot be opened here.
         setenv("VIPS_DISC_THRESHOLD", "1000g", 1)
         setenv("VIPS_CONCURRENCY", "1", 1)
-        // "Unlimited" and the like are nobody's to switch on from outside.
-        unsetenv("VIPS_NOVECTOR")
-        unsetenv("VIPS_LEAK")
-        unsetenv("VIPS_TRACE")
-        unsetenv("VIPS_PROFILE")
+        for name in ["VIPS_NOVECTOR", "VIPS_LEAK", "VIPS_TRACE", "VIPS_PROFILE"] { unsetenv(name) }
     }
 
-    /// Lets nothing more out by standard error: fontconfig and poppler complain there, the latter in the words of the file.
-    ///
-    /// Standard output is `/dev/null` in a child.
-    static func silence() { dup2(STDOUT_FILENO, STDERR_FILENO) }
+    /// Sends standard error to standard output, which is `/dev/null` in a child: fontconfig and poppler write there,
+    /// poppler with text from the file.
+    static func silenceStandardError() { dup2(STDOUT_FILENO, STDERR_FILENO) }
 
-    /// Nil when the process cannot see its own status.
+    /// Returns nil where the process cannot read its own status.
     init?() {
         let descriptor = Glibc.open("/proc/self/status", O_RDONLY | O_CLOEXEC)
         var memory = larder_memory()
@@ -51,53 +46,53 @@ struct Sandbox: ~Copyable {
 
     deinit { Glibc.close(status) }
 
-    /// Lets descriptors in: a request's, which are attached to it.
-    func openForRequest() {
+    /// Allows the descriptors that are attached to a request.
+    func allowDescriptors() {
         larder_set_soft_limit(larder_limit_descriptors, UInt64(Pipeline.variantLimit) + 16)
     }
 
-    /// Shuts the child in for one picture: nothing can be opened, memory and time end.
-    mutating func shut(for limits: TranscodeLimits, sourceBytes: Int) {
-        // Not 0: `poll`, in which the watch on the pool sleeps, refuses more descriptors than the limit. Number 0 is
-        // taken, so nothing can be opened.
+    /// Tightens the limits for one image: no file can be opened, memory and time are limited.
+    mutating func tighten(for limits: TranscodeLimits, sourceBytes: Int) {
+        // Not 0: `poll`, in which the thread that watches the pool sleeps, refuses more descriptors than the limit.
+        // Descriptor 0 is in use, so nothing can be opened.
         larder_set_soft_limit(larder_limit_descriptors, 1)
-        // Stacks of codecs' threads, the heap's slack and the mapped source are not the picture's.
+        // The stacks of codecs' threads, the heap's slack and the mapped source are not the image's.
         let room = UInt64(limits.memoryBytes) + UInt64(sourceBytes) + (192 << 20)
         end = idle + room
-        wear = end - UInt64(limits.memoryBytes) / 2
+        recycleAbove = end - UInt64(limits.memoryBytes) / 2
         earlierPeak = memory?.mapped_peak ?? 0
         larder_set_soft_limit(larder_limit_memory, end)
-        // A backstop: the pool counts real time. Codecs have threads, so they may use more processor time than that.
+        // The pool measures wall time; this limit remains if it fails. Codecs have threads and may use more than that.
         let used = UInt64(processorTime.components.seconds)
         let allowed = UInt64(limits.hardTime.components.seconds) * 4 + 10
         larder_set_soft_limit(larder_limit_processor_seconds, used + allowed)
     }
 
-    /// Whether the limit on memory holds, found by setting it.
+    /// Whether the limit on memory holds, found by exceeding it.
     mutating func limitsMemory(_ limits: TranscodeLimits) -> Bool {
-        shut(for: limits, sourceBytes: 0)
-        defer { openForRequest() }
+        tighten(for: limits, sourceBytes: 0)
+        defer { allowDescriptors() }
         let start = mmap(nil, Int(end - idle) + (1 << 30), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
         guard let start, start != MAP_FAILED else { return true }
         munmap(start, Int(end - idle) + (1 << 30))
         return false
     }
 
-    /// Whether memory has run out, or one more buffer of the picture's size would have made it so: a failure is then
-    /// put down to that. An allocation that was refused leaves no other trace but libraries' messages.
+    /// Whether memory has run out, or one more buffer of the image's size would exceed the limit. A failure then counts as
+    /// 205: a refused allocation leaves no trace but the libraries' messages.
     ///
-    /// The kernel keeps one peak for all the child's life, so it speaks of this picture only where it has grown.
-    func isAtMemoryEnd(_ header: SourceHeader?) -> Bool {
+    /// The kernel keeps one peak for the child's whole life, so it counts for this image only where it has grown.
+    func isOutOfMemory(_ header: SourceHeader?) -> Bool {
         guard let memory else { return false }
         let buffer = UInt64((header?.storedSize.area ?? 0) * 8)
         let peak = memory.mapped_peak > earlierPeak ? memory.mapped_peak : memory.mapped
         return peak + buffer >= end
     }
 
-    /// Whether the peak is so high that the next picture's own might hide below it.
-    var isWorn: Bool { (memory?.mapped_peak ?? 0) > wear }
+    /// Whether the peak is so high that it may hide the next image's own.
+    var mustRecycle: Bool { (memory?.mapped_peak ?? 0) > recycleAbove }
 
-    /// The memory held now, and the most that ever was.
+    /// Resident memory now, and its peak.
     var resident: (now: Int, peak: Int) {
         guard let memory else { return (0, 0) }
         return (Int(memory.resident), Int(memory.resident_peak))

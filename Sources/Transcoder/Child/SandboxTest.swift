@@ -1,33 +1,29 @@
 private import CLinux
 private import Glibc
 
-/// What the kernel really keeps from this child, found by trying.
+/// Tests what the kernel denies this child.
 enum SandboxTest {
-    /// By name, whether it holds.
-    static func measured(memoryIsLimited: Bool) -> [String: Bool] {
+    /// Whether each restriction holds, by name.
+    static func results(memoryIsLimited: Bool) -> [String: Bool] {
         [
-            "no network": isRefused { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) },
-            "no files": isRefused { open("/dev/null", O_RDONLY | O_CLOEXEC) },
-            "no programs": refusesPrograms, "no processes": refusesProcesses, "memory limit": memoryIsLimited,
+            "no network": isDenied { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) },
+            "no files": isDenied { open("/dev/null", O_RDONLY | O_CLOEXEC) },
+            "no programs": deniesPrograms, "no processes": larder_try_fork() < 0 && errno == EPERM,
+            "memory limit": memoryIsLimited,
         ]
     }
 
-    /// Whether a call that gives a descriptor is forbidden; what it gives all the same is closed.
-    private static func isRefused(_ call: () -> Int32) -> Bool {
+    /// Whether a call that returns a descriptor is denied; a descriptor that it returns is closed.
+    private static func isDenied(_ call: () -> Int32) -> Bool {
         let descriptor = call()
         if descriptor >= 0 { close(descriptor) }
         return descriptor < 0 && (errno == EPERM || errno == EACCES)
     }
 
-    /// By a program there is not, so that nothing is started where it is allowed.
-    private static var refusesPrograms: Bool {
+    /// Tests with a program that does not exist, so that nothing starts where it is allowed.
+    private static var deniesPrograms: Bool {
         var arguments: [UnsafeMutablePointer<CChar>?] = [nil]
-        let result = execve("/there/is/no/such/program", &arguments, &arguments)
+        let result = execve("/nonexistent", &arguments, &arguments)
         return result < 0 && (errno == EPERM || errno == EACCES)
-    }
-
-    private static var refusesProcesses: Bool {
-        let process = larder_try_fork()
-        return process < 0 && errno == EPERM
     }
 }

@@ -1,13 +1,13 @@
 private import Glibc
 internal import ImageModel
 
-/// The original, mapped: libvips' buffers are not copied, so it must outlive every picture made from it.
+/// The original, mapped. libvips does not copy buffers, so the file must outlive every image made from it.
 struct SourceFile: ~Copyable {
     let bytes: UnsafeRawBufferPointer
 
-    /// Maps the file; the descriptor stays the caller's.
+    /// Maps the file; the caller keeps the descriptor.
     ///
-    /// - Throws: `TranscodeError` 1001 when there is nothing in it, 205 when there is no room.
+    /// - Throws: `TranscodeError` 1001 where the file is empty, 205 where there is no memory.
     init(descriptor: Int32) throws(TranscodeError) {
         var information = stat()
         guard fstat(descriptor, &information) == 0, information.st_size > 0 else {
@@ -22,6 +22,26 @@ struct SourceFile: ~Copyable {
 
     deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
 
-    /// The format, by the first bytes.
-    var format: ImageFormat? { ImageFormat.recognise(Array(bytes.prefix(ImageFormat.recognisedBytes))) }
+    /// Reads and checks the header; no pixel is decoded.
+    ///
+    /// - Throws: `TranscodeError` 1001, 202, 203, 204.
+    func header(_ limits: TranscodeLimits) throws(TranscodeError) -> SourceHeader {
+        let prefix = Array(bytes.prefix(ImageFormat.recognisedBytes))
+        guard let format = ImageFormat.recognise(prefix) else {
+            throw TranscodeError(.undecodable, "the file is no known image")
+        }
+        try limits.check(format)
+        // Before the codec: libvips allocates a WebP's whole canvas before it gives the size.
+        if case .pixels(let width, let height) = DeclaredSize(bytes, format: format) {
+            try limits.check(SourceHeader(format: format, width: width, height: height))
+        }
+        let header: SourceHeader
+        do throws(CodecFailure) {
+            header = try LibvipsImage(format, bytes).header(format, bytes)
+        } catch {
+            throw error.as(.undecodable, "the \(format.name) cannot be read")
+        }
+        try limits.check(header)
+        return header
+    }
 }

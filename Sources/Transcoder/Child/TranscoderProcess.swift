@@ -1,80 +1,81 @@
 private import CLinux
 private import Glibc
-internal import ImageModel
+private import ImageModel
 
-/// The child's side: the program behind the hidden command `transcoder`.
+/// The child process: the program behind the hidden command `transcoder`.
 public enum TranscoderProcess {
-    /// Answers requests from `socket` until it closes; the exit code of the process.
+    /// Answers requests from `socket` until it closes, and returns the exit code of the process.
     ///
-    /// Shuts the whole process in (memory, files, core dumps), so nothing else may run in it.
+    /// Restricts the whole process (memory, files, core dumps), so nothing else may run in it.
     public static func run(socket descriptor: Int32) -> Int32 {
-        Sandbox.beforeLibraries()
+        Sandbox.prepareProcess()
         guard VipsLibrary.start(memoryExit: ChildExit.memory) else { return ChildExit.unfit }
         var writable = WritableFormats()
-        guard var walls = Sandbox() else { return ChildExit.unfit }
-        let socket = ChildSocket(descriptor)
-        // x265 looks at the machine's processors when it first runs, and complains where it may not.
+        guard let sandbox = Sandbox() else { return ChildExit.unfit }
+        // x265 reads the machine's processors when it first runs, and fails where it may not.
         _ = writable.formats(wanted: [.heic])
-        // After every library is loaded and has opened what it needs; before another thread is there.
-        _ = larder_shut_in()
+        // After every library is loaded and has opened its files; before there is another thread.
+        _ = larder_restrict_process()
         guard larder_exit_on_hangup(descriptor, ChildExit.orphaned) == 0 else { return ChildExit.unfit }
+        var server = ChildServer(socket: ChildSocket(descriptor), sandbox: sandbox, writable: writable)
+        return server.serve()
+    }
+}
+
+/// Answers one request after another.
+private struct ChildServer: ~Copyable {
+    let socket: ChildSocket
+    var sandbox: Sandbox
+    var writable: WritableFormats
+
+    mutating func serve() -> Int32 {
         while true {
-            walls.openForRequest()
+            sandbox.allowDescriptors()
             guard let (message, descriptors) = socket.receive() else { return ChildExit.done }
             defer { for descriptor in descriptors { close(descriptor) } }
             guard let request = try? ChildRequest(message: message), request.version == ChildRequest.version else {
                 return ChildExit.unfit
             }
-            let started = walls.processorTime
-            var reply = answer(request, descriptors, &walls, &writable) { bytes in
-                // What needs much memory waits for its turn among all children.
-                guard let message = try? ChildReply(number: request.number, askedBytes: bytes).message(),
-                    socket.send(message), let (grant, _) = socket.receive()
-                else { return false }
-                return (try? ChildGrant(message: grant))?.number == request.number
-            }
-            reply.processorTime = walls.processorTime - started
-            (reply.residentBytes, reply.peakResidentBytes) = walls.resident
+            let started = sandbox.processorTime
+            var reply = answer(request, descriptors)
+            reply.processorTime = sandbox.processorTime - started
+            (reply.residentBytes, reply.peakResidentBytes) = sandbox.resident
             guard let bytes = try? reply.message(), socket.send(bytes) else { return ChildExit.done }
         }
     }
 
-    private static func answer(
-        _ request: ChildRequest, _ descriptors: [Int32], _ walls: inout Sandbox, _ writable: inout WritableFormats,
-        admitted: (Int) -> Bool
-    ) -> ChildReply {
+    private mutating func answer(_ request: ChildRequest, _ descriptors: [Int32]) -> ChildReply {
         var reply = ChildReply(number: request.number)
-        VipsLibrary.admit(request.limits.formats)
-        if !request.limits.formats.isDisjoint(with: [.svg, .pdf]) { Sandbox.silence() }
+        VipsLibrary.allow(request.limits.formats)
+        if request.limits.formats.contains(where: { VipsCodec.all[$0]?.printsMessages == true }) {
+            Sandbox.silenceStandardError()
+        }
         do throws(TranscodeError) {
-            switch request.errand {
-            case .selfTest:
+            if request.operation == .selfTest {
                 reply.codecs = CodecReport.measured(accepted: request.limits.formats)
-                reply.codecs?.walls = SandboxTest.measured(memoryIsLimited: walls.limitsMemory(request.limits))
-            case .probe, .plan, .transcode:
-                try picture(request, descriptors, &walls, &writable, into: &reply, admitted: admitted)
+                reply.codecs?.sandbox = SandboxTest.results(memoryIsLimited: sandbox.limitsMemory(request.limits))
+            } else {
+                try process(request, descriptors, &reply)
             }
         } catch {
-            reply.failure = ChildReply.Failure(error)
+            reply.failure = error
         }
-        // Libraries report refused memory as bad data or as a failed encoding; what fails by rule is not its fault.
-        let failures = [reply.failure] + reply.outcomes.map(\.failure)
-        let failed = failures.contains { $0?.code == .undecodable || $0?.code == .encode }
-        if failed && walls.isAtMemoryEnd(reply.header) {
-            reply.failure = ChildReply.Failure(
-                TranscodeError(.memory, "the picture needs more than \(request.limits.memoryBytes) bytes"))
+        // Libraries report refused memory as bad data or as a failed encoding.
+        let errors = [reply.failure] + reply.outcomes.map(\.error)
+        let hasCodecFailed = errors.contains { $0?.code == .undecodable || $0?.code == .encode }
+        if hasCodecFailed && sandbox.isOutOfMemory(reply.header) {
+            reply.failure = TranscodeError(.memory, "the image needs more than \(request.limits.memoryBytes) bytes")
         }
-        reply.spent = walls.isWorn
+        reply.mustRecycle = sandbox.mustRecycle
         return reply
     }
 
-    private static func picture(
-        _ request: ChildRequest, _ descriptors: [Int32], _ walls: inout Sandbox, _ writable: inout WritableFormats,
-        into reply: inout ChildReply, admitted: (Int) -> Bool
+    private mutating func process(
+        _ request: ChildRequest, _ descriptors: [Int32], _ reply: inout ChildReply
     ) throws(TranscodeError) {
-        let wantedDescriptors = request.errand == .transcode ? request.variants.count + 1 : 1
-        guard let source = descriptors.first, descriptors.count == wantedDescriptors else {
-            throw TranscodeError(.died, "the request's descriptors do not fit its variants")
+        let count = request.operation == .transcode ? request.variants.count + 1 : 1
+        guard let source = descriptors.first, descriptors.count == count else {
+            throw TranscodeError(.died, "the number of descriptors is not that of the variants")
         }
         var variants: [Variant] = []
         for (index, json) in request.variants.enumerated() {
@@ -84,24 +85,93 @@ public enum TranscoderProcess {
                 throw TranscodeError(.transform, error.description)
             }
         }
+        let start = ContinuousClock.now
         let file = try SourceFile(descriptor: source)
-        walls.shut(for: request.limits, sourceBytes: file.bytes.count)
-        var job = PictureJob(request)
-        let header = try job.header(of: file)
+        sandbox.tighten(for: request.limits, sourceBytes: file.bytes.count)
+        let header = try file.header(request.limits)
         reply.header = header
-        guard request.errand != .probe else { return }
-        let wanted = Set(variants.compactMap(\.format) + [header.format == .heif ? .heic : header.format])
-        let known = writable.formats(wanted: wanted)
-        reply.writable = known
-        guard request.errand == .transcode else { return }
+        guard request.operation != .probe else { return }
+        reply.writable = writable.formats(
+            wanted: Set(variants.compactMap(\.format) + [OutputFormat.written(header.format)]))
+        guard request.operation == .transcode else { return }
         let outputs = descriptors.dropFirst().map(OutputDescriptor.init)
-        let plan = try job.plan(header, variants, writable: known)
-        if plan.memoryBytes > ChildRequest.unaskedBytes {
-            guard admitted(plan.memoryBytes) else { throw TranscodeError(.cancelled, "the pool has gone") }
-            job.begin()
+        try transcode(request, file, header, zip(variants, outputs).map { (variant: $0, output: $1) }, start, &reply)
+    }
+
+    /// Makes every variant and writes it to its output.
+    ///
+    /// - Throws: `TranscodeError` where none can be made: 1001, 205, 206.
+    private func transcode(
+        _ request: ChildRequest, _ file: borrowing SourceFile, _ header: SourceHeader,
+        _ wanted: [(variant: Variant, output: OutputDescriptor)], _ start: ContinuousClock.Instant,
+        _ reply: inout ChildReply
+    ) throws(TranscodeError) {
+        var limits = request.limits, start = start
+        // Only libvips' path has red, green and blue.
+        if request.wantsRawRGBA { limits.allowsPlanes = false }
+        let drawn = wanted.indices.filter {
+            !wanted[$0].variant.isCopy(of: header, transformsAnimated: request.transformsAnimated)
         }
-        let product = try job.run(file, header, plan, variants: variants, outputs: outputs)
-        reply.outcomes = product.outcomes.map(ChildReply.Outcome.init)
-        reply.digest = product.digest
+        let plan = DecodePlan(
+            header, variants: drawn.map { wanted[$0].variant }, scale: request.scale, limits: limits,
+            writable: reply.writable)
+        try limits.checkMemory(plan.memoryBytes)
+        if plan.memoryBytes > ChildRequest.unreservedBytes {
+            try reserve(plan.memoryBytes, request)
+            // The wait does not count.
+            start = .now
+        }
+        // Also where nothing is drawn: a file that does not decode must not be stored as an image.
+        let image = try decode(file, header, plan)
+        var writer = VariantWriter(plan, image, request, start: start)
+        var results: [Int: Result<TranscodedVariant, TranscodeError>] = [:]
+        for number in plan.order {
+            results[drawn[number]] = Result { () throws(TranscodeError) in
+                try writer.write(number, to: wanted[drawn[number]].output)
+            }
+        }
+        for (number, index) in drawn.enumerated() {
+            if case .failure(let error) = plan.outputs[number] { results[index] = .failure(error) }
+        }
+        reply.outcomes = wanted.indices.map { index in
+            ChildReply.Outcome(results[index] ?? copy(file, header, to: wanted[index].output))
+        }
+        if request.wantsDigest { reply.digest = try? image.digest() }
+    }
+
+    /// Waits until the pool grants memory.
+    private func reserve(_ bytes: Int, _ request: ChildRequest) throws(TranscodeError) {
+        let message = try ChildReply(number: request.number, wantedBytes: bytes).message()
+        guard socket.send(message), let (grant, _) = socket.receive(),
+            try ChildGrant(message: grant).number == request.number
+        else { throw TranscodeError(.cancelled, "the pool has gone") }
+    }
+
+    private func decode(
+        _ file: borrowing SourceFile, _ header: SourceHeader, _ plan: DecodePlan
+    ) throws(TranscodeError) -> any DecodedImage {
+        do throws(CodecFailure) {
+            switch plan.path {
+            case .planes: return try PlanarDecodedImage(plan, file, header)
+            case .libvips: return try LibvipsDecodedImage(plan, file, header)
+            }
+        } catch {
+            throw error.as(.undecodable, "the \(header.format.name) cannot be decoded")
+        }
+    }
+
+    /// An animation is not transformed by default: as in SDWebImage, the variant gets the original's bytes.
+    private func copy(
+        _ file: borrowing SourceFile, _ header: SourceHeader, to output: OutputDescriptor
+    ) -> Result<TranscodedVariant, TranscodeError> {
+        do throws(TranscodeError) {
+            try output.write(file.bytes)
+        } catch {
+            return .failure(error)
+        }
+        let size = header.uprightSize
+        return .success(
+            TranscodedVariant(
+                format: header.format, width: size.width, height: size.height, bytes: file.bytes.count, copied: true))
     }
 }

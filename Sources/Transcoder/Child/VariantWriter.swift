@@ -2,77 +2,89 @@ internal import ImageModel
 
 /// Draws, encodes and writes the outputs of a plan, one after another.
 struct VariantWriter {
-    let header: SourceHeader
-    let plan: DecodePlan
-    let pictures: DecodedPicture
-    let deadline: ContinuousClock.Instant
-    /// Whether outputs get plain pixels in place of a file.
-    var givesPixels = false
-    private var written: [Int: Written] = [:]
+    private let plan: DecodePlan
+    private let image: any DecodedImage
+    private let limits: TranscodeLimits
+    private let deadline: ContinuousClock.Instant
+    private let wantsRawRGBA: Bool
+    /// Outputs whose bytes other outputs have, too.
+    private var written: [Int: (variant: TranscodedVariant, file: EncodedFile)] = [:]
 
-    private struct Written {
-        let variant: TranscodedVariant
-        let file: EncodedFile
-    }
-
-    init(header: SourceHeader, plan: DecodePlan, pictures: DecodedPicture, deadline: ContinuousClock.Instant) {
-        self.header = header
+    /// - Parameter start: when the first stage of the request began.
+    init(_ plan: DecodePlan, _ image: any DecodedImage, _ request: ChildRequest, start: ContinuousClock.Instant) {
         self.plan = plan
-        self.pictures = pictures
-        self.deadline = deadline
+        self.image = image
+        limits = request.limits
+        deadline = start + request.limits.softTime
+        wantsRawRGBA = request.wantsRawRGBA
     }
 
-    /// Makes one output; what it is drawn from, or the same as, must have been made.
+    /// Makes one output, after those that it is drawn from or has the bytes of.
     ///
     /// - Throws: `TranscodeError` 206, 401, 402, 403.
-    mutating func write(_ number: Int, to descriptor: OutputDescriptor, _ limits: TranscodeLimits)
-        throws(TranscodeError) -> TranscodedVariant
-    {
+    mutating func write(_ number: Int, to descriptor: OutputDescriptor) throws(TranscodeError) -> TranscodedVariant {
         let output = try plan.outputs[number].get()
         if let other = output.sameBytesAs, let twin = written[other] {
             try descriptor.write(twin.file.bytes)
             return twin.variant
         }
-        try checkTime(limits)
-        let drawn = try pictures.draw(number, output)
-        let (file, quality) = try encode(drawn, output.encoding, limits)
+        try checkTime()
+        let drawn = try draw(number, output)
+        let (file, quality) = try encode(drawn, output.encoding)
         guard !file.bytes.isEmpty else {
-            throw TranscodeError(.encode, "the \(output.encoding.format.name) came out empty")
+            throw TranscodeError(.encode, "the \(output.encoding.format.name) encoder wrote nothing")
         }
         try descriptor.write(file.bytes)
+        let size = output.drawing.size
         let variant = TranscodedVariant(
-            format: output.encoding.format, width: output.drawing.size.width, height: output.drawing.size.height,
-            bytes: file.bytes.count, copied: false, quality: quality, replaced: output.encoding.replaced,
+            format: output.encoding.format, width: size.width, height: size.height, bytes: file.bytes.count,
+            copied: false, quality: quality, replaced: output.encoding.replaced,
             exceedsMaxBytes: output.encoding.maxBytes.map { file.bytes.count > $0 } ?? false, frames: drawn.frames)
         let isReused = plan.outputs.contains { (try? $0.get())?.sameBytesAs == number }
-        if isReused { written[number] = Written(variant: variant, file: file) }
+        if isReused { written[number] = (variant, file) }
         return variant
     }
 
-    private func checkTime(_ limits: TranscodeLimits) throws(TranscodeError) {
+    private func checkTime() throws(TranscodeError) {
         guard ContinuousClock.now < deadline else {
-            throw TranscodeError(.time, "the picture took longer than \(limits.softTime)")
+            throw TranscodeError(.time, "the image took longer than \(limits.softTime)")
+        }
+    }
+
+    private func draw(_ number: Int, _ output: PlannedOutput) throws(TranscodeError) -> any DrawnImage {
+        do throws(CodecFailure) { return try image.draw(number, output) } catch {
+            throw error.as(.transform, "the variant cannot be drawn")
         }
     }
 
     /// At the quality asked for, or at the highest that keeps to the limit on bytes; the lowest where none does.
     private func encode(
-        _ drawn: DrawnVariant, _ encoding: Encoding, _ limits: TranscodeLimits
-    ) throws(TranscodeError) -> (EncodedFile, Int?) {
-        if givesPixels { return (try pictures.pixels(drawn), nil) }
+        _ drawn: any DrawnImage, _ encoding: Encoding
+    ) throws(TranscodeError) -> (EncodedFile, quality: Int?) {
+        if wantsRawRGBA { return (try attempt(drawn, encoding, nil), nil) }
         guard let maxBytes = encoding.maxBytes, let highest = encoding.quality else {
-            return (try pictures.encode(drawn, encoding, quality: encoding.quality, header), encoding.quality)
+            return (try attempt(drawn, encoding, encoding.quality), encoding.quality)
         }
         var search = QualitySearch(highest: highest)
-        var best: (EncodedFile, Int?)?
+        var best: (EncodedFile, quality: Int?)?
         while let quality = search.next {
-            try checkTime(limits)
-            let file = try pictures.encode(drawn, encoding, quality: quality, header)
+            try checkTime()
+            let file = try attempt(drawn, encoding, quality)
             let fits = file.bytes.count <= maxBytes
             if fits || search.best == nil { best = (file, quality) }
-            search.tell(fits: fits)
+            search.record(fits: fits)
         }
-        guard let best else { throw TranscodeError(.encode, "the \(encoding.format.name) cannot be written") }
+        guard let best else { throw TranscodeError(.encode, "no quality was tried") }
         return best
+    }
+
+    private func attempt(
+        _ drawn: any DrawnImage, _ encoding: Encoding, _ quality: Int?
+    ) throws(TranscodeError) -> EncodedFile {
+        do throws(CodecFailure) {
+            return wantsRawRGBA ? try drawn.rawRGBA() : try drawn.encoded(encoding, quality: quality)
+        } catch {
+            throw error.as(.encode, "the \(encoding.format.name) cannot be written")
+        }
     }
 }

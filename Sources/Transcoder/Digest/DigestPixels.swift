@@ -1,6 +1,7 @@
 private import Glibc
+internal import ImageModel
 
-/// A small picture as plain RGBA bytes with straight alpha.
+/// A small image as RGBA bytes with straight alpha.
 package struct DigestPixels: Sendable {
     let width, height: Int
     let bytes: [UInt8]
@@ -13,7 +14,7 @@ package struct DigestPixels: Sendable {
         self.bytes = bytes
     }
 
-    /// The mean, each colour weighed by its alpha.
+    /// The mean of all pixels, each colour weighted by its alpha.
     package var averageColor: String {
         var sum = SIMD4<Int>.zero
         for start in stride(from: 0, to: bytes.count, by: 4) {
@@ -26,7 +27,7 @@ package struct DigestPixels: Sendable {
         return Self.text((sum.w + count / 2) / count, (0..<3).map { (sum[$0] + sum.w / 2) / sum.w })
     }
 
-    /// The mean of the fullest of 4,096 boxes of colours, over pixels that are more opaque than not.
+    /// The mean of the fullest of 4,096 boxes of colours, over pixels with alpha of at least a half.
     package var dominantColor: String {
         var boxes = [SIMD4<Int>](repeating: .zero, count: 4096)
         for start in stride(from: 0, to: bytes.count, by: 4) where bytes[start + 3] >= 128 {
@@ -38,21 +39,21 @@ package struct DigestPixels: Sendable {
         return Self.text(255, (0..<3).map { (fullest[$0] + fullest.w / 2) / fullest.w })
     }
 
-    /// The signs of the 8 × 8 lowest frequencies of the luma against their median.
+    /// The signs of the 8 × 8 lowest frequencies of luma against their median.
     package var perceptualHash: String {
         var luma: [Double] = []
         for start in stride(from: 0, to: bytes.count, by: 4) {
-            let weighed: Double = 0.299 * Double(bytes[start]) + 0.587 * Double(bytes[start + 1])
-            let grey: Double = weighed + 0.114 * Double(bytes[start + 2])
+            let weighted: Double = 0.299 * Double(bytes[start]) + 0.587 * Double(bytes[start + 1])
+            let grey: Double = weighted + 0.114 * Double(bytes[start + 2])
             luma.append(grey * Double(bytes[start + 3]) / 255)
         }
-        let across = Self.cosines(width), down = Self.cosines(height)
+        let columns = Self.cosines(width), rows = Self.cosines(height)
         var frequencies = [Double](repeating: 0, count: 64)
         for y in 0..<height {
             for u in 0..<8 {
                 var row = 0.0
-                for x in 0..<width { row += luma[y * width + x] * across[u * width + x] }
-                for v in 0..<8 { frequencies[v * 8 + u] += row * down[v * height + y] }
+                for x in 0..<width { row += luma[y * width + x] * columns[u * width + x] }
+                for v in 0..<8 { frequencies[v * 8 + u] += row * rows[v * height + y] }
             }
         }
         let median = frequencies.dropFirst().sorted()[31]
@@ -71,5 +72,27 @@ package struct DigestPixels: Sendable {
 
     private static func text(_ alpha: Int, _ color: [Int]) -> String {
         "#" + ([alpha] + color).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+extension ImageDigest {
+    /// The longer side of the image that the colours and the ThumbHash are made from, in pixels, and both sides of the
+    /// square for the perceptual hash.
+    static let side = 32
+
+    /// The size of the image for the colours and the ThumbHash.
+    static func smallSize(of size: PixelSize) -> PixelSize {
+        Geometry.fitted(size, into: Variant.Thumbnail(width: Double(side), height: Double(side))) ?? size
+    }
+
+    /// - Parameter pixels: the image stretched to a size.
+    init(
+        hasAlpha: Bool, frames: Int, size: PixelSize, pixels: (PixelSize) throws(CodecFailure) -> DigestPixels
+    ) throws(CodecFailure) {
+        let small = try pixels(Self.smallSize(of: size))
+        let square = try pixels(PixelSize(width: Self.side, height: Self.side))
+        self.init(
+            thumbHash: ThumbHash.base64(small), averageColor: small.averageColor, dominantColor: small.dominantColor,
+            perceptualHash: square.perceptualHash, hasAlpha: hasAlpha, frames: frames)
     }
 }

@@ -1,6 +1,6 @@
 private import Foundation
 
-/// Evan Wallace's ThumbHash: a blurred thumbnail in about 25 bytes, its shape and transparency included.
+/// Evan Wallace's ThumbHash: a blurred thumbnail in about 25 bytes, with aspect ratio and transparency.
 package enum ThumbHash {
     package static func base64(_ pixels: DigestPixels) -> String { Data(hash(pixels)).base64EncodedString() }
 
@@ -28,25 +28,24 @@ package enum ThumbHash {
             colors[index].w = alpha
         }
         let longest = Double(max(width, height)), limit = hasAlpha ? 5.0 : 7.0
-        let across = max(1, Int((limit * Double(width) / longest).rounded()))
-        let down = max(1, Int((limit * Double(height) / longest).rounded()))
+        let columns = max(1, Int((limit * Double(width) / longest).rounded()))
+        let rows = max(1, Int((limit * Double(height) / longest).rounded()))
         func channel(_ columns: Int, _ rows: Int, _ value: (SIMD4<Double>) -> Double) -> Channel {
             Channel(colors.map(value), width, height, columns: columns, rows: rows)
         }
-        let luminance = channel(max(3, across), max(3, down)) { ($0.x + $0.y + $0.z) / 3 }
+        let luminance = channel(max(3, columns), max(3, rows)) { ($0.x + $0.y + $0.z) / 3 }
         let yellowBlue = channel(3, 3) { ($0.x + $0.y) / 2 - $0.z }
         let redGreen = channel(3, 3) { $0.x - $0.y }
         let alpha = hasAlpha ? channel(5, 5) { $0.w } : nil
 
         let isWide = width > height
-        // Fields from the lowest bit up.
         var bits = BitFields()
         bits.append(63 * luminance.mean, 6)
         bits.append(31.5 + 31.5 * yellowBlue.mean, 6)
         bits.append(31.5 + 31.5 * redGreen.mean, 6)
         bits.append(31 * luminance.scale, 5)
         bits.append(hasAlpha ? 1 : 0, 1)
-        bits.append(Double(isWide ? down : across), 3)
+        bits.append(Double(isWide ? rows : columns), 3)
         bits.append(63 * yellowBlue.scale, 6)
         bits.append(63 * redGreen.scale, 6)
         bits.append(isWide ? 1 : 0, 1)
@@ -60,12 +59,12 @@ package enum ThumbHash {
         return bits.bytes
     }
 
-    /// Numbers of a few bits each, one after another, the lowest bit first.
+    /// Numbers of a few bits each, packed with the lowest bit first.
     private struct BitFields {
         private(set) var bytes: [UInt8] = []
         private var count = 0
 
-        /// Appends a number, rounded, and cut to what `width` bits hold.
+        /// Appends a number, rounded and clamped to `width` bits.
         mutating func append(_ value: Double, _ width: Int) {
             let number = max(0, min(Int(value.rounded(.toNearestOrAwayFromZero)), (1 << width) - 1))
             for bit in 0..<width {
@@ -76,7 +75,7 @@ package enum ThumbHash {
         }
     }
 
-    /// One channel as its mean and its lowest cosine waves, the waves as shares of the strongest, 0…1.
+    /// One channel as its mean and its lowest cosine frequencies, scaled by the strongest to 0…1.
     private struct Channel {
         var mean = 0.0
         var scale = 0.0
@@ -87,11 +86,11 @@ package enum ThumbHash {
                 var column = 0
                 while column * rows < columns * (rows - row) {
                     let turn = Double.pi / Double(width) * Double(column)
-                    let across = (0..<width).map { cos(turn * (Double($0) + 0.5)) }
+                    let columnCosines = (0..<width).map { cos(turn * (Double($0) + 0.5)) }
                     var sum = 0.0
                     for y in 0..<height {
-                        let down = cos(Double.pi / Double(height) * Double(row) * (Double(y) + 0.5))
-                        for x in 0..<width { sum += values[y * width + x] * across[x] * down }
+                        let rowCosine = cos(Double.pi / Double(height) * Double(row) * (Double(y) + 0.5))
+                        for x in 0..<width { sum += values[y * width + x] * columnCosines[x] * rowCosine }
                     }
                     let wave = sum / Double(width * height)
                     if row == 0 && column == 0 {

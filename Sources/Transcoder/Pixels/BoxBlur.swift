@@ -1,21 +1,21 @@
-/// Three passes of a box filter, which look much like a Gaussian: the blur of vImage, and so of SDWebImage.
+/// Three passes of a box filter, close to a Gaussian: the blur of vImage, which SDWebImage uses.
 package enum BoxBlur {
-    /// The widest box; wider ones change no pixel of a picture within any limit, and sums stay within 64 bits.
-    private static let widest = 1 << 24
+    /// Wider boxes give the same pixels for every image within the limits; sums stay within 64 bits.
+    private static let maxWidth = 1 << 24
 
-    /// The width of the box for a radius in pixels, always odd. From SDWebImage 5.21.5, SDImageBlurTransformer.
+    /// The width of the box for a radius in pixels, always odd; a radius below 2 counts as 2. Source: SDWebImage 5.21.5, SDImageBlurTransformer.
     package static func width(radius: Double) -> Int { width(exactRadius: max(2, radius)) }
 
-    /// The same without a least radius.
+    /// The width without a lower bound on the radius.
     static func width(exactRadius radius: Double) -> Int {
-        let radius = min(max(0, radius), Double(widest) / 4)
+        let radius = min(max(0, radius), Double(maxWidth) / 4)
         return Int((radius * 3 * (2 * Double.pi).squareRoot() / 4 + 0.5).rounded(.down)) | 1
     }
 }
 
 extension Raster {
-    /// Blurs with three boxes of `box` × `box` pixels, on premultiplied bytes, the pixels at the edges going on for
-    /// ever; rounded to bytes after each pass.
+    /// Blurs with three boxes of `box` × `box` pixels, on premultiplied bytes, rounded to bytes after each pass. The edge
+    /// pixels are repeated beyond the edges.
     package func blur(box: Int) {
         let count = width * height
         for index in 0..<count {
@@ -40,8 +40,7 @@ extension Raster {
 
     private static func scaled(_ value: Int, _ divisor: Int) -> UInt8 { UInt8((value + divisor / 2) / divisor) }
 
-    /// One pass: the sums of whole columns slide down, and over each row a window of them slides right, so that the
-    /// work does not depend on the box.
+    /// One pass. Sums of columns slide down, and a window over them slides right, so the time does not depend on the box.
     private func boxPass(from source: UnsafeBufferPointer<UInt8>, box: Int, _ columns: inout [Int]) {
         let reach = box / 2, area = box * box
         for column in 0..<width * 4 {

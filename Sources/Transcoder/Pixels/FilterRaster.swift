@@ -9,9 +9,9 @@ extension Raster {
         }
         switch filter.name {
         case "CISharpenLuminance":
-            sharpen(filter["inputSharpness"], radius: filter["inputRadius"], luminanceAlone: true)
+            sharpen(filter["inputSharpness"], radius: filter["inputRadius"], luminanceOnly: true)
         case "CIUnsharpMask":
-            sharpen(filter["inputIntensity"], radius: filter["inputRadius"], luminanceAlone: false)
+            sharpen(filter["inputIntensity"], radius: filter["inputRadius"], luminanceOnly: false)
         case "CIPixellate": pixellate(side: max(1, Int(filter["inputScale"].rounded())))
         case "CIVignette": vignette(filter["inputIntensity"], radius: filter["inputRadius"])
         default: break
@@ -25,7 +25,7 @@ extension Raster {
         }
     }
 
-    /// Changes the colour of every pixel that has one.
+    /// Changes the colour of every pixel that is not fully transparent.
     private func mapLinear(_ change: (SIMD3<Float>, Int) -> SIMD3<Float>) {
         for index in 0..<width * height {
             let alpha = bytes[index * 4 + 3]
@@ -38,11 +38,11 @@ extension Raster {
         }
     }
 
-    /// Adds what a blurred copy has lost, times `amount`.
-    private func sharpen(_ amount: Double, radius: Double, luminanceAlone: Bool) {
+    /// Adds the difference from a blurred copy, times `amount`.
+    private func sharpen(_ amount: Double, radius: Double, luminanceOnly: Bool) {
         guard amount > 0, radius > 0 else { return }
         let weights =
-            luminanceAlone
+            luminanceOnly
             ? [SIMD3<Float>(0.2126, 0.7152, 0.0722)] : [SIMD3<Float>(1, 0, 0), SIMD3(0, 1, 0), SIMD3(0, 0, 1)]
         let details = weights.map { weight in
             var plane = Plane(width: width, height: height) { (linear($0) * weight).sum() }
@@ -52,13 +52,13 @@ extension Raster {
         }
         mapLinear { color, index in
             color
-                + (luminanceAlone
+                + (luminanceOnly
                     ? SIMD3(repeating: details[0][index])
                     : SIMD3(details[0][index], details[1][index], details[2][index]))
         }
     }
 
-    /// Every square of `side` pixels, from the top left, in its mean colour.
+    /// Fills squares of `side` pixels, from the top left, with their mean colour.
     private func pixellate(side: Int) {
         for top in stride(from: 0, to: height, by: side) {
             for left in stride(from: 0, to: width, by: side) {
@@ -84,18 +84,18 @@ extension Raster {
         }
     }
 
-    /// Darkens by the square of the distance from the centre, of which the corners have 1.
+    /// Darkens by the square of the distance from the centre; the corners have distance 1.
     private func vignette(_ intensity: Double, radius: Double) {
-        let (middleX, middleY) = (Double(width) / 2, Double(height) / 2)
-        let corner = middleX * middleX + middleY * middleY
+        let (centreX, centreY) = (Double(width) / 2, Double(height) / 2)
+        let corner = centreX * centreX + centreY * centreY
         mapLinear { color, index in
-            let (x, y) = (Double(index % width) + 0.5 - middleX, Double(index / width) + 0.5 - middleY)
+            let (x, y) = (Double(index % width) + 0.5 - centreX, Double(index / width) + 0.5 - centreY)
             return color * Float(max(0, 1 - intensity * (x * x + y * y) / corner / (radius * radius)))
         }
     }
 }
 
-/// One number for each pixel.
+/// One value per pixel.
 private struct Plane {
     let width, height: Int
     private(set) var values: [Float]
@@ -106,7 +106,7 @@ private struct Plane {
         values = (0..<width * height).map(value)
     }
 
-    /// Three boxes along each axis, close to a Gaussian.
+    /// Three box filters along each axis, close to a Gaussian.
     mutating func blur(sigma: Double) {
         let reach = BoxBlur.width(exactRadius: sigma) / 2
         for _ in 0..<3 {

@@ -1,10 +1,10 @@
 internal import ImageModel
 
-/// The filters that change each pixel by itself: a function on straight colours in linear light.
+/// The filters that map each pixel independently: functions on straight colours in linear light.
 extension Filter {
     typealias Tone = @Sendable (SIMD3<Float>) -> SIMD3<Float>
 
-    /// The function, for filters that are one.
+    /// Nil for a filter that reads other pixels or positions.
     var tone: Tone? {
         func amount(_ parameter: String) -> Float { Float(self[parameter]) }
         switch name {
@@ -22,7 +22,7 @@ extension Filter {
         case "CIPhotoEffectNoir":
             return { color in
                 let grey = max(0, min(1, Self.luminance(color)))
-                // Darker shadows, brighter lights: between the value and its smooth step.
+                // Between the value and its smooth step: darker shadows, brighter highlights.
                 return SIMD3(repeating: grey * 0.25 + 0.75 * grey * grey * (3 - 2 * grey))
             }
         case "CIExposureAdjust":
@@ -43,7 +43,7 @@ extension Filter {
                 return result
             }
         case "CIVibrance":
-            // The greyer a pixel, the more its saturation changes.
+            // The saturation of a grey pixel changes most.
             let vibrance = amount("inputAmount")
             return { color in
                 let (high, low) = (color.max(), color.min())
@@ -54,7 +54,7 @@ extension Filter {
         }
     }
 
-    /// Rec. 709's weights, of linear light.
+    /// Rec. 709's weights.
     static func luminance(_ color: SIMD3<Float>) -> Float { 0.2126 * color.x + 0.7152 * color.y + 0.0722 * color.z }
 
     private static func mix(_ one: SIMD3<Float>, _ other: SIMD3<Float>, _ share: Float) -> SIMD3<Float> {

@@ -1,13 +1,13 @@
 private import Glibc
 
-/// sRGB's transfer function: bytes to linear light and back.
+/// sRGB's transfer function between bytes and linear light.
 enum LinearLight {
-    /// From encoded to linear, 0…1.
+    /// Decodes 0…1.
     static func linear(_ encoded: Double) -> Double {
         encoded <= 0.04045 ? encoded / 12.92 : pow((encoded + 0.055) / 1.055, 2.4)
     }
 
-    /// From linear to encoded, 0…1.
+    /// Encodes 0…1.
     static func encoded(_ linear: Double) -> Double {
         linear <= 0.0031308 ? linear * 12.92 : 1.055 * pow(linear, 1 / 2.4) - 0.055
     }
@@ -18,11 +18,11 @@ enum LinearLight {
     /// The linear value of each byte.
     static let values: [Float] = (0...255).map { Float(linear(Double($0) / 255)) }
 
-    /// The nearest byte of a linear value; values beyond 0…1 are cut.
+    /// The nearest byte of a linear value, which is clamped to 0…1.
     static func byte(_ linear: Float) -> UInt8 {
         bytes[Int(max(0, min(1, linear)) * Float(bytes.count - 1) + 0.5)]
     }
 
-    /// Fine enough for the steep beginning of the curve: a twentieth of a byte's step.
+    /// The steps are a twentieth of a byte's, small enough for the steep start of the curve.
     private static let bytes: [UInt8] = (0...65535).map { UInt8((encoded(Double($0) / 65535) * 255).rounded()) }
 }

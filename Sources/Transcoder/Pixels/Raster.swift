@@ -1,4 +1,4 @@
-/// 8-bit RGBA pixels in memory with straight alpha, to be changed in place. A view: the memory is somebody else's.
+/// 8-bit RGBA pixels with straight alpha, changed in place. A view, which does not own the memory.
 package struct Raster {
     /// Red, green, blue, alpha of each pixel, row by row.
     package let bytes: UnsafeMutableBufferPointer<UInt8>
@@ -12,10 +12,9 @@ package struct Raster {
         self.height = height
     }
 
-    /// Premultiplied and straight components of one pixel, 0…1; the last is alpha.
+    /// The components of one pixel, 0…1, premultiplied; the last is alpha.
     typealias Pixel = SIMD4<Float>
 
-    /// A pixel by its number, premultiplied.
     func premultiplied(_ index: Int) -> Pixel {
         let start = index * 4
         let straight = Pixel(
@@ -26,7 +25,7 @@ package struct Raster {
         return result
     }
 
-    /// Stores a premultiplied pixel, rounded to the nearest straight one; colourless where it is transparent.
+    /// Stores a pixel, rounded to the nearest straight one; a transparent one is stored as zeros.
     func store(premultiplied pixel: Pixel, _ index: Int) {
         let alpha = pixel.w
         guard alpha > 0 else {

@@ -1,19 +1,19 @@
 package import ImageModel
 
-/// The frame that rounds a picture's corners: what stays of the picture, and the border drawn on it.
+/// The outlines that round an image's corners: what is kept of the image, and the border.
 package struct RoundedFrame: Sendable, Hashable {
-    /// What stays; nil for nothing at all.
+    /// What is kept; nil for nothing.
     let clip: RoundedRect?
-    /// Between these two the border is drawn; without the inner one, on all of the outer one.
     let border: Border?
 
+    /// The border lies between the two outlines; without an inner one it fills the outer one.
     struct Border: Sendable, Hashable {
         let outer: RoundedRect
         let inner: RoundedRect?
         let color: Color
     }
 
-    /// Lengths are points of `scale` pixels. From SDWebImage 5.21.5, SDImageRoundCornerTransformer.
+    /// Lengths are points of `scale` pixels. Source: SDWebImage 5.21.5, SDImageRoundCornerTransformer.
     package init(
         _ canvas: PixelSize, radius: Double, corners: Corners, borderWidth: Double, borderColor: Color?, scale: Double
     ) {
@@ -24,7 +24,7 @@ package struct RoundedFrame: Sendable, Hashable {
             return
         }
         clip = RoundedRect(canvas, inset: width, radius: radius * scale, corners: corners)
-        // The border's path lies half a pixel further in than the clip, and its radius is smaller by half a point.
+        // The border's path lies half a pixel inside the clip, and its radius is half a point smaller.
         let inset = width.rounded(.down) + 0.5
         let path = RoundedRect(
             canvas, inset: inset, radius: radius > scale / 2 ? (radius - scale / 2) * scale : 0, corners: corners)
@@ -35,7 +35,7 @@ package struct RoundedFrame: Sendable, Hashable {
         border = path.stroked(width: width).map { Border(outer: $0.outer, inner: $0.inner, color: borderColor) }
     }
 
-    /// Whether it changes nothing.
+    /// Whether drawing it changes nothing.
     func isPlain(_ canvas: PixelSize) -> Bool { border == nil && clip?.covers(canvas) == true }
 }
 

@@ -1,12 +1,12 @@
 internal import ImageModel
 
-/// A rectangle with rounded corners in fractions of pixels, and how much of each pixel lies inside it.
+/// A rectangle with rounded corners, in fractions of pixels.
 package struct RoundedRect: Sendable, Hashable {
     let left, top, right, bottom: Double
-    /// Radii: top left, top right, bottom left, bottom right.
+    /// Top left, top right, bottom left, bottom right.
     let radii: [Double]
 
-    /// The canvas inset by `inset` on each side; nil where nothing is left. A radius is at most half the shorter side.
+    /// The canvas, inset on each side; nil where nothing is left. The radius is limited to half the shorter side.
     init?(_ canvas: PixelSize, inset: Double, radius: Double, corners: Corners) {
         left = inset
         top = inset
@@ -17,14 +17,14 @@ package struct RoundedRect: Sendable, Hashable {
         radii = [Corners.topLeft, .topRight, .bottomLeft, .bottomRight].map { corners.contains($0) ? limited : 0 }
     }
 
-    /// Whether every pixel of the canvas lies wholly inside.
+    /// Whether every pixel of the canvas lies inside.
     func covers(_ canvas: PixelSize) -> Bool {
         left <= 0 && top <= 0 && right >= Double(canvas.width) && bottom >= Double(canvas.height)
             && radii.allSatisfy { $0 == 0 }
     }
 
-    /// Adds `weight` × the covered part of each pixel of row `y`. Exact along the sides; on arcs within 1/500 of a
-    /// pixel, by slices of each row.
+    /// Adds `weight` × the covered part of each pixel of row `y`: exact along the sides, within 1/500 of a pixel on arcs,
+    /// where each row is sliced.
     func addCoverage(ofRow y: Int, weight: Double, to row: inout [Double]) {
         let (upper, lower) = (max(top, Double(y)), min(bottom, Double(y + 1)))
         guard lower > upper else { return }
@@ -39,7 +39,7 @@ package struct RoundedRect: Sendable, Hashable {
         }
     }
 
-    /// How far the arcs of one side, upper and lower, push it inwards at height `y`.
+    /// How far the two arcs of one side indent it at height `y`.
     private func inset(_ y: Double, _ upper: Double, _ lower: Double) -> Double {
         let (radius, depth) = y < top + upper ? (upper, top + upper - y) : (lower, y - (bottom - lower))
         guard radius > 0, depth > 0 else { return 0 }
@@ -62,7 +62,7 @@ extension RoundedRect {
         (self.left, self.top, self.right, self.bottom, self.radii) = (left, top, right, bottom, radii)
     }
 
-    /// The two outlines of a line of `width` pixels along this one: sharp corners stay sharp.
+    /// The two outlines of a line of `width` pixels along this one; sharp corners stay sharp.
     func stroked(width: Double) -> (outer: RoundedRect, inner: RoundedRect?)? {
         let half = width / 2
         let outer = RoundedRect(

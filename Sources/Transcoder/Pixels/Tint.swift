@@ -1,7 +1,7 @@
 package import ImageModel
 
 extension Raster {
-    /// Lays a colour over the whole canvas. From SDWebImage 5.21.5, SDImageTintTransformer.
+    /// Composites a colour over the whole canvas. Source: SDWebImage 5.21.5, SDImageTintTransformer.
     package func tint(_ color: Color, _ mode: BlendMode) {
         let alpha = Float(color.alpha)
         var source = Pixel(Float(color.red), Float(color.green), Float(color.blue), 1) * alpha
@@ -13,7 +13,7 @@ extension Raster {
 }
 
 extension BlendMode {
-    /// The colour `source` laid over the picture's pixel, both premultiplied, in gamma-encoded sRGB.
+    /// Composites `source` over an image's pixel, both premultiplied, in gamma-encoded sRGB.
     func blend(_ source: SIMD4<Float>, over backdrop: SIMD4<Float>) -> SIMD4<Float> {
         let (sa, da) = (source.w, backdrop.w)
         let one = SIMD4<Float>(repeating: 1)
@@ -23,7 +23,7 @@ extension BlendMode {
         default: break
         }
         if let share = shares(sa, da) { return source * share.source + backdrop * share.backdrop }
-        // PDF's modes: mixed by how far both cover the pixel.
+        // PDF's modes are mixed by the coverage of both.
         let straightSource = sa > 0 ? source / sa : .zero
         let straightBackdrop = da > 0 ? backdrop / da : .zero
         var mixed = mix(straightBackdrop, straightSource)
@@ -31,7 +31,7 @@ extension BlendMode {
         return source * (1 - da) + backdrop * (1 - sa) + mixed * (sa * da)
     }
 
-    /// How much of each remains, for the operators of Porter and Duff.
+    /// The shares of both in the result, for Porter and Duff's operators; nil for other modes.
     private func shares(_ sa: Float, _ da: Float) -> (source: Float, backdrop: Float)? {
         switch self {
         case .normal: (1, 1 - sa)
@@ -49,7 +49,7 @@ extension BlendMode {
         }
     }
 
-    /// Whether an opaque picture stays opaque under a colour of that alpha.
+    /// Whether an opaque image stays opaque under a colour of that alpha.
     func keepsOpaque(under alpha: Double) -> Bool {
         switch self {
         case .clear, .sourceOut, .xor, .destinationOut: false
@@ -58,7 +58,7 @@ extension BlendMode {
         }
     }
 
-    /// B(Cb, Cs) of PDF, the backdrop first, on straight colours; the fourth component means nothing.
+    /// PDF's B(Cb, Cs), backdrop first, on straight colours; the fourth component is undefined.
     private func mix(_ cb: SIMD4<Float>, _ cs: SIMD4<Float>) -> SIMD4<Float> {
         switch self {
         case .multiply: return cb * cs
@@ -78,7 +78,7 @@ extension BlendMode {
         }
     }
 
-    /// The modes that ask about each component.
+    /// The modes with conditions on each component.
     private func mix(_ cb: Float, _ cs: Float) -> Float {
         switch self {
         case .overlay: Self.hardLight(cs, cb)
@@ -101,7 +101,7 @@ extension BlendMode {
     }
 }
 
-/// PDF's functions for the modes that are not separable.
+/// PDF's functions for modes that are not separable.
 extension SIMD4<Float> {
     fileprivate var luminosity: Float { 0.3 * x + 0.59 * y + 0.11 * z }
 
@@ -117,7 +117,7 @@ extension SIMD4<Float> {
         return result
     }
 
-    /// Stretched between its lowest component, which becomes 0, and its highest.
+    /// Stretched so that the lowest component is 0 and the range is `wanted`.
     fileprivate func withSaturation(_ wanted: Float) -> SIMD4<Float> {
         let (low, range) = (Swift.min(x, y, z), saturation)
         return range > 0 ? (self - low) * wanted / range : .zero

@@ -1,12 +1,12 @@
 package import ImageModel
 
-/// What of a picture a drawing shows, and how large: all a plain shrinking drawing asks for.
+/// The part of an image that a drawing shows, and its scale: enough for a drawing that only shrinks and cuts.
 package struct PlaneView: Sendable, Hashable {
-    /// The size the whole picture is resampled to.
+    /// The size to which the whole image is resampled.
     package private(set) var scaled: PixelSize
-    /// The part of that which is left.
+    /// The part that is kept of it.
     package private(set) var window: PixelRect
-    /// Whether columns, rows or both come in the opposite order.
+    /// Whether columns or rows are reversed.
     package var mirrorsColumns = false, mirrorsRows = false
 
     package init(whole size: PixelSize) {
@@ -14,8 +14,8 @@ package struct PlaneView: Sendable, Hashable {
         window = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
     }
 
-    /// The view that a list of steps gives of a picture of `size`; nil where they are anything but resampling without
-    /// enlarging and then cutting.
+    /// The view for a list of steps on an image of `size`; nil where they are anything but resampling without enlarging,
+    /// then cutting.
     package init?(_ steps: [DrawStep], of size: PixelSize) {
         self.init(whole: size)
         var isCut = false
@@ -34,23 +34,23 @@ package struct PlaneView: Sendable, Hashable {
     }
 }
 
-extension PlaneAxis {
-    /// An axis of a view.
+extension FilterTable {
+    /// The filter of one axis of a view.
     ///
     /// - Parameters:
-    ///   - extent: the picture's exact size in the plane's samples, `length` in whole ones.
-    ///   - scaled: the size the picture is resampled to, in pixels.
-    ///   - offset, pixels: the part of that which is left.
-    ///   - span: pixels a sample of the result spans.
+    ///   - exact: the image's exact size in the plane's samples; `length` is that in whole samples.
+    ///   - scaled: the size to which the image is resampled, in pixels.
+    ///   - offset, pixels: the part that is kept of it.
+    ///   - factor: pixels per sample of the result.
     package init(
-        extent: Double, length: Int, scaled: Int, offset: Int, pixels: Int, span: Int, isMirrored: Bool
+        exact: Double, length: Int, scaled: Int, offset: Int, pixels: Int, factor: Int, isMirrored: Bool
     ) {
-        let scale = extent / Double(scaled)
-        // The centre of the first sample, from the picture's edge. An odd picture ends within its last sample of
-        // chroma on the right and below, whichever end of the plane that is.
-        let first = (Double(offset) + Double(span) / 2) * scale
+        let scale = exact / Double(scaled)
+        // The centre of the first sample, from the image's edge. An image of odd size ends within its last sample of
+        // chroma at the right and at the bottom, also where it is mirrored.
+        let first = (Double(offset) + Double(factor) / 2) * scale
         self.init(
-            count: (pixels + span - 1) / span, length: length, start: (isMirrored ? extent - first : first) - 0.5,
-            step: Double(isMirrored ? -span : span) * scale)
+            count: (pixels + factor - 1) / factor, length: length, start: (isMirrored ? exact - first : first) - 0.5,
+            step: Double(isMirrored ? -factor : factor) * scale)
     }
 }

@@ -1,45 +1,57 @@
 private import CPlanes
 private import Glibc
+internal import ImageModel
 
-/// One plane of 8-bit samples in memory. Written once, by whoever makes it, then shared and read.
+/// One plane of 8-bit samples. Its creator writes it once; after that it is shared and only read.
 ///
-/// Rows are a whole number of registers long, and go on with their last sample to a whole number of JPEG's blocks.
+/// The stride is a multiple of the vector registers. Rows repeat their last sample up to a multiple of JPEG's blocks.
 final class SamplePlane {
-    /// The samples that count, from the first row's first.
+    /// The size in whole samples.
     let width, height: Int
-    /// The exact size of the picture in these samples: an odd picture ends within its last sample of chroma.
-    let across, down: Double
+    /// The size of the image in these samples: an image of odd size ends within its last sample of chroma.
+    let exactWidth, exactHeight: Double
     /// Bytes from one row to the next.
     let stride: Int
     /// The first row.
     let start: UnsafeMutablePointer<UInt8>
 
-    /// Room for a plane; its bytes are anything.
+    /// Allocates a plane; its samples are undefined.
     ///
     /// - Parameters:
-    ///   - columns, rows: the room its maker needs, where that is more than the samples that count.
-    /// - Throws: `PlaneFailure` when there is no memory.
-    init(width: Int, height: Int, across: Double, down: Double, columns: Int = 0, rows: Int = 0) throws(PlaneFailure) {
+    ///   - columns, rows: the space that the creator needs, where that is more than the size.
+    /// - Throws: `CodecFailure` where there is no memory.
+    init(
+        width: Int, height: Int, exactWidth: Double, exactHeight: Double, columns: Int = 0, rows: Int = 0
+    ) throws(CodecFailure) {
         let alignment = Int(larder_row_alignment)
         let stride = (max(width, columns) + alignment - 1) / alignment * alignment
-        guard let memory = aligned_alloc(alignment, stride * max(height, rows)) else { throw PlaneFailure.memory }
-        (self.width, self.height, self.across, self.down) = (width, height, across, down)
+        guard let memory = aligned_alloc(alignment, stride * max(height, rows)) else { throw CodecFailure.memory }
+        (self.width, self.height, self.exactWidth, self.exactHeight) = (width, height, exactWidth, exactHeight)
         self.stride = stride
         start = memory.assumingMemoryBound(to: UInt8.self)
     }
 
+    /// Allocates a plane for an image of `size`.
+    ///
+    /// - Parameter factor: pixels per sample in each direction.
+    convenience init(_ size: PixelSize, factor: Int = 1) throws(CodecFailure) {
+        try self.init(
+            width: (size.width + factor - 1) / factor, height: (size.height + factor - 1) / factor,
+            exactWidth: Double(size.width) / Double(factor), exactHeight: Double(size.height) / Double(factor))
+    }
+
     deinit { free(start) }
 
-    /// One sample throughout, for the chroma of a grey picture: it has any size.
-    static func neutral() throws(PlaneFailure) -> SamplePlane {
-        let plane = try SamplePlane(width: 1, height: 1, across: 1, down: 1)
+    /// The chroma of a grey image: one sample that stands for any size.
+    static func neutral() throws(CodecFailure) -> SamplePlane {
+        let plane = try SamplePlane(PixelSize(width: 1, height: 1))
         plane.start[0] = 128
-        plane.continueRows()
+        plane.padEdges()
         return plane
     }
 
-    /// Lets every row go on with its last sample as far as a block does.
-    func continueRows() {
+    /// Repeats the last sample of every row up to the end of its block.
+    func padEdges() {
         let end = (width + 7) / 8 * 8
         guard end > width else { return }
         for y in 0..<height {
@@ -48,33 +60,19 @@ final class SamplePlane {
         }
     }
 
-    /// Rows become columns.
-    func transposed() throws(PlaneFailure) -> SamplePlane {
-        let turned = try SamplePlane(width: height, height: width, across: down, down: across)
-        // In squares, so that both sides stay in the processor's cache.
+    func transposed() throws(CodecFailure) -> SamplePlane {
+        let result = try SamplePlane(width: height, height: width, exactWidth: exactHeight, exactHeight: exactWidth)
+        // In tiles, so that both sides stay in the processor's cache.
         let side = 16
         for top in Swift.stride(from: 0, to: height, by: side) {
             for left in Swift.stride(from: 0, to: width, by: side) {
                 for x in left..<min(left + side, width) {
-                    let column = start + x, row = turned.start + x * turned.stride
+                    let column = start + x, row = result.start + x * result.stride
                     for y in top..<min(top + side, height) { row[y] = column[y * stride] }
                 }
             }
         }
-        turned.continueRows()
-        return turned
-    }
-}
-
-/// A step on planes that failed.
-struct PlaneFailure: Error {
-    /// For people only.
-    let message: String
-
-    static let memory = PlaneFailure(message: "there is no memory")
-
-    /// The failure as the stage it happened in counts it.
-    func `as`(_ code: TranscodeError.Code, _ what: String) -> TranscodeError {
-        TranscodeError(code, "\(what): \(message)")
+        result.padEdges()
+        return result
     }
 }

@@ -1,4 +1,6 @@
-/// A change from one range of samples to another: JPEG's has all of 0 to 255, WebP's luma 16 to 235, its chroma 16 to 240.
+internal import ImageModel
+
+/// A conversion between the ranges of samples: JPEG has 0 to 255, WebP 16 to 235 for luma and 16 to 240 for chroma.
 struct SampleRange {
     private let table: [UInt8]
 
@@ -11,20 +13,20 @@ struct SampleRange {
     static let lumaToLimited = SampleRange { $0 * 219 / 255 + 16 }
     static let chromaToLimited = SampleRange { ($0 - 128) * 224 / 255 + 128 }
 
-    /// Changes a plane in place; only its maker may.
+    /// Converts a plane in place. Only its creator may call it.
     func apply(to plane: SamplePlane) {
-        change(plane, into: plane)
-        plane.continueRows()
+        convert(plane, into: plane)
+        plane.padEdges()
     }
 
-    /// A changed copy.
-    func applied(to plane: SamplePlane) throws(PlaneFailure) -> SamplePlane {
-        let copy = try SamplePlane(width: plane.width, height: plane.height, across: plane.across, down: plane.down)
-        change(plane, into: copy)
+    /// A converted copy.
+    func applied(to plane: SamplePlane) throws(CodecFailure) -> SamplePlane {
+        let copy = try SamplePlane(PixelSize(width: plane.width, height: plane.height))
+        convert(plane, into: copy)
         return copy
     }
 
-    private func change(_ source: SamplePlane, into target: SamplePlane) {
+    private func convert(_ source: SamplePlane, into target: SamplePlane) {
         table.withUnsafeBufferPointer { table in
             for y in 0..<source.height {
                 let from = source.start + y * source.stride, to = target.start + y * target.stride

@@ -1,37 +1,34 @@
 package import ImageModel
 
-/// How one picture becomes its variants: decoded once, at the largest size any of them needs, and drawn from there.
-///
-/// A pure value, so that another way to make the pixels is a choice made here.
+/// How one image becomes its variants: decoded once, at the largest size that any of them needs, and drawn from there.
 package struct DecodePlan: Sendable, Hashable {
     /// What makes the pixels.
     package enum Path: String, Sendable, Hashable, Codable {
-        /// libvips decodes, resamples and encodes: for every picture and every variant.
+        /// libvips decodes, resamples and encodes. Any image, any variant.
         case libvips
-        /// Planes of luma and chroma, as the file has them where it has some, are resampled and encoded, for all variants
-        /// or for none.
+        /// Planes of luma and chroma are resampled and encoded, for all variants or for none.
         case planes
     }
 
     package let path: Path
-    /// libjpeg's shrinking while it decodes: 1, 2, 4 or 8; 1 for every other format.
+    /// libjpeg's shrink factor while it decodes: 1, 2, 4 or 8; 1 for every other format.
     package let shrink: Int
-    /// Of the planes held in memory, where there are some.
-    package let chroma: PlanarPicture.Chroma
+    /// The chroma of the planes held in memory.
+    package let chroma: PlanarImage.Chroma
     /// The size held in memory, in stored orientation.
     package let base: PixelSize
-    /// Frames decoded: 1 but where a variant has all of an animation's.
+    /// Frames decoded: 1 unless a variant has all of an animation's.
     package let frames: Int
-    /// What to do for each variant, or why it cannot be had.
+    /// What to do for each variant, or why it cannot be made.
     package let outputs: [Result<PlannedOutput, TranscodeError>]
-    /// The order of making them: none before what it is drawn from.
+    /// The order of making them: each after the one that it is drawn from.
     package let order: [Int]
-    /// About the memory it takes beyond that of an idle child.
+    /// The memory it takes beyond that of an idle child, estimated.
     package let memoryBytes: Int
-    /// About the processor time it takes.
+    /// Estimated.
     package let processorTime: Duration
 
-    /// - Parameter writable: the formats this machine can write.
+    /// - Parameter writable: the formats that this machine can write.
     package init(
         _ header: SourceHeader, variants: [Variant], scale: Double, limits: TranscodeLimits,
         writable: Set<ImageFormat>
@@ -41,26 +38,24 @@ package struct DecodePlan: Sendable, Hashable {
                 try Drawing(variant, of: header, scale: scale, limits: limits)
             }
         }
-        let wanted = drawings.compactMap { try? $0.get() }
-        base = Self.base(of: header, for: wanted)
-        let hasFrames = header.isAnimated && header.format != .png && variants.contains(where: \.everyFrame)
-        frames = hasFrames ? header.frames : 1
-        let planned = PlannedOutput.all(variants, drawings, of: header, writable: writable)
-        outputs = planned.outputs
-        order = planned.order
+        base = Self.base(of: header, for: drawings.compactMap { try? $0.get() })
+        var decodesFrames = false
+        if case .all = header.format.frames { decodesFrames = variants.contains(where: \.everyFrame) }
+        frames = decodesFrames ? header.frames : 1
+        (outputs, order) = PlannedOutput.all(variants, drawings, of: header, writable: writable)
         let made = outputs.compactMap { try? $0.get() }
-        chroma = made.contains { $0.encoding.chroma == .full } ? .full : .halved
-        let byPlanes = Self.shrink(header, to: base, spare: chroma == .full ? 1.3 : 1)
-        let byLibvips = Self.shrink(header, to: base, spare: 2)
-        let planes = PlanCost(planes: header, shrink: byPlanes, base: base, outputs: made)
-        let libvips = PlanCost(header, shrink: byLibvips, base: base, frames: frames, outputs: made)
-        let isFit = limits.allowsPlanes && frames == 1 && header.hasPlanes && made.allSatisfy(\.fitsPlanes)
-        // Planes are whole pictures, while libvips takes a PNG by strips: what is too large for the one may do for the
-        // other.
-        path = isFit && planes.memoryBytes <= max(limits.memoryBytes, libvips.memoryBytes) ? .planes : .libvips
-        shrink = path == .planes ? byPlanes : byLibvips
-        memoryBytes = path == .planes ? planes.memoryBytes : libvips.memoryBytes
-        processorTime = path == .planes ? planes.processorTime : libvips.processorTime
+        chroma = made.contains { $0.encoding.chroma == .full } ? .full : .subsampled420
+        let planarShrink = Self.shrink(header, to: base, headroom: chroma == .full ? 1.3 : 1)
+        let libvipsShrink = Self.shrink(header, to: base, headroom: 2)
+        let planes = PlanCost.planes(header, shrink: planarShrink, base: base, outputs: made)
+        let libvips = PlanCost.libvips(header, shrink: libvipsShrink, base: base, frames: frames, outputs: made)
+        let isPlanar = limits.allowsPlanes && frames == 1 && header.hasPlanes && made.allSatisfy(\.fitsPlanes)
+        // Planes are held whole, while libvips reads a PNG in strips and may need less.
+        path = isPlanar && planes.memoryBytes <= max(limits.memoryBytes, libvips.memoryBytes) ? .planes : .libvips
+        shrink = path == .planes ? planarShrink : libvipsShrink
+        let cost = path == .planes ? planes : libvips
+        memoryBytes = cost.memoryBytes
+        processorTime = cost.processorTime
     }
 
     /// Each side as long as the most demanding variant needs it, never longer than the original's.
@@ -74,22 +69,19 @@ package struct DecodePlan: Sendable, Hashable {
             need.width = min(full.width, max(need.width, first.width))
             need.height = min(full.height, max(need.height, first.height))
         }
-        if drawings.isEmpty {
-            let box = Variant.Thumbnail(width: Double(leastSide), height: Double(leastSide))
-            need = Geometry.thumbnail(stored: full, box: box) ?? full
-        }
-        return header.orientation >= 5 ? need.turned : need
+        if drawings.isEmpty { need = Geometry.fitted(full, into: digestBox) ?? full }
+        return header.orientation >= 5 ? need.transposed : need
     }
 
-    /// The box of what is decoded where no variant is: enough for the digest.
-    private static let leastSide = 64
+    /// The box that is decoded where no variant is made: enough for the digest.
+    private static let digestBox = Variant.Thumbnail(width: 64, height: 64)
 
-    /// As far as `spare` times the needed size is left. libvips' path wants twice of it, as `vips_thumbnail` does: the
-    /// resampling that follows then hides what libjpeg's coarse one did. That of planes is measured, see
-    /// docs/faster-path.md.
-    private static func shrink(_ header: SourceHeader, to base: PixelSize, spare: Double) -> Int {
+    /// The largest shrink factor that leaves `headroom` times the needed size. libvips gets twice the size, as
+    /// `vips_thumbnail` does: its resampling then hides libjpeg's coarse one. docs/faster-path.md has the measurements
+    /// for planes.
+    private static func shrink(_ header: SourceHeader, to base: PixelSize, headroom: Double) -> Int {
         guard header.format == .jpeg else { return 1 }
         let ratio = min(Double(header.width) / Double(base.width), Double(header.height) / Double(base.height))
-        return [8, 4, 2].first { ratio >= spare * Double($0) } ?? 1
+        return [8, 4, 2].first { ratio >= headroom * Double($0) } ?? 1
     }
 }

@@ -1,46 +1,79 @@
 package import ImageModel
 
-/// One thing done to pixels. A variant is a list of these, worked out before any pixel exists.
+/// One operation on pixels. The list of a variant is computed before any pixel exists.
 package enum DrawStep: Sendable, Hashable {
-    /// Resampled to exactly this size.
+    /// Resamples to exactly this size.
     case scale(PixelSize)
-    /// The part inside a rectangle that lies within the picture.
+    /// Keeps the part inside a rectangle that lies within the image.
     case crop(PixelRect)
-    /// Placed on a transparent canvas, which may cut it.
-    case place(x: Int, y: Int, canvas: PixelSize)
-    /// Nothing drawn: a transparent canvas.
+    /// Places the image on a transparent canvas, which may cut it.
+    case embed(x: Int, y: Int, canvas: PixelSize)
+    /// Replaces the image by a transparent canvas.
     case clear(PixelSize)
-    /// Mirrored left-right, top-bottom, or both.
+    /// Mirrors left-right, top-bottom, or both.
     case mirror(horizontal: Bool, vertical: Bool)
-    /// Turned by right angles, counter-clockwise, 1 to 3.
-    case quarters(Int)
-    /// Turned counter-clockwise about the centre, onto a transparent canvas of that size with the same centre.
-    case turn(radians: Double, canvas: PixelSize)
-    /// Corners cut and a border drawn.
+    /// Rotates counter-clockwise by 90° times 1 to 3.
+    case rot90(Int)
+    /// Rotates counter-clockwise about the centre, onto a transparent canvas with the same centre.
+    case rotate(radians: Double, canvas: PixelSize)
+    /// Cuts the corners and draws a border.
     case round(RoundedFrame)
-    /// A colour laid over the canvas.
+    /// Composites a colour over the canvas.
     case tint(Color, BlendMode)
-    /// Three passes of a box of that width.
+    /// Blurs by three passes of a box of that width.
     case blur(box: Int)
-    /// A filter in linear light.
+    /// Applies a filter in linear light.
     case filter(Filter)
 
-    /// The size after it, from the size before.
+    /// The size after the step.
     func size(of before: PixelSize) -> PixelSize {
         switch self {
-        case .scale(let size), .clear(let size), .place(_, _, let size), .turn(_, let size): size
+        case .scale(let size), .clear(let size), .embed(_, _, let size), .rotate(_, let size): size
         case .crop(let rect): rect.size
-        case .quarters(let count): count % 2 == 0 ? before : before.turned
+        case .rot90(let count): count % 2 == 0 ? before : before.transposed
         case .mirror, .round, .tint, .blur, .filter: before
         }
     }
 
-    /// Whether there is transparency after it.
+    /// Whether the result has transparency.
     func hasAlpha(after before: Bool) -> Bool {
         switch self {
-        case .place, .clear, .turn, .round: true
+        case .embed, .clear, .rotate, .round: true
         case .tint(let color, let mode): before || !mode.keepsOpaque(under: color.alpha)
-        case .scale, .crop, .mirror, .quarters, .blur, .filter: before
+        case .scale, .crop, .mirror, .rot90, .blur, .filter: before
+        }
+    }
+
+    /// Nanoseconds for each pixel of the step; estimated.
+    var nanoseconds: Double {
+        switch self {
+        case .scale: 20
+        case .crop, .embed, .clear, .mirror, .rot90: 2
+        case .rotate: 130
+        case .round: 10
+        case .tint: 30
+        case .blur: 60
+        case .filter: 40
+        }
+    }
+
+    /// `scale to 200×100`, for people.
+    var text: String {
+        switch self {
+        case .scale(let size): "scale to \(size.text)"
+        case .crop(let rect): "crop \(rect.size.text) at \(rect.x),\(rect.y)"
+        case .embed(let x, let y, let canvas): "embed at \(x),\(y) on \(canvas.text)"
+        case .clear(let canvas): "clear \(canvas.text)"
+        case .mirror(let horizontal, let vertical):
+            "mirror "
+                + [horizontal ? "left-right" : nil, vertical ? "top-bottom" : nil].compactMap(\.self)
+                .joined(separator: " and ")
+        case .rot90(let count): "rotate \(count * 90)° counter-clockwise"
+        case .rotate(let radians, let canvas): "rotate \(radians) on \(canvas.text)"
+        case .round: "round corners"
+        case .tint(let color, let mode): "tint \(color.text) \(mode.name)"
+        case .blur(let box): "blur by three boxes of \(box)"
+        case .filter(let filter): "filter \(filter.text)"
         }
     }
 }

@@ -1,22 +1,19 @@
 package import ImageModel
 
-/// What to do for one variant, from the upright full picture to the one that is encoded.
+/// The steps of one variant, from the upright original to the image that is encoded.
 package struct Drawing: Sendable, Hashable {
     package private(set) var steps: [DrawStep] = []
-    /// The size before them: of all of the picture, upright.
+    /// The upright size of the original.
     let original: PixelSize
     /// The size after the steps.
     package private(set) var size: PixelSize
-    /// Whether there is transparency after the steps.
     package private(set) var hasAlpha: Bool
-    /// The most pixels before or after any step but the first resampling.
+    /// The most pixels before or after any step, except before the first.
     private(set) var largest = 0
     /// Pixels per point.
     private let scale: Double
 
-    /// Works out a variant.
-    ///
-    /// - Throws: `TranscodeError` 401 where a transformer gives nothing, 203 where the result is too large.
+    /// - Throws: `TranscodeError` 401 where a transformer has no result, 203 where the result is too large.
     package init(_ variant: Variant, of header: SourceHeader, scale: Double, limits: TranscodeLimits)
         throws(TranscodeError)
     {
@@ -25,14 +22,14 @@ package struct Drawing: Sendable, Hashable {
         hasAlpha = header.hasAlpha
         self.scale = scale
         if let stored = Geometry.decoded(header, box: variant.thumbnail, limitBytes: limits.scaleDownBytes) {
-            add(.scale(header.orientation >= 5 ? stored.turned : stored))
+            add(.scale(header.orientation >= 5 ? stored.transposed : stored))
         }
         for transform in variant.transforms { try add(transform, limits) }
         if let box = variant.maxPixelSize, let fitted = Geometry.fitted(size, into: box) { add(.scale(fitted)) }
         try limits.checkOutput(size)
     }
 
-    /// The size the first resampling makes of the whole picture; nil when the first step needs every pixel.
+    /// The size to which the first step resamples the whole image; nil where it needs every pixel.
     var firstScale: PixelSize? {
         switch steps.first {
         case .scale(let size): size
@@ -41,7 +38,7 @@ package struct Drawing: Sendable, Hashable {
         }
     }
 
-    /// Whether the whole picture is resampled and nothing else.
+    /// Whether the whole image is resampled and nothing else.
     var isPlainScale: Bool { steps.count == 1 && firstScale == size }
 
     private mutating func add(_ step: DrawStep) {
@@ -62,7 +59,7 @@ package struct Drawing: Sendable, Hashable {
             let rect = FractionalRect(x: x, y: y, width: width, height: height)
             guard let part = Geometry.crop(rect, scale: scale, of: size) else {
                 throw TranscodeError(
-                    .transform, "the crop lies outside the picture of \(size.width)x\(size.height) pixels")
+                    .transform, "the crop lies outside the image of \(size.text) pixels")
             }
             if part.size != size { add(.crop(part)) }
         case .flip(let horizontal, let vertical):
@@ -74,11 +71,11 @@ package struct Drawing: Sendable, Hashable {
                 size, radius: radius, corners: corners, borderWidth: border, borderColor: color, scale: scale)
             if !frame.isPlain(size) { add(.round(frame)) }
         case .tint(let color, let mode):
-            // Below the least step of a Float, SDWebImage's bound.
+            // SDWebImage's bound, the smallest step of a Float.
             if color.alpha > 1.19e-7 { add(.tint(color, mode)) }
         case .blur(let radius):
             guard Double(min(size.width, size.height)) >= scale else {
-                throw TranscodeError(.transform, "a picture of less than a point cannot be blurred")
+                throw TranscodeError(.transform, "an image of less than a point cannot be blurred")
             }
             if radius > 1.19e-7 { add(.blur(box: BoxBlur.width(radius: radius * scale))) }
         case .filter(let filter): add(.filter(filter))
@@ -95,8 +92,7 @@ package struct Drawing: Sendable, Hashable {
             add(.scale(canvas))
             return
         }
-        // A narrow strip that fills a square would be blown up to a picture of gigapixels, nearly all of it cut
-        // again: cut it before.
+        // A narrow strip that fills a square would be enlarged to gigapixels and nearly all of them cut: cut it first.
         if content.width > 4 * Double(canvas.width) || content.height > 4 * Double(canvas.height) {
             let part = Geometry.visible(of: size, in: content, on: canvas)
             let factor = (x: content.width / Double(size.width), y: content.height / Double(size.height))
@@ -111,38 +107,30 @@ package struct Drawing: Sendable, Hashable {
             let part = PixelRect(x: -drawn.x, y: -drawn.y, width: canvas.width, height: canvas.height)
             if drawn.size != canvas { add(.crop(part)) }
         } else {
-            add(.place(x: drawn.x, y: drawn.y, canvas: canvas))
+            add(.embed(x: drawn.x, y: drawn.y, canvas: canvas))
         }
     }
 
-    /// From SDWebImage 5.21.5, SDImageRotationTransformer: sides are cut to whole points first.
+    /// Source: SDWebImage 5.21.5, SDImageRotationTransformer, which cuts the sides to whole points first.
     private mutating func rotate(_ angle: Double, fitSize: Bool, _ limits: TranscodeLimits) throws(TranscodeError) {
         let points = (
             width: (Double(size.width) / scale).rounded(.down),
             height: (Double(size.height) / scale).rounded(.down)
         )
         guard points.width >= 1, points.height >= 1, angle.isFinite else {
-            throw TranscodeError(.transform, "a picture of less than a point cannot be rotated")
+            throw TranscodeError(.transform, "an image of less than a point cannot be rotated")
         }
         add(.scale(Geometry.canvas(width: points.width, height: points.height, scale: scale)))
         let canvas = Geometry.rotationCanvas(
             width: points.width, height: points.height, angle: angle, fitSize: fitSize, scale: scale)
         try limits.checkOutput(canvas)
-        guard let quarters = Geometry.quarters(angle, of: size) else {
-            add(.turn(radians: angle, canvas: canvas))
-            return
-        }
-        let turned = quarters % 2 == 0 ? size : size.turned
-        // Half a pixel off the centre no pixel would land on another.
-        if (canvas.width - turned.width) % 2 != 0 || (canvas.height - turned.height) % 2 != 0 {
-            add(.turn(radians: angle, canvas: canvas))
-            return
-        }
-        if quarters != 0 { add(.quarters(quarters)) }
-        if turned != canvas {
-            add(
-                .place(
-                    x: (canvas.width - turned.width) / 2, y: (canvas.height - turned.height) / 2, canvas: canvas))
-        }
+        let rotated = DrawStep.rotate(radians: angle, canvas: canvas)
+        guard let count = Geometry.rightAngles(angle, of: size) else { return add(rotated) }
+        let turned = count % 2 == 0 ? size : size.transposed
+        let margins = (x: canvas.width - turned.width, y: canvas.height - turned.height)
+        // With an odd margin the centre lies half a pixel off, and no pixel lands on another.
+        guard margins.x % 2 == 0, margins.y % 2 == 0 else { return add(rotated) }
+        if count != 0 { add(.rot90(count)) }
+        if turned != canvas { add(.embed(x: margins.x / 2, y: margins.y / 2, canvas: canvas)) }
     }
 }

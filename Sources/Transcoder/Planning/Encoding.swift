@@ -1,54 +1,55 @@
 package import ImageModel
 
-/// How a variant's pixels become bytes, all of it decided before there are any.
+/// How a variant's pixels are encoded.
 package struct Encoding: Sendable, Hashable {
     package let format: ImageFormat
     /// The format that was wanted and is not written.
     package let replaced: ImageFormat?
-    /// 0…100, the highest where there is a limit on bytes; nil for a format without one.
+    /// 0…100, the highest where there is a limit on bytes; nil for a format without a quality.
     package let quality: Int?
     package let maxBytes: Int?
-    /// What lies under transparency in a format without it; nil is white.
+    /// The colour under transparency in a format without it; nil is white.
     package let background: Color?
     package let keepICC, keepCopyright: Bool
-    /// All frames are written, not the first alone.
+    /// Whether all frames are written, not the first alone.
     package let isAnimated: Bool
 
     init(_ variant: Variant, _ drawing: Drawing, of header: SourceHeader, writable: Set<ImageFormat>) {
         let choice = OutputFormat.decide(
             requested: variant.format, source: header.format, size: drawing.size, hasAlpha: drawing.hasAlpha,
             writable: writable)
+        let output = choice.format.output
+        let holdsMetadata = output?.holdsMetadata == true
         format = choice.format
         replaced = choice.replaced
-        quality = OutputFormat.defaultQuality(format).map { variant.quality ?? $0 }
+        quality = output?.defaultQuality.map { variant.quality ?? $0 }
         maxBytes = variant.maxBytes
-        background = format == .jpeg && drawing.hasAlpha ? variant.background : nil
-        keepICC = variant.keepICC && header.hasOwnProfile && format != .gif
-        keepCopyright = variant.keepCopyright && format != .gif
-        isAnimated = variant.everyFrame && header.isAnimated && OutputFormat.animated.contains(format)
+        background = output?.holdsAlpha == false && drawing.hasAlpha ? variant.background : nil
+        keepICC = variant.keepICC && header.hasOwnProfile && holdsMetadata
+        keepCopyright = variant.keepCopyright && holdsMetadata
+        isAnimated = variant.everyFrame && header.isAnimated && output?.holdsFrames == true
     }
 }
 
-/// The search for the highest quality that fits a limit on bytes: few encodings, the last of them the answer or known.
+/// A binary search for the highest quality within a limit on bytes.
 package struct QualitySearch: Sendable, Hashable {
     private var low = 1
     private var high: Int
     /// The quality to try next; nil once the search is over.
     package private(set) var next: Int?
+    /// The highest quality known to fit; nil where none is.
+    package private(set) var best: Int?
 
-    /// - Parameter highest: where to begin, the quality without a limit.
+    /// - Parameter highest: the first quality to try.
     package init(highest: Int) {
         high = max(1, highest)
         next = high
     }
 
-    /// The highest quality known to fit; nil where none is.
-    package private(set) var best: Int?
-
-    /// Takes note of what the quality tried last came to.
-    package mutating func tell(fits isWithin: Bool) {
+    /// Records whether the quality tried last fits.
+    package mutating func record(fits: Bool) {
         guard let tried = next else { return }
-        if isWithin {
+        if fits {
             best = tried
             low = tried + 1
         } else {

@@ -23,21 +23,21 @@ package struct FractionalRect: Sendable, Hashable {
 
 /// SDWebImage's arithmetic of sizes and rectangles.
 package enum Geometry {
-    /// Lengths beyond this are cut, so that no number in a variant can overflow; far above every limit on edges.
+    /// Lengths are cut to this, so that no number in a variant overflows; far above every limit on edges.
     private static let longest = 1e9
 
-    /// A whole number of pixels from one that may be anything.
+    /// A whole number of pixels within `longest`.
     static func pixels(_ value: Double) -> Int { Int(min(max(value, -longest), longest)) }
 
-    /// The side of a canvas: rounded up, but for noise of floating point.
+    /// A canvas in pixels: rounded up, except for floating-point noise.
     package static func canvas(width: Double, height: Double, scale: Double) -> PixelSize {
         func side(_ points: Double) -> Int { max(1, pixels((points * scale - 1e-6).rounded(.up))) }
         return PixelSize(width: side(width), height: side(height))
     }
 
-    /// The longer side a thumbnail box asks for; nil when the picture is decoded in full.
+    /// The longer side for a thumbnail box; nil where the image is decoded in full.
     ///
-    /// The box is compared with the size as stored, before orientation. From SDWebImage 5.21.5, SDImageIOCoder.
+    /// The box is compared with the size as stored, before orientation. Source: SDWebImage 5.21.5, SDImageIOCoder.
     package static func thumbnailLongestSide(stored: PixelSize, width: Double, height: Double) -> Double? {
         let (pixelWidth, pixelHeight) = (Double(stored.width), Double(stored.height))
         guard width > 0, height > 0, pixelWidth > 0, pixelHeight > 0 else { return nil }
@@ -46,7 +46,7 @@ package enum Geometry {
             ? max(width, width * pixelHeight / pixelWidth) : max(height, height * pixelWidth / pixelHeight)
     }
 
-    /// The size a thumbnail decodes to, as stored; nil when the picture is decoded in full.
+    /// The size to which a thumbnail is decoded, as stored; nil where the image is decoded in full.
     package static func thumbnail(stored: PixelSize, box: Variant.Thumbnail) -> PixelSize? {
         let longest = thumbnailLongestSide(stored: stored, width: box.width, height: box.height)
         guard let longest else { return nil }
@@ -59,7 +59,8 @@ package enum Geometry {
             height: max(1, pixels((Double(stored.height) * ratio).rounded())))
     }
 
-    /// The size a picture is decoded to, as stored, by its thumbnail box and the limit on decoded bytes; nil for in full.
+    /// The size to which an image is decoded, as stored, by its thumbnail box and the limit on decoded bytes; nil for the
+    /// full size.
     package static func decoded(_ header: SourceHeader, box: Variant.Thumbnail?, limitBytes: Int?) -> PixelSize? {
         let asked = box.flatMap { thumbnail(stored: header.storedSize, box: $0) }
         guard let limitBytes else { return asked }
@@ -69,8 +70,8 @@ package enum Geometry {
         return asked.map { $0.area <= limited.area ? $0 : limited } ?? limited
     }
 
-    /// The largest size of the same shape whose frames together take at most `bytes`; it may be larger than the
-    /// picture. From SDWebImage 5.21.5, SDImageCoderHelper.
+    /// The largest size of the same aspect ratio whose frames together take at most `bytes`; it may exceed the image's.
+    /// Source: SDWebImage 5.21.5, SDImageCoderHelper.
     package static func limited(_ size: PixelSize, bytes: Int, frames: Int) -> PixelSize {
         let pixels = Double(max(1, bytes / 4 / max(1, frames)))
         let ratio = Double(size.height) / Double(size.width)
@@ -80,14 +81,14 @@ package enum Geometry {
             height: max(1, Self.pixels((width * ratio).rounded(.down))))
     }
 
-    /// The size of a picture encoded into a box, `encodeMaxPixelSize`; nil where it fits already.
+    /// The size of an image shrunk into a box, its aspect ratio kept; nil where it fits already.
     package static func fitted(_ size: PixelSize, into box: Variant.Thumbnail) -> PixelSize? {
         thumbnail(stored: size, box: Variant.Thumbnail(width: box.width, height: box.height))
     }
 
-    /// Where the whole picture lands on a canvas when it is resized; nil when nothing is drawn.
+    /// The rectangle of a canvas that the whole image is drawn into when it is resized; nil where nothing is drawn.
     ///
-    /// From SDWebImage 5.21.5, SDImageResizingTransformer and SDCGRectFitWithScaleMode.
+    /// Source: SDWebImage 5.21.5, SDImageResizingTransformer and SDCGRectFitWithScaleMode.
     package static func content(
         of image: PixelSize, width: Double, height: Double, mode: Transform.ScaleMode
     ) -> FractionalRect? {
@@ -101,18 +102,18 @@ package enum Geometry {
             x: (width - size.width) / 2, y: (height - size.height) / 2, width: size.width, height: size.height)
     }
 
-    /// The whole pixels drawn for `content`: never a gap at an edge that the picture covers, and at most half a
-    /// pixel off where it leaves the canvas transparent.
+    /// The whole pixels drawn for `content`: no gap at an edge that the image covers, and at most half a pixel off where
+    /// it leaves the canvas transparent.
     package static func drawn(_ content: FractionalRect, on canvas: PixelSize) -> PixelRect {
-        let horizontal = span(content.x, content.width, side: canvas.width)
-        let vertical = span(content.y, content.height, side: canvas.height)
+        let horizontal = extent(content.x, content.width, side: canvas.width)
+        let vertical = extent(content.y, content.height, side: canvas.height)
         return PixelRect(x: horizontal.start, y: vertical.start, width: horizontal.length, height: vertical.length)
     }
 
-    private static func span(_ start: Double, _ length: Double, side: Int) -> (start: Int, length: Int) {
+    private static func extent(_ start: Double, _ length: Double, side: Int) -> (start: Int, length: Int) {
         let noise = 1e-6
         if start <= noise && start + length >= Double(side) - 1 + noise {
-            // It covers the side: outwards.
+            // The side is covered: round outwards.
             let first = min(0, pixels((start + noise).rounded(.down)))
             return (first, max(side, pixels((start + length - noise).rounded(.up))) - first)
         }
@@ -120,7 +121,7 @@ package enum Geometry {
         return (min(max(0, pixels(start.rounded())), side - whole), whole)
     }
 
-    /// The part of `image` that shows where only part of `content` lies on the canvas, in whole pixels.
+    /// The part of `image` that is visible where only part of `content` lies on the canvas, in whole pixels.
     static func visible(of image: PixelSize, in content: FractionalRect, on canvas: PixelSize) -> PixelRect {
         func part(_ start: Double, _ length: Double, side: Int, pixels count: Int) -> (start: Int, length: Int) {
             let scale = length / Double(count)
@@ -133,9 +134,9 @@ package enum Geometry {
         return PixelRect(x: horizontal.start, y: vertical.start, width: horizontal.length, height: vertical.length)
     }
 
-    /// The pixels of a crop: the rectangle grown to whole pixels and cut to the image; nil when nothing is left.
+    /// The pixels of a crop: the rectangle grown to whole pixels and cut to the image; nil where nothing is left.
     ///
-    /// From SDWebImage 5.21.5, SDImageCroppingTransformer: the result is not padded to the size asked for.
+    /// Source: SDWebImage 5.21.5, SDImageCroppingTransformer; the result is not padded to the size asked for.
     package static func crop(_ rect: FractionalRect, scale: Double, of image: PixelSize) -> PixelRect? {
         let left = max(0, pixels((rect.x * scale).rounded(.down)))
         let top = max(0, pixels((rect.y * scale).rounded(.down)))
@@ -145,7 +146,7 @@ package enum Geometry {
         return PixelRect(x: left, y: top, width: right - left, height: bottom - top)
     }
 
-    /// The canvas of a rotated picture of whole points: its bounding box, or its own size.
+    /// The canvas of a rotated image of whole points: its bounding box, or its own size.
     package static func rotationCanvas(
         width: Double, height: Double, angle: Double, fitSize: Bool, scale: Double
     ) -> PixelSize {
@@ -154,9 +155,9 @@ package enum Geometry {
         return canvas(width: width * cosine + height * sine, height: width * sine + height * cosine, scale: scale)
     }
 
-    /// How many right angles an angle is, 0…3 counter-clockwise; nil when it is none, by more than a millionth of a
-    /// pixel at the far side.
-    package static func quarters(_ angle: Double, of size: PixelSize) -> Int? {
+    /// The number of right angles, 0…3 counter-clockwise; nil where an angle differs from one by more than a millionth of
+    /// a pixel at the far side.
+    package static func rightAngles(_ angle: Double, of size: PixelSize) -> Int? {
         let turns = angle / (.pi / 2)
         let whole = turns.rounded()
         guard abs(whole) < 1e9, abs(turns - whole) * Double(max(size.width, size.height)) < 1e-6 else { return nil }

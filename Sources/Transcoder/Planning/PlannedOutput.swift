@@ -2,23 +2,23 @@ internal import ImageModel
 
 /// One variant in a plan: where its pixels come from, what is done to them, and how they are written.
 package struct PlannedOutput: Sendable, Hashable {
-    /// Where the steps begin.
+    /// What the steps start from.
     package enum Start: Sendable, Hashable {
-        /// The decoded picture.
+        /// The decoded image.
         case base
-        /// The picture decoded once more, with its own colours.
+        /// The image decoded once more, with its own colours.
         case ownProfile
-        /// The pixels of another variant, which then has steps of its own.
+        /// The pixels of another variant.
         case output(Int)
     }
 
-    /// The drawing as the variant asks for it.
+    /// The drawing that the variant asks for.
     package let drawing: Drawing
     package private(set) var start: Start
-    /// What to do from the start on; empty where another variant has just these pixels.
+    /// The steps from the start; empty where another variant has the same pixels.
     package private(set) var steps: [DrawStep]
     package let encoding: Encoding
-    /// The variant whose bytes this one has, too.
+    /// The variant that has the same bytes.
     package private(set) var sameBytesAs: Int?
 
     private init(_ drawing: Drawing, _ encoding: Encoding) {
@@ -36,12 +36,10 @@ package struct PlannedOutput: Sendable, Hashable {
         var outputs = zip(variants, drawings).map { variant, drawing in
             drawing.map { PlannedOutput($0, Encoding(variant, $0, of: header, writable: writable)) }
         }
-        // The larger first, so that smaller ones find what they can be drawn from.
-        let order = outputs.indices.filter { (try? outputs[$0].get()) != nil }.sorted { one, other in
-            let (first, second) = (
-                try? outputs[one].get().drawing.size.area, try? outputs[other].get().drawing.size.area
-            )
-            return (first ?? 0, other) > (second ?? 0, one)
+        // The larger first, so that smaller ones can be drawn from them; equal ones in the order given.
+        let areas = outputs.map { (try? $0.get())?.drawing.size.area }
+        let order = outputs.indices.filter { areas[$0] != nil }.sorted { one, other in
+            (areas[one] ?? 0, other) > (areas[other] ?? 0, one)
         }
         for (place, index) in order.enumerated() {
             guard case .success(var output) = outputs[index] else { continue }
@@ -54,33 +52,36 @@ package struct PlannedOutput: Sendable, Hashable {
         return (outputs, order)
     }
 
-    /// Takes bytes or pixels from a larger variant where that gives the same, or as good.
+    /// Takes bytes or pixels from a larger variant where the result is the same, or as good.
     private mutating func reuse(_ other: PlannedOutput, number: Int) {
         guard sameBytesAs == nil else { return }
-        guard !encoding.isAnimated, !other.encoding.isAnimated,
-            encoding.keepICC == other.encoding.keepICC
-        else {
-            if encoding == other.encoding && drawing.steps == other.drawing.steps {
-                sameBytesAs = other.sameBytesAs ?? number
-            }
+        let hasSameSteps = drawing.steps == other.drawing.steps
+        if hasSameSteps && encoding == other.encoding { sameBytesAs = other.sameBytesAs ?? number }
+        guard !encoding.isAnimated, !other.encoding.isAnimated, encoding.keepICC == other.encoding.keepICC else {
             return
         }
-        if drawing.steps == other.drawing.steps {
-            if encoding == other.encoding { sameBytesAs = other.sameBytesAs ?? number }
+        if hasSameSteps {
             if !steps.isEmpty { (start, steps) = (.output(number), []) }
             return
         }
-        // At five eighths of the size or less, two resamplings look as one, as docs/formats.md measures.
+        // At five eighths of the size or less the second resampling is not visible; docs/formats.md has the measurements.
         guard !steps.isEmpty, other.drawing.isPlainScale, let first = drawing.firstScale,
             case .scale = drawing.steps.first,
             first.width * 8 <= other.drawing.size.width * 5, first.height * 8 <= other.drawing.size.height * 5
         else { return }
         (start, steps) = (.output(number), drawing.steps)
     }
+
+    /// Whether it can be made from planes: resampled without enlarging, cut at most, opaque, a still in a format that is
+    /// written from planes, without the original's metadata.
+    var fitsPlanes: Bool {
+        PlaneCodec.all[encoding.format]?.encoder != nil && !drawing.hasAlpha && !encoding.isAnimated
+            && !encoding.keepICC && !encoding.keepCopyright && PlaneView(drawing.steps, of: drawing.original) != nil
+    }
 }
 
 extension Variant {
-    /// Whether the variant is a copy of an animation's bytes, as nothing else is asked for.
+    /// Whether the variant is a copy of an animation's bytes.
     func isCopy(of header: SourceHeader, transformsAnimated: Bool) -> Bool {
         header.isAnimated && !transformsAnimated && !everyFrame
     }

@@ -1,28 +1,27 @@
 public import ImageModel
 
-/// What is known of a picture before any pixel is decoded.
+/// What is known of an image before its pixels are decoded.
 public struct SourceHeader: Sendable, Hashable, Codable {
-    /// The format, by Larder's own recognition.
+    /// The format, by its signature.
     public var format: ImageFormat
-    /// The size in pixels as stored, before orientation; of one frame.
+    /// The size of one frame in pixels as stored, before orientation.
     public var width, height: Int
     /// Frames; 1 for a still.
     public var frames: Int
-    /// EXIF orientation, 1…8; 1 when there is none.
+    /// EXIF orientation, 1…8; 1 where there is none.
     public var orientation: Int
-    /// Whether the picture has an alpha channel.
     public var hasAlpha: Bool
-    /// Whether all of it must be held at once to decode it: progressive JPEG, interlaced PNG.
+    /// Whether decoding holds the whole image in memory: progressive JPEG, interlaced PNG.
     public var isInterlaced: Bool
 
-    /// How often an animation plays, 0 for ever; that of a still means nothing. From a GIF without the block: 1.
+    /// How often an animation plays, 0 for ever; undefined for a still. 1 for a GIF without the block.
     public var loopCount = 0
-    /// How long each frame of an animated GIF or WebP shows, as SDWebImage has it: below 11 ms means 100.
+    /// How long each frame of an animated GIF or WebP shows; 100 where the file has less than 11, as in SDWebImage.
     public var frameMilliseconds: [Int] = []
-    /// Whether its colours are RGB of an embedded profile that is not sRGB.
+    /// Whether the colours are RGB of an embedded profile that is not sRGB.
     public var hasOwnProfile = false
 
-    /// Whether the file can be decoded to planes of luma and chroma in sRGB, see `PlanarPicture`.
+    /// Whether the file can be decoded to a `PlanarImage` in sRGB.
     package var hasPlanes = false
 
     package init(
@@ -38,13 +37,11 @@ public struct SourceHeader: Sendable, Hashable, Codable {
         self.isInterlaced = isInterlaced
     }
 
-    /// More than one frame: transformed only on request.
+    /// Whether there is more than one frame.
     public var isAnimated: Bool { frames > 1 }
 
-    /// The size as seen, after orientation.
-    public var uprightSize: PixelSize {
-        orientation >= 5 ? PixelSize(width: height, height: width) : storedSize
-    }
+    /// The size after orientation.
+    public var uprightSize: PixelSize { orientation >= 5 ? storedSize.transposed : storedSize }
 
     /// The size as stored.
     public var storedSize: PixelSize { PixelSize(width: width, height: height) }

@@ -1,58 +1,62 @@
 public import ImageModel
 
-/// What one picture may cost; exceeding a limit is an error that names the limit and the value.
+/// What one image may cost. Exceeding a limit is an error that names the limit and the value.
 public struct TranscodeLimits: Sendable, Hashable, Codable {
-    /// The formats let in, by default `ImageFormat.acceptedByDefault`; of the others `ImageFormat.acceptedOnRequest` can be.
+    /// The accepted formats, by default `ImageFormat.acceptedByDefault`; `ImageFormat.acceptedOnRequest` may be added.
     public var formats: Set<ImageFormat> = ImageFormat.acceptedByDefault
-    /// Pixels of one frame; default 50,000,000.
+    /// Pixels of one frame; 50,000,000 by default.
     public var framePixels = 50_000_000
-    /// The longer edge of the original, in pixels; default 16383, which is also WebP's.
+    /// The longer edge of the original in pixels; 16383 by default, WebP's own limit.
     public var inputEdge = 16383
-    /// The longer edge of a variant, in pixels; default 8192.
+    /// The longer edge of a variant in pixels; 8192 by default.
     public var outputEdge = 8192
-    /// Frames of an animated picture; default 100. Those of an animated PNG do not count: libvips sees the first alone.
+    /// Frames of an animation; 100 by default. An animated PNG has no limit: only its first frame is decoded.
     public var frames = 100
-    /// Pixels of all frames of an animated picture together; default 100,000,000.
+    /// Pixels of all frames of an animation together; 100,000,000 by default.
     public var animatedPixels = 100_000_000
-    /// SDWebImage's option ScaleDownLargeImages: pictures that take more bytes decoded, four a pixel, are decoded
-    /// smaller. Default nil, for never.
+    /// SDWebImage's option ScaleDownLargeImages: an image that takes more bytes decoded, four a pixel, is decoded smaller.
+    /// Nil by default, for no limit.
     public var scaleDownBytes: Int?
-    /// Memory a child may take for pictures on top of what it needs to live; default 1 GiB.
+    /// Memory that a child may take for images, beyond what it holds when idle; 1 GiB by default.
     public var memoryBytes = 1 << 30
-    /// After this time no further stage of a picture is begun; default 20 s.
+    /// No further stage of an image starts after this time; 20 s by default.
     public var softTime: Duration = .seconds(20)
-    /// After this time the child is killed; default 30 s.
+    /// The child is killed after this time; 30 s by default.
     public var hardTime: Duration = .seconds(30)
-
-    /// Whether pictures are made from their planes, without libvips in between, where that can be; default true.
+    /// Whether images are made from their planes, without libvips, where that is possible; `true` by default.
     public var allowsPlanes = true
 
     /// The default limits.
     public init() {}
 
-    /// Checks what a header says.
+    /// Checks a header.
     ///
     /// - Throws: `TranscodeError` 1001 (format), 202, 203 or 204.
     public func check(_ header: SourceHeader) throws(TranscodeError) {
-        guard formats.contains(header.format) else {
-            throw TranscodeError(.undecodable, "pictures of format \(header.format.name) are not accepted")
-        }
+        try check(header.format)
         let edge = max(header.width, header.height)
         guard edge <= inputEdge else {
             throw TranscodeError(.edge, "the longer edge has \(edge) pixels; the limit is \(inputEdge)")
         }
         let area = header.storedSize.area
         guard area <= framePixels else {
-            throw TranscodeError(.pixels, "the picture has \(area) pixels; the limit is \(framePixels)")
+            throw TranscodeError(.pixels, "the image has \(area) pixels; the limit is \(framePixels)")
         }
-        guard header.format != .png else { return }
+        guard case .all = header.format.frames else { return }
         guard header.frames <= frames else {
-            throw TranscodeError(.frames, "the picture has \(header.frames) frames; the limit is \(frames)")
+            throw TranscodeError(.frames, "the image has \(header.frames) frames; the limit is \(frames)")
         }
-        if header.isAnimated && area * header.frames > animatedPixels {
+        guard !header.isAnimated || area * header.frames <= animatedPixels else {
             throw TranscodeError(
-                .frames,
-                "the picture's frames have \(area * header.frames) pixels in all; the limit is \(animatedPixels)")
+                .frames, "the image's frames have \(area * header.frames) pixels in all; the limit is \(animatedPixels)"
+            )
+        }
+    }
+
+    /// - Throws: `TranscodeError` 1001.
+    func check(_ format: ImageFormat) throws(TranscodeError) {
+        guard formats.contains(format) else {
+            throw TranscodeError(.undecodable, "images of format \(format.name) are not accepted")
         }
     }
 
@@ -71,7 +75,7 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
     /// - Throws: `TranscodeError` 205.
     func checkMemory(_ bytes: Int) throws(TranscodeError) {
         guard bytes <= memoryBytes else {
-            throw TranscodeError(.memory, "the picture needs about \(bytes) bytes; the limit is \(memoryBytes)")
+            throw TranscodeError(.memory, "the image needs about \(bytes) bytes; the limit is \(memoryBytes)")
         }
     }
 }

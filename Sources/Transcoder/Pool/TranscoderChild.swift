@@ -4,119 +4,113 @@ internal import ImageModel
 
 /// One child of the pool, on a thread of its own that may block on it: started when needed, replaced when it dies.
 actor TranscoderChild {
-    /// What the process has to do with the request at hand.
+    /// The state of the process. An interrupt kills it in `sending` and `working` alone.
+    ///
+    ///     none → idle        it was started
+    ///     idle → sending     a request is about to be sent
+    ///     sending → working  the request was sent
+    ///     sending → none     it had died while idle; the request starts another one
+    ///     working → idle     it replied
+    ///     working → none     it died, exceeded a limit or was killed
+    ///     idle → none        it is recycled: it has served enough images, holds too much memory, or was killed too late
     private enum ChildState {
-        case none
-        /// It is about to get it.
-        case handing
-        /// It has got it, and has not answered.
-        case working
+        case none, idle, sending, working
     }
 
-    /// What other threads may know of the process.
+    /// What other threads read of the process.
     private struct ChildSlot {
         var process: Int32?
-        var duty = ChildState.none
-        /// It was killed over the request at hand, and may take a moment to die.
+        var state = ChildState.none
+        /// The process was killed during the current request and may not have died yet.
         var isKilled = false
-        var isShut = false
+        /// No process is started again.
+        var isShutDown = false
     }
 
     private let configuration: TranscoderPool.Configuration
-    private nonisolated let budget: MemoryBudget
+    private let memory: AsyncSemaphore
     private nonisolated let thread = EventLoop(name: "transcoder")
-    private nonisolated let seat = Locked(ChildSlot())
+    private nonisolated let slot = Locked(ChildSlot())
     private var process: RunningChild?
     private var requests: UInt64 = 0
 
-    init(configuration: TranscoderPool.Configuration, budget: MemoryBudget) {
+    /// - Parameter memory: the memory for all children's images, a permit for each unit of `MemoryUnit`.
+    init(configuration: TranscoderPool.Configuration, memory: AsyncSemaphore) {
         self.configuration = configuration
-        self.budget = budget
+        self.memory = memory
     }
 
     deinit { thread.stop() }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// The process id while there is a process.
-    nonisolated var processID: Int32? { seat.withLock { $0.process } }
+    /// The process id; nil without a process.
+    nonisolated var processID: Int32? { slot.withLock { $0.process } }
 
-    /// Whether the process has a request it has not answered.
-    nonisolated var isAtWork: Bool { seat.withLock { $0.duty == .working } }
+    /// Whether the process holds a request.
+    nonisolated var isWorking: Bool { slot.withLock { $0.state == .working } }
 
-    /// Kills the process if it is at a request, from any thread: what waits for its answer then learns of its death.
+    /// Kills the process if it holds a request or is about to get one; the request then fails.
     ///
-    /// One that has just answered is left alone, for the next request may already be its own.
+    /// A process that has just replied is left alone, as its next request may be another caller's.
     ///
-    /// - Parameter forever: nothing is started again.
+    /// - Parameter forever: no process is started again.
     nonisolated func interrupt(forever: Bool = false) {
-        // Under the lock, so that the id cannot have been reaped and given to somebody else.
-        seat.withLock { seat in
-            seat.isShut = seat.isShut || forever
-            guard let process = seat.process, seat.duty != .none else { return }
-            seat.isKilled = true
+        // Under the lock, so that the id cannot have been reaped and reused.
+        slot.withLock { slot in
+            slot.isShutDown = slot.isShutDown || forever
+            guard let process = slot.process, slot.state == .sending || slot.state == .working else { return }
+            slot.isKilled = true
             kill(process, SIGKILL)
         }
-        budget.wake()
     }
 
-    /// Ends the process and waits for its end.
+    /// Ends the process and waits until it has ended.
     func stop() { discard() }
 
-    /// `exchange` with its error as a value.
-    func answer(
-        _ errand: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
-    ) -> Result<ChildReply, TranscodeError> {
-        Result { () throws(TranscodeError) in try exchange(errand, request, descriptors: descriptors) }
-    }
-
-    /// One request and its reply, blocking this child's thread.
+    /// Sends one request and returns its reply. The caller makes one call at a time.
     ///
-    /// - Throws: `TranscodeError` 205, 206 or 301 when the child had to be given up, 2002 when the task was cancelled.
-    private func exchange(
-        _ errand: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
-    ) throws(TranscodeError) -> ChildReply {
-        requests += 1
-        var limits = configuration.limits
-        limits.scaleDownBytes = request?.scaleDownBytes ?? limits.scaleDownBytes
-        let message = try ChildRequest(
-            number: requests, errand: errand, variants: (request?.variants ?? []).map(\.json),
-            scale: request?.scale ?? 1, transformsAnimated: request?.transformsAnimated ?? false,
-            wantsDigest: request?.wantsDigest ?? false, givesPixels: request?.givesPixels ?? false, limits: limits
-        ).message()
-        guard message.count <= ChildRequest.longest else {
-            throw TranscodeError(.transform, "the variants are too long to be handed over")
-        }
-        let answer = Result { () throws(TranscodeError) in
+    /// Fails with 205, 206 or 301 where the child was lost, with 2002 where the task was cancelled.
+    func answer(
+        _ operation: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
+    ) async -> Result<ChildReply, TranscodeError> {
+        let result: Result<ChildReply, TranscodeError>
+        do throws(TranscodeError) {
+            requests += 1
+            let message = try ChildRequest(operation, number: requests, request, configuration.limits).message()
+            guard message.count <= ChildRequest.maxLength else {
+                return .failure(TranscodeError(.transform, "the variants are too long for one message"))
+            }
             try send(message, descriptors)
-            seat.withLock { $0.duty = .working }
-            return try reply()
+            slot.withLock { $0.state = .working }
+            result = .success(try await reply())
+        } catch {
+            result = .failure(error)
         }
-        let isKilled = seat.withLock { seat in
-            seat.duty = .none
-            defer { seat.isKilled = false }
-            return seat.isKilled
+        let isKilled = slot.withLock { slot in
+            if slot.state != .none { slot.state = .idle }
+            defer { slot.isKilled = false }
+            return slot.isKilled
         }
-        switch answer {
+        switch result {
         case .success(let reply):
-            complete(after: reply, isKilled: isKilled)
-            return reply
-        case .failure(let error):
+            recycle(after: reply, isKilled: isKilled)
+            return result
+        case .failure:
             discard()
-            if Task.isCancelled { throw TranscodeError(.cancelled, "cancelled") }
-            throw isKilled ? TranscodeError(.cancelled, "the transcoders are shut down") : error
+            if Task.isCancelled { return .failure(TranscodeError(.cancelled, "cancelled")) }
+            return isKilled ? .failure(TranscodeError(.cancelled, "the transcoders are shut down")) : result
         }
     }
 
-    /// Hands the request to the process. One that died while it had nothing to do is replaced: no picture killed it.
+    /// Sends the request. A process that died while it was idle is replaced: no image killed it.
     private func send(_ message: [UInt8], _ descriptors: [Int32]) throws(TranscodeError) {
         for isLast in [false, true] {
             try start()
-            seat.withLock { $0.duty = .handing }
-            // Interruptions from here on find a process at a request; those from before are seen here.
+            slot.withLock { $0.state = .sending }
+            // Later interrupts find the state `sending`; earlier ones are seen here.
             if Task.isCancelled { throw TranscodeError(.cancelled, "cancelled") }
-            let sent = process?.send(message, descriptors) ?? false
-            if sent { return }
+            if process?.send(message, descriptors) == true { return }
             let failure = errno
             discard()
             if isLast { throw TranscodeError(.died, "the child cannot be reached (errno \(failure))") }
@@ -128,73 +122,80 @@ actor TranscoderChild {
         let started = try RunningChild(configuration)
         let id = started.process.processID
         process = consume started
-        let isShut = seat.withLock { seat in
-            seat.process = id
-            return seat.isShut
+        let isShutDown = slot.withLock { slot in
+            (slot.process, slot.state) = (id, .idle)
+            return slot.isShutDown
         }
-        if isShut {
+        if isShutDown {
             discard()
             throw TranscodeError(.cancelled, "the transcoders are shut down")
         }
     }
 
-    /// The answer to the request at hand; a child that asks for memory first gets it when there is some.
-    private func reply() throws(TranscodeError) -> ChildReply {
-        var taken = 0
-        defer { if taken > 0 { budget.giveBack(taken) } }
-        while true {
-            let reply = try receive()
-            guard reply.number == requests else { throw TranscodeError(.died, "the child answered another request") }
-            guard let bytes = reply.askedBytes else { return reply }
-            guard taken == 0, bytes > 0, bytes <= configuration.limits.memoryBytes else {
-                throw TranscodeError(.died, "the child asks for memory it may not have")
-            }
-            guard budget.take(bytes, isGivenUp: { seat.withLock { $0.isKilled } }) else {
-                throw TranscodeError(.cancelled, "cancelled")
-            }
-            taken = bytes
-            let grant = try ChildGrant(number: requests).message()
-            guard process?.send(grant, []) == true else { throw death() }
+    /// The reply to the current request. A child that asks for memory gets it once there is enough.
+    private func reply() async throws(TranscodeError) -> ChildReply {
+        let first = try receive()
+        guard let bytes = first.wantedBytes else { return first }
+        guard bytes > 0, bytes <= configuration.limits.memoryBytes else {
+            throw TranscodeError(.died, "the child asks for more memory than its limit")
         }
+        let permits = min(MemoryUnit.count(bytes), memory.permits)
+        guard await memory.acquire(permits) else { throw TranscodeError(.cancelled, "cancelled") }
+        defer { memory.release(permits) }
+        let grant = try ChildGrant(number: requests).message()
+        guard process?.send(grant, []) == true else { throw death() }
+        let reply = try receive()
+        guard reply.wantedBytes == nil else { throw TranscodeError(.died, "the child asks for memory twice") }
+        return reply
     }
 
+    /// Waits for a message; blocks the thread.
     private func receive() throws(TranscodeError) -> ChildReply {
         let hardTime = configuration.limits.hardTime
         switch process?.receive(within: hardTime) {
-        case .message(let bytes): return try ChildReply(message: bytes)
-        case .timedOut: throw TranscodeError(.time, "the picture took longer than \(hardTime)")
+        case .message(let bytes):
+            let reply = try ChildReply(message: bytes)
+            guard reply.number == requests else { throw TranscodeError(.died, "the child answered another request") }
+            return reply
+        case .timedOut: throw TranscodeError(.time, "the image took longer than \(hardTime)")
         case .closed, nil: throw death()
         }
     }
 
-    /// Why the process went, read from how it ended.
+    /// The error for a process that ended, from its exit status.
     private func death() -> TranscodeError {
-        seat.withLock { $0.process = nil }
+        slot.withLock { $0.process = nil }
         guard process != nil else { return TranscodeError(.died, "there is no transcoder") }
-        switch process?.end() {
+        switch process?.exitStatus() {
         case .exited(ChildExit.memory):
-            return TranscodeError(
-                .memory, "the picture needs more than \(configuration.limits.memoryBytes) bytes")
+            return TranscodeError(.memory, "the image needs more than \(configuration.limits.memoryBytes) bytes")
         case .signalled(SIGXCPU):
-            return TranscodeError(.time, "the picture used up the child's processor time", signal: SIGXCPU)
+            return TranscodeError(.time, "the image exceeded the child's limit on processor time", signal: SIGXCPU)
         case .signalled(let signal):
             return TranscodeError(.died, "signal \(signal) ended the transcoder", signal: signal)
         case .exited(let code):
-            return TranscodeError(.died, "the transcoder ended by itself with code \(code)")
+            return TranscodeError(.died, "the transcoder exited with code \(code)")
         case nil:
-            return TranscodeError(.died, "the transcoder closed its socket and did not end")
+            return TranscodeError(.died, "the transcoder closed its socket and did not exit")
         }
     }
 
-    /// Replaces the process once it has served long enough, holds too much, or was killed too late to be stopped.
-    private func complete(after reply: ChildReply, isKilled: Bool) {
+    /// Replaces a process that has served enough images, holds too much memory, or was killed after it replied.
+    private func recycle(after reply: ChildReply, isKilled: Bool) {
         process?.served += 1
-        let isWorn = (process?.served ?? 0) >= configuration.picturesPerChild
-        if isKilled || isWorn || reply.spent || reply.residentBytes > configuration.idleResidentBytes { discard() }
+        let hasServedEnough = (process?.served ?? 0) >= configuration.imagesPerChild
+        let holdsTooMuch = reply.mustRecycle || reply.residentBytes > configuration.idleResidentBytes
+        if isKilled || hasServedEnough || holdsTooMuch { discard() }
     }
 
     private func discard() {
-        seat.withLock { $0.process = nil }
+        slot.withLock { ($0.process, $0.state) = (nil, .none) }
         process = nil
     }
+}
+
+/// Memory is reserved in units of 1 MiB.
+enum MemoryUnit {
+    /// The units that hold `bytes`; at least 1.
+    static func count(_ bytes: Int) -> Int { max(1, (bytes + 1 << 20 - 1) >> 20) }
 }

@@ -1,28 +1,28 @@
 internal import Concurrency
 public import ImageModel
 
-/// The transcoder children of one process: pictures go in as descriptors, variants come out in files.
+/// The transcoder children of one process. Images come in and variants go out as open descriptors.
 ///
-/// A child that dies, hangs or grows too big is killed and replaced; it costs the picture it held and nothing else.
+/// A child that dies, hangs or exceeds a limit is killed and replaced; only its image fails.
 public final class TranscoderPool: Sendable {
     /// How children are started and when they are replaced.
     public struct Configuration: Sendable {
-        /// Children at work at most, each with one picture; default 2.
+        /// The most children, each with one image at a time; 2 by default.
         public var count = 2
-        /// The program a child runs; default this program itself.
+        /// The program of a child; this program by default.
         public var executable = "/proc/self/exe"
-        /// Its arguments; default the hidden command `transcoder`.
+        /// Its arguments; the hidden command `transcoder` by default.
         public var arguments = ["transcoder"]
-        /// All of its environment, `NAME=value`; default nothing of this process's.
+        /// Its whole environment, `NAME=value`; nothing of this process's environment by default.
         public var environment = ["LC_ALL=C", "SWIFT_BACKTRACE=enable=no"]
-        /// What one picture may cost.
+        /// What one image may cost.
         public var limits = TranscodeLimits()
-        /// Memory for all pictures at work together, in bytes: one that needs much waits until there is room. Default
-        /// nil, three quarters of what the machine or its control group has.
+        /// Memory for all images together, in bytes: an image that needs more than is free waits. Nil by default: three
+        /// quarters of the machine's or of its control group's memory.
         public var memoryBudget: Int?
-        /// A child is replaced after this many pictures; default 500.
-        public var picturesPerChild = 500
-        /// A child that holds more memory than this between two pictures is replaced, in bytes; default 256 MiB.
+        /// A child is replaced after this many images; 500 by default.
+        public var imagesPerChild = 500
+        /// A child that holds more memory than this between two images is replaced, in bytes; 256 MiB by default.
         public var idleResidentBytes = 256 << 20
 
         /// The defaults.
@@ -32,62 +32,87 @@ public final class TranscoderPool: Sendable {
     private struct State {
         var idle: [TranscoderChild] = []
         var all: [TranscoderChild] = []
-        var isShut = false
+        var isShutDown = false
     }
 
     private let configuration: Configuration
-    private let permits: AsyncSemaphore
-    private let budget: MemoryBudget
+    /// A permit for each child. The holder of one finds an idle child or may start one.
+    private let slots: AsyncSemaphore
+    /// The memory for all children's images, in units of `MemoryUnit`.
+    private let memory: AsyncSemaphore
     private let state = Locked(State())
 
-    /// Starts nothing yet: children come with the pictures.
+    /// Creates a pool. Children are started with the first images.
     public init(configuration: Configuration = Configuration()) {
-        precondition(configuration.picturesPerChild > 0, "a child must serve a picture")
+        precondition(configuration.imagesPerChild > 0, "a child must serve an image")
         self.configuration = configuration
-        permits = AsyncSemaphore(configuration.count)
-        budget = MemoryBudget(total: configuration.memoryBudget ?? MemoryBudget.ofMachine)
+        slots = AsyncSemaphore(configuration.count)
+        memory = AsyncSemaphore(MemoryUnit.count(configuration.memoryBudget ?? MachineMemory.bytes() / 4 * 3))
     }
 
-    /// Children at work at most.
+    /// The most children.
     public var count: Int { configuration.count }
 
-    /// The process ids of the children now alive.
+    /// The process ids of the running children.
     public var children: [Int32] { state.withLock { $0.all }.compactMap(\.processID) }
 
-    /// How many children hold a picture now.
-    public var atWork: Int { state.withLock { $0.all }.count(where: \.isAtWork) }
+    /// How many children hold an image.
+    public var workingCount: Int { state.withLock { $0.all }.count(where: \.isWorking) }
 
-    /// Makes the variants of one picture. Waits for a child; how many wait is the callers' business.
+    /// The right to use one child, which `withSlot` gives.
+    public struct Slot: Sendable {
+        fileprivate let pool: TranscoderPool
+
+        /// Makes the variants of one image, as `TranscoderPool.transcode` does. Calls must not overlap.
+        public func transcode(_ request: TranscodeRequest) async throws(TranscodeError) -> TranscodeReport {
+            let reply = try await pool.exchange(.transcode, request, descriptors: [request.source] + request.outputs)
+            guard let header = reply.header, reply.outcomes.count == request.variants.count else {
+                throw TranscodeError.malformedReply
+            }
+            return TranscodeReport(
+                source: header, variants: reply.outcomes.map(\.result), digest: reply.digest,
+                processorTime: reply.processorTime, peakResidentBytes: reply.peakResidentBytes)
+        }
+    }
+
+    /// Waits for a free child and runs `body`, which may open the request's outputs: `count` bodies run at most, so the
+    /// pool bounds how many outputs are open.
+    ///
+    /// - Throws: `TranscodeError` 2002, converted by `cancelled`, where the task is cancelled while it waits; else what
+    ///   `body` throws.
+    public func withSlot<Value, Failure: Error>(
+        cancelled: (TranscodeError) -> Failure, _ body: (Slot) async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        guard await slots.acquire() else { throw cancelled(TranscodeError(.cancelled, "cancelled")) }
+        defer { slots.release() }
+        return try await body(Slot(pool: self))
+    }
+
+    /// Makes the variants of one image. Waits for a free child; the caller bounds how many wait.
     ///
     /// Cancelling the task kills the child.
     ///
-    /// - Throws: `TranscodeError` when nothing could be made: 1001, 202…206, 301, or 2002 when cancelled. A variant
+    /// - Throws: `TranscodeError` where nothing could be made: 1001, 202…206, 301, or 2002 when cancelled. A variant
     ///   that failed alone is a failure in the report (203, 206, 401, 402, 403).
     public func transcode(_ request: TranscodeRequest) async throws(TranscodeError) -> TranscodeReport {
-        let reply = try await ask(.transcode, request, descriptors: [request.source] + request.outputs)
-        guard let header = reply.header, reply.outcomes.count == request.variants.count else {
-            throw TranscodeError(.died, "the child's answer makes no sense")
-        }
-        return TranscodeReport(
-            source: header, variants: reply.outcomes.map(\.result), digest: reply.digest,
-            processorTime: reply.processorTime, peakResidentBytes: reply.peakResidentBytes)
+        try await withSlot(cancelled: { $0 }) { (slot) throws(TranscodeError) in try await slot.transcode(request) }
     }
 
-    /// Reads and checks a picture's header through a child.
+    /// Reads and checks an image's header in a child.
     ///
-    /// - Parameter source: the original, open for reading; it stays the caller's.
+    /// - Parameter source: the original, open for reading; the caller keeps it.
     /// - Throws: `TranscodeError` as `transcode` does.
     public func probe(_ source: Int32) async throws(TranscodeError) -> SourceHeader {
         guard let header = try await ask(.probe, nil, descriptors: [source]).header else {
-            throw TranscodeError(.died, "the child's answer makes no sense")
+            throw TranscodeError.malformedReply
         }
         return header
     }
 
-    /// How the variants of a picture would be made, and about what that would cost; no pixel is decoded.
+    /// How the variants of an image would be made and what that would cost; no pixel is decoded.
     ///
     /// - Parameters:
-    ///   - source: the original, open for reading; it stays the caller's.
+    ///   - source: the original, open for reading; the caller keeps it.
     ///   - scale, transformsAnimated: as in `TranscodeRequest`.
     /// - Throws: `TranscodeError` as `probe` does.
     public func plan(
@@ -97,7 +122,7 @@ public final class TranscoderPool: Sendable {
             source: source, variants: variants, outputs: variants.map { _ in -1 }, scale: scale,
             transformsAnimated: transformsAnimated)
         let reply = try await ask(.plan, request, descriptors: [source])
-        guard let header = reply.header else { throw TranscodeError(.died, "the child's answer makes no sense") }
+        guard let header = reply.header else { throw TranscodeError.malformedReply }
         let copies = variants.map { $0.isCopy(of: header, transformsAnimated: transformsAnimated) }
         let plan = DecodePlan(
             header, variants: zip(variants, copies).filter { !$1 }.map(\.0), scale: scale,
@@ -105,20 +130,20 @@ public final class TranscoderPool: Sendable {
         return PlanSummary(plan, header, variants: variants, copies: copies)
     }
 
-    /// What the codecs of this machine really do, for `larder doctor`.
+    /// Tests the codecs of this machine, for `larder doctor`.
     ///
-    /// - Throws: `TranscodeError` 301 when no child can be started.
+    /// - Throws: `TranscodeError` 301 where no child can be started.
     public func selfTest() async throws(TranscodeError) -> CodecReport {
         guard let codecs = try await ask(.selfTest, nil, descriptors: []).codecs else {
-            throw TranscodeError(.died, "the child's answer makes no sense")
+            throw TranscodeError.malformedReply
         }
         return codecs
     }
 
-    /// Kills all children and waits for their end. Requests at work and later ones end with 2002.
+    /// Kills all children and waits until they have ended. Current and later requests fail with 2002.
     public func shutdown() async {
         let all = state.withLock { state in
-            state.isShut = true
+            state.isShutDown = true
             return state.all
         }
         for child in all { child.interrupt(forever: true) }
@@ -126,31 +151,39 @@ public final class TranscoderPool: Sendable {
     }
 
     private func ask(
-        _ errand: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
+        _ operation: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
     ) async throws(TranscodeError) -> ChildReply {
-        guard await permits.acquire() else { throw TranscodeError(.cancelled, "cancelled") }
-        defer { permits.release() }
-        guard let child = takeChild() else { throw TranscodeError(.cancelled, "the transcoders are shut down") }
+        try await withSlot(cancelled: { $0 }) { (_) throws(TranscodeError) in
+            try await exchange(operation, request, descriptors: descriptors)
+        }
+    }
+
+    /// One request to an idle child, or to a new one. The caller holds a slot.
+    private func exchange(
+        _ operation: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
+    ) async throws(TranscodeError) -> ChildReply {
+        // The child that worked last, so that children that are not needed are not started.
+        let child = state.withLock { state -> TranscoderChild? in
+            if state.isShutDown { return nil }
+            if let child = state.idle.popLast() { return child }
+            let child = TranscoderChild(configuration: configuration, memory: memory)
+            state.all.append(child)
+            return child
+        }
+        guard let child else { throw TranscodeError(.cancelled, "the transcoders are shut down") }
         defer { state.withLock { $0.idle.append(child) } }
-        // A Result, as cancellation handlers do not carry typed errors through.
+        // A Result, as cancellation handlers do not pass typed errors on.
         let result = await withTaskCancellationHandler {
-            await child.answer(errand, request, descriptors: descriptors)
+            await child.answer(operation, request, descriptors: descriptors)
         } onCancel: {
             child.interrupt()
         }
         let reply = try result.get()
-        if let failure = reply.failure { throw failure.error }
+        if let failure = reply.failure { throw failure }
         return reply
     }
+}
 
-    /// The child that worked last, so that seldom-used ones stay unstarted; nil after `shutdown`.
-    private func takeChild() -> TranscoderChild? {
-        state.withLock { state in
-            if state.isShut { return nil }
-            if let child = state.idle.popLast() { return child }
-            let child = TranscoderChild(configuration: configuration, budget: budget)
-            state.all.append(child)
-            return child
-        }
-    }
+extension TranscodeError {
+    fileprivate static let malformedReply = TranscodeError(.died, "the child's reply is malformed")
 }

@@ -1,44 +1,32 @@
 private import CVips
-internal import ImageModel
+private import ImageModel
 
-/// A picture decoded in this process to plain pixels: for tests and self-tests on files of our own making.
+/// An image decoded in this process to RGBA, for tests and self-tests with trusted files.
 package struct PixelSample: Sendable {
     package let width, height: Int
     /// Whether the file has an alpha channel.
     package let hasAlpha: Bool
-    /// Metadata fields the loader found: EXIF, XMP, IPTC, a profile.
+    /// The metadata fields that the loader found: EXIF, XMP, IPTC, a profile.
     package let metadata: [String]
-    /// Red, green, blue, alpha of each pixel, row by row, straight alpha.
+    /// Red, green, blue and straight alpha of each pixel, row by row.
     private let bytes: [UInt8]
 
-    /// Decodes a file; nil when it is no picture.
+    /// Decodes a file; nil where it is not an image.
     package init?(_ file: [UInt8]) {
-        guard Self.isStarted, let format = ImageFormat.recognise(file) else { return nil }
-        let sample: PixelSample? = file.withUnsafeBytes { raw in
-            guard let opened = try? VipsPicture(format, raw), let picture = try? opened.inSRGB(),
-                let alpha = try? picture.drawn(
-                    .place(x: 0, y: 0, canvas: PixelSize(width: picture.size.width, height: picture.size.height)))
-            else { return nil }
-            var length = 0
-            guard let pixels = vips_image_write_to_memory(alpha.image, &length) else { return nil }
-            defer { g_free(pixels) }
-            let named = opened.fieldNames.filter { name in
-                ["exif-", "xmp-", "iptc-", "icc-"].contains { name.hasPrefix($0) }
-            }
-            return PixelSample(
-                width: picture.size.width, height: picture.size.height, hasAlpha: opened.hasAlpha, metadata: named,
-                bytes: Array(UnsafeRawBufferPointer(start: pixels, count: length)))
-        }
-        guard let sample else { return nil }
+        guard Self.isStarted, let format = ImageFormat.recognise(file),
+            let sample = file.withUnsafeBytes({ try? PixelSample(format, $0) })
+        else { return nil }
         self = sample
     }
 
-    private init(width: Int, height: Int, hasAlpha: Bool, metadata: [String], bytes: [UInt8]) {
-        self.width = width
-        self.height = height
-        self.hasAlpha = hasAlpha
-        self.metadata = metadata
-        self.bytes = bytes
+    private init(_ format: ImageFormat, _ file: UnsafeRawBufferPointer) throws(CodecFailure) {
+        let opened = try LibvipsImage(format, file), image = try opened.inSRGB()
+        (width, height, hasAlpha) = (image.size.width, image.size.height, opened.hasAlpha)
+        metadata = opened.fieldNames.filter { name in
+            ["exif-", "xmp-", "iptc-", "icc-"].contains { name.hasPrefix($0) }
+        }
+        let pixels = try image.rawRGBA()
+        bytes = withExtendedLifetime(pixels) { Array(pixels.bytes) }
     }
 
     /// Red, green, blue, alpha of one pixel.
@@ -47,23 +35,22 @@ package struct PixelSample: Sendable {
         return bytes[start..<start + 4].map(Int.init)
     }
 
-    /// The largest difference of a channel to a picture of the same size, of a colour under alpha as much as is seen of it.
-    package func farthest(from other: PixelSample) -> Int {
+    /// The largest difference of a channel from an image of the same size; of a colour, as much as its alpha shows.
+    package func maxDifference(from other: PixelSample) -> Int {
         var worst = 0
         for start in stride(from: 0, to: min(bytes.count, other.bytes.count), by: 4) {
             let (alpha, otherAlpha) = (Int(bytes[start + 3]), Int(other.bytes[start + 3]))
             worst = max(worst, abs(alpha - otherAlpha))
             for place in start..<start + 3 {
                 let (one, two) = (Int(bytes[place]), Int(other.bytes[place]))
-                // Next to nothing of a colour is left under an alpha of next to nothing.
-                let seen = (abs(one * alpha - two * otherAlpha) + 127) / 255
-                worst = max(worst, min(abs(one - two), seen))
+                let visible = (abs(one * alpha - two * otherAlpha) + 127) / 255
+                worst = max(worst, min(abs(one - two), visible))
             }
         }
         return worst
     }
 
-    /// The mean of the squared differences of red, green and blue to a picture of the same size, in levels.
+    /// The mean of the squared differences of red, green and blue from an image of the same size.
     package func squaredError(to other: PixelSample) -> Double {
         var sum = 0
         for start in stride(from: 0, to: min(bytes.count, other.bytes.count), by: 4) {

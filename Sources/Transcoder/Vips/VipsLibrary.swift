@@ -1,10 +1,10 @@
 private import CVips
 internal import ImageModel
 
-/// libvips in this process: started once, on one thread, with all its doors shut that are not needed.
+/// libvips in this process: started once, on one thread, with every parser blocked that is not needed.
 enum VipsLibrary {
-    /// Parsers of libvips that see no fuzzing, or load what nobody asks for. `vips_block_untrusted_set` blocks those
-    /// its authors call untrusted; TIFF it still lets through.
+    /// libvips' parsers that are not fuzzed, or read formats that are not accepted. `vips_block_untrusted_set` blocks
+    /// those that its authors call untrusted, which leaves TIFF.
     private static let blocked = [
         "VipsForeignLoadTiff", "VipsForeignLoadMagick", "VipsForeignLoadMagick7", "VipsForeignLoadSvg",
         "VipsForeignLoadPdf", "VipsForeignLoadJxl", "VipsForeignLoadJp2k", "VipsForeignLoadOpenslide",
@@ -13,15 +13,15 @@ enum VipsLibrary {
         "VipsForeignLoadMatrix", "VipsForeignLoadRaw", "VipsForeignLoadVips",
     ]
 
-    /// Starts it; false when it cannot be.
+    /// Starts libvips; false where it cannot start.
     ///
-    /// - Parameter memoryExit: the code the process ends with when an allocation fails where GLib cannot go on.
+    /// - Parameter memoryExit: the exit code of the process when an allocation fails where GLib cannot go on.
     static func start(memoryExit: Int32) -> Bool {
         larder_quiet_log(memoryExit)
         guard larder_vips_init("larder") == 0 else { return false }
         vips_block_untrusted_set(1)
         for name in blocked { vips_operation_block_set(name, 1) }
-        // Every picture is another one: what the cache would keep is only memory.
+        // No image is decoded twice, so the cache would only hold memory.
         vips_cache_set_max(0)
         vips_cache_set_max_mem(0)
         vips_cache_set_max_files(0)
@@ -30,26 +30,24 @@ enum VipsLibrary {
         return true
     }
 
-    /// The parsers of formats that are read on request.
-    private static let optional: [ImageFormat: String] = [
-        .tiff: "VipsForeignLoadTiff", .svg: "VipsForeignLoadSvg", .jxl: "VipsForeignLoadJxl",
-        .pdf: "VipsForeignLoadPdf",
-    ]
-
-    /// Opens the parsers of those formats that are read on request, and shuts those of the others.
-    static func admit(_ formats: Set<ImageFormat>) {
-        for (format, parser) in optional { vips_operation_block_set(parser, formats.contains(format) ? 0 : 1) }
+    /// Unblocks the parsers of those formats that are read on request, and blocks those of the others.
+    static func allow(_ formats: Set<ImageFormat>) {
+        for (format, codec) in VipsCodec.all {
+            if let parser = codec.blockedParser { vips_operation_block_set(parser, formats.contains(format) ? 0 : 1) }
+        }
     }
 
-    /// Its version, `8.14.1`.
+    /// `8.14.1`.
     static var version: String { String(cString: vips_version_string()) }
 
-    /// Whether it knows an operation of that name, blocked or not.
-    static func knows(_ operation: String) -> Bool { vips_type_find("VipsOperation", operation) != 0 }
+    /// Whether libvips has an operation of that name, blocked or not.
+    static func has(_ operation: String?) -> Bool {
+        operation.map { vips_type_find("VipsOperation", $0) != 0 } ?? false
+    }
 
-    /// Whether it has an operation of that name that is not blocked, `webpsave_buffer`.
-    static func has(_ operation: String) -> Bool {
-        guard let created = vips_operation_new(operation) else {
+    /// Whether libvips has an operation of that name that is not blocked, `webpsave_buffer`.
+    static func allows(_ operation: String?) -> Bool {
+        guard let operation, let created = vips_operation_new(operation) else {
             vips_error_clear()
             return false
         }
@@ -58,20 +56,12 @@ enum VipsLibrary {
     }
 }
 
-/// An operation of libvips that failed.
-struct VipsFailure: Error {
-    /// The process-wide error buffer, read and emptied at once; for people only.
-    let message: String
-
-    init() {
+extension CodecFailure {
+    /// The failure of libvips' last operation. Reads and empties its process-wide error buffer.
+    static func libvips() -> CodecFailure {
         let text = vips_error_buffer_copy()
         defer { g_free(text) }
         let lines = text.map { String(cString: $0) } ?? ""
-        message = String(lines.split(separator: "\n").joined(separator: "; ").prefix(300))
-    }
-
-    /// The failure as the stage it happened in counts it.
-    func `as`(_ code: TranscodeError.Code, _ what: String) -> TranscodeError {
-        TranscodeError(code, message.isEmpty ? what : "\(what): \(message)")
+        return CodecFailure(message: String(lines.split(separator: "\n").joined(separator: "; ").prefix(300)))
     }
 }

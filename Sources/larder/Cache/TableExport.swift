@@ -112,7 +112,7 @@ struct TableExport {
         let identity = try Variant(json: #"{"name":"pixels"}"#.utf8)
         var request = TranscodeRequest(
             source: file.descriptor, variants: [identity], outputs: [output.descriptor], transformsAnimated: true)
-        request.givesPixels = true
+        request.wantsRawRGBA = true
         request.wantsDigest = false
         do throws(TranscodeError) {
             guard case .success(let made) = try await pool.transcode(request).variants[0] else { return nil }

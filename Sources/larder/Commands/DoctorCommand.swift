@@ -9,8 +9,8 @@ extension Command {
         words: ["doctor"], operands: "",
         summary: "Test codecs, database and cache of this machine",
         discussion: """
-            Prints one line per check; the exit code is 1 when one failed. What this database login may not look at is
-            skipped ("ok":null with --json).
+            Prints one line per check; the exit code is 1 if one failed. A check that this database login is not permitted
+            to make is skipped ("ok":null with --json).
             """,
         options: [Settings.databaseOption, Settings.cacheOption] + Limits.transcodeOptions
     ) { arguments in
@@ -24,14 +24,14 @@ extension Command {
     }
 }
 
-/// The checks of `doctor`, and their lines.
+/// Runs the checks of `doctor` and prints their lines.
 private struct Checkup {
     private struct Line: Encodable {
         let check: String
-        /// Null when it could not be looked at.
+        /// Null where the check was skipped.
         let ok: Nullable<Bool>
         let detail: String
-        /// Of a finding of the queue's health only.
+        /// Only for findings of the queue's health.
         let severity: String?
     }
 
@@ -40,7 +40,7 @@ private struct Checkup {
 
     init(json: Bool) { self.json = json }
 
-    mutating func passed(_ check: String, _ detail: String) { tell(check, ok: true, detail) }
+    mutating func passed(_ check: String, _ detail: String) { record(check, ok: true, detail) }
 
     mutating func codecs(_ configuration: TranscoderPool.Configuration) async throws {
         let pool = TranscoderPool(configuration: configuration)
@@ -49,7 +49,7 @@ private struct Checkup {
             passed("libvips", report.libvips)
             let readable = report.readable.map(\.name).sorted()
             let missing = configuration.limits.formats.map(\.name).filter { !readable.contains($0) }.sorted()
-            tell(
+            record(
                 "read", ok: missing.isEmpty,
                 readable.joined(separator: " ")
                     + (missing.isEmpty ? "" : "; missing: " + missing.joined(separator: " ")))
@@ -60,20 +60,21 @@ private struct Checkup {
                     : report.optional.map(\.name).sorted().joined(separator: " ") + ", with --allow-format")
             passed("write", report.writable.map(\.name).sorted().joined(separator: " "))
             for (format, strips) in report.strips.sorted(by: { $0.key < $1.key }) {
-                tell(
+                record(
                     "strip \(format)", ok: strips,
                     strips ? "no metadata is left in outputs" : "metadata is left in outputs")
             }
             for (format, refuses) in report.refusesTruncated.sorted(by: { $0.key < $1.key }) {
-                // GIF readers cannot tell: the download's own length check does.
-                passed("truncated \(format)", refuses ? "refused by the decoder" : "only the transport can tell")
+                // A GIF decoder does not detect it; the download's length check does.
+                passed(
+                    "truncated \(format)", refuses ? "refused by the decoder" : "detected only while downloading")
             }
-            for (wall, holds) in report.walls.sorted(by: { $0.key < $1.key }) {
-                // A kernel or a container may lack what the wall is made of: to know, not to fail.
-                passed("transcoder: \(wall)", holds ? "the kernel sees to it" : "not kept up by this kernel")
+            for (restriction, holds) in report.sandbox.sorted(by: { $0.key < $1.key }) {
+                // Not a failure: a kernel or a container may lack support.
+                passed("transcoder: \(restriction)", holds ? "enforced" : "not supported here")
             }
         } catch {
-            tell("transcoder", ok: false, error.description)
+            record("transcoder", ok: false, error.description)
         }
         await pool.shutdown()
     }
@@ -83,7 +84,7 @@ private struct Checkup {
             let cache = try DirectoryStore(opening: root)
             passed("cache", "\(cache.layout.directory), id \(try cache.cacheID)")
         } catch {
-            tell("cache", ok: false, error.description)
+            record("cache", ok: false, error.description)
         }
     }
 
@@ -96,22 +97,22 @@ private struct Checkup {
                 settings.databaseURL == nil
                     ? "embedded, in \(try await settings.cluster.status().directory)" : "reachable")
             if let broken = try await permitted("queue", { () throws(QueueError) in try await queue.check() }) {
-                tell("queue", ok: broken.isEmpty, broken.first.map { "\($0.invariant): \($0.detail)" } ?? "sound")
+                record("queue", ok: broken.isEmpty, broken.first.map { "\($0.invariant): \($0.detail)" } ?? "sound")
             }
             if let findings = try await permitted("health", { () throws(QueueError) in try await queue.health() }) {
                 if findings.isEmpty { passed("health", "nothing is wrong") }
                 for finding in findings {
-                    tell(
+                    record(
                         "health", ok: finding.severity != .error, HealthLine(finding).text,
                         severity: finding.severity.rawValue)
                 }
             }
         } catch {
-            tell("database", ok: false, CommandError(error).message)
+            record("database", ok: false, CommandError(error).message)
         }
     }
 
-    /// What `look` sees; nil, and a skipped check, when the login has not the right.
+    /// The result of `look`; nil, and a skipped check, where the login is not permitted.
     private mutating func permitted<Value>(
         _ check: String, _ look: () async throws(QueueError) -> Value
     ) async throws(QueueError) -> Value? {
@@ -119,12 +120,12 @@ private struct Checkup {
             return try await look()
         } catch {
             guard error.isDenied else { throw error }
-            tell(check, ok: nil, "not permitted for this login; larder_reader may")
+            record(check, ok: nil, "not permitted for this login; the role larder_reader is")
             return nil
         }
     }
 
-    private mutating func tell(_ check: String, ok: Bool?, _ detail: String, severity: String? = nil) {
+    private mutating func record(_ check: String, ok: Bool?, _ detail: String, severity: String? = nil) {
         failed = failed || ok == false
         if json {
             try? Console.json(Line(check: check, ok: Nullable(ok), detail: detail, severity: severity))

@@ -6,18 +6,18 @@ import Transcoder
 extension Command {
     static let key = Command(
         words: ["key"], operands: "KEY...",
-        summary: "Cache key and file name of originals and variants; no network, no database",
+        summary: "Print the cache key and file name of originals and variants; no network, no database",
         discussion: """
-            Prints one JSON object a line: {"variant":null,"key":...,"file":...} for the original, then one for each
-            variant and each suffix. A KEY is any string, URL or not. The rules are SDWebImage 5.21.5's.
+            Prints one JSON object per line: {"variant":null,"key":...,"file":...} for the original, then one for each
+            variant and each suffix. A KEY is any string, not only a URL. The rules are SDWebImage 5.21.5's.
             """,
         examples: [
             "larder key https://example.com/a.jpg",
             "larder key https://example.com/a.jpg --variant '{\"name\":\"thumb\",\"thumbnail\":{\"width\":200,\"height\":200}}'",
         ],
         options: [
-            Option("variant", .texts("JSON"), "a variant to name; repeatable"),
-            Option("suffix", .texts("TEXT"), "a raw transformer key to name, of an app's own transformer; repeatable"),
+            Option("variant", .texts("JSON"), "a variant; repeatable"),
+            Option("suffix", .texts("TEXT"), "the key of an app's own transformer; repeatable"),
         ]
     ) { arguments in
         struct Line: Encodable {
@@ -35,7 +35,7 @@ extension Command {
             enum CodingKeys: CodingKey { case variant, key, file }
         }
         let keys = try arguments.operands()
-        guard !keys.isEmpty else { throw CommandError.usage("key: which KEY?") }
+        guard !keys.isEmpty else { throw CommandError.usage("key: give a KEY") }
         let variants = try VariantJSON.variants(try arguments.list("variant"))
         let suffixes = try arguments.list("suffix")
         let naming = SDWebImageNaming()

@@ -7,21 +7,21 @@ import Transcoder
 extension Command {
     static let plan = Command(
         words: ["plan"], operands: "FILE",
-        summary: "How a local file would be made into variants, and about what that would cost",
+        summary: "Print how a local file would be made into variants, and the estimated cost",
         discussion: """
-            Reads the header alone. The estimates are for comparing pictures and pipelines; --json prints all of it as one
+            Reads only the header. The estimates are for comparing images and pipelines; --json prints the plan as one
             object.
             """,
         examples: ["larder plan in.jpg --variant '{\"name\":\"v\",\"transform\":[{\"type\":\"blur\",\"radius\":5}]}'"],
         options: [
             Option("pipeline", .value("NAME"), "a pipeline of the database"),
-            Option("variant", .texts("JSON"), "a variant, in place of a pipeline; repeatable"),
+            Option("variant", .texts("JSON"), "a variant, instead of a pipeline; repeatable"),
             Option("options", .value("LIST"), "SDWebImage's options, such as TransformAnimatedImage"),
             Settings.databaseOption,
         ] + Limits.transcodeOptions
     ) { arguments in
         let operands = try arguments.operands()
-        guard operands.count == 1 else { throw CommandError.usage("plan: one FILE, please") }
+        guard operands.count == 1 else { throw CommandError.usage("plan: give one FILE") }
         let options = try EnqueueOptions.loadOptions(try arguments.value("options"))
         var variants = try VariantJSON.variants(try arguments.list("variant"))
         if let name = try arguments.value("pipeline") {
@@ -29,7 +29,7 @@ extension Command {
             let stored = try await Settings(arguments).openQueue().pipeline(named: name)
             variants = try Pipeline(json: stored.spec.utf8).variants
         } else if variants.isEmpty {
-            throw CommandError.usage("plan: which --pipeline, or which --variant?")
+            throw CommandError.usage("plan: give --pipeline or --variant")
         }
         let source = open(operands[0], O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw CommandError.file("read", operands[0]) }
@@ -45,7 +45,7 @@ extension Command {
 }
 
 extension Console {
-    /// A plan, as one JSON object or in lines.
+    /// Prints a plan as one JSON object or as lines.
     static func plan(_ plan: PlanSummary, json isJSON: Bool) throws {
         if isJSON {
             try json(plan)

@@ -5,9 +5,9 @@ import Transcoder
 extension Command {
     static let sniff = Command(
         words: ["sniff"], operands: "FILE...",
-        summary: "Tell the format of files by their bytes, as SDWebImage does",
+        summary: "Print the format of files by their bytes, as SDWebImage sniffs them",
         discussion: """
-            Prints {"path":...,"format":"jpeg","sdImageFormat":0}; -1 and "undefined" where SDWebImage knows none.
+            Prints {"path":...,"format":"jpeg","sdImageFormat":0}; -1 and "undefined" for a format that SDWebImage does not know.
             """,
         options: []
     ) { arguments in
@@ -17,7 +17,7 @@ extension Command {
             let sdImageFormat: Int
         }
         let paths = try arguments.operands()
-        guard !paths.isEmpty else { throw CommandError.usage("sniff: which FILE?") }
+        guard !paths.isEmpty else { throw CommandError.usage("sniff: give a FILE") }
         var failed = false
         for path in paths {
             do {
@@ -25,7 +25,7 @@ extension Command {
                 let format = SDImageFormat.sniff(prefix: ends.prefix, suffix: ends.suffix)
                 try Console.json(Line(path: path, format: "\(format)", sdImageFormat: format.rawValue))
             } catch {
-                // One bad file never stops the others.
+                // The other files are still read.
                 Console.report(CommandError(error), asJSON: arguments.flag("json"))
                 failed = true
             }
@@ -34,12 +34,12 @@ extension Command {
     }
 }
 
-/// The first and last bytes of a file, as many as sniffing looks at.
+/// The first and last bytes of a file, as many as sniffing reads.
 struct FileEnds {
     let prefix: [UInt8]
     let suffix: [UInt8]
 
-    /// Reads them; throws a `CommandError` naming the file.
+    /// - Throws: `CommandError` with the file's name.
     init(_ path: String) throws(CommandError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.unreadable(path) }

@@ -12,9 +12,9 @@ extension Command {
                 + "'{\"name\":\"v\",\"thumbnail\":{\"width\":200,\"height\":200},\"format\":\"webp\"}'"
         ],
         options: [
-            Option("output", short: "o", .value("FILE"), "where the variant goes; must be given but with --explain"),
-            Option("variant", .value("JSON"), "the variant to make; must be given"),
-            Option("explain", "tell how it would be made and what it would cost, and make nothing"),
+            Option("output", short: "o", .value("FILE"), "the file to write; required without --explain"),
+            Option("variant", .value("JSON"), "the variant to make; required"),
+            Option("explain", "print how the variant would be made and its estimated cost, without making it"),
             Option("options", .value("LIST"), "SDWebImage's options, such as TransformAnimatedImage"),
         ] + Limits.transcodeOptions
     ) { arguments in
@@ -27,12 +27,14 @@ extension Command {
             let copied: Bool
         }
         let operands = try arguments.operands()
-        guard operands.count == 1 else { throw CommandError.usage("transform: one IN file, please") }
+        guard operands.count == 1 else { throw CommandError.usage("transform: give one IN file") }
         let explains = arguments.flag("explain")
         guard let output = try arguments.value("output") ?? (explains ? "" : nil) else {
-            throw CommandError.usage("transform: -o which FILE?")
+            throw CommandError.usage("transform: give -o FILE")
         }
-        guard let text = try arguments.value("variant") else { throw CommandError.usage("transform: which --variant?") }
+        guard let text = try arguments.value("variant") else {
+            throw CommandError.usage("transform: give --variant JSON")
+        }
         let options = try EnqueueOptions.loadOptions(try arguments.value("options"))
         let drawsFirstFrame = !options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly])
         let variant = try VariantJSON.variant(text, from: "--variant")

@@ -1,0 +1,32 @@
+extension ImageFormat {
+    /// JPEG.
+    public static let jpeg = ImageFormat(
+        "jpeg", sdImageFormat: .jpeg, .byDefault, hasSignature: { $0.starts(with: [0xFF, 0xD8, 0xFF]) },
+        declaredSize: jpegSize, hasXMPOrientation: true,
+        // A progressive file holds all its coefficients, whatever the shrink factor.
+        decoding: DecodeCost(
+            bytes: 0.3, interlacedBytes: 6, nanoseconds: 4, interlacedNanoseconds: 8, shrinkableNanoseconds: 6),
+        output: Output(defaultQuality: 80, holdsAlpha: false, nanoseconds: 12))
+
+    /// From one marker segment to the next, up to the frame header (ITU T.81, B.2.2).
+    @Sendable private static func jpegSize(_ bytes: UnsafeRawBufferPointer) -> DeclaredSize {
+        var offset = 2
+        while true {
+            guard let start = bytes.bigEndian(at: offset, length: 1) else { return .later }
+            guard start == 0xFF else { return .unknown }
+            guard let marker = bytes.bigEndian(at: offset + 1, length: 1) else { return .later }
+            switch marker {
+            case 0xFF: offset += 1  // a fill byte
+            case 0x01, 0xD0...0xD8: offset += 2  // a marker without a length
+            case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
+                return DeclaredSize(
+                    bytes.bigEndian(at: offset + 7, length: 2), bytes.bigEndian(at: offset + 5, length: 2))
+            case 0xD9, 0xDA: return .unknown  // end of image or start of scan, without a frame header before
+            default:
+                guard let length = bytes.bigEndian(at: offset + 2, length: 2) else { return .later }
+                guard length >= 2 else { return .unknown }
+                offset += 2 + length
+            }
+        }
+    }
+}

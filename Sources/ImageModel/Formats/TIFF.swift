@@ -1,0 +1,8 @@
+extension ImageFormat {
+    /// TIFF, its first page; on request.
+    public static let tiff = ImageFormat(
+        "tiff", sdImageFormat: .tiff, .onRequest,
+        hasSignature: {
+            $0.starts(with: [0x49, 0x49, 0x2A, 0]) || $0.starts(with: [0x4D, 0x4D, 0, 0x2A])
+        })
+}

@@ -1,0 +1,28 @@
+/// What an image looks like in a few bytes: for placeholders, and to find the same image again.
+public struct ImageDigest: Sendable, Hashable, Codable {
+    /// A ThumbHash, https://evanw.github.io/thumbhash/, in base 64.
+    public var thumbHash: String
+    /// The mean of all pixels, `#aarrggbb` with straight alpha.
+    public var averageColor: String
+    /// The mean of the most frequent colours, `#aarrggbb`; opaque.
+    public var dominantColor: String
+    /// 64 bits in 16 hexadecimal digits, from the lowest frequencies; similar images differ in few of them.
+    public var perceptualHash: String
+    /// Whether the image has an alpha channel.
+    public var hasAlpha: Bool
+    /// Frames; 1 for a still.
+    public var frames: Int
+
+    /// Creates a digest from its parts.
+    public init(
+        thumbHash: String, averageColor: String, dominantColor: String, perceptualHash: String, hasAlpha: Bool,
+        frames: Int
+    ) {
+        self.thumbHash = thumbHash
+        self.averageColor = averageColor
+        self.dominantColor = dominantColor
+        self.perceptualHash = perceptualHash
+        self.hasAlpha = hasAlpha
+        self.frames = frames
+    }
+}

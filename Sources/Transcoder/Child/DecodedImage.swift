@@ -1,0 +1,65 @@
+private import Glibc
+internal import ImageModel
+
+/// The decoded pixels that the variants of a plan are drawn from. The plan's path chooses the implementation.
+protocol DecodedImage {
+    /// Decodes the image once, shrunk to the largest need, upright.
+    init(_ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader) throws(CodecFailure)
+
+    /// Draws an output, after the one that it is drawn from; keeps the pixels for outputs that start from them.
+    func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage
+
+    /// A digest of the original, from the smallest whole image at hand that is large enough.
+    func digest() throws(CodecFailure) -> ImageDigest?
+}
+
+/// The pixels of one output.
+protocol DrawnImage {
+    /// Frames that are written.
+    var frames: Int { get }
+
+    /// Encodes the pixels.
+    ///
+    /// - Parameter quality: 0…100; nil for a format without a quality.
+    func encoded(_ encoding: Encoding, quality: Int?) throws(CodecFailure) -> EncodedFile
+
+    /// Red, green, blue and straight alpha of each pixel of the first frame, row by row.
+    func rawRGBA() throws(CodecFailure) -> EncodedFile
+}
+
+/// Encoded bytes in the memory of the library that wrote them; the bytes must not outlive the object.
+final class EncodedFile {
+    let bytes: UnsafeRawBufferPointer
+    private let release: @convention(c) (UnsafeMutableRawPointer?) -> Void
+
+    /// - Parameter release: the library's function that frees the memory.
+    init(
+        _ start: UnsafeMutableRawPointer?, count: Int,
+        _ release: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Void
+    ) {
+        bytes = UnsafeRawBufferPointer(start: start, count: count)
+        self.release = release
+    }
+
+    /// - Throws: `CodecFailure` where there is no memory.
+    convenience init(copying bytes: [UInt8]) throws(CodecFailure) {
+        guard let start = malloc(max(1, bytes.count)) else { throw CodecFailure.memory }
+        start.copyMemory(from: bytes, byteCount: bytes.count)
+        self.init(start, count: bytes.count, { free($0) })
+    }
+
+    deinit { release(UnsafeMutableRawPointer(mutating: bytes.baseAddress)) }
+}
+
+/// A codec's operation that failed.
+struct CodecFailure: Error {
+    /// The library's words, for people.
+    let message: String
+
+    static let memory = CodecFailure(message: "there is no memory")
+
+    /// The failure as an error of the stage where it happened.
+    func `as`(_ code: TranscodeError.Code, _ what: String) -> TranscodeError {
+        TranscodeError(code, message.isEmpty ? what : "\(what): \(message)")
+    }
+}

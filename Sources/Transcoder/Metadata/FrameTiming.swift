@@ -1,0 +1,27 @@
+/// How long frames show and how often an animation plays.
+package enum FrameTiming {
+    /// Seconds that a frame shows; 0.1 where the file has none or less than 11 ms. Source: SDWebImage 5.21.5,
+    /// SDImageIOAnimatedCoder.
+    package static func duration(_ raw: Double?) -> Double {
+        guard let raw, raw >= 0.011 else { return 0.1 }
+        return raw
+    }
+
+    /// Milliseconds of every frame, from libvips' list, which may be too short.
+    static func milliseconds(_ raw: [Int], frames: Int) -> [Int] {
+        (0..<frames).map { index in
+            let value = index < raw.count ? Double(raw[index]) / 1000 : nil
+            return Int((duration(value) * 1000).rounded())
+        }
+    }
+
+    /// The count in the file, from the one that libvips gives.
+    package static func loopCount(_ raw: Int, addsFirstPlay: Bool) -> Int {
+        addsFirstPlay && raw > 1 ? raw - 1 : max(0, raw)
+    }
+
+    /// The count to give to libvips for a count in the file.
+    static func raw(loopCount: Int, addsFirstPlay: Bool) -> Int {
+        addsFirstPlay && loopCount > 0 ? loopCount + 1 : loopCount
+    }
+}

@@ -1,0 +1,60 @@
+private import ImageModel
+
+/// Recognises the colour profiles that need no conversion.
+///
+/// Converting costs more than decoding, and half of the profiles in images are sRGB under another name.
+package enum ICCProfile {
+    /// The colour space in the profile's header: `RGB `, `GRAY`, `CMYK`.
+    static func space(_ profile: [UInt8]) -> String? {
+        guard profile.count >= 128 else { return nil }
+        return String(decoding: profile[16..<20], as: UTF8.self)
+    }
+
+    /// Whether the profile has sRGB's primaries and its curve.
+    package static func isSRGB(_ profile: [UInt8]) -> Bool {
+        guard space(profile) == "RGB ", profile.count >= 132, let count = profile.bigEndian(at: 128) else {
+            return false
+        }
+        func tag(_ name: StaticString) -> Int? {
+            (0..<min(count, 64)).first { profile.has(name, at: 132 + 12 * $0) }
+                .flatMap { profile.bigEndian(at: 136 + 12 * $0) }
+        }
+        // Adapted to D50, as in every sRGB profile.
+        let primaries: [(StaticString, [Double])] = [
+            ("rXYZ", [0.4360, 0.2225, 0.0139]), ("gXYZ", [0.3851, 0.7169, 0.0971]), ("bXYZ", [0.1431, 0.0606, 0.7141]),
+        ]
+        let samePrimaries = primaries.allSatisfy { name, expected in
+            guard let offset = tag(name) else { return false }
+            return expected.enumerated().allSatisfy { index, value in
+                guard let found = fixed16(profile, at: offset + 8 + 4 * index) else { return false }
+                return abs(found - value) < 0.003
+            }
+        }
+        let curves: [StaticString] = ["rTRC", "gTRC", "bTRC"]
+        return samePrimaries && curves.allSatisfy { tag($0).map { isSRGBCurve(profile, at: $0) } ?? false }
+    }
+
+    private static func isSRGBCurve(_ profile: [UInt8], at offset: Int) -> Bool {
+        if profile.has("para", at: offset) {
+            guard profile.bigEndian(at: offset + 8, length: 2) == 3 else { return false }
+            let expected = [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045]
+            return expected.enumerated().allSatisfy { index, value in
+                guard let found = fixed16(profile, at: offset + 12 + 4 * index) else { return false }
+                return abs(found - value) < 0.003
+            }
+        }
+        guard profile.has("curv", at: offset), let count = profile.bigEndian(at: offset + 8),
+            (16...65536).contains(count)
+        else { return false }
+        return [0.02, 0.1, 0.25, 0.5, 0.75, 0.9].allSatisfy { position in
+            let index = Int((position * Double(count - 1)).rounded())
+            guard let found = profile.bigEndian(at: offset + 12 + 2 * index, length: 2) else { return false }
+            return abs(Double(found) / 65535 - LinearLight.linear(Double(index) / Double(count - 1))) < 0.002
+        }
+    }
+
+    /// An s15Fixed16 number.
+    private static func fixed16(_ profile: [UInt8], at offset: Int) -> Double? {
+        profile.bigEndian(at: offset).map { Double(Int32(truncatingIfNeeded: $0)) / 65536 }
+    }
+}

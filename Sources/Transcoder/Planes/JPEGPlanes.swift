@@ -1,0 +1,66 @@
+private import CPlanes
+private import Glibc
+internal import ImageModel
+
+extension PlaneCodec {
+    /// The planes in the file: luma at the highest resolution, chroma planes of equal size or none.
+    static let jpeg = PlaneCodec(
+        canDecode: { JPEGReader($0, shrink: 1) != nil },
+        decode: { (file, size, shrink) throws(CodecFailure) in
+            guard let reader = JPEGReader(file, shrink: shrink) else { throw CodecFailure(message: "no planes") }
+            var planes = try reader.planes()
+            for plane in planes { plane.padEdges() }
+            if planes.count == 1 { planes += [try SamplePlane.neutral(), try SamplePlane.neutral()] }
+            return PlanarImage(size: size, luma: planes[0], cb: planes[1], cr: planes[2])
+        },
+        encoder: Encoder(
+            // As libvips.
+            chroma: { $0 >= 90 ? .full : .subsampled420 },
+            encode: { (image, quality) throws(CodecFailure) in try image.jpeg(quality: max(1, quality)) }))
+}
+
+/// libjpeg, ready to decode one file into planes.
+private struct JPEGReader: ~Copyable {
+    private let handle: OpaquePointer
+
+    /// Nil where the file has no such planes. `bytes` must outlive the reader.
+    init?(_ bytes: UnsafeRawBufferPointer, shrink: Int) {
+        guard let handle = larder_jpeg_open(bytes.baseAddress, bytes.count, Int32(shrink)) else { return nil }
+        self.handle = handle
+    }
+
+    deinit { larder_jpeg_close(handle) }
+
+    /// Luma and chroma, or luma alone.
+    func planes() throws(CodecFailure) -> [SamplePlane] {
+        var planes: [SamplePlane] = []
+        for index in 0..<larder_jpeg_planes(handle) {
+            let plane = larder_jpeg_plane_at(handle, index)
+            planes.append(
+                try SamplePlane(
+                    width: Int(plane.width), height: Int(plane.height), exactWidth: plane.exact_width,
+                    exactHeight: plane.exact_height, columns: Int(plane.columns), rows: Int(plane.rows)))
+        }
+        let starts = planes.map { Optional($0.start) }, strides = planes.map(\.stride)
+        guard larder_jpeg_read(handle, starts, strides) == 0 else {
+            throw CodecFailure(message: String(cString: larder_jpeg_message(handle)))
+        }
+        return planes
+    }
+}
+
+extension PlanarImage {
+    fileprivate func jpeg(quality: Int) throws(CodecFailure) -> EncodedFile {
+        var image = larder_jpeg_image()
+        (image.width, image.height) = (Int32(size.width), Int32(size.height))
+        image.is_420 = PlaneCodec.jpeg.encoder?.chroma(quality) == .subsampled420 ? 1 : 0
+        image.planes = (UnsafePointer(luma.start), UnsafePointer(cb.start), UnsafePointer(cr.start))
+        image.strides = (luma.stride, cb.stride, cr.stride)
+        var start: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        guard larder_jpeg_write(&image, Int32(quality), &start, &count) == 0 else {
+            throw CodecFailure(message: "libjpeg failed")
+        }
+        return EncodedFile(start, count: count, { free($0) })
+    }
+}

@@ -1,0 +1,27 @@
+internal import ImageModel
+
+/// How a format is decoded to planes and encoded from them, without libvips.
+struct PlaneCodec: Sendable {
+    /// Whether a file can be decoded to planes: opaque, still and of 8 bits.
+    let canDecode: @Sendable (UnsafeRawBufferPointer) -> Bool
+    /// Decodes a file for which `canDecode` holds, as stored. `shrink` is libjpeg's shrink factor, 1 for other formats.
+    /// Throws where the file is truncated or broken, or there is no memory.
+    let decode:
+        @Sendable (_ file: UnsafeRawBufferPointer, _ size: PixelSize, _ shrink: Int) throws(CodecFailure) -> PlanarImage
+    /// Nil where the format is not written from planes.
+    var encoder: Encoder?
+
+    struct Encoder: Sendable {
+        /// The chroma that a file of a quality has.
+        let chroma: @Sendable (_ quality: Int) -> PlanarImage.Chroma
+        /// Encodes an image with that chroma, without metadata, with the settings of `VipsCodec`.
+        let encode: @Sendable (_ image: PlanarImage, _ quality: Int) throws(CodecFailure) -> EncodedFile
+    }
+
+    static let all: [ImageFormat: PlaneCodec] = [.jpeg: .jpeg, .png: .png, .webp: .webp]
+}
+
+extension Encoding {
+    /// The chroma that it is written with from planes, at the highest quality that is tried.
+    var chroma: PlanarImage.Chroma { PlaneCodec.all[format]?.encoder?.chroma(quality ?? 0) ?? .subsampled420 }
+}

@@ -1,0 +1,118 @@
+private import CWebP
+private import Glibc
+internal import ImageModel
+
+extension PlaneCodec {
+    /// The planes of a lossy file; of a lossless one they are converted from its pixels.
+    static let webp = PlaneCodec(
+        canDecode: { file in
+            guard let features = WebPBitstreamFeatures(file) else { return false }
+            return features.has_alpha == 0 && features.has_animation == 0
+        },
+        decode: { (file, size, _) throws(CodecFailure) in
+            WebPBitstreamFeatures(file)?.format == 2
+                ? try PlanarImage(losslessWebP: file, size) : try PlanarImage(lossyWebP: file, size)
+        },
+        encoder: Encoder(
+            chroma: { _ in .subsampled420 },
+            encode: { (image, quality) throws(CodecFailure) in try image.webp(quality: quality) }))
+}
+
+extension WebPBitstreamFeatures {
+    /// Nil where the file is not sound.
+    fileprivate init?(_ file: UnsafeRawBufferPointer) {
+        self.init()
+        let status = WebPGetFeatures(file.bindMemory(to: UInt8.self).baseAddress, file.count, &self)
+        guard status == VP8_STATUS_OK else { return nil }
+    }
+}
+
+extension PlanarImage {
+    fileprivate init(lossyWebP file: UnsafeRawBufferPointer, _ size: PixelSize) throws(CodecFailure) {
+        let luma = try SamplePlane(size)
+        let cb = try SamplePlane(size, factor: 2), cr = try SamplePlane(size, factor: 2)
+        // The buffers have exactly this size, so a file that turns out to be larger fails.
+        let decoded = WebPDecodeYUVInto(
+            file.bindMemory(to: UInt8.self).baseAddress, file.count, luma.start, luma.stride * luma.height,
+            Int32(luma.stride), cb.start, cb.stride * cb.height, Int32(cb.stride), cr.start, cr.stride * cr.height,
+            Int32(cr.stride))
+        guard decoded != nil else { throw CodecFailure(message: "libwebp failed") }
+        SampleRange.lumaToFull.apply(to: luma)
+        for plane in [cb, cr] { SampleRange.chromaToFull.apply(to: plane) }
+        self.init(size: size, luma: luma, cb: cb, cr: cr)
+    }
+
+    /// libwebp holds the whole lossless image in any case, so all pixels are read at once.
+    fileprivate init(losslessWebP file: UnsafeRawBufferPointer, _ size: PixelSize) throws(CodecFailure) {
+        let stride = size.width * 3
+        guard let memory = malloc(stride * size.height) else { throw CodecFailure.memory }
+        defer { free(memory) }
+        let pixels = memory.assumingMemoryBound(to: UInt8.self)
+        guard let frame = WebPFrame(file), frame.size == size else {
+            throw CodecFailure(message: "no frame of the image's size")
+        }
+        guard frame.decode(into: pixels, stride: stride) else { throw CodecFailure(message: "libwebp failed") }
+        try self.init(uninitialized: size, isGrey: false)
+        for y in 0..<size.height { fill(row: y, rgb: pixels + y * stride) }
+        for plane in planes { plane.padEdges() }
+    }
+
+    fileprivate func webp(quality: Int) throws(CodecFailure) -> EncodedFile {
+        let planes = [
+            try SampleRange.lumaToLimited.applied(to: luma), try SampleRange.chromaToLimited.applied(to: cb),
+            try SampleRange.chromaToLimited.applied(to: cr),
+        ]
+        var configuration = WebPConfig()
+        var picture = WebPPicture()
+        guard WebPConfigPreset(&configuration, WEBP_PRESET_DEFAULT, Float(quality)) != 0, WebPPictureInit(&picture) != 0
+        else { throw CodecFailure(message: "libwebp has another version") }
+        configuration.method = 4
+        (picture.width, picture.height) = (Int32(size.width), Int32(size.height))
+        picture.use_argb = 0
+        (picture.y, picture.u, picture.v) = (planes[0].start, planes[1].start, planes[2].start)
+        (picture.y_stride, picture.uv_stride) = (Int32(planes[0].stride), Int32(planes[1].stride))
+        var writer = WebPMemoryWriter()
+        WebPMemoryWriterInit(&writer)
+        let isWritten = withUnsafeMutablePointer(to: &writer) { writer in
+            picture.writer = WebPMemoryWrite
+            picture.custom_ptr = UnsafeMutableRawPointer(writer)
+            return withExtendedLifetime(planes) { WebPEncode(&configuration, &picture) != 0 }
+        }
+        let file = EncodedFile(writer.mem, count: writer.size, WebPFree)
+        guard isWritten else { throw CodecFailure(message: "libwebp's error \(picture.error_code.rawValue)") }
+        return file
+    }
+}
+
+/// The first frame of a WebP, as libvips reads it: data after it is ignored.
+private struct WebPFrame: ~Copyable {
+    private let container: OpaquePointer
+    private let frame: WebPIterator
+
+    /// Nil where there is none. `bytes` must outlive the frame.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        var data = WebPData(bytes: bytes.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
+        guard let container = WebPDemux(&data) else { return nil }
+        var frame = WebPIterator()
+        guard WebPDemuxGetFrame(container, 1, &frame) != 0 else {
+            WebPDemuxDelete(container)
+            return nil
+        }
+        self.container = container
+        self.frame = frame
+    }
+
+    deinit {
+        var frame = frame
+        WebPDemuxReleaseIterator(&frame)
+        WebPDemuxDelete(container)
+    }
+
+    var size: PixelSize { PixelSize(width: Int(frame.width), height: Int(frame.height)) }
+
+    /// Writes red, green and blue of as many rows as the frame has; false where it is broken.
+    func decode(into pixels: UnsafeMutablePointer<UInt8>, stride: Int) -> Bool {
+        let room = stride * size.height
+        return WebPDecodeRGBInto(frame.fragment.bytes, frame.fragment.size, pixels, room, Int32(stride)) != nil
+    }
+}

@@ -1,0 +1,128 @@
+internal import ImageModel
+
+/// An image decoded by libvips, and the drawn outputs from which others start.
+final class LibvipsDecodedImage: DecodedImage {
+    /// One pass of decoding: the frames, and the metadata that an output may keep.
+    private struct Pass {
+        var frames: [SharedImage] = []
+        var exif: [String: String] = [:]
+        var profile: [UInt8]?
+    }
+
+    private let plan: DecodePlan
+    private let header: SourceHeader
+    private let base: Pass
+    /// With the colours of the original's own profile; nil where no variant keeps it.
+    private let ownProfile: Pass?
+    private var drawn: [Int: [SharedImage]] = [:]
+    /// The smallest output that shows the whole original and is large enough for a digest; nil where there is none.
+    private let digestSource: Int?
+
+    init(_ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader) throws(CodecFailure) {
+        self.plan = plan
+        self.header = header
+        base = try Self.decode(plan, file, header, keepsProfile: false)
+        let needsOwnProfile = plan.outputs.contains { (try? $0.get())?.start == .ownProfile }
+        ownProfile = needsOwnProfile ? try Self.decode(plan, file, header, keepsProfile: true) : nil
+        // The order is by size, the largest first.
+        digestSource = plan.order.last { number in
+            guard case .success(let output) = plan.outputs[number] else { return false }
+            return output.showsWholeImage && output.sameBytesAs == nil && !output.encoding.keepICC
+        }
+    }
+
+    /// - Parameter keepsProfile: the colours stay those of the image's own profile; else they become sRGB.
+    private static func decode(
+        _ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader, keepsProfile: Bool
+    ) throws(CodecFailure) -> Pass {
+        var image = try LibvipsImage(header.format, file.bytes, shrink: plan.shrink, frames: plan.frames > 1 ? -1 : 1)
+        var pass = Pass()
+        for name in KeptMetadata.copyrightFields { pass.exif[name] = image.text(name) }
+        if keepsProfile { pass.profile = image.bytes("icc-profile-data") }
+        guard plan.frames > 1 else {
+            pass.frames = [SharedImage(try prepared(image, plan, header, keepsProfile: keepsProfile))]
+            return pass
+        }
+        image = try image.inMemory()
+        for number in 0..<plan.frames {
+            let frame = try image.drawn(
+                .crop(PixelRect(x: 0, y: number * header.height, width: header.width, height: header.height)))
+            pass.frames.append(SharedImage(try prepared(frame, plan, header, keepsProfile: keepsProfile)))
+        }
+        return pass
+    }
+
+    /// A frame shrunk to the plan's size, 8-bit, upright, in memory.
+    private static func prepared(
+        _ frame: borrowing LibvipsImage, _ plan: DecodePlan, _ header: SourceHeader, keepsProfile: Bool
+    ) throws(CodecFailure) -> LibvipsImage {
+        // CMYK must be converted before it is resampled; everything else is converted once it is small.
+        var image = frame.isCMYK ? try frame.inSRGB() : try frame.copy()
+        if image.size != plan.base { image = try image.scaled(to: plan.base) }
+        image = keepsProfile ? try image.asByteRGB() : try image.inSRGB()
+        image = try image.inMemory()
+        return header.orientation == 1 ? image : try image.upright(from: header.orientation).inMemory()
+    }
+
+    func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage {
+        let pass = output.encoding.keepICC ? ownProfile ?? base : base
+        var (sources, steps) = (pass.frames, output.drawing.steps)
+        // Where the other output failed, this one is drawn in full.
+        if case .output(let other) = output.start, let made = drawn[other] { (sources, steps) = (made, output.steps) }
+        // Kept for the digest, too: a digest of the decoded image would cost more than the smallest variant.
+        let isReused = number == digestSource || plan.isStart(number)
+        var frames: [SharedImage] = []
+        for source in output.encoding.isAnimated ? sources[...] : sources.prefix(1) {
+            var image = try source.image.copy()
+            for step in steps { image = try image.drawn(step) }
+            if !output.drawing.hasAlpha { image = try image.opaque() }
+            // Computed once where it is read again: by another variant, or by an encoding at another quality.
+            let isReadAgain = isReused || output.encoding.maxBytes != nil
+            frames.append(SharedImage(isReadAgain ? try image.inMemory() : image))
+        }
+        if isReused { drawn[number] = frames }
+        let kept = KeptMetadata(exif: output.encoding.keepCopyright ? pass.exif : [:], profile: pass.profile)
+        return LibvipsDrawnImage(header: header, images: frames, kept: kept)
+    }
+
+    func digest() throws(CodecFailure) -> ImageDigest? {
+        let source = digestSource.flatMap { drawn[$0]?.first } ?? base.frames.first
+        return try source?.image.digest(header)
+    }
+}
+
+/// One image for each frame of an output.
+private struct LibvipsDrawnImage: DrawnImage {
+    let header: SourceHeader
+    let images: [SharedImage]
+    let kept: KeptMetadata
+
+    var frames: Int { images.count }
+
+    func encoded(_ encoding: Encoding, quality: Int?) throws(CodecFailure) -> EncodedFile {
+        guard let first = images.first else { throw CodecFailure(message: "there is no frame") }
+        guard encoding.isAnimated else {
+            return try first.image.encoded(
+                encoding.format, quality: quality, background: encoding.background, keeping: kept)
+        }
+        return try LibvipsImage.animation(images, header, for: encoding.format)
+            .encoded(encoding.format, quality: quality, keeping: kept)
+    }
+
+    func rawRGBA() throws(CodecFailure) -> EncodedFile {
+        guard let first = images.first else { throw CodecFailure(message: "there is no frame") }
+        return try first.image.rawRGBA()
+    }
+}
+
+extension DecodePlan {
+    /// Whether another output starts from the pixels of this one.
+    func isStart(_ number: Int) -> Bool { outputs.contains { (try? $0.get())?.start == .output(number) } }
+}
+
+extension PlannedOutput {
+    /// Whether it shows the whole original, large enough for a digest.
+    var showsWholeImage: Bool {
+        drawing.isPlainScale && min(drawing.size.width, drawing.size.height) >= ImageDigest.side
+    }
+}

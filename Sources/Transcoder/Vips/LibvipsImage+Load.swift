@@ -1,0 +1,53 @@
+private import CVips
+internal import ImageModel
+
+extension LibvipsImage {
+    /// Opens an image of a known format; no pixel is read yet. `bytes` must outlive the image.
+    ///
+    /// - Parameters:
+    ///   - shrink: libjpeg's shrink factor while it decodes, 1, 2, 4 or 8; other formats ignore it.
+    ///   - frames: how many frames of a GIF or WebP, one below another; -1 for all.
+    /// - Throws: `CodecFailure`, also for a format without a loader.
+    init(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer, shrink: Int = 1, frames: Int = 1) throws(CodecFailure)
+    {
+        guard let codec = VipsCodec.all[format] else { throw CodecFailure(message: "there is no loader") }
+        let options = codec.loadOptions(shrink, frames)
+        try self.init { larder_load(codec.loader, bytes.baseAddress, bytes.count, options, $0) }
+    }
+
+    /// The header of the opened image.
+    func header(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) -> SourceHeader {
+        var header = SourceHeader(
+            format: format, width: size.width, height: size.height, orientation: orientation(format),
+            hasAlpha: hasAlpha, isInterlaced: hasField("jpeg-multiscan") || hasField("interlaced"))
+        switch format.frames {
+        case .one: break
+        case .first(let count): header.frames = count(bytes)
+        case .all:
+            header.frames = frames
+            guard header.isAnimated else { break }
+            header.loopCount = FrameTiming.loopCount(
+                integer("loop") ?? 0, addsFirstPlay: VipsCodec.all[format]?.addsFirstPlay == true)
+            header.frameMilliseconds = FrameTiming.milliseconds(integers("delay"), frames: header.frames)
+        }
+        header.hasOwnProfile = hasOwnProfile
+        header.hasPlanes = !hasProfileToApply && PlaneCodec.all[format]?.canDecode(bytes) == true
+        return header
+    }
+
+    /// Whether the colours are RGB of an embedded profile that is not sRGB.
+    private var hasOwnProfile: Bool {
+        let colours = hasAlpha ? bands - 1 : bands
+        guard colours == 3, !isCMYK, let profile = bytes("icc-profile-data") else { return false }
+        return ICCProfile.space(profile) == "RGB " && !ICCProfile.isSRGB(profile)
+    }
+
+    /// From EXIF, else from XMP; libheif has already rotated its images.
+    private func orientation(_ format: ImageFormat) -> Int {
+        if hasField("orientation") {
+            let value = Int(vips_image_get_orientation(pointer))
+            return (1...8).contains(value) ? value : 1
+        }
+        return format.hasXMPOrientation ? bytes("xmp-data").flatMap(XMPOrientation.read) ?? 1 : 1
+    }
+}

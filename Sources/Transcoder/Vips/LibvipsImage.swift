@@ -1,0 +1,86 @@
+internal import CVips
+internal import ImageModel
+
+/// An image of libvips. Its pixels are computed when they are read.
+///
+/// Move-only, one reference each. The corresponding C type is `VipsImage`.
+struct LibvipsImage: ~Copyable {
+    let pointer: UnsafeMutablePointer<VipsImage>
+
+    /// Takes over the image that `body` puts into its out-pointer.
+    ///
+    /// - Throws: `CodecFailure` where `body` returns anything but 0.
+    init(_ body: (UnsafeMutablePointer<UnsafeMutablePointer<VipsImage>?>) -> Int32) throws(CodecFailure) {
+        var made: UnsafeMutablePointer<VipsImage>?
+        guard body(&made) == 0, let made else {
+            if let made { g_object_unref(made) }
+            throw CodecFailure.libvips()
+        }
+        pointer = made
+    }
+
+    deinit { g_object_unref(pointer) }
+
+    var size: PixelSize {
+        PixelSize(width: Int(vips_image_get_width(pointer)), height: Int(vips_image_get_height(pointer)))
+    }
+    var bands: Int { Int(vips_image_get_bands(pointer)) }
+    var hasAlpha: Bool { vips_image_hasalpha(pointer) != 0 }
+    var isCMYK: Bool { vips_image_guess_interpretation(pointer) == VIPS_INTERPRETATION_CMYK }
+    /// Whether the pixels are 8-bit RGB, taken for sRGB, with or without alpha.
+    var isByteRGB: Bool {
+        vips_image_guess_interpretation(pointer) == VIPS_INTERPRETATION_sRGB
+            && vips_image_get_format(pointer) == VIPS_FORMAT_UCHAR
+    }
+    var frames: Int { Int(vips_image_get_n_pages(pointer)) }
+
+    func hasField(_ name: String) -> Bool { vips_image_get_typeof(pointer, name) != 0 }
+
+    /// The bytes in a field; nil without it.
+    func bytes(_ name: String) -> [UInt8]? {
+        var data: UnsafeRawPointer?
+        var length = 0
+        guard hasField(name), vips_image_get_blob(pointer, name, &data, &length) == 0, let data else { return nil }
+        return Array(UnsafeRawBufferPointer(start: data, count: length))
+    }
+
+    /// The number in a field; nil without it.
+    func integer(_ name: String) -> Int? {
+        var value: Int32 = 0
+        guard hasField(name), vips_image_get_int(pointer, name, &value) == 0 else { return nil }
+        return Int(value)
+    }
+
+    /// The numbers in a field; empty without it.
+    func integers(_ name: String) -> [Int] {
+        var start: UnsafeMutablePointer<Int32>?
+        var count: Int32 = 0
+        guard hasField(name), vips_image_get_array_int(pointer, name, &start, &count) == 0, let start else { return [] }
+        return UnsafeBufferPointer(start: start, count: Int(count)).map(Int.init)
+    }
+
+    /// The text in a field; nil without it.
+    func text(_ name: String) -> String? {
+        var text: UnsafePointer<CChar>?
+        guard hasField(name), vips_image_get_string(pointer, name, &text) == 0, let text else { return nil }
+        return String(cString: text)
+    }
+
+    /// The names of all fields.
+    var fieldNames: [String] {
+        guard let names = vips_image_get_fields(pointer) else { return [] }
+        defer { g_strfreev(names) }
+        return (0..<Int(g_strv_length(names))).compactMap { names[$0].map { String(cString: $0) } }
+    }
+
+    /// Another image over the same pixels.
+    func copy() throws(CodecFailure) -> LibvipsImage { try LibvipsImage { larder_copy(pointer, $0) } }
+
+    /// Computes all pixels into memory, where they can be read repeatedly and in any order.
+    func inMemory() throws(CodecFailure) -> LibvipsImage {
+        try LibvipsImage { (out) in
+            out.pointee = vips_image_copy_memory(pointer)
+            return out.pointee == nil ? -1 : 0
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import ImageModel
+import Testing
+
+@testable import Transcoder
+
+/// Planes converted from the pixels of PNG and lossless WebP.
+@Suite(.timeLimit(.minutes(5)))
+struct ConvertedPlaneTests {
+    private let planes = TranscodeHarness()
+    private let libvips = TranscodeHarness { $0.limits.allowsPlanes = false }
+    private let small = #""thumbnail":{"width":20,"height":20},"format":"jpeg""#
+
+    private func photo(_ width: Int, _ height: Int, seed: UInt64 = 1) -> SyntheticPhoto {
+        var random = SeededRandom(seed)
+        return SyntheticPhoto(width, height, &random)
+    }
+
+    private func path(_ file: [UInt8], _ variant: String) async throws -> String {
+        let source = try ScratchFile(file)
+        return try await planes.pool.plan(
+            source.descriptor, variants: [try Variant(json: #"{"name":"v",\#(variant)}"#.utf8)]
+        ).path
+    }
+
+    /// A quotient rounded to the nearest, halves up, at most 255.
+    private func nearest(_ sum: Int, _ divisor: Int) -> UInt8 { UInt8(min(255, (2 * sum + divisor) / (2 * divisor))) }
+
+    @Test func `luma and chroma are JFIF's, rounded to the nearest`() {
+        let levels = Array(stride(from: 0, through: 255, by: 5)) + [1, 127, 128, 254]
+        for red in levels {
+            var pixels: [UInt8] = [], expected: [[UInt8]] = [[], [], []]
+            for green in levels {
+                for blue in levels {
+                    pixels += [UInt8(red), UInt8(green), UInt8(blue)]
+                    expected[0].append(nearest(299 * red + 587 * green + 114 * blue, 1000))
+                    expected[1].append(nearest(886 * blue - 299 * red - 587 * green + 128 * 1772, 1772))
+                    expected[2].append(nearest(701 * red - 587 * green - 114 * blue + 128 * 1402, 1402))
+                }
+            }
+            #expect(PlanarImage.samples(rgb: pixels) == expected, "\(red)")
+        }
+    }
+
+    @Test func `opaque PNG and lossless WebP of every size are decoded to planes`() async throws {
+        for (width, height) in [(1, 1), (2, 3), (7, 5), (17, 9), (129, 65), (2047, 3)] {
+            let photo = photo(width, height)
+            for file in try SyntheticPNG.allCases.map({ $0.file(photo) }) + [photo.losslessWebP()] {
+                let wanted = [
+                    #""keySuffix":"a","format":"jpeg""#, #""keySuffix":"b","format":"webp""#,
+                    #""keySuffix":"c","format":"jpeg","quality":95"#, small,
+                ]
+                #expect(try await path(file, wanted[0]) == "planes", "\(width)x\(height)")
+                let one = try await planes.make(file, wanted[0], wanted[1], wanted[2], wanted[3])
+                let other = try await libvips.make(file, wanted[0], wanted[1], wanted[2], wanted[3])
+                for index in wanted.indices {
+                    #expect(try one.made(index).width == other.made(index).width)
+                    #expect(try one.made(index).height == other.made(index).height)
+                    let distance = ExactImage(try one.sample(index)).psnr(ExactImage(try other.sample(index)))
+                    #expect(distance > 24, "\(width)x\(height) \(index): \(distance)")
+                }
+            }
+        }
+    }
+
+    @Test func `a one-bit grey PNG is decoded to planes and stays black`() async throws {
+        let output = try await planes.make(SyntheticImage.black(50, 40), small)
+        #expect(try await path(SyntheticImage.black(50, 40), small) == "planes")
+        #expect(try output.sample().pixel(3, 3) == [0, 0, 0, 255])
+    }
+
+    @Test func `transparent, 16-bit, interlaced, animated and profiled files are decoded by libvips`() async throws {
+        for name in [
+            "alpha.png", "rgb16.png", "white16.png", "interlaced-large.png", "animated.png", "wide.png", "alpha.webp",
+            "animated.webp",
+        ] {
+            #expect(try await path(try Fixtures.image(name), small) == "libvips", "\(name)")
+        }
+        let photo = photo(40, 30)
+        let kinds: [(SyntheticPNG, Int)] = [(.color, 6), (.grey, 2), (.palette, 1)]
+        for (kind, values) in kinds {
+            let transparency = SyntheticImage.chunk("tRNS", [UInt8](repeating: 0, count: values))
+            #expect(try await path(kind.file(photo, beforePixels: transparency), small) == "libvips", "\(kind)")
+        }
+        let wanted = #""thumbnail":{"width":20,"height":20},"format":"png""#
+        #expect(try await path(SyntheticPNG.color.file(photo), wanted) == "libvips")
+    }
+
+    @Test func `truncated files give the same error as with libvips`() async throws {
+        let photo = photo(60, 50)
+        for file in try SyntheticPNG.allCases.map({ $0.file(photo) }) + [photo.losslessWebP()] {
+            // The last 16 bytes of a PNG are a checksum and the `IEND` chunk.
+            for missing in [1, 4, 11, 12, 13, 16, 17, 40, file.count / 3, file.count - 60] {
+                let part = Array(file.dropLast(missing))
+                let one = try await planes.refusal(part, small), other = try await libvips.refusal(part, small)
+                #expect(one?.code == other?.code, "\(file.count) less \(missing)")
+            }
+        }
+    }
+
+    @Test(arguments: [0 as UInt64, 1000, 2000])
+    func `corrupt PNG and lossless WebP files give the same error as with libvips`(seed: UInt64) async throws {
+        let photo = photo(60, 50, seed: seed)
+        let files =
+            try SyntheticPNG.allCases.map { $0.file(photo) } + [photo.losslessWebP(), Fixtures.image("rgb.png")]
+        for step in seed..<seed + 60 {
+            var random = SeededRandom(step)
+            let file = files.randomElement(using: &random) ?? [], other = files.randomElement(using: &random) ?? []
+            let corrupt = Mutation.random(of: file, beside: other, &random)
+            let one = try await planes.refusal(corrupt, small), two = try await libvips.refusal(corrupt, small)
+            #expect(one?.code == two?.code, "\(step): \(String(describing: one)) \(String(describing: two))")
+        }
+    }
+
+    @Test func `a PNG that is too large as planes is decoded by libvips in strips`() throws {
+        var header = SourceHeader(format: .png, width: 8000, height: 6000)
+        header.hasPlanes = true
+        let variant = try Variant(json: #"{"name":"v","thumbnail":{"width":200,"height":200},"format":"jpeg"}"#.utf8)
+        func plan(_ limits: TranscodeLimits) -> DecodePlan {
+            DecodePlan(header, variants: [variant], scale: 1, limits: limits, writable: [.jpeg])
+        }
+        let whole = plan(TranscodeLimits())
+        #expect(whole.path == .planes && whole.memoryBytes > 3 * 8000 * 6000)
+        var limits = TranscodeLimits()
+        limits.memoryBytes = 3 * 8000 * 6000
+        #expect(plan(limits).path == .libvips && plan(limits).memoryBytes < limits.memoryBytes)
+    }
+}
