@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Batches whose names look like numbers, which SQL allows, and the numbers of those with other names.
+/// Batches that are given by name or by number.
 @Suite(.timeLimit(.minutes(5)))
 struct BatchNameTests {
     @Test func `a batch is found by name first and then by number`() async throws {

@@ -28,7 +28,7 @@ extension Command {
             Option("if-modified-since", .value("DATE"), "the Last-Modified of a copy at hand, as it was sent"),
             Option("allow-invalid-certificates", "check no certificate"),
             Limits.formatOption,
-        ] + Limits.fetchOptions + Limits.guestOptions
+        ] + Limits.fetchOptions + Limits.downloadOptions
     ) { arguments in
         let operands = try arguments.operands()
         guard operands.count == 1 else { throw CommandError.usage("fetch: one URL, please") }
