@@ -73,7 +73,9 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["ImageModel", "Transcoder", "DiskCache", "Concurrency", "Measuring", "CGLib"],
+            dependencies: [
+                "Downloader", "ImageModel", "Transcoder", "DiskCache", "Concurrency", "Measuring", "CGLib",
+            ],
             path: "Benchmarks", exclude: ["Results", "peers", "dead-origins", "cancelled-batch", "figures.py"],
             swiftSettings: strict),
 

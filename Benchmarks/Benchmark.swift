@@ -1,13 +1,12 @@
 import Measuring
 
-/// One question and how it is answered.
+/// One question and the measurement that answers it.
 struct Benchmark: Sendable {
-    /// What a run found out.
     struct Findings {
         var measurements: [MeasuredFigure]
-        /// What the figures rest on besides the machine, one line.
+        /// The input of the measurement, one line.
         var input: String
-        /// Facts of the machine that this run knows better.
+        /// Facts that replace those of `MachineFacts`.
         var facts: [String: String] = [:]
     }
 
@@ -15,5 +14,5 @@ struct Benchmark: Sendable {
     let question: String
     let run: @Sendable (Options) async throws -> Findings
 
-    static let all: [Benchmark] = [.keys, .store, .expiry, .transcode, .planes, .resident]
+    static let all: [Benchmark] = [.keys, .store, .expiry, .fetch, .transcode, .planes, .resident]
 }

@@ -5,50 +5,50 @@ import Glibc
 import Measuring
 
 extension Benchmark {
-    /// Dry runs by turns over one tree, so that all meet the same names in the same order and nothing is to be made anew;
-    /// at the end a tenth is really deleted, and another tenth by `find`.
+    /// Dry runs over one tree, so that all read the same names in the same order. At the end expiry deletes a tenth of the
+    /// files, and `find` another tenth.
     static let expiry = Benchmark(
         name: "expiry",
-        question: "What does looking at every file of a large cache cost, beside find over the same tree?"
+        question: "What does reading every file of a large cache cost, compared with find over the same tree?"
     ) { options in
         let scratch = try Scratch(in: options.directory)
-        let count = options.files
+        let count = options.files ?? 1_000_000
         let tree = try Tree(of: count, in: scratch.path)
         let layout = tree.layout
         let store = DirectoryStore(layout)
         note("  \(count) files made")
 
-        func look(_ name: String, _ body: () throws -> Int) throws -> [String: Double] {
-            resetPeak()
+        func measure(_ name: String, _ body: () throws -> Int) throws -> [String: Double] {
+            resetPeakMemory()
             let start = ContinuousClock.now
-            guard try body() == count else { throw MeasuringError("\(name) did not meet \(count) files") }
-            return [name: (ContinuousClock.now - start).seconds, "memory_\(name)": peakMemory()]
+            guard try body() == count else { throw MeasuringError("\(name) did not read \(count) files") }
+            return [name: (ContinuousClock.now - start).seconds, "memory_\(name)": memorySize("VmHWM")]
         }
 
         var rounds = try await Rounds(
             options.rounds,
             [
                 {
-                    try look("find") {
+                    try measure("find") {
                         let lines = "find '\(layout.directory)' -type f -printf '%A@ %T@ %b %p\\n' | wc -l"
                         return Int(try Shell.output(lines).trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0
                     }
                 },
                 {
-                    try look("expire_by_age") {
+                    try measure("expire_by_age") {
                         let policy = ExpiryPolicy(maxAge: .seconds(86_400))
                         return try store.expire(policy, isDryRun: true).seen.files
                     }
                 },
                 {
-                    try look("expire_by_size") {
+                    try measure("expire_by_size") {
                         let policy = ExpiryPolicy(maxAge: nil, maxSize: count * 3072)
                         return try store.expire(policy, isDryRun: true).seen.files
                     }
                 },
-                { try look("stat") { try CacheUsage(of: store).files } },
+                { try measure("stat") { try CacheUsage(of: store).files } },
                 {
-                    try look("list") {
+                    try measure("list") {
                         var bytes = 0, met = 0
                         try store.list { entry in
                             bytes += entry.path.utf8.count
@@ -76,12 +76,12 @@ extension Benchmark {
                 looks.map { Figure($0, "s", against: "find") } + [Figure("find", "s")]
                     + looks.map { Figure("memory_\($0)", "MiB") }
                     + [Figure("delete_expired", "files/s", against: "delete_find"), Figure("delete_find", "files/s")]),
-            input: "\(count) files of 100 bytes in one directory, \(scratch.fileSystem); dry runs; memory is the most "
-                + "that this process held; the deletions once, a tenth of the files each")
+            input: "\(count) files of 100 bytes in one directory, \(scratch.fileSystem); dry runs; memory is the peak "
+                + "of this process; the deletions once, a tenth of the files each")
     }
 }
 
-/// Small files, a tenth of them three days old, a tenth 37 hours, the others of now.
+/// Small files: a tenth is three days old, a tenth 37 hours, the others are new.
 private struct Tree {
     let layout: CacheLayout
     let oldest: Int
@@ -107,14 +107,4 @@ private struct Tree {
         oldest = ages[0]
         older = ages[1]
     }
-}
-
-/// From here on the peak counts.
-private func resetPeak() { try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8) }
-
-/// The most memory that was resident since, in MiB; zero, which is no figure, where the kernel does not tell.
-private func peakMemory() -> Double {
-    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
-    return (line?.split(separator: " ").compactMap { Double($0) }.first ?? 0) / 1024
 }

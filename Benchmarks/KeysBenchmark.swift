@@ -3,9 +3,9 @@ import DiskCache
 import Measuring
 
 extension Benchmark {
-    /// Keys and file names are made for every job and every variant, and for nothing else than their MD5.
+    /// Keys and file names are computed for every job and every variant.
     static let keys = Benchmark(
-        name: "keys", question: "How much do cache keys and file names cost beyond the MD5 they end in?"
+        name: "keys", question: "What do cache keys and file names cost beyond their MD5?"
     ) { options in
         let urls = (0..<1_000).map {
             "https://images-\($0 % 40).example.com/products/2024/\($0)/photo@2x.jpg?w=1200&v=\($0)"
@@ -18,13 +18,13 @@ extension Benchmark {
         let passes = 50
         let count = urls.count * passes
 
-        /// By processor time: nothing here waits, and what else runs on the machine shall not count.
+        /// By processor time, because nothing here waits.
         func rate(_ texts: [String], _ length: (String) -> Int) throws -> Double {
             var total = 0
             let start = processorSeconds
             for _ in 0..<passes { for text in texts { total += length(text) } }
             let rate = Double(count) / (processorSeconds - start)
-            // Used, or the optimiser would leave the work out; and true, as every name begins with 32 digits.
+            // Uses the result, so that the optimiser keeps the work; every name begins with 32 digits.
             guard total >= 32 * count else { throw MeasuringError("there are names shorter than an MD5") }
             return rate
         }
@@ -48,7 +48,7 @@ extension Benchmark {
     }
 }
 
-/// The digest of a text's bytes as hexadecimal digits, and nothing more.
+/// Computes the digest of a text as hexadecimal digits.
 private func bareMD5(_ text: String) -> Int {
     var text = text
     return text.withUTF8 { bytes in

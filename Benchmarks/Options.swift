@@ -1,18 +1,18 @@
 import Measuring
 
-/// What the command line asks for.
+/// The command line.
 struct Options: Sendable {
     static let usage = """
-        usage: Benchmarks NAME… [--json] [--rounds N] [--save DIR] [--directory DIR] [--pictures DIR]
+        usage: Benchmarks NAME… [--json] [--rounds N] [--save DIR] [--directory DIR] [--images DIR]
                           [--loop PROGRAM] [--files N]
           --rounds N        rounds that count, after one warm-up; default 5
           --save DIR        writes DIR/<date>-<name>.json and the table of all results, DIR/README.md
-          --files N         expiry: how many; default 1,000,000
+          --files N         expiry, fetch: how many files; default 1,000,000, 2,000
           --directory DIR   store, expiry: where to write; default: the system's temporary directory
-          --pictures DIR    transcode, planes, resident: the pictures; default: those of the tests, repeated
+          --images DIR      transcode, planes, resident: the images; default: those of the tests, repeated
           --loop PROGRAM    transcode, planes: a plain loop over libvips to compare with; it reads a list of files and
                             prints a line of JSON with cpu_ms_img. planes adds -m chain or -m 256, and -o DIR
-        The queue's benchmark is a command of the program itself: larder bench queue
+        The benchmark of the queue is the command larder bench queue.
         """
 
     var names: [String] = []
@@ -20,9 +20,9 @@ struct Options: Sendable {
     var rounds = 5
     var save: String?
     var directory: String?
-    var pictures: String?
+    var images: String?
     var loop: String?
-    var files = 1_000_000
+    var files: Int?
 
     /// - Throws: `MeasuringError` naming the word that is wrong.
     init(_ words: [String]) throws {
@@ -35,22 +35,26 @@ struct Options: Sendable {
             switch word {
             case "--json": json = true
             case "--rounds":
-                guard let number = Int(try value()), number > 0 else { throw MeasuringError("--rounds: how many?") }
+                guard let number = Int(try value()), number > 0 else {
+                    throw MeasuringError("--rounds: a positive number is required")
+                }
                 rounds = number
             case "--files":
-                guard let number = Int(try value()), number >= 100 else { throw MeasuringError("--files: how many?") }
+                guard let number = Int(try value()), number >= 100 else {
+                    throw MeasuringError("--files: a number of at least 100 is required")
+                }
                 files = number
             case "--save": save = try value()
             case "--directory": directory = try value()
-            case "--pictures": pictures = try value()
+            case "--images": images = try value()
             case "--loop": loop = try value()
             default:
                 guard Benchmark.all.contains(where: { $0.name == word }) else {
-                    throw MeasuringError("'\(word)' is no benchmark and no option")
+                    throw MeasuringError("'\(word)' is neither a benchmark nor an option")
                 }
                 names.append(word)
             }
         }
-        guard !names.isEmpty else { throw MeasuringError("which benchmark?") }
+        guard !names.isEmpty else { throw MeasuringError("the name of a benchmark is required") }
     }
 }

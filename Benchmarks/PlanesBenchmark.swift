@@ -4,48 +4,48 @@ import Measuring
 import Transcoder
 
 extension Benchmark {
-    /// The path by planes beside that by libvips and a plain loop, each picture once: every round has its own.
+    /// Every round has its own images, so that each image is read once.
     static let planes = Benchmark(
-        name: "planes", question: "What does a picture cost by its planes, by libvips, and in a plain loop?"
+        name: "planes", question: "What does an image cost with planes, with libvips, and in a plain loop over libvips?"
     ) { options in
         let scratch = try Scratch()
         return try await PathRun(options, scratch.path).measure()
     }
 
-    /// What children hold over many pictures; a round is all of them, through the same pool.
+    /// A round sends all images through the same pool.
     static let resident = Benchmark(
-        name: "resident", question: "How much memory does a child hold, and does it grow?"
+        name: "resident", question: "How much memory does a transcoder use, and does it grow?"
     ) { options in
         let scratch = try Scratch()
-        let kitchen = try TranscodeHarness(scratch: scratch.path, countsEachPeak: true)
-        let files = try await goodFiles(options, kitchen)
+        let harness = try TranscodeHarness(scratch: scratch.path, countsEachPeak: true)
+        let files = try await goodFiles(options, harness)
         let rounds = try await Rounds(
             options.rounds,
             [
                 {
-                    let peaks = try await kitchen.make(files, together: true).peaks.map { Double($0) / 1_048_576 }
+                    let peaks = try await harness.make(files, together: true).peaks.map { Double($0) / 1_048_576 }
                     return ["resident_p95": peaks.quantile(0.95), "resident_most": peaks.max() ?? 0]
                 }
             ])
-        await kitchen.pool.shutdown()
+        await harness.pool.shutdown()
         return Findings(
             measurements: try rounds.measurements([Figure("resident_p95", "MiB"), Figure("resident_most", "MiB")]),
-            input: "\(files.count) pictures a round and before them, one child, replaced after 500 pictures; "
-                + "of each picture the most that its child held meanwhile")
+            input: "\(files.count) images a round and before them, one child, replaced after 500 images; "
+                + "the peak of the child for each image")
     }
 }
 
-/// The files of which every variant can be made.
-private func goodFiles(_ options: Options, _ kitchen: TranscodeHarness) async throws -> [String] {
+/// The files with which every variant can be made.
+private func goodFiles(_ options: Options, _ harness: TranscodeHarness) async throws -> [String] {
     var good: [String] = []
-    for file in try pictureFiles(options.pictures) where await kitchen.canMake(file) { good.append(file) }
+    for file in try imageFiles(options.images) where await harness.canMake(file) { good.append(file) }
     return good
 }
 
 private struct PathRun {
     private let options: Options
     private let scratch: String
-    /// The tasks by name, and the mode in which the loop does the same.
+    /// The tasks by name, and the mode of the loop for the same task.
     private static let tasks = [("three", TranscodeHarness.three, "chain"), ("small", TranscodeHarness.one, "256")]
 
     init(_ options: Options, _ scratch: String) {
@@ -61,10 +61,10 @@ private struct PathRun {
         }
         let libvips = try await probe.pool.selfTest().libvips
         await probe.pool.shutdown()
-        guard plain.count >= options.rounds else { throw MeasuringError("there are too few pictures") }
+        guard plain.count >= options.rounds else { throw MeasuringError("there are too few images") }
         var rounds = Rounds()
         for round in 0...options.rounds {
-            // The first one is a warm-up, with the pictures of the next.
+            // The first one is a warm-up, with the images of the next.
             let number = max(0, round - 1)
             func share(_ files: [String]) -> [String] {
                 stride(from: number, to: files.count, by: options.rounds).map { files[$0] }
@@ -77,26 +77,26 @@ private struct PathRun {
         for (task, _, _) in Self.tasks {
             for path in ["planes", "libvips"] {
                 figures.append(
-                    Figure("\(task)_\(path)", "ms/picture", against: options.loop == nil ? nil : "\(task)_loop"))
+                    Figure("\(task)_\(path)", "ms/image", against: options.loop == nil ? nil : "\(task)_loop"))
             }
-            figures.append(Figure("\(task)_planes_lives", "ms/picture"))
-            if options.loop != nil { figures.append(Figure("\(task)_loop", "ms/picture")) }
+            figures.append(Figure("\(task)_planes_lives", "ms/image"))
+            if options.loop != nil { figures.append(Figure("\(task)_loop", "ms/image")) }
         }
-        figures.append(Figure("three_planes_all", "ms/picture", against: options.loop == nil ? nil : "three_loop_all"))
-        if options.loop != nil { figures.append(Figure("three_loop_all", "ms/picture")) }
+        figures.append(Figure("three_planes_all", "ms/image", against: options.loop == nil ? nil : "three_loop_all"))
+        if options.loop != nil { figures.append(Figure("three_loop_all", "ms/image")) }
         figures += [Figure("resident_p95", "MiB"), Figure("resident_most", "MiB")]
         return Benchmark.Findings(
             measurements: try rounds.measurements(figures),
-            input: "\(plain.count) pictures without a profile other than sRGB and \(profiled.count) with one, shared "
-                + "among \(options.rounds) rounds; 2 children; processor time of the children at their pictures, "
-                + "for _lives of all their lives; _all is over both kinds, of which the loop converts none",
+            input: "\(plain.count) images without a profile other than sRGB and \(profiled.count) with one, shared "
+                + "among \(options.rounds) rounds; 2 children; processor time of the children while they have an image, "
+                + "for _lives of all their lifetime; _all includes images with a profile, which the loop does not convert",
             facts: ["libvips": libvips])
     }
 
     private func values(plain: [String], profiled: [String], turn: Int) async throws -> [String: Double] {
         var values: [String: Double] = [:]
         for (task, variants, mode) in Self.tasks {
-            // Whoever comes first has the coldest files: it is another one each time.
+            // The first one reads the files with a cold cache, so the order changes each time.
             for place in 0..<3 {
                 switch (place + turn) % 3 {
                 case 0:
@@ -127,22 +127,14 @@ private struct PathRun {
 
     private func loop(_ program: String, _ mode: String) -> String { "\(program) -m \(mode) -o \(scratch)" }
 
-    /// Processor milliseconds a picture, and the most MiB its child had held, through a pool of its own.
+    /// Processor milliseconds per image and the peaks of the child in MiB, with a new pool.
     private func cost(
         _ files: [String], _ variants: [String], allowsPlanes: Bool
     ) async throws -> (Double, [Double]) {
         guard !files.isEmpty else { return (0, [0]) }
-        let kitchen = try TranscodeHarness(scratch: scratch, variants: variants, allowsPlanes: allowsPlanes)
-        let cost = try await kitchen.make(files, together: true)
-        await kitchen.pool.shutdown()
+        let harness = try TranscodeHarness(scratch: scratch, variants: variants, allowsPlanes: allowsPlanes)
+        let cost = try await harness.make(files, together: true)
+        await harness.pool.shutdown()
         return (cost.childSeconds * 1_000 / Double(files.count), cost.peaks.map { Double($0) / 1_048_576 })
-    }
-
-    /// Processor time of all children that have ended.
-    private var childrenSeconds: Double {
-        var usage = rusage()
-        getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &usage)
-        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
-        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 }

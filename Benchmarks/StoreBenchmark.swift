@@ -4,7 +4,7 @@ import Glibc
 import Measuring
 
 extension Benchmark {
-    /// One thread on purpose: what is compared is the price of a file, not how well the disk joins several waits.
+    /// One thread, so that the cost of a file is compared and not how the disk combines several waits.
     static let store = Benchmark(
         name: "store",
         question: "What does publishing a file cost beyond the kernel's own open, write and rename, at each durability?"
@@ -14,8 +14,7 @@ extension Benchmark {
         let bytes = (0..<20_000).map { _ in UInt8.random(in: 0...255) }
         var used = 0
 
-        /// Stores and bare writes by turns, a hundred files each, so that what else runs here meets both alike. The
-        /// directory is its own and removed afterwards, unmeasured.
+        /// Alternates between a hundred stores and a hundred bare writes, so that other load affects both alike.
         func published(_ durability: Durability) -> Rounds.Step {
             return {
                 used += 1
@@ -24,7 +23,7 @@ extension Benchmark {
                 guard mkdir(root, 0o755) == 0, mkdir(bare, 0o755) == 0 else {
                     throw MeasuringError("mkdir: errno \(errno)")
                 }
-                // What others left to be written is not to be waited for by the first fsync here.
+                // Otherwise the first fsync waits for data of other processes.
                 sync()
                 defer { scratch.clear(root) }
                 let cache = try DirectoryStore(opening: root, durability: durability)
@@ -59,12 +58,12 @@ extension Benchmark {
         }
         return Findings(
             measurements: try rounds.measurements(figures),
-            input: "\(count) files of \(bytes.count) bytes a round and a hundred by turns, one thread, "
-                + "\(scratch.fileSystem); cpu is user and system time, bare the same system calls and no more")
+            input: "\(count) files of \(bytes.count) bytes a round and a hundred in turn, one thread, "
+                + "\(scratch.fileSystem); cpu is user and system time, bare the same system calls only")
     }
 }
 
-/// What something took, in seconds: by the clock, and of the processor's time.
+/// Wall time and processor time in seconds.
 private struct Cost {
     private(set) var clock = 0.0
     private(set) var processor = 0.0
@@ -78,15 +77,15 @@ private struct Cost {
     }
 }
 
-/// What a worker's store stage does for each file.
+/// The store stage of a worker for one file.
 private func publish(_ bytes: [UInt8], as key: CacheKey, in cache: DirectoryStore) throws {
     try cache.store(bytes, as: key)
 }
 
-/// Open, write, wait as asked for, close, rename: as a loop in C would.
+/// Open, write, synchronise, close and rename without any other work.
 private func bareWrite(_ bytes: [UInt8], number: Int, in directory: String, _ durability: Durability) throws {
-    let draft = "\(directory)/.\(number)"
-    let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    let temporary = "\(directory)/.\(number)"
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw MeasuringError("open: errno \(errno)") }
     defer { close(descriptor) }
     guard write(descriptor, bytes, bytes.count) == bytes.count else { throw MeasuringError("write: errno \(errno)") }
@@ -95,7 +94,7 @@ private func bareWrite(_ bytes: [UInt8], number: Int, in directory: String, _ du
     case .data: guard fdatasync(descriptor) == 0 else { throw MeasuringError("fdatasync: errno \(errno)") }
     case .full: guard fsync(descriptor) == 0 else { throw MeasuringError("fsync: errno \(errno)") }
     }
-    guard rename(draft, "\(directory)/\(number).jpg") == 0 else { throw MeasuringError("rename: errno \(errno)") }
+    guard rename(temporary, "\(directory)/\(number).jpg") == 0 else { throw MeasuringError("rename: errno \(errno)") }
     guard durability == .full else { return }
     let place = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard place >= 0 else { throw MeasuringError("open: errno \(errno)") }

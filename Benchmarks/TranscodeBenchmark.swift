@@ -3,61 +3,61 @@ import Measuring
 import Transcoder
 
 extension Benchmark {
-    /// Three variants a picture: fits 1024 as JPEG, fits 400 as WebP, 160×160 from the centre as JPEG.
     static let transcode = Benchmark(
-        name: "transcode", question: "What does a picture cost through the pool's children, and what beside them?"
+        name: "transcode",
+        question: "What do three variants of an image cost in the transcoders, and in the parent process?"
     ) { options in
         let scratch = try Scratch()
-        let kitchen = try TranscodeHarness(scratch: scratch.path)
+        let harness = try TranscodeHarness(scratch: scratch.path)
         do {
-            let findings = try await measureTranscoding(in: kitchen, options, scratch)
-            await kitchen.pool.shutdown()
+            let findings = try await measureTranscoding(in: harness, options, scratch)
+            await harness.pool.shutdown()
             return findings
         } catch {
-            await kitchen.pool.shutdown()
+            await harness.pool.shutdown()
             throw error
         }
     }
 }
 
 private func measureTranscoding(
-    in kitchen: TranscodeHarness, _ options: Options, _ scratch: Scratch
+    in harness: TranscodeHarness, _ options: Options, _ scratch: Scratch
 ) async throws -> Benchmark.Findings {
-    let files = try pictureFiles(options.pictures)
+    let files = try imageFiles(options.images)
     var good: [String] = []
-    for file in files where await kitchen.canMake(file) { good.append(file) }
-    guard !good.isEmpty else { throw MeasuringError("none of \(files.count) files is a picture") }
-    // Few small pictures would be over before anything can be measured.
-    let pictures = Array(repeatElement(good, count: max(1, 100 / good.count)).joined())
+    for file in files where await harness.canMake(file) { good.append(file) }
+    guard !good.isEmpty else { throw MeasuringError("none of \(files.count) files is an image") }
+    // Repeats few images, so that a round takes long enough.
+    let images = Array(repeatElement(good, count: max(1, 100 / good.count)).joined())
 
     var steps: [Rounds.Step] = [
         {
-            let cost = try await kitchen.make(pictures, together: true)
-            let perPicture = 1_000 / Double(pictures.count)
+            let cost = try await harness.make(images, together: true)
+            let perImage = 1_000 / Double(images.count)
             return [
-                "transcode_cpu": cost.childSeconds * perPicture, "parent_cpu": cost.parentSeconds * perPicture,
-                "pictures": Double(pictures.count) / cost.wallSeconds,
-                "pictures_bound": Double(pictures.count * kitchen.children) / cost.childSeconds,
+                "transcode_cpu": cost.childSeconds * perImage, "parent_cpu": cost.parentSeconds * perImage,
+                "images": Double(images.count) / cost.wallSeconds,
+                "images_bound": Double(images.count * harness.children) / cost.childSeconds,
                 "child_peak": Double(cost.peakBytes) / 1_048_576,
             ]
         },
         {
-            let cost = try await kitchen.make(pictures, together: false)
-            return ["apart_cpu": cost.childSeconds * 1_000 / Double(pictures.count)]
+            let cost = try await harness.make(images, together: false)
+            return ["apart_cpu": cost.childSeconds * 1_000 / Double(images.count)]
         },
     ]
     var figures = [
-        Figure("transcode_cpu", "ms/picture", against: "apart_cpu"),
-        Figure("parent_cpu", "ms/picture", against: "transcode_cpu"),
-        Figure("pictures", "pictures/s", against: "pictures_bound"),
+        Figure("transcode_cpu", "ms/image", against: "apart_cpu"),
+        Figure("parent_cpu", "ms/image", against: "transcode_cpu"),
+        Figure("images", "images/s", against: "images_bound"),
         Figure("child_peak", "MiB"),
-        Figure("apart_cpu", "ms/picture"),
-        Figure("pictures_bound", "pictures/s"),
+        Figure("apart_cpu", "ms/image"),
+        Figure("images_bound", "images/s"),
     ]
     if let loop = options.loop {
-        steps.append { ["loop_cpu": try loopCost(loop, pictures)] }
-        figures.insert(Figure("transcode_cpu_to_loop", "ms/picture", of: "transcode_cpu", against: "loop_cpu"), at: 1)
-        figures.append(Figure("loop_cpu", "ms/picture"))
+        steps.append { ["loop_cpu": try loopCost(loop, images)] }
+        figures.insert(Figure("transcode_cpu_to_loop", "ms/image", of: "transcode_cpu", against: "loop_cpu"), at: 1)
+        figures.append(Figure("loop_cpu", "ms/image"))
     }
     let rounds = try await Rounds(options.rounds, steps)
     let bytes = try good.reduce(0) { sum, file in
@@ -66,27 +66,27 @@ private func measureTranscoding(
     return Benchmark.Findings(
         measurements: try rounds.measurements(figures),
         input:
-            "\(options.pictures == nil ? "the tests' pictures" : "a directory"): \(pictures.count) pictures a round, "
+            "\(options.images == nil ? "the tests' images" : "a directory"): \(images.count) images a round, "
             + "\(good.count) of \(files.count) files can be made, \((Double(bytes / good.count) / 1024).short) KiB each; "
-            + "\(kitchen.children) children; apart_cpu asks for each variant by itself",
-        facts: ["libvips": try await kitchen.pool.selfTest().libvips])
+            + "\(harness.children) children; apart_cpu requests each variant by itself",
+        facts: ["libvips": try await harness.pool.selfTest().libvips])
 }
 
-/// The regular files of a directory, by default of the tests' pictures.
-func pictureFiles(_ directory: String?) throws -> [String] {
+/// The regular files of a directory, by default of the tests' images.
+func imageFiles(_ directory: String?) throws -> [String] {
     let directory = directory ?? "Tests/TranscoderTests/Images"
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
-        throw MeasuringError("there is no directory \(directory); start in the package's root, or use --pictures DIR")
+        throw MeasuringError("there is no directory \(directory); run in the root of the package, or use --images DIR")
     }
     return names.sorted().map { directory + "/" + $0 }
 }
 
-/// CPU ms per picture of another program over the same files.
-func loopCost(_ command: String, _ pictures: [String]) throws -> Double {
+/// CPU milliseconds per image of another program for the same files.
+func loopCost(_ command: String, _ images: [String]) throws -> Double {
     struct Line: Decodable {
         let cpu_ms_img: Double
     }
-    let output = try Shell.output("cat <<'END' | \(command)\n\(pictures.joined(separator: "\n"))\nEND")
+    let output = try Shell.output("cat <<'END' | \(command)\n\(images.joined(separator: "\n"))\nEND")
     guard let line = try? JSONDecoder().decode(Line.self, from: Data(output.utf8)) else {
         throw MeasuringError("--loop: '\(command)' printed no JSON line with cpu_ms_img")
     }

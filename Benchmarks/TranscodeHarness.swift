@@ -1,23 +1,23 @@
-import ImageModel
 import Concurrency
 import Foundation
 import Glibc
+import ImageModel
 import Measuring
 import Transcoder
 
-/// The pool as a worker has it: children of the `larder` program, as many as cores, each with a picture at a time.
+/// A transcoder pool like a worker's: one child of the `larder` program per core, each with one image at a time.
 struct TranscodeHarness: Sendable {
-    /// What a run over many pictures took.
+    /// The cost of a run over many images.
     struct Cost: Sendable {
         var childSeconds = 0.0
         var parentSeconds = 0.0
         var wallSeconds = 0.0
         var peakBytes = 0
-        /// For each picture, the most its child had held until then.
+        /// For each image the peak memory of its child until then.
         var peaks: [Int] = []
     }
 
-    /// Three variants a picture: fits 1024 as JPEG, fits 400 as WebP, 160×160 from the centre as JPEG.
+    /// Three variants per image: fits 1024 as JPEG, fits 400 as WebP, 160×160 from the centre as JPEG.
     static let three = [
         #"{"name":"card","thumbnail":{"width":1024,"height":1024},"format":"jpeg","quality":80}"#,
         #"{"name":"list","thumbnail":{"width":400,"height":400},"format":"webp","quality":75}"#,
@@ -26,13 +26,12 @@ struct TranscodeHarness: Sendable {
          "format":"jpeg","quality":80}
         """#,
     ]
-    /// One variant a picture, which fits 256.
+    /// One variant per image: fits 256.
     static let one = [#"{"name":"small","thumbnail":{"width":256,"height":256},"format":"jpeg","quality":95}"#]
 
     let pool: TranscoderPool
     let children: Int
-    /// Whether the peak of a child's memory is told anew for each picture: with one child alone, or another one's picture
-    /// would be cut in two.
+    /// Whether the peak is reset for each image, which is possible with one child only.
     private let countsEachPeak: Bool
     private let scratch: String
     private let variants: [Variant]
@@ -40,7 +39,7 @@ struct TranscodeHarness: Sendable {
     /// - Parameters:
     ///   - scratch: a directory for the outputs.
     ///   - variants: as JSON.
-    ///   - countsEachPeak: with one child, whose peak is that of each picture, not of all so far.
+    ///   - countsEachPeak: uses one child and measures the peak of each image.
     init(
         scratch: String, variants: [String] = three, allowsPlanes: Bool = true, countsEachPeak: Bool = false
     ) throws {
@@ -51,7 +50,7 @@ struct TranscodeHarness: Sendable {
         let path = String(decoding: program.prefix(max(0, length)).map(UInt8.init(bitPattern:)), as: UTF8.self)
         let larder = URL(filePath: path).deletingLastPathComponent().appending(path: "larder").path
         guard access(larder, X_OK) == 0 else {
-            throw MeasuringError("the children's program is missing: swift build -c release --product larder")
+            throw MeasuringError("larder is missing: swift build -c release --product larder")
         }
         var configuration = TranscoderPool.Configuration()
         configuration.count = children
@@ -62,7 +61,7 @@ struct TranscodeHarness: Sendable {
         self.variants = try variants.map { try Variant(json: $0.utf8) }
     }
 
-    /// Whether every variant of this file can be made; says why not.
+    /// Whether every variant of the file can be made; prints the error otherwise.
     func canMake(_ file: String) async -> Bool {
         var cost = Cost()
         do {
@@ -74,7 +73,7 @@ struct TranscodeHarness: Sendable {
         }
     }
 
-    /// Whether the colours of a file are of another profile than sRGB, so that they are converted here.
+    /// Whether the colours of a file have another profile than sRGB.
     func hasOwnProfile(_ file: String) async throws -> Bool {
         let source = open(file, O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw MeasuringError("\(file) cannot be opened (errno \(errno))") }
@@ -82,10 +81,10 @@ struct TranscodeHarness: Sendable {
         return try await pool.probe(source).hasOwnProfile
     }
 
-    /// Makes all variants of all pictures, with every child at work.
+    /// Makes all variants of all images with all children.
     ///
-    /// - Parameter together: one request a picture, which decodes once; else one for each variant.
-    func make(_ pictures: [String], together: Bool) async throws -> Cost {
+    /// - Parameter together: one request pern image, which decodes once, instead of one per variant.
+    func make(_ images: [String], together: Bool) async throws -> Cost {
         let parentBefore = processorSeconds
         let start = ContinuousClock.now
         var total = try await withThrowingTaskGroup(of: Cost.self) { group in
@@ -93,8 +92,8 @@ struct TranscodeHarness: Sendable {
                 group.addTask {
                     let outputs = try outputs()
                     var cost = Cost()
-                    for index in stride(from: lane, to: pictures.count, by: children) {
-                        try await make(pictures[index], together: together, into: outputs, &cost)
+                    for index in stride(from: lane, to: images.count, by: children) {
+                        try await make(images[index], together: together, into: outputs, &cost)
                     }
                     return cost
                 }
@@ -132,7 +131,7 @@ struct TranscodeHarness: Sendable {
     private func outputs() throws -> [OutputFile] { try variants.map { _ in try OutputFile(in: scratch) } }
 }
 
-/// From here on the kernel notes anew how much memory the process held at most.
+/// Resets the peak of a process's memory.
 private func forgetPeak(of process: Int32) {
     let file = open("/proc/\(process)/clear_refs", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return }
@@ -140,7 +139,7 @@ private func forgetPeak(of process: Int32) {
     close(file)
 }
 
-/// A file without a name for one variant after another.
+/// A file without a name, used for one variant after another.
 private final class OutputFile: Sendable {
     let descriptor: Int32
 

@@ -1,4 +1,4 @@
-"""Figures of a benchmark that is a script: medians with their range, printed as JSON lines and kept as a result."""
+"""Figures of the benchmarks that are scripts: medians with their range, printed as JSON lines and saved."""
 import datetime, json, os, platform, statistics, subprocess
 
 
@@ -7,7 +7,7 @@ def short(number):
 
 
 def figure(name, values, unit, against=None, others=None):
-    """The median of the rounds' values; with `against` its ratio, taken within each round, to that name's `others`."""
+    """The median of the rounds' values and, with `against`, the median of the rounds' ratios to `others`."""
     found = {"name": name, "unit": unit, "value": short(statistics.median(values)),
              "values": {"low": short(min(values)), "high": short(max(values))}, "rounds": [short(one) for one in values]}
     if against:
@@ -17,12 +17,12 @@ def figure(name, values, unit, against=None, others=None):
     return found
 
 
-def told(*command):
+def output_of(*command):
     return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
-def tell(found, benchmark, what, rounds, larder, load, directory=None):
-    """Prints the figures; with a directory (Benchmarks/Results) keeps them there, too."""
+def report(found, benchmark, what, rounds, larder, load, directory=None):
+    """Prints the figures and, with a directory (Benchmarks/Results), saves them there."""
     for line in found:
         print(json.dumps({key: line[key] for key in ("name", "value", "unit", "ratio", "against") if key in line}))
     if directory is None:
@@ -33,7 +33,7 @@ def tell(found, benchmark, what, rounds, larder, load, directory=None):
     result = {
         "benchmark": benchmark, "date": day, "rounds": rounds, "input": f"{what}; {build} build",
         "machine": {
-            "commit": told("git", "-C", source, "rev-parse", "--short=12", "HEAD"), "cores": str(os.cpu_count()),
+            "commit": output_of("git", "-C", source, "rev-parse", "--short=12", "HEAD"), "cores": str(os.cpu_count()),
             "kernel": platform.release(), "load": f"{load:.3g} before, {os.getloadavg()[0]:.3g} after",
         },
         "measurements": found,

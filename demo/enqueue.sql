@@ -1,5 +1,5 @@
--- Sets the pipeline and enqueues the URLs of a file, in one transaction of the caller's own. Run by demo/run as
---   psql -v pipeline_file=… -v urls_file=… -f demo/enqueue.sql "$(larder db url)"
+-- Stores the pipeline and enqueues the URLs of a file in one transaction. Run by demo/run as
+--   psql -v pipeline_file=... -v urls_file=... -f demo/enqueue.sql "$(larder db url)"
 \set spec `cat :'pipeline_file'`
 \set urls `cat :'urls_file'`
 BEGIN;

@@ -1,4 +1,4 @@
-"""The product as the demo uses it: the `larder` command and SQL, nothing else. Options and fields are named here only."""
+"""The `larder` command and SQL as the demo uses them. Only this file has the names of options and fields."""
 
 import json
 import os
@@ -8,9 +8,9 @@ import threading
 import time
 from collections import Counter
 
-# Of every setting that could lead the demo to a database, cache or proxy of the user's own, none is passed on.
+# Settings that could select a database, cache or proxy of the user are not passed on.
 FOREIGN = ("LARDER_", "PG", "DATABASE_URL", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
-# One retry, which waits up to 200 ms: the demo is not to spend its minute on URLs that stay bad.
+# One retry after at most 200 ms keeps the demo short.
 RETRIES = ["--retries", "1", "--retry-base", "200ms"]
 TIMEOUTS = ["--connect-timeout", "2s", "--idle-timeout", "2s", "--total-timeout", "10s", "--max-body", "8MiB"]
 
@@ -23,7 +23,7 @@ class Larder:
         self.environment["LARDER_HOME"] = home
 
     def call(self, *arguments, codes=(0,), **options):
-        """Runs a command to its end and gives what it printed."""
+        """Runs a command to its end and returns its output."""
         done = subprocess.run(
             [self.program, *arguments], env=self.environment, stdout=subprocess.PIPE, text=True, timeout=60, **options)
         if done.returncode not in codes:
@@ -32,7 +32,7 @@ class Larder:
         return done.stdout
 
     def lines(self, *arguments, **options):
-        """What a command with JSON lines printed."""
+        """The output of a command with JSON lines."""
         return [json.loads(line) for line in self.call(*arguments, **options).splitlines()]
 
     def sql(self, *arguments):
@@ -42,49 +42,49 @@ class Larder:
             env=self.environment, stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout.strip()
 
     def enqueue(self, file, batch):
-        """One line for each URL; the command ends with 1 when some are blocked."""
+        """Returns a line per URL; the exit code is 1 when some are blocked."""
         return self.lines(
             "enqueue", "--json", "--from", file, "--batch", batch, "--pipeline", "demo", *RETRIES, codes=(0, 1))
 
     def seal(self, batch):
-        """Says that nothing more comes: only now can the batch be finished."""
+        """Closes the batch for new URLs, so that it can finish."""
         self.sql("--command", f"SELECT larder.batch_seal('{batch}')")
 
     def report(self, batch):
         return self.lines("report", batch, "--format", "json")[0]
 
     def files(self, batch):
-        """{(URL, key): path} of everything that a batch stored, or found stored."""
+        """{(URL, key): path} of every file that a batch stored or found in the cache."""
         rows = (line.split("\t") for line in self.call("report", batch, "--files").splitlines())
         return {(url, key): path for url, key, path in rows}
 
     def outcomes(self, batch):
-        """How many jobs of a batch ended how, counted from the records of the single jobs."""
+        """The number of jobs per outcome, counted from the records of the jobs."""
         return Counter(line["outcome"] for line in self.lines("report", batch, "--files", "--format", "json"))
 
     def keys(self, urls, variants):
-        """{URL: [{"variant", "key", "file"}, …]}, the original first."""
+        """{URL: [{"variant", "key", "file"}, ...]}, the original first."""
         options = [word for variant in variants for word in ("--variant", json.dumps(variant))]
         lines = self.lines("key", *options, *urls)
         size = 1 + len(variants)
         return {url: lines[size * index:size * (index + 1)] for index, url in enumerate(urls)}
 
-    def unsound(self):
-        """The rows of the queue's own check; none is sound."""
+    def violations(self):
+        """The rows of `larder.check()`; none when all invariants hold."""
         return self.sql("--command", "SELECT * FROM larder.check()")
 
     def empty(self):
-        """Takes away what an earlier demo left in this home's database."""
+        """Removes the schema of an earlier demo."""
         self.sql("--command", "SET client_min_messages = warning; DROP SCHEMA IF EXISTS larder, larder_data CASCADE")
 
 
 class Worker:
-    """One `larder work --drain`, and what it and its children cost."""
+    """One `larder work --drain` with its processor time and peak memory."""
 
     def __init__(self, larder, ports, log):
-        doors = [word for port in ports for word in ("--allow-port", str(port))]
+        allowed = [word for port in ports for word in ("--allow-port", str(port))]
         command = [larder.program, "work", "--drain", "--transcoders", "1", "--max-runtime", "120s",
-                   "--allow-address", "127.0.0.0/8", *doors, *TIMEOUTS]
+                   "--allow-address", "127.0.0.0/8", *allowed, *TIMEOUTS]
         self.peak = {"worker": 0, "child": 0}
         with open(log, "w") as file:
             self.process = subprocess.Popen(
@@ -93,7 +93,7 @@ class Worker:
         self.thread.start()
 
     def _follow(self):
-        """Waits for the end and looks at the memory meanwhile: the kernel keeps the peaks, one late look sees them."""
+        """Waits for the end and reads the peak memory of the processes every 50 ms."""
         while True:
             for pid in self._children():
                 self.peak["child"] = max(self.peak["child"], peak_memory(pid))
@@ -101,7 +101,7 @@ class Worker:
             pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
             if pid:
                 self.code = self.process.returncode = os.waitstatus_to_exitcode(status)
-                self.seconds = usage.ru_utime + usage.ru_stime  # of the children it has waited for, too
+                self.seconds = usage.ru_utime + usage.ru_stime  # includes children that it has waited for
                 return
             time.sleep(0.05)
 
@@ -112,17 +112,17 @@ class Worker:
                 with open(f"/proc/{pid}/task/{thread}/children") as file:
                     children += map(int, file.read().split())
         except OSError:
-            pass  # it has just ended
+            pass  # the process has ended
         return children
 
     def wait(self, seconds):
-        """Gives the exit code; ends the worker when it takes longer than it may."""
+        """Returns the exit code; ends the worker after `seconds`."""
         self.thread.join(seconds)
         self.end()
         return self.code
 
     def end(self):
-        """Ends it, gently first. Only the thread collects the process, so the number is its own until then."""
+        """SIGTERM, then SIGKILL. Only the thread reaps the process, so its id is not reused before."""
         for how in (signal.SIGTERM, signal.SIGKILL):
             if self.thread.is_alive():
                 os.kill(self.process.pid, how)
@@ -130,7 +130,7 @@ class Worker:
 
 
 def peak_memory(pid):
-    """The most bytes that a process had resident, 0 when it is gone."""
+    """The peak memory of a process in bytes, 0 when it has ended."""
     try:
         with open(f"/proc/{pid}/status") as file:
             return next((int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:")), 0)

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""The demo's origins: nginx for the good pictures, and ten URLs that fail in ten ways, each on a port of its own.
+"""The origins of the demo: nginx for the good images, and ten URLs that fail in ten ways, each on its own port.
 
     demo/origin.py DIRECTORY
 
-DIRECTORY holds `pictures` (of render.py); logs and configuration go to DIRECTORY/origin. When all answer, one line of
-JSON appears: {"good": "http://127.0.0.1:PORT", "bad": {NAME: URL, …}, "ports": […]}. It ends when its standard input
-does, so also when whoever started it dies, and takes nginx along.
+DIRECTORY holds `images` (of render.py); logs and configuration go to DIRECTORY/origin. When all answer, it prints one
+line of JSON: {"good": "http://127.0.0.1:PORT", "bad": {NAME: URL, ...}, "ports": [...]}. It ends with its standard
+input, and so with its parent process, and stops nginx.
 """
 
 import http.client
@@ -23,7 +23,7 @@ import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 HOST = "127.0.0.1"
-# With relative paths only: the prefix is given on the command line, and may hold any character.
+# Only relative paths: the prefix comes from the command line and can contain any character.
 NGINX = """
 daemon off;
 master_process off;
@@ -46,7 +46,7 @@ http {{
     scgi_temp_path origin/scgi;
     server {{
         listen {host}:{port};
-        root pictures;
+        root images;
         location ~ /[.] {{ return 404; }}
     }}
 }}
@@ -54,11 +54,11 @@ http {{
 
 
 def start_nginx(directory):
-    """Starts nginx in DIRECTORY and gives its process and its port."""
+    """Starts nginx in DIRECTORY and returns its process and its port."""
     nginx = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if not nginx:
         raise SystemExit("origin: nginx is missing: run scripts/setup")
-    for _ in range(5):  # another process may take the free port first
+    for _ in range(5):  # another process can take the free port
         with socket.socket() as probe:
             probe.bind((HOST, 0))
             port = probe.getsockname()[1]
@@ -83,7 +83,7 @@ def start_nginx(directory):
 
 
 def not_found(request):
-    request.answer(404, b"no such picture\n", "text/plain")
+    request.answer(404, b"no such image\n", "text/plain")
 
 
 def internal_error(request):
@@ -91,7 +91,7 @@ def internal_error(request):
 
 
 def cut_short(request):
-    body = request.server.picture
+    body = request.server.image
     request.answer(200, body[:len(body) // 3], "image/jpeg", length=len(body))
 
 
@@ -100,8 +100,8 @@ def not_an_image(request):
 
 
 def too_large(request):
-    """64 MiB in chunks without a length beforehand: only counting shows that it is too much."""
-    request.answer(200, request.server.picture[:4096], "image/jpeg", length=None)
+    """64 MiB in chunks without a Content-Length."""
+    request.answer(200, request.server.image[:4096], "image/jpeg", length=None)
     chunk = b"10000\r\n" + bytes(0x10000) + b"\r\n"
     for _ in range(1024):
         request.wfile.write(chunk)
@@ -110,7 +110,7 @@ def too_large(request):
 
 def no_answer(request):
     request.connection.settimeout(60)
-    request.connection.recv(1)  # until the other side gives up
+    request.connection.recv(1)  # until the client closes the connection
 
 
 def redirect_loop(request):
@@ -137,7 +137,7 @@ BAD = {
 
 
 def bomb_png(edge=12_000):
-    """144 megapixels of white in 32 kB: a PNG with one bit a pixel."""
+    """144 megapixels of white in 32 kB: a PNG with one bit per pixel."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     rows = (b"\0" + b"\xff" * (edge // 8)) * edge
@@ -156,7 +156,7 @@ class Request(BaseHTTPRequestHandler):
         self.server.behaviour(self)
 
     def answer(self, status, body, kind, length=0):
-        """`length` 0 is the true one; None is unknown beforehand, the body being the first chunk."""
+        """`length` 0 stands for the length of the body; with None the body is the first chunk."""
         self.send_response(status)
         self.send_header("Content-Type", kind)
         if length is None:
@@ -176,19 +176,19 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        """A client that hangs up is what these URLs are for."""
+        """Clients that close the connection are expected."""
 
 
-def start_bad(directory, pictures):
-    """Starts the servers that fail and gives their URLs by name."""
-    with open(os.path.join(directory, "pictures", "manifest.json")) as file:
+def start_bad(directory, images):
+    """Starts the failing servers and returns their URLs by name."""
+    with open(os.path.join(directory, "images", "manifest.json")) as file:
         sample = max((each for each in json.load(file) if each["format"] == "jpeg"), key=lambda each: each["bytes"])
-    with open(os.path.join(pictures, sample["file"]), "rb") as file:
-        picture = file.read()
+    with open(os.path.join(images, sample["file"]), "rb") as file:
+        image = file.read()
     lock, urls = threading.Lock(), {}
     for what, (name, behaviour) in BAD.items():
         server = Server((HOST, 0), Request)
-        server.what, server.behaviour, server.picture = what, behaviour, picture
+        server.what, server.behaviour, server.image = what, behaviour, image
         server.bomb = bomb_png() if behaviour is bomb else None
         server.log, server.log_lock = os.path.join(directory, "origin", "bad.log"), lock
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -197,16 +197,16 @@ def start_bad(directory, pictures):
 
 
 def main(directory):
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # typed at the demo: that ends, and so does our input
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the demo handles it, and then the standard input ends
     os.makedirs(os.path.join(directory, "origin"), exist_ok=True)
     for log in ("access.log", "bad.log"):
         open(os.path.join(directory, "origin", log), "w").close()
-    urls = start_bad(directory, os.path.join(directory, "pictures"))
-    # Taken and never listened on: whoever connects is refused, and nobody else can get the port meanwhile.
+    urls = start_bad(directory, os.path.join(directory, "images"))
+    # Bound but not listening: connections are refused, and no other process gets the port.
     closed = socket.socket()
     closed.bind((HOST, 0))
-    urls["refused"] = f"http://{HOST}:{closed.getsockname()[1]}/nobody.jpg"
-    # Never asked: the address is refused before anything is sent.
+    urls["refused"] = f"http://{HOST}:{closed.getsockname()[1]}/refused.jpg"
+    # The address is refused before a request is sent.
     urls["private address"] = "http://10.0.0.1:8080/router.jpg"
     nginx, port = start_nginx(directory)
     try:

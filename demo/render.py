@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Renders the demo's pictures: 200 of them, of every format, 16 px to 12 megapixels, the same ones each time.
+"""Renders the 200 images of the demo: every format, 16 px to 12 megapixels, the same images each time.
 
     demo/render.py DIRECTORY
 
-DIRECTORY then holds the pictures and `manifest.json`, a list of {"file", "format", "width", "height", "frames", "note"}.
-What is there already, made by this very program, is left alone.
+DIRECTORY then holds the images and `manifest.json`, a list of {"file", "format", "width", "height", "frames", "note"}.
+Images that this version of the program has rendered before are kept.
 """
 
 import hashlib
@@ -26,26 +26,26 @@ STAMP = ".stamp"
 LARGEST = 7 << 20  # bytes: the demo runs with a body limit of 8 MiB
 
 
-# -- What is in a picture
+# -- The content of an image
 
 
 def scene(number, width, height):
-    """A picture in RGB that is no other's: two gradients, shapes, and the fine grain a camera leaves."""
+    """A unique RGB image: two gradients, shapes, and noise as from a camera."""
     dice = random.Random(SEED * 1000 + number)
     base = 512
     level = Image.linear_gradient("L").rotate(dice.randrange(4) * 90).resize((base, base))
     round_level = Image.radial_gradient("L").resize((base, base))
-    picture = ImageOps.colorize(
+    image = ImageOps.colorize(
         ImageChops.blend(level, round_level, dice.uniform(0.2, 0.8)),
         black=colour(dice, 0, 110), white=colour(dice, 140, 255), mid=colour(dice, 40, 220))
-    draw = ImageDraw.Draw(picture, "RGBA")
+    draw = ImageDraw.Draw(image, "RGBA")
     for _ in range(dice.randrange(5, 14)):
         x, y, size = dice.randrange(base), dice.randrange(base), dice.randrange(20, 200)
         box = (x - size, y - size * dice.uniform(0.3, 1), x + size, y + size * dice.uniform(0.3, 1))
         shape = dice.choice((draw.ellipse, draw.rectangle))
         shape(box, fill=colour(dice, 0, 255) + (dice.randrange(90, 255),))
-    picture = picture.resize((width, height), Image.Resampling.BICUBIC)
-    return ImageChops.add(picture, grain(dice, width, height), 1, -8)
+    image = image.resize((width, height), Image.Resampling.BICUBIC)
+    return ImageChops.add(image, grain(dice, width, height), 1, -8)
 
 
 def grain(dice, width, height):
@@ -63,15 +63,15 @@ def colour(dice, low, high):
     return tuple(dice.randint(low, high) for _ in range(3))
 
 
-def with_alpha(picture):
-    """The same with a round soft edge."""
+def with_alpha(image):
+    """The image with a round soft edge."""
     alpha = ImageOps.invert(Image.radial_gradient("L")).point([min(255, level * 3) for level in range(256)])
-    picture.putalpha(alpha.resize(picture.size))
-    return picture
+    image.putalpha(alpha.resize(image.size))
+    return image
 
 
 def frames_of(number, width, height, count):
-    """The frames of an animation: a disc that walks round over a scene."""
+    """The frames of an animation: a disc that moves over a scene."""
     ground = scene(number, width, height)
     for index in range(count):
         frame = ground.copy()
@@ -81,53 +81,53 @@ def frames_of(number, width, height, count):
 
 
 def profile():
-    """An sRGB profile without the time of its making."""
+    """An sRGB profile without its time of creation."""
     data = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
     data[24:36] = bytes(12)
     return bytes(data)
 
 
-# -- How a picture is written: one function for each kind, (path, number, width, height) -> number of frames
+# -- How an image is written: one function for each kind, (path, number, width, height) -> number of frames
 
 
 def jpeg(mode="RGB", orientation=None, icc=False, **options):
     def write(path, number, width, height):
-        picture = scene(number, width, height).convert(mode)
+        image = scene(number, width, height).convert(mode)
         if orientation:
             exif = Image.Exif()
             exif[0x0112] = orientation
             options["exif"] = exif.tobytes()
         if icc:
             options["icc_profile"] = profile()
-        picture.save(path, "JPEG", **{"quality": 85, **options})
+        image.save(path, "JPEG", **{"quality": 85, **options})
         return 1
     return write
 
 
 def png(mode="RGB", **options):
     def write(path, number, width, height):
-        picture = scene(number, width, height)
+        image = scene(number, width, height)
         if mode == "I;16":
-            # Shades between those of 8 bits: the low byte is another picture's.
-            high, low = picture.convert("L").tobytes(), scene(number + 1000, width, height).convert("L").tobytes()
+            # The low byte is that of another image, so that all 16 bits are used.
+            high, low = image.convert("L").tobytes(), scene(number + 1000, width, height).convert("L").tobytes()
             pixels = bytearray(2 * len(high))
             pixels[0::2], pixels[1::2] = low, high
-            picture = Image.frombytes("I;16", (width, height), bytes(pixels))
+            image = Image.frombytes("I;16", (width, height), bytes(pixels))
         elif mode in ("RGBA", "LA"):
-            picture = with_alpha(picture).convert(mode)
+            image = with_alpha(image).convert(mode)
         elif mode == "P":
-            picture = picture.quantize(64)
+            image = image.quantize(64)
         else:
-            picture = picture.convert(mode)
-        picture.save(path, "PNG", **options)
+            image = image.convert(mode)
+        image.save(path, "PNG", **options)
         return 1
     return write
 
 
 def webp(alpha=False, **options):
     def write(path, number, width, height):
-        picture = scene(number, width, height)
-        (with_alpha(picture) if alpha else picture).save(path, "WEBP", **{"quality": 80, "method": 1, **options})
+        image = scene(number, width, height)
+        (with_alpha(image) if alpha else image).save(path, "WEBP", **{"quality": 80, "method": 1, **options})
         return 1
     return write
 
@@ -138,8 +138,8 @@ def gif(path, number, width, height):
 
 
 def transparent_gif(path, number, width, height):
-    picture = scene(number, width, height).quantize(127)
-    picture.save(path, "GIF", transparency=picture.getpixel((0, 0)))
+    image = scene(number, width, height).quantize(127)
+    image.save(path, "GIF", transparency=image.getpixel((0, 0)))
     return 1
 
 
@@ -152,7 +152,7 @@ def animation(count, name, **options):
 
 
 def heif(compression):
-    """HEIC and AVIF, which this Pillow cannot write: by libvips' own command."""
+    """HEIC and AVIF by the vips command, because Pillow cannot write them."""
     def write(path, number, width, height):
         plain = path + ".png"
         scene(number, width, height).save(plain, "PNG", compress_level=1)
@@ -164,11 +164,11 @@ def heif(compression):
     return write
 
 
-# -- Which pictures there are
+# -- Which images there are
 
 
 def plan():
-    """(file, format, note, writer, width, height) of all pictures. File names are what URLs will make of them."""
+    """(file, format, note, writer, width, height) of all images. File names become parts of URLs."""
     dice = random.Random(SEED)
     sizes = {
         "icon": lambda: (dice.randint(16, 64),) * 2,
@@ -217,7 +217,7 @@ def plan():
 
 
 def odd_names():
-    """Names as they occur: with spaces, beyond ASCII, without an extension, with a wrong one."""
+    """Names with spaces, with non-ASCII characters, without an extension, with a wrong extension."""
     return {1: "jpeg/summer 2024 (final).jpg", 5: "jpeg/Köln-Straße-日本.jpg", 9: "jpeg/photo", 13: "jpeg/logo.png"}
 
 
@@ -233,7 +233,7 @@ def render(directory, number, entry):
 
 
 def stamp():
-    """Tells these pictures from those of another version of this program, of Pillow or of its libraries."""
+    """Changes with the version of this program, of Pillow and of its libraries."""
     with open(os.path.abspath(__file__), "rb") as source:
         return hashlib.sha256(source.read() + PIL.__version__.encode() + zlib.ZLIB_RUNTIME_VERSION.encode()).hexdigest()
 
@@ -244,8 +244,8 @@ def is_current(directory):
             if file.read() != stamp():
                 return False
         with open(os.path.join(directory, MANIFEST)) as file:
-            pictures = json.load(file)
-        return all(os.path.getsize(os.path.join(directory, each["file"])) == each["bytes"] for each in pictures)
+            images = json.load(file)
+        return all(os.path.getsize(os.path.join(directory, each["file"])) == each["bytes"] for each in images)
     except (OSError, ValueError):
         return False
 
@@ -259,7 +259,7 @@ def main(directory):
     entries = plan()
     for form in {entry[1] for entry in entries}:
         os.makedirs(os.path.join(part, form))
-    # Pillow lets go of the interpreter's lock where it counts.
+    # Pillow releases the interpreter's lock while it encodes.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         work = [pool.submit(render, part, number, entry) for number, entry in enumerate(entries)]
         manifest = [each.result() for each in work]

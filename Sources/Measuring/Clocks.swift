@@ -2,16 +2,15 @@ internal import Concurrency
 import Glibc
 
 extension ContinuousClock {
-    /// How many of `count` things `work` does in a second.
+    /// The rate per second at which `work` does `count` things.
     package func rate(of count: Int, _ work: () async throws -> Void) async rethrows -> Double {
         let start = now
         try await work()
         return Double(count) / (now - start).seconds
     }
 
-    /// The same with steps that each do `width` things: until `most` are done, or for about `budget`.
-    ///
-    /// A slow disk then costs samples their length, and not the run its end.
+    /// The rate of steps that do `width` things each, until `most` are done or `budget` is spent, so that a slow disk
+    /// shortens the sample.
     package func rate(
         of width: Int, most: Int, within budget: Duration = .milliseconds(600), _ step: () async throws -> Void
     ) async rethrows -> Double {
@@ -25,7 +24,7 @@ extension ContinuousClock {
     }
 }
 
-/// User and system time of this process, its children left out, in seconds.
+/// User and system time of this process without its children, in seconds.
 package var processorSeconds: Double {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)

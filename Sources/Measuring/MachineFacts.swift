@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
 
-/// What a result must say of the machine it comes from; nothing of where on it the files lie.
+/// The facts about the machine in a saved result, without paths.
 package enum MachineFacts {
-    /// The facts, read now; `load` is that from before the run.
+    /// - Parameter load: the load before the run.
     package static func gathered(load: String) async -> [String: String] {
-        var facts = [
+        let facts = [
             "cores": String(ProcessInfo.processInfo.activeProcessorCount),
             "processor": field("model name", in: "/proc/cpuinfo", separator: ":"),
             "system": field("PRETTY_NAME", in: "/etc/os-release", separator: "="),
@@ -18,11 +18,10 @@ package enum MachineFacts {
                 "exec 2>/dev/null; git rev-parse --short=12 HEAD && { git diff --quiet HEAD -- Sources migrations Benchmarks || echo changed; }"
             ).replacing("\n", with: " "),
         ]
-        facts = facts.filter { !$0.value.isEmpty }
-        return facts
+        return facts.filter { !$0.value.isEmpty }
     }
 
-    /// The mean number of runnable processes of the last minute.
+    /// The load average of the last minute.
     package static var load: String {
         var loads = [0.0, 0, 0]
         return getloadavg(&loads, 1) == 1 ? loads[0].short : ""

@@ -2,11 +2,10 @@ internal import Foundation
 
 /// One figure: the median of its rounds, and its ratio to a peer measured in the same rounds.
 package struct MeasuredFigure: Codable, Sendable {
-    /// How spread the rounds were.
+    /// The range of the rounds.
     package struct Spread: Codable, Sendable {
         package let low, high: Double
 
-        /// The least and the greatest.
         package init(low: Double, high: Double) {
             self.low = low
             self.high = high
@@ -17,16 +16,16 @@ package struct MeasuredFigure: Codable, Sendable {
     /// The median of the rounds.
     package let value: Double
     package let unit: String
-    /// The median of the rounds' own ratios: what drifts on a shared machine drifts for both. Nil without a peer.
+    /// The median of the ratios of each round, in which a drift of the machine cancels out. Nil without a peer.
     package let ratio: Double?
-    /// The peer, which has a line of its own. Nil for peers and for what is only reported.
+    /// The name of the peer's figure; nil without one.
     package let against: String?
     package let values: Spread
     package let ratios: Spread?
-    /// The values of all rounds in their order: a trend is a finding of its own.
+    /// The values of all rounds in their order.
     package let rounds: [Double]
 
-    /// One line of JSON with the fixed five fields.
+    /// One line of JSON with the five fields of `bench --json`.
     package var jsonLine: String {
         get throws {
             let encoder = JSONEncoder()
@@ -35,7 +34,7 @@ package struct MeasuredFigure: Codable, Sendable {
         }
     }
 
-    /// One line for people.
+    /// One line of text.
     package var textLine: String {
         let head = "\(name): \(value.short) \(unit) (\(values.low.short)–\(values.high.short))"
         guard let ratio, let against, let ratios else { return head }
@@ -47,7 +46,7 @@ package struct MeasuredFigure: Codable, Sendable {
 
         enum Keys: CodingKey { case name, value, unit, ratio, against }
 
-        /// Written out, because a missing ratio shall be null and not absent.
+        /// Writes a missing ratio as null; the default omits it.
         func encode(to encoder: any Encoder) throws {
             var line = encoder.container(keyedBy: Keys.self)
             try line.encode(measurement.name, forKey: .name)
@@ -60,14 +59,14 @@ package struct MeasuredFigure: Codable, Sendable {
 }
 
 extension Double {
-    /// With so many significant digits; what is larger keeps its whole part.
+    /// Rounded to significant digits; the integer part is kept.
     package func rounded(toDigits digits: Int) -> Double {
         guard isFinite, self != 0 else { return self }
         let scale = pow(10, Double(digits - 1) - floor(log10(abs(self))))
         return scale < 1 ? rounded() : (self * scale).rounded() / scale
     }
 
-    /// For people: three significant digits, thousands apart.
+    /// Three significant digits, with thousands separators.
     package var short: String {
         if abs(self) >= 1000 { return Int(rounded()).formatted(.number.locale(Locale(identifier: "en"))) }
         return String(format: "%g", rounded(toDigits: 3))

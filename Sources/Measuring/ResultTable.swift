@@ -1,16 +1,16 @@
 import Foundation
 
-/// The table that people read: the newest result of each benchmark.
+/// The Markdown table with the newest result of each benchmark.
 package enum ResultTable {
-    /// Writes `directory/README.md` anew.
+    /// Rewrites `directory/README.md`.
     package static func rewrite(in directory: String) throws {
         var text = """
             # Results
 
             Written by `larder bench queue --save Benchmarks/Results` and, for the others, by
             `swift run -c release Benchmarks NAME… --save Benchmarks/Results`: the newest run of each benchmark.
-            Value and ratio are medians of the rounds, with their range. A ratio is taken within each round, against the line
-            named beside it; trust ratios, for single values drift with the machine. All runs are kept beside this file.
+            Values and ratios are medians of the rounds with their range. A ratio is computed within each round against the
+            line named beside it. Compare ratios, because values drift with the machine. All runs are kept in this directory.
 
             """
         for result in try SavedResult.newest(in: directory) { text += section(result) }

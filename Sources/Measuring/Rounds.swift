@@ -1,13 +1,12 @@
-/// What is asked of the values that the rounds gave.
+/// A figure to compute from the values of the rounds.
 package struct Figure {
     let name: String
     let unit: String
-    /// The series it is read from.
     let series: String
-    /// The series that is its peer.
+    /// The series of the peer.
     let against: String?
 
-    /// A figure, by default of the series of its name and without a peer.
+    /// - Parameter series: the series of the values; by default the one with the name of the figure.
     package init(_ name: String, _ unit: String, of series: String? = nil, against: String? = nil) {
         self.name = name
         self.unit = unit
@@ -16,19 +15,17 @@ package struct Figure {
     }
 }
 
-/// Values by series, one per round.
+/// Values by series, one for each round.
 package struct Rounds {
-    /// One part of a round; gives a value for each of its series.
+    /// One part of a round; returns a value for each of its series.
     package typealias Step = () async throws -> [String: Double]
 
     private var series: [String: [Double]] = [:]
 
-    /// No values yet.
     package init() {}
 
-    /// Runs all steps once as a warm-up that does not count, then `count` times.
-    ///
-    /// Each round begins with another step, so that none always profits from, or pays for, the same one before it.
+    /// Runs all steps once as a warm-up that is not counted, then `count` times. Each round begins with another step, so
+    /// that no step always follows the same one.
     package init(_ count: Int, _ steps: [Step]) async throws {
         for round in 0...count {
             for offset in steps.indices {
@@ -38,12 +35,12 @@ package struct Rounds {
         }
     }
 
-    /// Takes the values of one round, or of a part of one.
+    /// Adds the values of one round, or of a part of it.
     package mutating func add(_ values: [String: Double]) {
         for (name, value) in values { series[name, default: []].append(value) }
     }
 
-    /// The measurements of `figures`, in their order.
+    /// The measured `figures` in their order.
     ///
     /// - Throws: `MeasuringError` when a series is missing or has a value that is no positive number.
     package func measurements(_ figures: [Figure]) throws -> [MeasuredFigure] {
@@ -67,12 +64,12 @@ package struct Rounds {
 }
 
 extension [Double] {
-    /// The value below which `share` (0…1) of them lie; of at least one value.
+    /// The value below which `share` (0...1) of the values lie. Needs at least one value.
     package func quantile(_ share: Double) -> Double {
         sorted()[Swift.min(count - 1, Swift.max(0, Int((share * Double(count)).rounded(.up)) - 1))]
     }
 
-    /// The middle one, or the mean of the two in the middle; of at least one value.
+    /// The middle value, or the mean of the two middle ones. Needs at least one value.
     package var median: Double {
         let sorted = sorted()
         return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2

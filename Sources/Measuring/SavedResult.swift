@@ -1,6 +1,6 @@
 import Foundation
 
-/// One run of one benchmark, as it is kept: `<date>-<benchmark>.json`.
+/// One saved run of a benchmark: `<date>-<benchmark>.json`.
 package struct SavedResult: Codable {
     let benchmark: String
     /// The day in UTC, `2025-01-31`.
@@ -10,10 +10,10 @@ package struct SavedResult: Codable {
     let machine: [String: String]
     let measurements: [MeasuredFigure]
 
-    /// One run of today.
+    /// A run of today.
     ///
     /// - Parameters:
-    ///   - input: what the figures rest on besides the machine, one line.
+    ///   - input: the input of the measurement, one line.
     ///   - machine: the facts of `MachineFacts`.
     package init(
         benchmark: String, rounds: Int, input: String, machine: [String: String], measurements: [MeasuredFigure]
@@ -37,7 +37,7 @@ package struct SavedResult: Codable {
 
     package static var today: String { Date.now.formatted(.iso8601.year().month().day()) }
 
-    /// Writes it into `directory`, in place of an earlier one of the same day.
+    /// Writes the result into `directory`, replacing an earlier one of the same day.
     package func write(to directory: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -60,7 +60,7 @@ package struct SavedResult: Codable {
         }
     }
 
-    /// Digits beyond the fourth say nothing.
+    /// With four significant digits.
     private var rounded: SavedResult {
         SavedResult(
             benchmark: benchmark, date: date, rounds: rounds, input: input, machine: machine,

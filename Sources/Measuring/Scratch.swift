@@ -2,15 +2,15 @@ internal import Concurrency
 import Foundation
 import Glibc
 
-/// A directory for one benchmark, gone with this program however that ends, a database server in it included.
+/// A directory for one benchmark that is removed when this process ends for any reason, after stopping a server in it.
 ///
-/// A shell waits at a pipe that nobody writes to; the end of this process is the end of the file.
+/// A shell reads a pipe that is never written to: the end of this process ends the pipe.
 package final class Scratch: Sendable {
     package let path: String
     private let pipe: Int32
     private let shell: ChildProcess
 
-    /// Makes it under `parent`, by default the system's temporary directory. Others may pass, for the server's user.
+    /// Creates the directory in `parent`, by default the system's temporary directory, accessible to the server's user.
     package init(in parent: String? = nil) throws {
         let parent = parent ?? FileManager.default.temporaryDirectory.path
         path = "\(parent)/larder-bench-\(UUID().uuidString.prefix(8).lowercased())"
@@ -20,7 +20,7 @@ package final class Scratch: Sendable {
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
         pipe = ends[1]
-        // A session of its own: an interrupt from the terminal must not take it too.
+        // A new session, so that an interrupt from the terminal does not end the shell.
         shell = try ChildProcess(
             "setsid",
             [
@@ -39,15 +39,14 @@ package final class Scratch: Sendable {
     }
 
     deinit {
-        // The shell is killed with its owner: what it waits to do is done here.
+        // `ChildProcess` kills the shell when it is deinitialised, so the directory is removed here.
         clear(path)
         close(pipe)
     }
 
-    /// Removes something inside.
     package func clear(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 
-    /// The kind of file system it lies on.
+    /// The type of its file system.
     package var fileSystem: String {
         let answer = try? Shell.output("df --output=fstype '\(path)' | tail -n 1")
         return answer?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown file system"

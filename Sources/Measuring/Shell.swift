@@ -1,8 +1,8 @@
 import Foundation
 
-/// Other programs, by the shell.
+/// Runs programs with the shell.
 package enum Shell {
-    /// What `command` prints; its complaints go where ours go.
+    /// The standard output of `command`.
     ///
     /// - Throws: `MeasuringError` when it fails.
     package static func output(_ command: String) throws -> String {

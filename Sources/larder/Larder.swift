@@ -2,20 +2,19 @@ import Foundation
 import Glibc
 import Transcoder
 
-/// The program's door: finds the command, runs it, turns what went wrong into one line and an exit code.
+/// Finds and runs the command; an error becomes one line and an exit code.
 @main
 struct Larder {
-    /// The version, also in the user agent and the worker's row.
     static let version = "0.1.0"
 
     static func main() async {
         let words = CommandLine.arguments.dropFirst().isEmpty ? [] : Array(rawWords().dropFirst())
         if words.first == Array("transcoder".utf8) {
-            // A transcoder child: no database, no network, nothing but the socket it was started with.
+            // A child process of a worker, with a socket to it as descriptor 3.
             exit(TranscoderProcess.run(socket: 3))
         }
         signal(SIGPIPE, SIG_IGN)
-        // A file that grows over the process' limit is an error of that store, not the end of the worker.
+        // A file over the process's size limit is then an error of its store.
         signal(SIGXFSZ, SIG_IGN)
         Machine.allowOpenFiles()
         let code = await run(words, environment: ProcessInfo.processInfo.environment)
@@ -28,10 +27,10 @@ struct Larder {
 
     static func run(_ words: [[UInt8]], environment: [String: String]) async -> ExitCode {
         let text = words.map { String(decoding: $0, as: UTF8.self) }
-        // Asked before parsing, because an error of the parser itself must already be told in JSON.
+        // Read before parsing, because errors of the parser are JSON, too.
         let json = text.prefix { $0 != "--" }.contains("--json") || Arguments.isSet("LARDER_JSON", in: environment)
         do throws(CommandError) {
-            if let page = try HelpPage(asked: text, commands: CommandTable.all) {
+            if let page = try HelpPage(for: text) {
                 do { try page.show(json: json) } catch { throw CommandError(error) }
                 return .done
             }
@@ -39,7 +38,8 @@ struct Larder {
             let arguments = try Arguments(
                 rest, options: command.options + CommandTable.commonOptions, environment: environment)
             if command.operands.isEmpty, let operand = arguments.operandBytes.first {
-                throw .usage("\(command.name): '\(String(decoding: operand, as: UTF8.self))': it takes no arguments")
+                throw .usage(
+                    "\(command.name): '\(String(decoding: operand, as: UTF8.self))': the command takes no arguments")
             }
             do {
                 return try await command.run(arguments)
@@ -52,7 +52,7 @@ struct Larder {
         }
     }
 
-    /// The arguments' bytes as the kernel gave them; Swift's own list repairs what is not UTF-8.
+    /// The arguments as bytes; Swift's list of arguments replaces invalid UTF-8.
     private static func rawWords() -> [[UInt8]] {
         (0..<Int(CommandLine.argc)).compactMap { index in
             CommandLine.unsafeArgv[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `--allow-format`: formats that are refused unless a command, or the environment, lets them in.
+/// Formats that are refused without `--allow-format`.
 @Suite(.timeLimit(.minutes(5)))
 struct AllowedFormatTests {
     @Test func `a worker accepts an optional format only with --allow-format`() async throws {
@@ -16,7 +16,7 @@ struct AllowedFormatTests {
         command.environment["LARDER_ALLOW_FORMAT"] = "svg,tiff"
         let outcome = try await command.run()
         #expect(outcome.code == 0, "\(outcome.text)\(outcome.errorText)")
-        // The originals, and a variant of each.
+        // The originals and one variant of each.
         #expect(scene.stored.count == 4)
     }
 

@@ -1,29 +1,27 @@
 import TestSupport
 import Testing
 
-/// Every way in which a URL can be bad: its domain and code, its attempts, and that it stops nobody.
+/// The domain, code and attempts of every kind of bad URL.
 @Suite(.timeLimit(.minutes(5)))
 struct BadURLTests {
-    /// A URL that fails, and how.
     private struct Bad {
         let url: String
         let kind: String
         var attempts = 1
     }
 
-    /// All of them, on an origin of its own each where connections fail, so that no origin is given up.
+    /// URLs whose connections fail have their own origins, so that no origin is given up.
     private func bad(_ scene: Scene) throws -> [Bad] {
-        let picture = try Picture.bytes("plain.jpg")
+        let image = try Picture.bytes("plain.jpg")
         let origin = scene.origin
         origin.on("/500.jpg", .status(500))
         origin.on("/410.jpg", .status(410))
-        origin.on("/truncated.jpg", .truncated(Array(picture.prefix(400)), promised: picture.count))
+        origin.on("/truncated.jpg", .truncated(Array(image.prefix(400)), promised: image.count))
         origin.on("/page.jpg", .body(Array("<!doctype html><p>Not found".utf8)))
         origin.on("/empty.jpg", .body([]))
         origin.on("/broken.jpg", .body(try Picture.bytes("truncated.jpg")))
-        origin.on("/large.jpg", .body(picture + [UInt8](repeating: 0, count: 20_000)))
-        origin.on("/chunked-large.jpg", .chunked([picture, [UInt8](repeating: 0, count: 20_000)]))
-        origin.on("/silent.jpg", .silent)
+        origin.on("/large.jpg", .body(image + [UInt8](repeating: 0, count: 20_000)))
+        origin.on("/chunked-large.jpg", .chunked([image, [UInt8](repeating: 0, count: 20_000)]))
         origin.on("/loop.jpg", .redirect(to: "/loop.jpg"))
         origin.on("/pixels.png", .body(try Picture.bytes("bomb-pixels.png")))
         origin.on("/edge.png", .body(try Picture.bytes("bomb-edge.png")))
@@ -39,7 +37,6 @@ struct BadURLTests {
             Bad(url: origin.url("/broken.jpg"), kind: "SDWebImageErrorDomain 1001"),
             Bad(url: origin.url("/large.jpg"), kind: "LarderErrorDomain 201"),
             Bad(url: origin.url("/chunked-large.jpg"), kind: "LarderErrorDomain 201"),
-            Bad(url: origin.url("/silent.jpg"), kind: "NSURLErrorDomain -1001", attempts: 2),
             Bad(url: "http://127.0.0.1:\(dead)/refused.jpg", kind: "NSURLErrorDomain -1004", attempts: 2),
             Bad(url: origin.url("/loop.jpg"), kind: "NSURLErrorDomain -1007"),
             Bad(url: origin.url("/pixels.png"), kind: "LarderErrorDomain 202"),
@@ -63,8 +60,8 @@ struct BadURLTests {
         let good = try scene.serve("plain.jpg", at: "/good.jpg")
         var command = scene.larder(
             [
-                "run", "--json", "--retries", "1", "--retry-base", "1ms", "--max-body", "10000", "--idle-timeout", "8s",
-                "--allow-port", "\(scene.origin.port)", "--allow-port", "\(scene.dead.port)",
+                "run", "--json", "--retries", "1", "--retry-base", "1ms", "--max-body", "10000", "--allow-port",
+                "\(scene.origin.port)", "--allow-port", "\(scene.dead.port)",
             ] + bad.map(\.url) + [good])
         command.environment["LARDER_ALLOW_ADDRESS"] = "127.0.0.1/32"
         let outcome = try await command.run()
@@ -86,6 +83,16 @@ struct BadURLTests {
         #expect([report.failed, report.skipped] == [bad.count, bad.count])
         #expect(scene.stored.count == 1 && scene.temporary == [], "only the good one is stored, and nothing in part")
         #expect(try await scene.faults() == [])
+    }
+
+    @Test func `a silent origin is a timeout after each attempt`() async throws {
+        let scene = try await Scene()
+        scene.origin.on("/silent.jpg", .silent)
+        let url = scene.origin.url("/silent.jpg")
+        let lines = try RunLines(
+            try await scene.larder("run", "--json", "--retries", "1", "--idle-timeout", "300ms", url))
+        #expect(try lines.failure(url).kind == "NSURLErrorDomain -1001")
+        #expect(try lines.failure(url).attempts == 2)
     }
 
     @Test func `loopback is refused unless it is allowed`() async throws {

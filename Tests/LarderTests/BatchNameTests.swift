@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Batches given by name and by id.
+/// Batches that are given by name or by number.
 @Suite(.timeLimit(.minutes(5)))
 struct BatchNameTests {
     @Test func `a batch in digits is an id, and a name that is all digits is refused`() async throws {

@@ -2,7 +2,7 @@ import JobQueue
 import TestSupport
 import Testing
 
-/// The blocklist by command.
+/// The blocklist commands.
 @Suite(.timeLimit(.minutes(5)))
 struct BlocklistCommandTests {
     @Test func `added URLs are listed and blocked until they are removed`() async throws {
@@ -42,9 +42,9 @@ struct BlocklistCommandTests {
         let file = try scene.directory.write(list.utf8, to: "list")
         let outcome = try await scene.larder("blocklist", "import", file)
         #expect(outcome.code == 1 && outcome.text == "2 URLs blocked, 3 lines refused\n")
-        let told = outcome.errorText.split(separator: "\n").map(String.init)
-        #expect(told.count == 3 && !outcome.errorText.contains("s3cret"))
-        for (line, number) in zip(told, [3, 5, 6]) {
+        let printed = outcome.errorText.split(separator: "\n").map(String.init)
+        #expect(printed.count == 3 && !outcome.errorText.contains("s3cret"))
+        for (line, number) in zip(printed, [3, 5, 6]) {
             #expect(line.hasPrefix("larder: \(file), line \(number): "), "\(line)")
         }
         #expect(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Out of one cache and into another; and the same originals once more without the network.
+/// Exports, imports, image tables and new variants from cached originals.
 @Suite(.timeLimit(.minutes(5)))
 struct BundleCommandTests {
     private let variant = #"{"name":"small","transform":[{"type":"resize","width":8,"height":8}],"format":"png"}"#
@@ -11,7 +11,7 @@ struct BundleCommandTests {
         try fields(try #require(outcome.lines.last, "\(outcome.errorText)"))
     }
 
-    /// A batch of three pictures, with a variant each.
+    /// A finished batch of three images with one variant each.
     private func filled() async throws -> (Scene, [String]) {
         let scene = try await Scene()
         let urls = try ["plain.jpg", "alpha.png", "still.webp"].map { try scene.serve($0, at: "/\($0)") }
@@ -114,7 +114,7 @@ struct BundleCommandTests {
         let places = try #require(metadata["indexMap"] as? [String: Int])
         #expect(places.count == 3 && Set(places.values) == [0, 1, 2])
 
-        // Another decoder's pixels of the opaque picture, of which each has a row of 64 bytes.
+        // The pixels of another decoder for the opaque image; a row has 64 bytes.
         let path = try await scene.larder("key", urls[0], "--variant", variant).lines.last.map { try fields($0) }
         let file = try #require(path?["file"] as? String)
         let look = """
@@ -136,7 +136,7 @@ struct BundleCommandTests {
         }
         #expect(hex.joined() == row.lines.first)
 
-        // Again is the same; a picture that went is told.
+        // A second run has the same result; a missing image is reported.
         #expect(try last(try await scene.larder(command).run())["stored"] as? Int == 3)
         try FileManager.default.removeItem(atPath: "\(scene.cache)/default/\(file)")
         let less = try await scene.larder(command).run()
@@ -189,9 +189,9 @@ struct BundleCommandTests {
         #expect(FileManager.default.fileExists(atPath: old))
         let work = try await scene.larder("work", "--drain", "--max-age", "0")
         #expect(work.code == 0 && work.errorText.contains("event=expired"), "\(work.errorText)")
-        // Its status changed a moment ago, so even this one counts as in use.
+        // The old file counts as in use, because its status has just changed.
         #expect(scene.stored.count == 7)
         let trim = try await scene.larder("cache", "trim", "--max-age", "1h", "--json")
-        #expect(try last(trim)["deleted"] as? Int == 1, "nobody is at work now")
+        #expect(try last(trim)["deleted"] as? Int == 1, "no worker is running")
     }
 }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `larder cache …`, without a database.
+/// `larder cache` without a database.
 @Suite(.timeLimit(.minutes(5)))
 struct CacheCommandTests {
     private let directory: TemporaryDirectory
@@ -30,7 +30,7 @@ struct CacheCommandTests {
         }
     }
 
-    /// Lays a file out as an app would have left it, read `age` seconds ago.
+    /// Writes a file as an app does, last read `age` seconds ago.
     private func lay(_ name: String, _ bytes: some Sequence<UInt8>, age: Int = 0) throws {
         let place = directory.file("cache/default")
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
@@ -43,7 +43,7 @@ struct CacheCommandTests {
     private func layThree() throws {
         try lay("0cc175b9c0f1b6a831c399e269772661.jpg", try Picture.bytes("plain.jpg"), age: 10)
         try lay("92eb5ffee6ae2fec3ad71c777531578f.000000},2)", try Picture.bytes("alpha.png"), age: 700_000)
-        try lay("4a8a08f09d37b73795649038408b5f33", Array("no picture".utf8), age: 5_000_000)
+        try lay("4a8a08f09d37b73795649038408b5f33", Array("no image".utf8), age: 5_000_000)
     }
 
     private func names() throws -> [String] {
@@ -154,14 +154,14 @@ struct CacheCommandTests {
     }
 
     @Test func `share prints files with the same bytes`() async throws {
-        let picture = try Picture.bytes("rgb16.png") + [UInt8](repeating: 0, count: 4096)
-        for name in ["a", "b", "c"] { try lay(name, picture) }
+        let image = try Picture.bytes("rgb16.png") + [UInt8](repeating: 0, count: 4096)
+        for name in ["a", "b", "c"] { try lay(name, image) }
         let dry = try await larder("share", "--dry-run", "--files", "--json")
         #expect(dry.code == 0 && dry.lines.count == 3, "\(dry.errorText)")
         let line = try last(dry)
-        #expect(line["shared"] as? Int == 2 && line["sharedBytes"] as? Int == 2 * picture.count)
+        #expect(line["shared"] as? Int == 2 && line["sharedBytes"] as? Int == 2 * image.count)
         #expect(line["dryRun"] as? Bool == true)
-        // Whether the file system here can is not for this test to say.
+        // The file system of the test may not support it.
         let outcome = try await larder("share", "--json")
         if outcome.code == 0 {
             #expect(try last(outcome)["shared"] as? Int == 2)
@@ -192,8 +192,8 @@ struct CacheCommandTests {
         #expect(try last(removed)["removed"] as? Int == 1)
         #expect(try await larder("verify", "--json").code == 0)
 
-        // A stray file is told, and nobody's to delete.
-        try lay("README.txt", Array("no picture".utf8))
+        // A file without a cache name is reported and not removed.
+        try lay("README.txt", Array("no image".utf8))
         let stray = try await larder("verify", "--json", "--remove")
         #expect(try fields(stray.lines[0])["fault"] as? String == "name")
         #expect(try last(stray)["faults"] as? Int == 1 && last(stray)["removed"] as? Int == 0)

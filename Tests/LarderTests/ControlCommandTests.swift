@@ -2,7 +2,7 @@ import JobQueue
 import TestSupport
 import Testing
 
-/// Taking hold of batches, jobs and queues by command.
+/// The commands that change batches, jobs and queues.
 @Suite(.timeLimit(.minutes(5)))
 struct ControlCommandTests {
     private func line(_ scene: Scene, _ arguments: String...) async throws -> [String: Any] {
@@ -36,8 +36,8 @@ struct ControlCommandTests {
         let isRunning = await worker.reaches { _ in scene.holds("EXISTS (SELECT FROM larder.running)") }
         try #require(isRunning)
         let job = try #require(try await scene.sql("SELECT job_id FROM larder.running"))
-        let told = try await line(scene, "cancel", "--job", job)
-        #expect(told["job"] as? Int == Int(job) && told["result"] as? String == "told")
+        let printed = try await line(scene, "cancel", "--job", job)
+        #expect(printed["job"] as? Int == Int(job) && printed["result"] as? String == "told")
         let outcome = await worker.outcome()
         #expect(outcome.code == 1 || outcome.code == 0, "\(outcome.errorText)")
         #expect(try await scene.sql("SELECT cancelled FROM larder.progress") == "1")
@@ -70,7 +70,7 @@ struct ControlCommandTests {
     @Test func `retry runs failed items again and removes them from the report`() async throws {
         let scene = try await Scene()
         let url = scene.origin.url("/a.jpg")
-        scene.origin.on("/a.jpg", .body(Array("no picture".utf8)))
+        scene.origin.on("/a.jpg", .body(Array("no image".utf8)))
         #expect(try await scene.larder("run", "--batch", "spring", url).code == 1)
         scene.origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
         let job = try #require(try await scene.sql("SELECT job_id FROM larder.failed"))
@@ -82,7 +82,7 @@ struct ControlCommandTests {
         #expect(try await scene.larder("work", "--drain").code == 0)
         let report = try ReportLine(try #require(try await scene.larder("report", "spring", "--json").lines.last))
         #expect(report.total == 1 && report.succeeded == 1 && report.failed == 0 && report.failures.isEmpty)
-        // The old number leads to the new one, which has succeeded.
+        // The old number refers to the new job, which has succeeded.
         let over = try await scene.larder("retry", "--job", job, "--json")
         #expect(over.code == 1)
         #expect(try over.error.message.contains("succeeded"))

@@ -5,7 +5,7 @@ import JobQueue
 import TestSupport
 import Testing
 
-/// The embedded database as a user has it: made when it is needed, there until it is stopped.
+/// The embedded database is created when a command needs it and runs until it is stopped.
 @Suite(.timeLimit(.minutes(5)))
 struct DatabaseTests {
     private let home: ClusterHome

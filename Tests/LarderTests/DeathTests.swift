@@ -5,11 +5,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What dies in the middle of its work: a worker, a transcoder, the database. Nothing is lost, nothing is there twice,
-/// and nothing in part has a real name.
+/// Workers, transcoders and databases that end during their work: no job is lost or recorded twice, and no partial file
+/// has a final name.
 @Suite(.timeLimit(.minutes(5)))
 struct DeathTests {
-    /// Every stored file is what its record says: originals byte for byte as served, variants decodable.
+    /// Every stored file matches its record: originals have the served bytes, variants can be decoded.
     private func expectWhole(_ scene: Scene, batch: String, served: [String: [UInt8]]) async throws {
         let jobs = try await scene.larder("report", batch, "--files", "--json").lines.map(JobLine.init)
         #expect(jobs.count == served.count)
@@ -36,18 +36,18 @@ struct DeathTests {
         var served: [String: [UInt8]] = [:]
         let names = ["plain.jpg", "rgb.png", "still.webp"]
         for number in 0..<9 {
-            let picture = try Picture.bytes(names[number % names.count])
-            served[scene.origin.url("/\(number)")] = picture
-            var reply = OriginReply.body(picture)
+            let image = try Picture.bytes(names[number % names.count])
+            served[scene.origin.url("/\(number)")] = image
+            var reply = OriginReply.body(image)
             if number >= 3 {
-                // Half of the body is there when the worker dies.
-                let half = picture.count / 2
-                let head = OriginReply.head(200, [("Content-Length", "\(picture.count)")])
+                // The worker has half of the body when it is killed.
+                let half = image.count / 2
+                let head = OriginReply.head(200, [("Content-Length", "\(image.count)")])
                 reply = OriginReply([
-                    .bytes(head + picture.prefix(half)), .wait(gate), .bytes(Array(picture.dropFirst(half))),
+                    .bytes(head + image.prefix(half)), .wait(gate), .bytes(Array(image.dropFirst(half))),
                 ])
             }
-            scene.origin.on("/\(number)", reply, .body(picture))
+            scene.origin.on("/\(number)", reply, .body(image))
         }
         func enqueue(_ numbers: Range<Int>) async throws {
             let words = ["enqueue", "--batch", "b", "--open", "--variant", Variants.small]
@@ -78,7 +78,7 @@ struct DeathTests {
         #expect(progress.total == 9 && progress.succeeded == 9 && progress.open == 0)
         #expect(try await scene.faults() == [])
         try await expectWhole(scene, batch: "b", served: served)
-        // Whoever opens the cache next sweeps what the dead one left.
+        // The next process that opens the cache removes temporary files of dead ones.
         #expect(scene.temporary == [])
     }
 
@@ -91,7 +91,7 @@ struct DeathTests {
         let cache = scene.cache
         let killed = await worker.reaches { worker in
             for child in Self.children(of: worker.processID) {
-                // It has been handed the picture when it has a file of the cache open; stopped, it cannot finish.
+                // The child has the image when a file of the cache is open; while it is stopped, it cannot finish.
                 guard Self.holdsFile(of: cache, child) else { continue }
                 kill(child, SIGSTOP)
                 if Self.holdsFile(of: cache, child) {
@@ -149,7 +149,7 @@ struct DeathTests {
             return command
         }
         #expect(try await here(["migrate"]).run().code == 0)
-        // Nobody heartbeats while the server is away.
+        // No heartbeat reaches the stopped server.
         try AdminSession(url).ask("UPDATE larder_data.settings SET lease_ms = 3600000")
         let gate = OriginGate()
         for number in 0..<3 {
@@ -183,9 +183,9 @@ struct DeathTests {
         }
     }
 
-    /// Whether a transcoder has a file open that lies in `directory`.
+    /// Whether a transcoder has a file in `directory` open.
     private static func holdsFile(of directory: String, _ process: Int32) -> Bool {
-        // Until it has become the transcoder, a new child shows the descriptors of its parent.
+        // Before `exec` a child has the descriptors of its parent.
         let words = (try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)) ?? ""
         guard words.split(separator: "\0").contains("transcoder") else { return false }
         let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd")) ?? []

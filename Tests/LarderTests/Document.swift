@@ -2,15 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A page of the documentation, and what its fenced blocks ask the reader to type.
+/// A page of the documentation with its fenced blocks.
 struct Document {
     struct Block {
         enum Language: String { case sh, sql }
 
         let language: Language
-        /// As it stands in the page.
+        /// The text of the page.
         let text: String
-        /// What the page says it prints, when it says so.
+        /// The output that the page shows.
         let output: String?
 
         /// The commands of a shell block, without comments, with continued lines joined.
@@ -20,7 +20,7 @@ struct Document {
         }
     }
 
-    /// Pages that are one long session on a new database.
+    /// Pages whose blocks run one after another on a new database.
     static let sessions = [
         "docs/sql.md", "docs/job-lifecycle.md", "docs/operations.md", "docs/origins.md", "docs/disk-cache.md",
     ]
@@ -48,12 +48,12 @@ struct Document {
         }
     }
 
-    /// What its links are called, and where they lead.
+    /// The texts and targets of the links.
     var links: [(text: String, target: String)] {
         text.matches(of: /\[([^\]]+)\]\(([^)\s]+)\)/).map { (String($0.1), String($0.2)) }
     }
 
-    /// What the links to its sections are called.
+    /// The anchors of the sections.
     var anchors: Set<String> {
         Set(
             text.matches(of: /(?m)^#+ (.*)$/).map { match in
@@ -64,7 +64,7 @@ struct Document {
 }
 
 extension Scene {
-    /// Runs a block of SQL in a psql session of its own. Roles belong to the whole server: what makes them is rolled back.
+    /// Runs a block of SQL in a new psql session. Blocks that create roles are rolled back, because roles belong to the server.
     func psql(_ sql: String) async throws -> CommandOutcome {
         let script = sql.contains("CREATE ROLE") ? "BEGIN;\n\(sql)\nROLLBACK;" : sql
         return try await RunningCommand(
@@ -73,7 +73,7 @@ extension Scene {
         ).outcome()
     }
 
-    /// Runs a command as a shell would that finds `larder` in its path and the examples in its directory.
+    /// Runs a command in a shell that has `larder` in its path and the examples in its directory.
     func shell(_ command: String) async throws -> CommandOutcome {
         let programs = directory.file("bin")
         if !FileManager.default.fileExists(atPath: programs) {

@@ -3,10 +3,10 @@ import JobQueue
 import TestSupport
 import Testing
 
-/// The pages about the queue: what they show runs, what they name is there, and nothing is left out.
+/// The pages about the queue: their blocks run, and their names and links exist.
 @Suite(.timeLimit(.minutes(5)))
 struct DocumentTests {
-    /// Lines without what only the widths of columns decide.
+    /// Lines without the padding of columns.
     private static func table(_ text: String) -> [String] {
         text.split(separator: "\n").map { line in
             let line = line.split(separator: " ").joined(separator: " ")

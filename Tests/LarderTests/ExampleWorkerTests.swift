@@ -3,10 +3,10 @@ import JobQueue
 import TestSupport
 import Testing
 
-/// The workers of examples/, which stand on the worker protocol alone.
+/// The workers of examples/, which use the worker protocol only.
 @Suite(.timeLimit(.minutes(5)))
 struct ExampleWorkerTests {
-    /// Starts one of them in the background.
+    /// Starts an example worker in the background.
     private func start(_ program: String, _ arguments: [String], in scene: Scene) throws -> RunningCommand {
         try RunningCommand(
             "\(PackageRoot.path)/examples/\(program)", arguments,
@@ -25,7 +25,7 @@ struct ExampleWorkerTests {
             "SELECT concat_ws('/', total, succeeded, failed, retries) FROM larder.progress WHERE batch = 'example'")
     }
 
-    /// What must hold when a worker has ended.
+    /// The state of the queue after a worker has ended.
     private func expectSound(_ scene: Scene) async throws {
         #expect(try await scene.queue.check().isEmpty)
         #expect(try await scene.sql("SELECT string_agg(state || running, ' ') FROM larder.worker") == "stopped0")
@@ -69,14 +69,14 @@ struct ExampleWorkerTests {
 
     @Test func `the Python worker downloads all URLs and records failures`() async throws {
         let scene = try await Scene()
-        for number in 1...20 { scene.origin.on("/\(number)", .body(Array("picture \(number)".utf8))) }
+        for number in 1...20 { scene.origin.on("/\(number)", .body(Array("image \(number)".utf8))) }
         scene.origin.on("/busy", .status(503), .status(503), .body(Array("late".utf8)))
         let targets = (1...20).map { "/\($0)" } + ["/busy", "/missing"]
         try await enqueue(targets.map { scene.origin.url($0) }, in: scene)
-        let outcome = try await start("worker.py", [scene.directory.file("pictures")], in: scene).outcome()
+        let outcome = try await start("worker.py", [scene.directory.file("images")], in: scene).outcome()
         #expect(outcome.code == 0 && outcome.errorText.isEmpty, "\(outcome.errorText)")
         #expect(try await counts(in: scene) == "22/21/1/2")
-        let stored = try TemporaryDirectory.names(in: scene.directory.file("pictures"))
+        let stored = try TemporaryDirectory.names(in: scene.directory.file("images"))
         #expect(stored.count == 21 && stored.allSatisfy { $0.count == 64 }, "\(stored)")
         #expect(
             try await scene.sql("SELECT concat_ws(' ', domain, code, http_status, attempts) FROM larder.failed")
@@ -87,10 +87,10 @@ struct ExampleWorkerTests {
     @Test func `the Python worker finishes its running jobs on SIGTERM and releases the others`() async throws {
         let scene = try await Scene()
         let gate = OriginGate()
-        let bytes = OriginReply.body(Array("picture".utf8)).steps
+        let bytes = OriginReply.body(Array("image".utf8)).steps
         for number in 1...25 { scene.origin.on("/\(number)", OriginReply([.wait(gate)] + bytes)) }
         try await enqueue((1...25).map { scene.origin.url("/\($0)") }, in: scene)
-        let worker = try start("worker.py", [scene.directory.file("pictures")], in: scene)
+        let worker = try start("worker.py", [scene.directory.file("images")], in: scene)
         await scene.origin.waitForRequests("/1")
         worker.signal(SIGTERM)
         gate.openUp()

@@ -3,10 +3,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Surroundings that are not as they should be: one line that names the thing, the right exit code, nothing in part.
+/// Faults of the cache, the database and the queue: the error names the cause, and no partial result is left.
 @Suite(.timeLimit(.minutes(5)))
 struct FailureTests {
-    /// Runs a command that must fail with this kind of error, once for people and once as JSON; answers the message.
+    /// Runs a command that must fail with this kind of error, as text and as JSON; returns the message.
     private func expectFailure(
         _ command: LarderCommand, _ kind: String, code: Int32 = 1, _ location: SourceLocation = #_sourceLocation
     ) async throws -> String {
@@ -67,10 +67,10 @@ struct FailureTests {
             return
         }
         defer { umount2(scene.cache, Int32(MNT_DETACH)) }
-        // Large enough that not all of them fit, and each is a whole picture: bytes after a JPEG's end do not matter.
-        let picture = try Picture.bytes("plain.jpg") + [UInt8](repeating: 0, count: 20_000)
+        // Large enough that not all of them fit. Bytes after the end of a JPEG are ignored.
+        let image = try Picture.bytes("plain.jpg") + [UInt8](repeating: 0, count: 20_000)
         let urls = (0..<6).map { number in
-            scene.origin.on("/\(number)", .body(picture))
+            scene.origin.on("/\(number)", .body(image))
             return scene.origin.url("/\(number)")
         }
         let words = ["run", "--json", "--retries", "1", "--variant", Variants.small]
@@ -86,7 +86,7 @@ struct FailureTests {
         }
         #expect(scene.temporary == [])
         for job in lines.jobs where job.outcome == "succeeded" {
-            #expect(try scene.bytes(job.original?.path) == picture)
+            #expect(try scene.bytes(job.original?.path) == image)
         }
         #expect(mount("none", scene.cache, "tmpfs", UInt(MS_REMOUNT), "size=4m") == 0)
         #expect(try await scene.larder(words + urls).run().code == 0, "what a full disk failed is never blocked")

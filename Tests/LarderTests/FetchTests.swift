@@ -3,7 +3,7 @@ import JobQueue
 import TestSupport
 import Testing
 
-/// `larder fetch` by a worker's settings, and what the program tells of origins and unchanged originals.
+/// `larder fetch` with a worker's settings, and the output about origins and unchanged originals.
 @Suite(.timeLimit(.minutes(5)))
 struct FetchTests {
     private let directory: TemporaryDirectory
@@ -72,9 +72,9 @@ struct FetchTests {
     @Test func `fetch prints robots rules and obeys them with --robots refuse`() async throws {
         origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg"), [("X-Robots-Tag", "noai")]))
         origin.on("/robots.txt", .body(Array("User-agent: larder\nDisallow: /b".utf8)))
-        let told = try await fetch("/a.jpg", "--robots-txt")
-        #expect(told.code == 0)
-        #expect(try line(told)["robots"] as? String == "noai")
+        let printed = try await fetch("/a.jpg", "--robots-txt")
+        #expect(printed.code == 0)
+        #expect(try line(printed)["robots"] as? String == "noai")
         let tagged = try await fetch("/a.jpg", "--robots", "refuse")
         #expect(tagged.code == 1)
         #expect(try code(tagged) == 104)

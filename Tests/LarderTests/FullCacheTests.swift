@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A worker whose cache's disk is full for a while.
+/// A worker whose disk is full for some time.
 @Suite(.timeLimit(.minutes(5)))
 struct FullCacheTests {
     @Test(.enabled(if: Privilege.mayMount, "needs to be root, and a kernel that mounts a tmpfs"))
@@ -23,7 +23,7 @@ struct FullCacheTests {
 
         try await expectRefusal(scene, work)
         #expect(scene.stored.isEmpty)
-        // It goes on trying, with a temporary file each time.
+        // Each further attempt has a temporary file.
         #expect(await work.reaches { _ in scene.temporary.isEmpty })
 
         unlink(ballast)
@@ -39,7 +39,7 @@ struct FullCacheTests {
         let place = try await disk.makeQuota("cache", limit: 4 << 20)
         let work = try scene.larder(["work", "--cache", place]).start()
         #expect(await work.reaches { _ in scene.holds("EXISTS (SELECT FROM larder.worker)") })
-        // What is there already is more than this.
+        // Below the space in use.
         try await disk.setQuota(of: place, limit: 16 << 10)
 
         try await expectRefusal(scene, work)
@@ -52,7 +52,7 @@ struct FullCacheTests {
         try await expectGoodEnd(scene, work)
     }
 
-    /// A job fails for want of room and is to be tried again.
+    /// A job fails because the disk is full and is scheduled for a retry.
     private func expectRefusal(_ scene: Scene, _ work: RunningCommand) async throws {
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         let enqueued = try await scene.larder("enqueue", "--batch", "b", "--retries", "99", "--retry-base", "1ms", url)

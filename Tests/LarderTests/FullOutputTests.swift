@@ -11,15 +11,15 @@ struct FullOutputTests {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", "--batch", "spring", scene.origin.url("/a.jpg"))
         let full = try FileHandle(forWritingTo: URL(filePath: "/dev/full"))
-        let told = Pipe()
+        let printed = Pipe()
         var environment = scene.environment
         environment["PATH"] = ProcessInfo.processInfo.environment["PATH"]
         var child = try ChildProcess(
             LarderCommand.executable, words, environment: environment.map { "\($0.key)=\($0.value)" },
-            descriptors: [-1, full.fileDescriptor, told.fileHandleForWriting.fileDescriptor])
-        try told.fileHandleForWriting.close()
+            descriptors: [-1, full.fileDescriptor, printed.fileHandleForWriting.fileDescriptor])
+        try printed.fileHandleForWriting.close()
         let errors = await ThreadPool(name: "reader", threads: 1).run {
-            String(decoding: told.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            String(decoding: printed.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         }
         #expect(child.wait() == .exited(1))
         #expect(errors.split(separator: "\n").count == 1)

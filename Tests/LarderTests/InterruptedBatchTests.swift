@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A batch whose list breaks off never hangs open unnoticed.
+/// The batch of a list that breaks off.
 @Suite(.timeLimit(.minutes(5)))
 struct InterruptedBatchTests {
     @Test(arguments: ["enqueue", "run"])
@@ -31,12 +31,12 @@ struct InterruptedBatchTests {
     }
 }
 
-/// A list that can be read for more than one call's worth of URLs, and then no further: a terminal that hangs up.
+/// A list that breaks off with an error after more URLs than one call takes: a terminal that hangs up.
 private enum BrokenList {
-    /// How many URLs one call takes.
+    /// The URLs of one call.
     static let whole = 10_000
 
-    /// Runs a command with it as standard input; gives its exit and its last line.
+    /// Runs a command with the list as standard input; returns its exit status and its last line.
     static func command(_ words: [String], in scene: Scene) async throws -> (
         code: Concurrency.ExitStatus, error: FailureLine
     ) {
@@ -49,7 +49,7 @@ private enum BrokenList {
         try #require(writer >= 0)
         let list = (0...whole).map { "http://a.example/\($0).jpg\n" }.joined()
         Thread.detachNewThread {
-            // Closed at the end: from then on whoever reads gets an error.
+            // Closes the terminal at the end; the reader then gets an error.
             try? FileHandle(fileDescriptor: writer, closeOnDealloc: true).write(contentsOf: Data(list.utf8))
         }
         let output = Pipe()

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `larder key` and `larder sniff`: what SDWebImage calls things, asked from a shell.
+/// `larder key` and `larder sniff` print SDWebImage's names.
 @Suite(.timeLimit(.minutes(5)))
 struct KeyTests {
-    /// The vectors that the cache's own tests are judged by.
+    /// The vectors of DiskCacheTests.
     private struct Vectors: Decodable {
         struct Derived: Decodable {
             let key, suffix, expected: String
@@ -42,12 +42,12 @@ struct KeyTests {
     }
 
     private func expectSame(_ found: String?, _ expected: String, _ key: String) {
-        // Bytes: two texts that Swift calls equal may be two files.
+        // Compares bytes, because canonically equal texts have different file names.
         #expect(found.map { Array($0.utf8) } == Array(expected.utf8), "\(key): \(found ?? "none")")
     }
 
     @Test func `key prints the file name of every key of the vectors`() async throws {
-        // An argument cannot hold a zero byte, and an empty one is a key like any other.
+        // An argument cannot contain a zero byte.
         let names = try Vectors.read().fileNames.filter { !$0.key.utf8.contains(0) }
         #expect(names.count > 40)
         let found = try await lines(["--"] + names.map(\.key))
@@ -117,11 +117,11 @@ struct KeyTests {
             ("plain.jpg", "jpeg", 0), ("rgb.png", "png", 1), ("still.gif", "gif", 2), ("still.webp", "webp", 4),
             ("still.heic", "heic", 5), ("still.avif", "undefined", -1),
         ]
-        let pictures = PackageRoot.path + "/Tests/TranscoderTests/Images/"
+        let images = PackageRoot.path + "/Tests/TranscoderTests/Images/"
         let empty = try directory.write([UInt8](), to: "empty")
         let svg = try directory.write("<svg xmlns='http://www.w3.org/2000/svg'></svg>".utf8, to: "a.svg")
         var command = LarderCommand("sniff", "--json", directory.file("missing"), empty, svg)
-        command.arguments += cases.map { pictures + $0.0 }
+        command.arguments += cases.map { images + $0.0 }
         let outcome = try await command.run()
         #expect(outcome.code == 1, "one file is missing")
         #expect(outcome.lines.count == cases.count + 3)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An error as every JSON output shows it.
+/// An error in JSON output.
 struct FailureLine: Decodable, Equatable {
     let domain: String
     let code: Int
@@ -17,7 +17,7 @@ struct ErrorLine: Decodable {
     let error: FailureLine
 }
 
-/// One job as `run --json` and `report --files --json` print it.
+/// The line of a job of `run --json` and `report --files --json`.
 struct JobLine: Decodable {
     struct Original: Decodable {
         let key: String
@@ -37,7 +37,7 @@ struct JobLine: Decodable {
     let variants: [Variant]
     let error: FailureLine?
 
-    /// The line as JSON; throws when it has a field more or less than the fixed shape.
+    /// Throws when a field is missing or unknown.
     init(_ line: String) throws {
         self = try JSONDecoder().decode(JobLine.self, from: Data(line.utf8))
         let object = try fields(line)
@@ -82,12 +82,12 @@ struct ReportLine: Decodable {
     init(_ line: String) throws { self = try JSONDecoder().decode(ReportLine.self, from: Data(line.utf8)) }
 }
 
-/// What `run --json` printed: a line per job, and the report.
+/// The output of `run --json`: a line per job, and the report.
 struct RunLines {
     let jobs: [JobLine]
     let report: ReportLine
 
-    /// Throws when standard output holds anything else.
+    /// Throws for any other output.
     init(_ outcome: CommandOutcome) throws {
         try #require(!outcome.ranOutOfTime)
         try #require(outcome.output.last == UInt8(ascii: "\n"), "\(outcome.text)\(outcome.errorText)")
@@ -96,14 +96,14 @@ struct RunLines {
         report = try ReportLine(try #require(lines.last))
     }
 
-    /// The line of a URL, which must be there once.
+    /// The only line of a URL.
     func job(_ url: String) throws -> JobLine {
         let found = jobs.filter { $0.url.utf8.elementsEqual(url.utf8) }
         try #require(found.count == 1, "\(found.count) lines for \(url)")
         return found[0]
     }
 
-    /// The failure of a URL in the report, which must be there once.
+    /// The only failure of a URL in the report.
     func failure(_ url: String) throws -> ReportLine.Failure {
         let found = report.failures.filter { $0.url.utf8.elementsEqual(url.utf8) }
         try #require(found.count == 1, "\(found.count) failures of \(url)")
@@ -111,7 +111,7 @@ struct RunLines {
     }
 }
 
-/// The fields of a line that must be one JSON object.
+/// The fields of a line, which is one JSON object.
 func fields(_ line: String) throws -> [String: Any] {
     try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(line)")
 }
@@ -126,15 +126,15 @@ extension CommandOutcome {
     }
 }
 
-/// Variants that the tests make.
+/// Variants for tests.
 enum Variants {
     static let small = #"{"name":"small","transform":[{"type":"resize","width":20,"height":10}]}"#
     static let corner =
         #"{"name":"corner","transform":[{"type":"crop","x":0,"y":0,"width":8,"height":8}],"format":"webp","quality":60}"#
     static let thumb = #"{"name":"thumb","thumbnail":{"width":16,"height":16}}"#
-    /// Lies outside every picture of the tests.
+    /// A crop outside of all test images.
     static let outside = #"{"name":"outside","transform":[{"type":"crop","x":9000,"y":9000,"width":5,"height":5}]}"#
 
-    /// The words that ask for all three good ones.
+    /// The options for all three valid variants.
     static let all = ["--variant", small, "--variant", corner, "--variant", thumb]
 }

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Lists of URLs: from files and standard input, clean and dirty, empty and huge.
+/// Lists of URLs from files and standard input.
 @Suite(.timeLimit(.minutes(5)))
 struct ListTests {
     /// The answers of `enqueue --json`, in order.
@@ -101,7 +101,7 @@ struct ListTests {
     @Test func `memory does not grow with the length of a list`() async throws {
         let scene = try await Scene()
         func peak(_ count: Int) async throws -> Int {
-            let list = (0..<count).map { "http://h\($0 % 50).example/\(count)/picture-\($0).jpg\n" }.joined()
+            let list = (0..<count).map { "http://h\($0 % 50).example/\(count)/image-\($0).jpg\n" }.joined()
             let file = try scene.directory.write(list.utf8, to: "\(count).txt")
             let command = try scene.larder(["enqueue", "--batch", "n\(count)", "--from", file]).start()
             let most = Mutex(0)
@@ -122,7 +122,7 @@ struct ListTests {
         #expect(try await scene.sql("SELECT total FROM larder.progress WHERE batch = 'n100000'") == "100000")
     }
 
-    /// The most memory that a process ever had resident, in KiB; 0 when it is gone.
+    /// The peak memory of a process in KiB; 0 when it has ended.
     private static func peakMemory(of process: Int32) -> Int {
         let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import larder
 
-/// Values in the log's lines of text.
+/// Values in log lines.
 struct LogValueTests {
     @Test(arguments: [
         ("plain", "plain"), ("http://h/a.jpg", "http://h/a.jpg"), ("", #""""#), ("two words", #""two words""#),

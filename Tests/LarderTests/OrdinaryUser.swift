@@ -2,14 +2,14 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Another user than root, for what root may do anyway.
+/// A user other than root, for permissions that root ignores.
 enum OrdinaryUser {
     /// `nobody`, on every Debian.
     static let id: UInt32 = 65534
-    /// The words that run a command as that user.
+    /// The command line prefix that runs a command as this user.
     static let words = ["setpriv", "--reuid=\(id)", "--regid=\(id)", "--clear-groups"]
 
-    /// Whether that user can reach the program at all; where the package lies in a closed directory, he cannot.
+    /// Whether this user can run the program; not when the package is in a private directory.
     static func canRunLarder() async throws -> Bool {
         let trial = try? RunningCommand(
             words[0], Array(words.dropFirst()) + [LarderCommand.executable, "--version"],

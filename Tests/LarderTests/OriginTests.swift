@@ -4,7 +4,7 @@ import JobQueue
 import TestSupport
 import Testing
 
-/// Two worker processes, and origins that want to be left alone.
+/// Two worker processes and origins that are held.
 @Suite(.timeLimit(.minutes(5)))
 struct OriginTests {
     private func workers(_ scene: Scene, _ ports: [UInt16], _ arguments: [String] = []) throws -> [RunningCommand] {
@@ -23,11 +23,11 @@ struct OriginTests {
 
     @Test func `Retry-After holds an origin for all workers`() async throws {
         let scene = try await Scene()
-        let picture = OriginReply.body(try Picture.bytes("rgb.png"))
+        let image = OriginReply.body(try Picture.bytes("rgb.png"))
         let paths = (0..<20).map { "/\($0).png" }
-        for path in paths { scene.origin.on(path, picture) }
-        scene.origin.on("/first.png", .status(429, [("Retry-After", "3")]), picture)
-        // The first job alone: the others come when the hold is known, or was.
+        for path in paths { scene.origin.on(path, image) }
+        scene.origin.on("/first.png", .status(429, [("Retry-After", "3")]), image)
+        // The other jobs are enqueued when the hold is recorded.
         _ = try await scene.queue.enqueue(EnqueueRequest(urls: [scene.origin.url("/first.png")], batch: "first"))
         let workers = try workers(scene, [scene.origin.port])
         #expect(await workers[0].reaches { _ in scene.holds(Self.isHeldOrWas) })
@@ -41,7 +41,7 @@ struct OriginTests {
         #expect(times.count == 22)
         #expect(try #require(times.dropFirst().min()) - sentAway >= .seconds(3))
         #expect(try await scene.sql("SELECT count(*) FROM larder.record WHERE outcome = 1") == "21")
-        // Only the job that was sent away itself has used up an attempt.
+        // Only the job that got the 429 has used an attempt.
         #expect(try await scene.sql("SELECT sum(attempts - 1) FROM larder.record") == "1")
         #expect(try await scene.faults().isEmpty)
     }
@@ -52,13 +52,13 @@ struct OriginTests {
     @Test func `a held origin does not delay the jobs of another origin`() async throws {
         let scene = try await Scene()
         let other = try OriginServer()
-        let picture = OriginReply.body(try Picture.bytes("rgb.png"))
+        let image = OriginReply.body(try Picture.bytes("rgb.png"))
         let paths = (0..<20).map { "/\($0).png" }
         for path in paths {
-            scene.origin.on(path, picture)
-            other.on(path, picture)
+            scene.origin.on(path, image)
+            other.on(path, image)
         }
-        scene.origin.on("/first.png", .status(429, [("Retry-After", "600")]), picture)
+        scene.origin.on("/first.png", .status(429, [("Retry-After", "600")]), image)
         _ = try await scene.queue.enqueue(EnqueueRequest(urls: [scene.origin.url("/first.png")], batch: "first"))
         let workers = try workers(scene, [scene.origin.port, other.port])
         #expect(await workers[0].reaches { _ in scene.holds(Self.isHeldOrWas) })
@@ -90,14 +90,14 @@ struct OriginTests {
             })
         #expect(scene.origin.requests.count >= 10)
 
-        // Well again, but the probe's answer waits.
+        // The origin works again, but the answer to the probe is delayed.
         let gate = OriginGate()
-        let picture = OriginReply.body(try Picture.bytes("rgb.png"))
-        for path in paths { scene.origin.on(path, OriginReply([.wait(gate)] + picture.steps, keepsConnection: true)) }
+        let image = OriginReply.body(try Picture.bytes("rgb.png"))
+        for path in paths { scene.origin.on(path, OriginReply([.wait(gate)] + image.steps, keepsConnection: true)) }
         let probing =
             "EXISTS (SELECT FROM larder_data.origin_hold WHERE probing_until > now() AND now() > probing_until - interval '57 s')"
         #expect(await workers[0].reaches { _ in scene.holds(probing) })
-        // For three seconds the probe has been alone: what came before it was before the breaker opened, or just then.
+        // The probe has been the only request for three seconds; earlier requests preceded the opening of the breaker.
         let last = scene.origin.requests.suffix(2).map(\.time)
         try #require(last.count == 2)
         #expect(last[1] - last[0] >= .seconds(1))
@@ -123,7 +123,7 @@ struct OriginTests {
             await workers[0].reaches { _ in
                 scene.holds("EXISTS (SELECT FROM larder.held_origin WHERE reason = 'breaker' AND http_status = 404)")
             })
-        // Who had jobs that failed says so in the end.
+        // A worker with failed jobs ends with 1.
         for worker in workers { worker.signal(SIGTERM) }
         var codes: Set<Int32?> = []
         for worker in workers { codes.insert(await worker.outcome().code) }
@@ -142,14 +142,14 @@ struct OriginTests {
         let health = try await status("--health")
         #expect(health.code == 0)
         #expect(health.text.hasPrefix("info: an origin is held: \(name), until 2"), "\(health.text)")
-        #expect(health.text.contains("Z, operator (its jobs come back after that; 'larder origin clear \(name)' "))
+        #expect(health.text.contains("Z, operator (its jobs are scheduled for then; 'larder origin clear \(name)' "))
 
         _ = try await scene.larder("enqueue", "--batch", "b", scene.origin.url("/a.png"))
         for text in try await [status().text, status("b").text] {
             #expect(text.contains("b (1): sealed, 0% 0/1"))
             #expect(text.contains("\norigin \(name) is held until 2"), "\(text)")
         }
-        // Each line of these is a batch.
+        // Every line is a batch.
         #expect(try await status("--json").lines.count == 1)
         #expect(try await status("b", "--json").lines.count == 1)
         let finding = try await status("--health", "--json").lines

@@ -3,10 +3,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A transcoder does not outlive the process that it works for, however deep in a picture it is.
+/// A transcoder ends with its parent process.
 @Suite(.timeLimit(.minutes(5)))
 struct OrphanTests {
-    /// The processes started by one, by any of its threads.
+    /// The processes whose parent is `process`.
     private static func children(of process: Int32) -> [Int32] {
         let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
         return tasks.flatMap { task in
@@ -16,7 +16,7 @@ struct OrphanTests {
     }
 
     /// State and processor time in hundredths of a second; nil when there is no such process.
-    private static func state(of process: Int32) -> (letter: Substring, ticks: Int)? {
+    private static func state(of process: Int32) -> (letter: Substring, centiseconds: Int)? {
         let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
         guard let fields = text?.split(separator: ")").last?.split(separator: " "), fields.count > 12 else {
             return nil
@@ -34,16 +34,16 @@ struct OrphanTests {
                 directory.file("out.png"), "--variant",
                 #"{"name":"v","thumbnail":{"width":3000,"height":3000},"transform":[\#(blurs)]}"#,
             ], environment: ["LARDER_HOME": directory.file("home")], input: [], limit: .seconds(120))
-        let isAtWork = await command.reaches { command in
-            // Longer than it takes to start: it is in the blurs.
-            Self.children(of: command.processID).contains { (Self.state(of: $0)?.ticks ?? 0) > 100 }
+        let isBlurring = await command.reaches { command in
+            // More time than starting takes: the child is blurring.
+            Self.children(of: command.processID).contains { (Self.state(of: $0)?.centiseconds ?? 0) > 100 }
         }
-        #expect(isAtWork)
+        #expect(isBlurring)
         let child = try #require(Self.children(of: command.processID).first)
         command.signal(SIGKILL)
         _ = await command.outcome()
-        // Nobody may be there to reap it; then it stays as a zombie.
-        while !Task.isCancelled, let state = Self.state(of: child), state.letter != "Z" { await Task.yield() }
+        // It stays as a zombie when no process reaps it.
+        while let state = Self.state(of: child), state.letter != "Z" { try await Task.sleep(for: .milliseconds(5)) }
         #expect(Self.state(of: child).map { $0.letter == "Z" } ?? true)
     }
 }

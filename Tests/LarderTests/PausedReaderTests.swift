@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A program whose output somebody does not read for a while.
+/// A command whose output is not read for a while.
 @Suite(.timeLimit(.minutes(5)))
 struct PausedReaderTests {
     @Test func `run completes while its output is not read and loses no line`()
@@ -20,11 +20,10 @@ struct PausedReaderTests {
             environment: environment.map { "\($0.key)=\($0.value)" }, descriptors: [-1, pipe.writeEnd, -1])
         pipe.closeWriteEnd()
 
-        // Everything is committed before the first byte is read, although the pipe holds a dozen lines.
-        while try await scene.sql("SELECT state FROM larder.progress WHERE batch = 'paused'") != "finished" {
-            try #require(child.poll() == nil)
-            sched_yield()
-        }
+        // All jobs are committed before the first byte is read, although the pipe holds a dozen lines.
+        try await scene.until(
+            "coalesce((SELECT state = 'finished' FROM larder.progress WHERE batch = 'paused'), false)")
+        #expect(child.poll() == nil)
         let read = await ThreadPool(name: "reader", threads: 1).run { pipe.rest() }
         let lines = String(decoding: read, as: UTF8.self).split(separator: "\n").map(String.init)
         #expect(Set(try lines.dropLast().map { try JobLine($0).url }) == Set(urls))
@@ -34,7 +33,7 @@ struct PausedReaderTests {
     }
 }
 
-/// A pipe that holds one page.
+/// A pipe with a buffer of one page.
 private final class NarrowPipe: Sendable {
     let writeEnd: Int32
     private let readEnd: Int32
@@ -53,7 +52,7 @@ private final class NarrowPipe: Sendable {
 
     func closeWriteEnd() { close(writeEnd) }
 
-    /// Everything until the writer ends.
+    /// Reads until the writer ends.
     func rest() -> [UInt8] {
         var all: [UInt8] = []
         var block = [UInt8](repeating: 0, count: 4096)

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Named pipelines by command.
+/// The pipeline commands.
 @Suite(.timeLimit(.minutes(5)))
 struct PipelineCommandTests {
     @Test func `an error for a file that is not JSON has the position`() async throws {
@@ -20,7 +20,7 @@ struct PipelineCommandTests {
         #expect(set.code == 0, "\(set.errorText)")
         #expect(try fields(set.lines[0])["version"] as? Int == 1)
         let shown = try await scene.larder("pipeline", "show", "cards")
-        // What it shows is what it takes; the same again is no new version.
+        // The output of `show` is valid input; an equal pipeline is not a new version.
         let again = try await scene.larder("pipeline", "set", "cards", "--from", "-", input: shown.output)
         #expect(again.text == "cards: version 1\n", "\(again.errorText)")
         let next = try await scene.larder("pipeline", "set", "cards", "--variant", Variants.small)

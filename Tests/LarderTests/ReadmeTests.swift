@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every command that the documentation shows, in its order: it runs, or somebody decided consciously that it need not.
+/// Every command that the documentation shows runs, in its order.
 @Suite(.timeLimit(.minutes(5)))
 struct ReadmeTests {
-    /// Lines that no test runs; their targets must be in the Makefile.
+    /// Commands that are not run; their targets must be in the Makefile.
     private static let makes = ["make demo", "make test", "make build", "sudo make install"]
 
-    /// A server on loopback, for which the origin of the test stands in.
+    /// A server that the origin of the test replaces.
     private static let server = "python3 -m http.server --bind 127.0.0.1 8000 &"
 
     @Test func `every shown command runs`() async throws {
@@ -18,7 +18,7 @@ struct ReadmeTests {
         try scene.directory.write(urls.joined(separator: "\n").utf8, to: "urls.txt")
         let makefile = try String(contentsOfFile: PackageRoot.path + "/Makefile", encoding: .utf8)
 
-        // Loopback stands in for the world.
+        // Replaces public hosts by the origin of the test.
         func local(_ text: String) -> String {
             text.replacing("https://example.com", with: site).replacing("http://127.0.0.1:8000", with: site)
                 .replacing("--allow-port 8000", with: "--allow-port \(scene.origin.port)")
@@ -44,7 +44,7 @@ struct ReadmeTests {
                         #expect(outcome.code == 0, "\(name): \(command): \(outcome.errorText)")
                         if command.hasPrefix("larder report 1 --files") { #expect(outcome.lines.count == 4) }
                     } else {
-                        Issue.record("\(name) shows a command that no test knows: \(command)")
+                        Issue.record("\(name) shows a command that no test runs: \(command)")
                     }
                 }
             }

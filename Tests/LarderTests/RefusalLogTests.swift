@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the log of a real worker has of attempts to make it reach what it must not.
+/// The log of requests that lead to forbidden addresses.
 @Suite(.timeLimit(.minutes(5)))
 struct RefusalLogTests {
-    /// Ways to write an address that is closed here.
+    /// Spellings of forbidden addresses.
     private static let hosts = [
         "10.0.0.1", "10.1", "167772161", "0xa000001", "0xa.1", "012.0.0.1", "01200000001", "10.0.0.1.", "167772161.",
         "0.0.0.0", "0", "[::1]", "[::]", "[::ffff:10.0.0.1]", "[::ffff:a00:1]", "[::10.0.0.1]", "[64:ff9b::a00:1]",
@@ -17,7 +17,7 @@ struct RefusalLogTests {
 
     @Test func `each refused address has one log line with its reason`() async throws {
         let scene = try await Scene()
-        // A path of its own each, as the log shows no userinfo.
+        // Different paths, because the log shows no userinfo.
         let direct = Self.hosts.enumerated().map { "http://\($1)/direct\($0)" }
         let led = Self.hosts.enumerated().map { number, host in
             scene.origin.on("/led\(number)", .redirect(to: "http://\(host)/there"))
@@ -38,7 +38,7 @@ struct RefusalLogTests {
             #expect(own.first?["event"] as? String == "completed" && own.first?["decision"] as? String == "failed")
             #expect(own.first?["error"] as? String == "LarderErrorDomain 101", "\(path): \(own)")
         }
-        // What led there was asked once, and nothing else.
+        // Only the redirecting URLs were requested, once each.
         #expect(scene.origin.requests.count == led.count)
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What people and programs read afterwards and meanwhile: status, report, doctor.
+/// The output of status, report and doctor.
 @Suite(.timeLimit(.minutes(5)))
 struct ReportTests {
     @Test func `status prints batches newest first, or one by name or number`() async throws {
@@ -84,10 +84,10 @@ struct ReportTests {
         let counts = try outcome.lines.map { try fields($0)["finished"] as? Int ?? -1 }
         #expect(counts.first == 0 && counts.last == 2)
         #expect(counts == counts.sorted())
-        let told = await plain.outcome()
-        #expect(told.code == 0 && told.errorText == "" && !told.text.contains("\u{1B}"))
-        #expect(told.text.hasSuffix("100% 2/2\n"))
-        // Without a BATCH all of them, a line at each change, and an end when all are over.
+        let printed = await plain.outcome()
+        #expect(printed.code == 0 && printed.errorText == "" && !printed.text.contains("\u{1B}"))
+        #expect(printed.lines.last?.hasPrefix("b (1): finished, 100% 2/2") == true, "\(printed.text)")
+        // Without BATCH all batches are printed, a line at each change, until all are finished.
         let lines = await all.outcome()
         #expect(lines.code == 0 && lines.errorText == "")
         #expect(lines.lines.first?.hasPrefix("b (1): sealed, 0% 0/2") == true, "\(lines.text)")
@@ -130,13 +130,13 @@ struct ReportTests {
         #expect(page.matches(of: /<time>\d{4}-\d\d-\d\dT[0-9:.]+Z<\/time>/).count == 2, "opened and finished")
         #expect(page.contains(">original</a> jpeg") && page.contains(">small</a> jpeg"))
         #expect(try Self.openTags(page) == [])
-        // The picture is there: the smallest file of the job, by a link that a browser can follow.
+        // The page links to the smallest file of the job.
         let link = try #require(page.firstMatch(of: /src="(file:[^"]+)"/)?.1)
         let file = try #require(URL(string: String(link)))
         #expect(FileManager.default.fileExists(atPath: file.path), "\(link)")
     }
 
-    /// Tags that are closed wrongly or never, by HTML's rules for those whose end may be left out.
+    /// Tags that are closed wrongly or never; the end tags of table cells and rows are optional.
     private static func openTags(_ page: String) throws -> [String] {
         var open: [String] = []
         for match in page.matches(of: /<(\/?)([a-z][a-z0-9]*)(?:\s[^<>]*)?>/) {

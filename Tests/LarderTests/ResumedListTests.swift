@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A list that broke off goes on where it was.
+/// Lists that are enqueued in two runs.
 @Suite(.timeLimit(.minutes(5)))
 struct ResumedListTests {
     private static let othersConnected = """
@@ -11,7 +11,7 @@ struct ResumedListTests {
         WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
         """
 
-    private let urls = (0..<25_000).map { "https://pictures.example/\($0 / 2).jpg" }
+    private let urls = (0..<25_000).map { "https://images.example/\($0 / 2).jpg" }
     private var lines: Data { Data(urls.joined(separator: "\n\n").utf8) }
 
     @Test func `an interrupted enqueue continues without counting a URL twice`()
@@ -20,7 +20,7 @@ struct ResumedListTests {
         let scene = try await Scene()
         let list = scene.directory.file("list")
         try #require(mkfifo(list, 0o600) == 0)
-        // Held open for writing, so that the list does not end; a reader that is gone ends the thread.
+        // Open for writing, so that the list does not end; the thread ends when the reader has ended.
         let pipe = open(list, O_RDWR | O_CLOEXEC)
         try #require(pipe >= 0)
         let text = lines
@@ -31,8 +31,8 @@ struct ResumedListTests {
         #expect(await first.reaches { !$0.outputSoFar.isEmpty })
         first.signal(SIGKILL)
         #expect(await first.outcome().signal == SIGKILL)
-        // What it had sent already may still be at work.
-        while try await scene.sql(Self.othersConnected) != "0" { await Task.yield() }
+        // The server may still execute its last statement.
+        try await scene.until("(\(Self.othersConnected)) = 0")
         let before = try #require(try await scene.sql("SELECT total FROM larder.progress").flatMap { Int($0) })
         #expect(before >= 10_000 && before < urls.count)
 
@@ -40,7 +40,7 @@ struct ResumedListTests {
         try lines.write(to: URL(filePath: list))
         let second = try await enqueue.run()
         #expect(second.code == 0)
-        #expect(second.errorText.contains("going on behind URL \(before)"))
+        #expect(second.errorText.contains("continuing after URL \(before)"))
         #expect(
             try await scene.sql("SELECT state || ' ' || total || ' ' || joined FROM larder.progress")
                 == "sealed \(urls.count) \(urls.count / 2)")
@@ -62,7 +62,7 @@ struct ResumedListTests {
             """)
         let outcome = try await scene.larder("enqueue", "--json", "--batch", "nightly", "--from", list)
         #expect(outcome.code == 1)
-        #expect(try outcome.error.message.contains("its URL 2 was 'http://a.example/1'"))
+        #expect(try outcome.error.message.contains("URL 2 of that list is 'http://a.example/1'"))
         #expect(try await scene.sql("SELECT total FROM larder.progress") == "2")
     }
 }

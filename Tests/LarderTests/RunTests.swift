@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `larder run` from outside: what it prints, what it stores, what it downloads, how it ends.
+/// The output, files, downloads and exit codes of `larder run`.
 @Suite(.timeLimit(.minutes(5)))
 struct RunTests {
     @Test func `run works only on its own batch and the jobs it has joined`() async throws {
@@ -9,7 +9,7 @@ struct RunTests {
         let foreign = scene.origin.url("/foreign.jpg")
         scene.origin.on("/foreign.jpg", .status(404))
         let shared = try scene.serve("plain.jpg", at: "/shared.jpg")
-        // Before run's own jobs in the queue.
+        // Has a higher priority than run's own jobs.
         #expect(try await scene.larder("enqueue", "--batch", "others", "--priority", "0", foreign).code == 0)
         #expect(
             try await scene.larder("enqueue", "--batch", "shared", "--at", "2100-01-01T00:00:00Z", shared).code == 0)
@@ -27,9 +27,9 @@ struct RunTests {
         async throws
     {
         let scene = try await Scene()
-        let pictures = ["plain.jpg", "rgb.png", "still.webp", "still.heic", "still.avif", "cmyk.jpg", "animated.gif"]
+        let images = ["plain.jpg", "rgb.png", "still.webp", "still.heic", "still.avif", "cmyk.jpg", "animated.gif"]
         var urls: [String] = []
-        for name in pictures { urls.append(try scene.serve(name, at: "/\(name)")) }
+        for name in images { urls.append(try scene.serve(name, at: "/\(name)")) }
         let outcome = try await scene.larder(["run", "--json"] + Variants.all + urls).run()
         #expect(outcome.code == 0, "\(outcome.errorText)")
         #expect(outcome.errorText == "")
@@ -38,7 +38,7 @@ struct RunTests {
 
         var bytesIn = 0
         var files: [String] = []
-        for (name, url) in zip(pictures, urls) {
+        for (name, url) in zip(images, urls) {
             let job = try lines.job(url)
             #expect(job.outcome == "succeeded" && job.error == nil)
             let original = try #require(job.original)
@@ -53,7 +53,7 @@ struct RunTests {
             }
             files += [original.path] + job.variants.compactMap(\.path)
         }
-        #expect(Set(files).count == pictures.count * 4)
+        #expect(Set(files).count == images.count * 4)
         #expect(scene.stored == files.map { String($0.dropFirst("default/".count)) }.sorted())
 
         let report = lines.report
@@ -81,7 +81,7 @@ struct RunTests {
         let scene = try await Scene()
         let good = try scene.serve("plain.jpg", at: "/good.jpg")
         let missing = scene.origin.url("/missing.jpg")
-        scene.origin.on("/page.jpg", .body(Array("<html>no picture</html>".utf8)))
+        scene.origin.on("/page.jpg", .body(Array("<html>no image</html>".utf8)))
         let page = scene.origin.url("/page.jpg")
         let words = ["run", "--json", good, missing, page]
 
@@ -101,7 +101,7 @@ struct RunTests {
         #expect(["/good.jpg", "/missing.jpg", "/page.jpg"].map(scene.origin.count) == [1, 2, 1])
 
         let insisting = try RunLines(try await scene.larder(["run", "--json", "--options", "RetryFailed", page]).run())
-        #expect(try insisting.failure(page).kind == "SDWebImageErrorDomain 1001", "asked again when told so")
+        #expect(try insisting.failure(page).kind == "SDWebImageErrorDomain 1001", "requested again with RetryFailed")
         #expect(scene.origin.count("/page.jpg") == 2)
     }
 
@@ -187,13 +187,13 @@ struct RunTests {
 
     @Test func `no output of run has the password of a URL`() async throws {
         let scene = try await Scene()
-        let picture = try Picture.bytes("plain.jpg")
-        scene.origin.on("/good.jpg", .body(picture))
+        let image = try Picture.bytes("plain.jpg")
+        scene.origin.on("/good.jpg", .body(image))
         let host = "http://user:s3cret@127.0.0.1:\(scene.origin.port)"
         let outcome = try await scene.larder("run", "--json", "\(host)/good.jpg", "\(host)/missing.jpg")
         let verbose = try await scene.larder("run", "--verbose", "\(host)/good.jpg", "\(host)/missing.jpg")
         for (name, text) in [("output", outcome.text), ("errors", outcome.errorText), ("log", verbose.errorText)] {
-            // The key is the URL, as SDWebImage has it: it tells where the file is, and must be the bytes.
+            // The key is the unchanged URL, as in SDWebImage.
             let shown = text.split(separator: ",").filter { !$0.contains(#""key":"#) }.joined()
             #expect(!shown.contains("s3cret"), "\(name)")
         }

@@ -4,17 +4,17 @@ import JobQueue
 import TestSupport
 import Testing
 
-/// What one test of the program has for itself: a migrated database, a cache, an origin, and the settings that name them.
+/// The surroundings of one test: a migrated database, a cache, an origin, and the settings that name them.
 final class Scene: Sendable {
     let directory: TemporaryDirectory
     let origin: OriginServer
     let database: TemporaryDatabase
     let queue: PostgresJobQueue
-    /// Where nobody listens.
+    /// A port without a listener.
     let dead: DeadPort
 
     init() async throws {
-        // Open, so that an embedded database that a command started by mistake would lie in it and go with it.
+        // Open, so that an embedded database that a command starts by mistake is created in it and removed with it.
         directory = try TemporaryDirectory(open: true)
         dead = try DeadPort()
         origin = try OriginServer()
@@ -27,7 +27,7 @@ final class Scene: Sendable {
     /// The cache root of the commands.
     var cache: String { directory.file("cache") }
 
-    /// The settings that every command of this scene has.
+    /// The settings of every command.
     var environment: [String: String] {
         [
             "LARDER_HOME": directory.file("home"), "LARDER_DATABASE_URL": database.url, "LARDER_CACHE": cache,
@@ -35,7 +35,6 @@ final class Scene: Sendable {
         ]
     }
 
-    /// A command in these surroundings.
     func larder(_ arguments: [String], input: some Sequence<UInt8> = [UInt8]()) -> LarderCommand {
         var command = LarderCommand(environment: environment, input: input, limit: .seconds(120))
         command.arguments = arguments
@@ -47,18 +46,18 @@ final class Scene: Sendable {
         try await larder(arguments, input: input).run()
     }
 
-    /// Serves a picture of the tests' own at `target`, and gives its URL.
-    func serve(_ picture: String, at target: String) throws -> String {
-        origin.on(target, .body(try Picture.bytes(picture)))
+    /// Serves an image at `target` and returns its URL.
+    func serve(_ image: String, at target: String) throws -> String {
+        origin.on(target, .body(try Picture.bytes(image)))
         return origin.url(target)
     }
 
-    /// The bytes of a file of the cache, by the path that the program told.
+    /// The bytes of a file of the cache, by the path that the program printed.
     func bytes(_ path: String?) throws -> [UInt8] {
         Array(try Data(contentsOf: URL(filePath: "\(cache)/\(try #require(path))")))
     }
 
-    /// The names in the cache's directory, without hidden ones.
+    /// The names of stored files.
     var stored: [String] {
         let names = try? FileManager.default.contentsOfDirectory(atPath: "\(cache)/default")
         return (names ?? []).filter { !$0.hasPrefix(".") }.sorted()
@@ -72,7 +71,6 @@ final class Scene: Sendable {
 
     /// The first column of the first row of an SQL statement.
     func sql(_ statement: String) async throws -> String? {
-        // What asks again and again ends with its test.
         try Task.checkCancellation()
         return try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { [self] in
@@ -81,13 +79,18 @@ final class Scene: Sendable {
         }
     }
 
-    /// The same where blocking is allowed.
+    /// The same; blocks.
     func look(_ statement: String) throws -> String? { try AdminSession(database.url).ask(statement) }
 
-    /// Whether a statement answers true; for `RunningCommand.reaches`.
+    /// Waits until a condition in SQL holds; ends with its test.
+    func until(_ condition: String) async throws {
+        while try await sql("SELECT \(condition)") != "t" { try await Task.sleep(for: .milliseconds(5)) }
+    }
+
+    /// Whether a condition in SQL holds, for `RunningCommand.reaches`.
     func holds(_ condition: String) -> Bool { (try? look("SELECT \(condition)")) == "t" }
 
-    /// What the queue's own check of its invariants finds, and what progress and history disagree about.
+    /// The violated invariants of the queue, and differences between progress and history.
     func faults() async throws -> [String] {
         var faults = try await queue.check().map { "\($0.invariant): \($0.detail)" }
         let difference = try await sql(
@@ -107,13 +110,13 @@ final class Scene: Sendable {
             WHERE (p.succeeded, p.failed, p.cancelled, p.variants, p.bytes_out)
                 IS DISTINCT FROM (s.succeeded, s.failed, s.cancelled, s.variants, s.bytes_out)
             """)
-        if let difference { faults.append("progress is not history: \(difference)") }
+        if let difference { faults.append("progress differs from history: \(difference)") }
         return faults
     }
 }
 
 extension TemporaryDirectory {
-    /// What lies in it, hidden things too.
+    /// The names in it, hidden ones included.
     var names: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     }

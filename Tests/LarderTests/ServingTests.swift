@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The cache behind the real nginx, with the configuration that deploy/nginx has.
+/// The cache served by nginx with the configuration of deploy/nginx.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: NginxServer.program != nil, "nginx is not installed"))
 struct ServingTests {
     private let directory: TemporaryDirectory
@@ -10,7 +10,7 @@ struct ServingTests {
     private let nginx: NginxServer
     private var cache: String { directory.file("cache") }
 
-    /// Keys with the odd ends that names take from them, and pictures.
+    /// Keys with unusual file extensions, and their images.
     private static let files = [
         ("https://a.example/x/plain.jpg?w=1&q={2}", "plain.jpg"),
         ("https://a.example/thumb-SDImageResizingTransformer({10.000000,10.000000},2)", "alpha.png"),
@@ -28,11 +28,11 @@ struct ServingTests {
         let place = directory.file("cache/default")
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
         var manifest = ""
-        for (key, picture) in Self.files {
+        for (key, image) in Self.files {
             var command = LarderCommand(environment: environment)
             command.arguments = ["key", key]
             let file = try #require(try fields(try await command.run().lines[0])["file"] as? String)
-            try Data(try Picture.bytes(picture)).write(to: URL(filePath: place + "/" + file))
+            try Data(try Picture.bytes(image)).write(to: URL(filePath: place + "/" + file))
             let line = try JSONSerialization.data(
                 withJSONObject: ["key": key, "file": file, "bytes": 1, "sha256": ""] as [String: Any])
             manifest += String(decoding: line, as: UTF8.self) + "\n"
@@ -62,7 +62,7 @@ struct ServingTests {
         }
     }
 
-    /// The headers and the body that curl gets.
+    /// The headers and the body of a request with curl.
     private func get(_ address: String, _ options: String...) async throws -> (head: String, body: [UInt8]) {
         let body = directory.file("body-\(UUID().uuidString)")
         let outcome = try await RunningCommand(
@@ -83,13 +83,13 @@ struct ServingTests {
             ("/a.example/money.p$ng", "rgb.png", "png"), ("/a.example/q%22.\\;x", "grey.jpg", "jpeg"),
             ("/a.example/%C3%A9%20%E5%9B%B3.%E5%9B%BE", "still.avif", "avif"),
         ]
-        for (address, picture, type) in expected {
+        for (address, image, type) in expected {
             let (head, body) = try await get(address)
             #expect(
                 head.contains(" 200 ") && head.contains("\r\ncontent-type: image/\(type)\r\n"), "\(address): \(head)")
             #expect(head.components(separatedBy: "content-type:").count == 2, "once")
             #expect(head.contains("\r\netag: ") && head.contains("\r\naccept-ranges: bytes"))
-            #expect(body == (try Picture.bytes(picture)), "\(address)")
+            #expect(body == (try Picture.bytes(image)), "\(address)")
         }
     }
 

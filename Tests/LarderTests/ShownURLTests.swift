@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Passwords of URLs in everything that shows URLs. The cache key is the bytes of the URL and keeps them.
+/// Output shows no passwords of URLs; only the cache key keeps them.
 @Suite(.timeLimit(.minutes(5)))
 struct ShownURLTests {
     @Test func `reports and run show no userinfo`() async throws {
@@ -19,7 +19,7 @@ struct ShownURLTests {
             let report = try await scene.larder("report", "spring", "--format", format)
             #expect(report.code == 0 && !report.text.contains("s3cret"), "\(format)")
         }
-        // Jobs of another batch that are joined end elsewhere: their lines come from the database.
+        // The lines of joined jobs come from the database.
         let again = try RunLines(try await scene.larder(["run", "--json"] + urls).run())
         #expect(again.jobs.map(\.url).sorted() == shown(scene))
     }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Whose the stored files are, what else is looked into, and what happens where a file may not grow.
+/// The options for stored files and fallback caches.
 @Suite(.timeLimit(.minutes(5)))
 struct StoreOptionTests {
     private func status(_ path: String) throws -> stat {
@@ -49,7 +49,7 @@ struct StoreOptionTests {
         #expect(try await scene.larder("run", url, "--batch", "first").code == 0)
         let shipped = scene.directory.file("shipped")
         try FileManager.default.moveItem(atPath: scene.cache, toPath: shipped)
-        let again = try await scene.larder("run", url, "--batch", "again", "--also-read", shipped, "--json")
+        let again = try await scene.larder("run", url, "--batch", "again", "--fallback-cache", shipped, "--json")
         #expect(again.code == 0, "\(again.errorText)")
         #expect(try fields(try #require(again.lines.last))["downloads"] as? Int == 0)
         #expect(scene.origin.count("/a.jpg") == 1)

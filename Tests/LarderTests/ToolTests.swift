@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `larder transform` and `larder fetch`: one stage of the job each, without a database.
+/// `larder transform` and `larder fetch`, without a database.
 @Suite(.timeLimit(.minutes(5)))
 struct ToolTests {
     private let directory: TemporaryDirectory
@@ -23,7 +23,7 @@ struct ToolTests {
         return command
     }
 
-    private func picture(_ name: String) -> String { PackageRoot.path + "/Tests/TranscoderTests/Images/" + name }
+    private func image(_ name: String) -> String { PackageRoot.path + "/Tests/TranscoderTests/Images/" + name }
 
     private func bytes(_ name: String) throws -> [UInt8] {
         Array(try Data(contentsOf: URL(filePath: directory.file(name))))
@@ -37,7 +37,7 @@ struct ToolTests {
     func `transform writes each format from each`(format: String, source: String) async throws {
         let output = directory.file("out")
         let outcome = try await larder(
-            "transform", picture(source), "-o", output, "--json", "--options", "TransformAnimatedImage", "--variant",
+            "transform", image(source), "-o", output, "--json", "--options", "TransformAnimatedImage", "--variant",
             #"{"name":"v","transform":[{"type":"resize","width":12,"height":9}],"format":"\#(format)"}"#
         ).run()
         #expect(outcome.code == 0, "\(outcome.text)\(outcome.errorText)")
@@ -54,7 +54,7 @@ struct ToolTests {
         let output = try directory.write("before".utf8, to: "out")
         let small = Variants.small
         for bad in [
-            picture("truncated.jpg"), picture("bomb-pixels.png"), picture("README.md"), directory.file("missing"),
+            image("truncated.jpg"), image("bomb-pixels.png"), image("README.md"), directory.file("missing"),
         ] {
             let outcome = try await larder("transform", bad, "-o", output, "--variant", small, "--json").run()
             #expect(outcome.code == 1)
@@ -63,11 +63,11 @@ struct ToolTests {
             #expect(try directory.names == ["out"], "\(bad)")
         }
         let outside = try await larder(
-            "transform", picture("plain.jpg"), "-o", output, "--variant", Variants.outside, "--json"
+            "transform", image("plain.jpg"), "-o", output, "--variant", Variants.outside, "--json"
         ).run()
         #expect(try outside.error.kind == "LarderErrorDomain 401")
         #expect(try directory.names == ["out"])
-        let plain = try await larder("transform", picture("plain.jpg"), "-o", output, "--variant", small).run()
+        let plain = try await larder("transform", image("plain.jpg"), "-o", output, "--variant", small).run()
         #expect(plain.code == 0)
         #expect(plain.text.contains("20×10"))
         #expect(try bytes("out").starts(with: [0xFF, 0xD8]))
@@ -80,7 +80,7 @@ struct ToolTests {
             ("missing.jpg", "LarderErrorDomain 2"),
         ] {
             let outcome = try await larder(
-                "transform", picture(name), "-o", directory.file("out"), "--variant", Variants.small, "--json"
+                "transform", image(name), "-o", directory.file("out"), "--variant", Variants.small, "--json"
             ).run()
             #expect(try outcome.error.kind == kind, "\(name)")
         }
@@ -91,7 +91,7 @@ struct ToolTests {
         origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
         let output = directory.file("no/such/directory/out")
         for command in [
-            larder("transform", picture("plain.jpg"), "-o", output, "--variant", Variants.small, "--json"),
+            larder("transform", image("plain.jpg"), "-o", output, "--variant", Variants.small, "--json"),
             larder("fetch", origin.url("/a.jpg"), "-o", output, "--json"),
         ] {
             let outcome = try await command.run()
@@ -106,13 +106,13 @@ struct ToolTests {
     // MARK: fetch
 
     @Test func `fetch prints the facts and writes the body`() async throws {
-        let picture = try Picture.bytes("plain.jpg")
+        let image = try Picture.bytes("plain.jpg")
         origin.on("/a.jpg", .redirect(to: "/b.jpg"))
-        origin.on("/b.jpg", .body(picture))
+        origin.on("/b.jpg", .body(image))
         let outcome = try await larder("fetch", origin.url("/a.jpg"), "-o", directory.file("out"), "--json").run()
         #expect(outcome.code == 0 && outcome.lines.count == 1)
         let line = try fields(outcome.lines[0])
-        #expect(line["httpStatus"] as? Int == 200 && line["bytes"] as? Int == picture.count)
+        #expect(line["httpStatus"] as? Int == 200 && line["bytes"] as? Int == image.count)
         #expect(line["format"] as? String == "jpeg" && line["redirects"] as? Int == 1)
         #expect(line["path"] as? String == directory.file("out"))
         let digest = try RunningCommand(
@@ -120,7 +120,7 @@ struct ToolTests {
         )
         let sum = await digest.outcome().text.prefix(64)
         #expect(line["sha256"] as? String == String(sum))
-        #expect(try bytes("out") == picture)
+        #expect(try bytes("out") == image)
 
         let short = try await larder("fetch", origin.url("/b.jpg")).run()
         #expect(short.code == 0 && short.text.contains("jpeg"))
@@ -164,14 +164,14 @@ struct ToolTests {
     }
 
     @Test func `fetch retries from the start of the body`() async throws {
-        let picture = try Picture.bytes("plain.jpg")
+        let image = try Picture.bytes("plain.jpg")
         origin.on(
-            "/a.jpg", .status(503), .truncated(picture + [UInt8](repeating: 7, count: 3000), promised: 9000),
-            .body(picture))
+            "/a.jpg", .status(503), .truncated(image + [UInt8](repeating: 7, count: 3000), promised: 9000),
+            .body(image))
         let outcome = try await larder("fetch", origin.url("/a.jpg"), "-o", directory.file("out")).run()
         #expect(outcome.code == 0, "\(outcome.errorText)")
         #expect(origin.count("/a.jpg") == 3)
-        #expect(try bytes("out") == picture, "nothing of the try before is left")
+        #expect(try bytes("out") == image, "nothing of the try before is left")
     }
 
     @Test func `fetch ends at its time limit with exit code 3`() async throws {

@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// Wrong usage of every command: exit code 2, one line that names the thing, nothing touched.
+/// Wrong usage ends with exit code 2 and one line that names the mistake, and changes nothing.
 @Suite(.timeLimit(.minutes(5)))
 struct UsageTests {
-    /// Words that are wrong, and what the line must name.
+    /// A wrong command line and the words that its error must contain.
     struct Wrong: Sendable, CustomTestStringConvertible {
         let words: [String]
         let named: [String]
@@ -17,7 +17,7 @@ struct UsageTests {
             self.named = named
         }
 
-        /// A variant that is refused, by every command that takes one.
+        /// A refused variant.
         init(variant: String, _ named: String...) {
             words = ["enqueue", "http://a.example/1.jpg", "--variant", variant]
             self.named = named
@@ -130,7 +130,7 @@ struct UsageTests {
 
     private func expectRefused(_ wrong: Wrong) async throws {
         let directory = try TemporaryDirectory(open: true)
-        // A database that nobody answers at: wrong usage is found before anybody is asked.
+        // Wrong usage is an error before a command connects to this unreachable database.
         let environment = [
             "LARDER_HOME": directory.file("home"),
             "LARDER_DATABASE_URL": "postgresql:///larder?host=\(directory.file("nobody"))",
@@ -145,9 +145,9 @@ struct UsageTests {
         #expect(plain.errorText.filter(\.isNewline).count == 1)
         for name in wrong.named { #expect(plain.errorText.contains(name), "\(plain.errorText)") }
 
-        // Before the first operand, so that it also counts where the rest cannot be read.
+        // Before the first operand, because the parser stops at an error.
         command.arguments.insert("--json", at: min(1, command.arguments.count))
-        // Not between the two words of a command.
+        // The two words of a command must not be separated.
         if ["db", "cache", "bench", "help", "blocklist", "origin", "pipeline"].contains(wrong.words.first) {
             command.arguments = wrong.words + ["--json"]
         }
@@ -250,7 +250,7 @@ struct UsageTests {
     }
 
     @Test func `an argument that is not UTF-8 is named without a locale`() async throws {
-        // execve takes bytes; a shell passes them on.
+        // A shell passes arguments as bytes.
         let command = try RunningCommand(
             "sh", ["-c", #"exec "$0" key --variant "$(printf '{"name":"\303\050"}')" a"#, LarderCommand.executable],
             environment: ["PATH": "/usr/bin:/bin"], input: [], limit: .seconds(60))

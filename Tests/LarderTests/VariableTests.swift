@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Options given as variables of the environment.
+/// Options from environment variables.
 @Suite(.timeLimit(.minutes(5)))
 struct VariableTests {
     @Test func `LARDER_VARIANT and LARDER_SUFFIX hold one value that may contain commas`() async throws {
@@ -21,7 +21,7 @@ struct VariableTests {
             "fetch", "http://127.0.0.1/a.jpg", environment: ["LARDER_ALLOW_PORT": "81,nothing"]
         ).run()
         #expect(outcome.code == 2)
-        #expect(outcome.errorText.contains("'nothing' is no port"))
+        #expect(outcome.errorText.contains("'nothing' is not a port"))
     }
 
     @Test func `LARDER_JSON makes all errors JSON`() async throws {

@@ -3,21 +3,21 @@ import JobQueue
 import TestSupport
 import Testing
 
-/// Workers as processes: they share what is queued, stop when told, and say what is left.
+/// Worker processes: shared queues, shutdown, exit codes.
 @Suite(.timeLimit(.minutes(5)))
 struct WorkTests {
     @Test func `two workers share sixty images with exact totals`() async throws {
         let scene = try await Scene()
         let names = ["plain.jpg", "rgb.png", "still.webp", "still.gif", "orientation-6.jpg", "alpha.png"]
-        // Nobody is answered until both workers have asked.
+        // The origin answers after both workers have sent requests.
         let gate = OriginGate()
         var served: [String: [UInt8]] = [:]
         for number in 0..<60 {
-            let picture = try Picture.bytes(names[number % names.count])
-            var reply = OriginReply.body(picture)
+            let image = try Picture.bytes(names[number % names.count])
+            var reply = OriginReply.body(image)
             reply.steps.insert(.wait(gate), at: 0)
             scene.origin.on("/\(number)", reply)
-            served[scene.origin.url("/\(number)")] = picture
+            served[scene.origin.url("/\(number)")] = image
         }
         let urls = (0..<60).map { scene.origin.url("/\($0)") }
         let list = urls.prefix(30).joined(separator: "\n")
@@ -87,8 +87,8 @@ struct WorkTests {
             let outcome = try await scene.larder("work", "--drain", "--json", "--log-format", "json")
             #expect(outcome.code == 0)
             #expect(try fields(try #require(outcome.lines.last))["left"] as? String == "held")
-            let told = outcome.errorText.split(separator: "\n").filter { $0.hasPrefix("larder: ") }
-            #expect(told.count == 1 && told[0].contains("queue default") && told[0].contains("'larder resume"))
+            let printed = outcome.errorText.split(separator: "\n").filter { $0.hasPrefix("larder: ") }
+            #expect(printed.count == 1 && printed[0].contains("queue default") && printed[0].contains("'larder resume"))
             if !release.isEmpty { _ = try await scene.larder(release).run() }
         }
         let run = try await scene.larder("run", url)
@@ -146,7 +146,7 @@ struct WorkTests {
         await scene.origin.waitForRequests("/never")
         worker.signal(SIGTERM)
         if grace.isEmpty {
-            // A second one does not wait for the time of grace.
+            // A second signal ends the grace period.
             #expect(await worker.reaches { String(decoding: $0.errorsSoFar, as: UTF8.self).contains("event=stopping") })
             worker.signal(SIGTERM)
         }
@@ -154,7 +154,7 @@ struct WorkTests {
         #expect(try await scene.sql("SELECT count(*) FROM larder_data.ready") == "1")
         #expect(try await scene.sql("SELECT attempt + rescues + crashes FROM larder_data.job") == "0")
         #expect(scene.temporary == [] && scene.stored == [])
-        // And somebody else takes it at once.
+        // Another worker claims the job at once.
         scene.origin.on("/never", .body(try Picture.bytes("plain.jpg")))
         #expect(try await scene.larder("work", "--drain").code == 0)
         #expect(try await scene.faults() == [])

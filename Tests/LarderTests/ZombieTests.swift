@@ -3,14 +3,14 @@ import JobQueue
 import TestSupport
 import Testing
 
-/// A worker that sleeps through its lease and wakes up: what it held is others' by then.
+/// A worker that is stopped for longer than its lease and continues.
 @Suite(.timeLimit(.minutes(5)))
 struct ZombieTests {
     @Test func `a worker stopped for longer than its lease records and publishes nothing`()
         async throws
     {
         let scene = try await Scene()
-        // The shortest lease there is: it must really pass, for the worker goes by its own clock.
+        // The shortest lease; it passes in real time, because the worker uses its own clock.
         _ = try await scene.sql("UPDATE larder_data.settings SET lease_ms = 10000")
         let gate = OriginGate()
         let old = try Picture.bytes("plain.jpg")
@@ -20,16 +20,16 @@ struct ZombieTests {
             let half = old.count / 2
             let head = OriginReply.head(200, [("Content-Length", "\(old.count)")])
             let slow = OriginReply([.bytes(head + old.prefix(half)), .wait(gate), .bytes(Array(old.dropFirst(half)))])
-            // Whoever asks again gets another picture: that shows whose file is published.
+            // A second request gets another image, which shows whose file was published.
             scene.origin.on("/\(number)", slow, .body(new))
         }
         _ = try await scene.larder(["enqueue", "--batch", "b", "--variant", Variants.small] + urls).run()
         let zombie = try scene.larder(["work"]).start()
         #expect(await zombie.reaches { _ in scene.origin.requests.count == 3 && scene.temporary.count >= 3 })
         zombie.signal(SIGSTOP)
-        // Only the one that is stopped is meant to lose its lease, however slow the machine.
+        // Only the stopped worker may lose its lease, also on a slow machine.
         _ = try await scene.sql("UPDATE larder_data.settings SET lease_ms = 600000")
-        // All it needs to go on is there when it wakes up.
+        // The stopped worker can complete its downloads when it continues.
         gate.openUp()
         let second = try await scene.larder("work", "--drain", "--json")
         #expect(second.code == 0, "\(second.errorText)")
@@ -38,7 +38,7 @@ struct ZombieTests {
         #expect(try await scene.sql("SELECT count(*) FROM larder.worker WHERE state = 'crashed'") == "1")
 
         zombie.signal(SIGCONT)
-        // It finds out and begins anew, under a new number; then it has nothing to do.
+        // It registers again under a new number and then has nothing to do.
         #expect(await zombie.reaches { _ in scene.holds("(SELECT count(*) FROM larder_data.worker) = 3") })
         #expect(await zombie.reaches { _ in scene.temporary.isEmpty })
         zombie.signal(SIGTERM)

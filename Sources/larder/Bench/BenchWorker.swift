@@ -5,69 +5,53 @@ import Measuring
 import Prefetcher
 import Worker
 
-/// What a worker does to the queue, without the work: by hand, a batch at a time, and as `larder work` does it.
+/// The queue calls of a worker without its work: single calls with batches of a given size, and a worker whose jobs do nothing.
 struct BenchWorker: Sendable {
     let queue: PostgresJobQueue
 
     /// The slots of the worker whose jobs do nothing.
     static let slots = 1_000
 
-    /// A worker on a migrated database.
     init(databaseURL url: String) {
         var configuration = PostgresJobQueue.Configuration(databaseURL: url)
-        // A check of a million jobs takes its time, and on a busy machine more.
+        // `check` of a million jobs takes minutes on a busy machine.
         configuration.statementTimeout = .seconds(600)
         queue = PostgresJobQueue(configuration)
     }
 
-    /// Registers a worker.
     func start(slots: Int) async throws -> WorkerSession { try await queue.startWorker(Self.description(slots)) }
 
-    /// Claims `jobs` and completes them as succeeded, `width` at a time.
-    func work(_ jobs: Int, width: Int, in session: WorkerSession) async throws {
-        var held: [Job] = []
-        for _ in 0..<jobs / width { held = try await step(held, width, in: session) }
-        try await finish(held, in: session)
-    }
-
-    /// Enqueues fresh URLs of fifty hosts in one call; `series` sets them apart from others.
+    /// Enqueues new URLs of fifty hosts in one call, into the batch `series`.
     func enqueue(_ numbers: Range<Int>, _ series: String) async throws {
         let urls = numbers.map { Self.url($0, series) }
         let answers = try await queue.enqueue(EnqueueRequest(urls: urls, batch: series))
         guard answers.allSatisfy({ $0.kind == .inserted }) else { throw MeasuringError("new URLs were not inserted") }
     }
 
-    /// The URL of this number in a series.
     static func url(_ number: Int, _ series: String) -> String {
-        "https://host-\(number % 50).example/\(series)/pictures/\(number).jpg"
+        "https://host-\(number % 50).example/\(series)/images/\(number).jpg"
     }
 
-    /// Jobs a second when up to `most` are claimed and completed, `width` at a time, and how many were; two seconds at most.
-    func rate(width: Int, most: Int) async throws -> (rate: Double, completed: Int) {
-        // As a worker's settler does.
-        try await withTaskExecutorPreference(queue.completingExecutor) {
-            try await settleRate(width: width, most: most)
-        }
+    /// Claims `jobs` and completes them as succeeded, `width` at a time.
+    func work(_ jobs: Int, width: Int, in session: WorkerSession) async throws {
+        for _ in 0..<jobs / width { try await step(width, in: session) }
     }
 
-    private func settleRate(width: Int, most: Int) async throws -> (rate: Double, completed: Int) {
+    /// Jobs per second when at most `limit` jobs are claimed and completed, `width` at a time, for about two seconds.
+    func rate(width: Int, limit: Int) async throws -> (rate: Double, completed: Int) {
         let session = try await start(slots: width)
         var completed = 0
-        var held = try await step([], width, in: session)
-        let rate = try await ContinuousClock().rate(of: width, most: most, within: .seconds(2)) {
-            held = try await step(held, width, in: session)
+        let rate = try await ContinuousClock().rate(of: width, most: limit, within: .seconds(2)) {
+            try await step(width, in: session)
             completed += width
         }
-        try await finish(held, in: session)
         try await session.stop()
-        return (rate, completed + held.count)
+        return (rate, completed)
     }
 
-    /// Jobs a second when a worker with everything about it drains the queue, and its jobs do nothing.
-    ///
-    /// From the start of the worker to its last commit: not until it has found out that nothing is left.
-    func drainRate(expecting jobs: Int, slots: Int = BenchWorker.slots) async throws -> Double {
-        var configuration = PrefetchWorker.Configuration(Self.description(slots))
+    /// Jobs per second of a worker whose jobs do nothing, from its start to its last completion.
+    func drainRate(expecting jobs: Int) async throws -> Double {
+        var configuration = PrefetchWorker.Configuration(Self.description(Self.slots))
         configuration.end = .drained
         let last = Locked(ContinuousClock.now)
         let worker = PrefetchWorker(queue: queue, loader: NoLoader(), configuration: configuration) { event in
@@ -76,30 +60,21 @@ struct BenchWorker: Sendable {
         let start = ContinuousClock.now
         let summary = try await worker.run(until: ShutdownRequest())
         guard summary.succeeded == jobs, summary.failed + summary.retried == 0 else {
-            throw MeasuringError("of \(jobs) jobs that do nothing \(summary.succeeded) succeeded")
+            throw MeasuringError("\(summary.succeeded) of \(jobs) jobs succeeded")
         }
         return Double(jobs) / (last.withLock { $0 } - start).seconds
     }
 
-    /// Completes what is held and claims the next.
-    private func step(_ held: [Job], _ width: Int, in session: WorkerSession) async throws -> [Job] {
-        try Self.check(try await session.complete(held.map(Self.outcome)))
+    private func step(_ width: Int, in session: WorkerSession) async throws {
         let jobs = try await session.claim(upTo: width)
         guard jobs.count == width else { throw MeasuringError("\(jobs.count) jobs claimed instead of \(width)") }
-        return jobs
-    }
-
-    private func finish(_ held: [Job], in session: WorkerSession) async throws {
-        try Self.check(try await session.complete(held.map(Self.outcome)))
-    }
-
-    private static func check(_ completions: [CompletionResult]) throws {
-        guard completions.allSatisfy({ $0.decision == .succeeded }) else {
+        let results = try await session.complete(jobs.map(Self.outcome))
+        guard results.allSatisfy({ $0.decision == .succeeded }) else {
             throw MeasuringError("a claimed job was not completed as succeeded")
         }
     }
 
-    /// A success that stored its original, as the simplest real job does.
+    /// A success with a stored original, the least that a real job reports.
     private static func outcome(_ job: Job) -> Outcome {
         var outcome = Outcome(job.held, .succeeded)
         outcome.httpStatus = 200
@@ -119,7 +94,6 @@ struct BenchWorker: Sendable {
     }
 }
 
-/// Loads nothing and says so.
 private struct NoLoader: Loader {
     func load(_ request: LoadRequest) async throws(LoadError) -> LoadReport { LoadReport() }
 }

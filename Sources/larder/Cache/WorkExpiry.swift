@@ -50,9 +50,9 @@ struct WorkExpiry {
             let report = try await disk.run { () throws(StoreError) in
                 try expiry.store.expire(expiry.policy, progress: { _ in stop.urgency < .cancel })
             }
-            log.tell(.expired(ExpiryLine(report, isDryRun: false)), by: printer)
+            log.write(.expired(ExpiryLine(report, isDryRun: false)), to: printer)
         } catch {
-            if error.code != .busy { log.tell(.expiryFailed(error), by: printer) }
+            if error.code != .busy { log.write(.expiryFailed(error), to: printer) }
         }
     }
 }

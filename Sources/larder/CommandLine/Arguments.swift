@@ -1,15 +1,13 @@
-/// What a command was called with: its words, then the environment where a word is missing.
+/// The options and operands of a command, completed by environment variables.
 struct Arguments: Sendable {
     private let flags: Set<String>
     private let values: [String: [[UInt8]]]
     private let environment: [String: String]
     private let options: [Option]
-    /// The operands as bytes: a URL in a list need not be UTF-8.
+    /// Bytes, because a URL need not be UTF-8.
     let operandBytes: [[UInt8]]
 
-    /// Reads `words` by the options of `command` and the common ones.
-    ///
-    /// - Throws: `CommandError` of wrong usage.
+    /// - Throws: wrong usage for an unknown option or a missing value.
     init(_ words: [[UInt8]], options: [Option], environment: [String: String]) throws(CommandError) {
         let result = try OptionParser(options: options).parse(words)
         flags = result.flags
@@ -19,42 +17,60 @@ struct Arguments: Sendable {
         self.environment = environment
     }
 
-    /// A variable of the environment, nil when unset or empty.
+    /// An environment variable; nil when unset or empty.
     func variable(_ name: String) -> String? {
         guard let value = environment[name], !value.isEmpty else { return nil }
         return value
     }
 
-    /// Whether a variable sets a flag.
+    /// Whether a variable sets a flag: `1`, `true` or `yes`.
     static func isSet(_ variable: String, in environment: [String: String]) -> Bool {
         ["1", "true", "yes"].contains(environment[variable]?.lowercased() ?? "")
     }
 
-    /// Whether a flag is set, by word or by variable (`1`, `true`, `yes`).
+    /// Whether a flag is set, by option or variable.
     func flag(_ name: String) -> Bool {
         if flags.contains(name) { return true }
         guard let option = options.first(where: { $0.name == name }) else { return false }
         return Self.isSet(option.variable, in: environment)
     }
 
-    /// Whether an option was given by word, not by variable.
+    /// Whether an option is given on the command line, not by its variable.
     func isGiven(_ name: String) -> Bool { flags.contains(name) || values[name] != nil }
 
-    /// The operands as text.
-    ///
-    /// - Throws: wrong usage for one that is not UTF-8.
+    /// - Throws: wrong usage for an operand that is not UTF-8.
     func operands() throws(CommandError) -> [String] {
         try operandBytes.map { (bytes) throws(CommandError) in try text(bytes, of: "an argument") }
     }
 
-    /// The value of an option, by word or by variable.
+    /// The only operand of `command`.
+    ///
+    /// - Throws: wrong usage, naming `placeholder`, when there is none, an empty one, or more than one.
+    func operand(_ placeholder: String, of command: String) throws(CommandError) -> String {
+        let operands = try operands()
+        guard operands.count == 1, !operands[0].isEmpty else {
+            throw .usage("\(command): exactly one \(placeholder) is required")
+        }
+        return operands[0]
+    }
+
+    /// The value of an option, by option or variable.
     func value(_ name: String) throws(CommandError) -> String? {
         if let bytes = values[name]?.last { return try text(bytes, of: "--\(name)") }
         return options.first { $0.name == name }.flatMap { variable($0.variable) }
     }
 
-    /// All values of a repeatable option. The variable's are separated by commas, unless the option's values may have
-    /// some themselves: then the variable is one value.
+    /// The value of an option that must be one of `words`.
+    func choice(_ name: String, of words: [String]) throws(CommandError) -> String? {
+        guard let value = try value(name) else { return nil }
+        guard words.contains(value) else {
+            throw .usage("--\(name): '\(value)' is not one of \(words.joined(separator: ", "))")
+        }
+        return value
+    }
+
+    /// All values of a repeatable option. A variable separates them by commas, unless the values may contain commas: then
+    /// it holds one value.
     func list(_ name: String) throws(CommandError) -> [String] {
         if let given = values[name] {
             return try given.map { (bytes) throws(CommandError) in try text(bytes, of: "--\(name)") }
@@ -74,7 +90,7 @@ struct Arguments: Sendable {
         return number
     }
 
-    /// A span of time: a number with `ms`, `s`, `m`, `h` or `d`; seconds without.
+    /// A number with `ms`, `s`, `m`, `h` or `d`; seconds without a unit.
     func duration(_ name: String) throws(CommandError) -> Duration? {
         guard let text = try value(name) else { return nil }
         guard let duration = Duration(spelling: text) else {
@@ -83,7 +99,7 @@ struct Arguments: Sendable {
         return duration
     }
 
-    /// A count of bytes: a whole number, with `KiB`, `MiB`, `GiB` if wanted.
+    /// A count of bytes: a whole number, optionally with `KiB`, `MiB` or `GiB`.
     func bytes(_ name: String) throws(CommandError) -> Int? {
         guard let text = try value(name) else { return nil }
         guard let bytes = ByteCount(spelling: text)?.bytes else {

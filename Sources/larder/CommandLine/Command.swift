@@ -1,17 +1,14 @@
-/// One option of a command, as help, parser, man page and completions all see it.
+/// One option of a command, for the parser and the help alike.
 struct Option: Sendable {
-    /// What an option takes.
     enum Kind: Sendable, Equatable {
-        /// Nothing: it is there or not.
         case flag
-        /// One value, called so in the help; given twice, the last one counts.
+        /// One value with this placeholder in the help; the last one given counts.
         case value(String)
-        /// Any number of values, in order; its variable has them separated by commas.
+        /// Any number of values, in order; in the variable they are separated by commas.
         case values(String)
-        /// Any number of values that may have commas themselves, in order; its variable is one value.
+        /// Any number of values that may contain commas, in order; the variable is one value.
         case texts(String)
 
-        /// Whether a value may have commas, so that they separate nothing.
         var hasCommas: Bool { if case .texts = self { true } else { false } }
     }
 
@@ -21,7 +18,6 @@ struct Option: Sendable {
     let kind: Kind
     let help: String
 
-    /// A flag.
     init(_ name: String, short: Character? = nil, _ help: String) { self.init(name, short: short, .flag, help) }
 
     init(_ name: String, short: Character? = nil, _ kind: Kind, _ help: String) {
@@ -31,7 +27,7 @@ struct Option: Sendable {
         self.help = help
     }
 
-    /// Whether all its values count, not only the last.
+    /// Whether all values count, not only the last.
     var isRepeatable: Bool {
         switch kind {
         case .flag, .value: false
@@ -39,25 +35,21 @@ struct Option: Sendable {
         }
     }
 
-    /// The environment variable that stands for this option.
+    /// The environment variable of the option.
     var variable: String { "LARDER_" + String(name.uppercased().map { $0 == "-" ? "_" : $0 }) }
 }
 
-/// One command of the program.
 struct Command: Sendable {
-    /// The words that call it: `["db", "start"]`.
+    /// `["db", "start"]`.
     let words: [String]
-    /// How its operands are written in the usage line, empty when it takes none.
+    /// The operands in the usage line; empty for none.
     let operands: String
-    /// One sentence without full stop.
+    /// One sentence without a full stop.
     let summary: String
-    /// Further text of its help page.
     var discussion = ""
-    /// Command lines as one would type them.
     var examples: [String] = []
-    /// Its options besides the common ones.
+    /// The options besides the common ones.
     let options: [Option]
-    /// Does the work; the value returned is the exit code.
     let run: @Sendable (Arguments) async throws -> ExitCode
 
     var name: String { words.joined(separator: " ") }

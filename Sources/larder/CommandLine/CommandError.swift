@@ -7,14 +7,11 @@ import JobQueue
 import Prefetcher
 import Transcoder
 
-/// What ends a command: a domain and code for machines, one line for people.
-///
-/// Codes of LarderErrorDomain below 100 are the command line's own; docs/errors.md has them all.
+/// The error that ends a command. docs/errors.md lists the codes; LarderErrorDomain below 100 is the command line's.
 struct CommandError: Error, Sendable {
     let domain: String
     let code: Int
     let message: String
-    /// The exit code it leads to.
     var exit = ExitCode.failed
 
     init(domain: String, code: Int, message: String, exit: ExitCode = .failed) {
@@ -29,22 +26,21 @@ struct CommandError: Error, Sendable {
         CommandError(domain: "LarderErrorDomain", code: 1, message: message, exit: .wrongUsage)
     }
 
-    /// The same with something more to know.
-    func adding(_ more: String) -> CommandError {
-        CommandError(domain: domain, code: code, message: "\(message); \(more)", exit: exit)
+    /// The same error with `text` after its message.
+    func adding(_ text: String) -> CommandError {
+        CommandError(domain: domain, code: code, message: "\(message); \(text)", exit: exit)
     }
 
-    /// A failure of Larder's own domain.
     static func larder(_ code: Int, _ message: String, exit: ExitCode = .failed) -> CommandError {
         CommandError(domain: "LarderErrorDomain", code: code, message: message, exit: exit)
     }
 
-    /// A file that could not be opened, read or written; `errno` says why.
+    /// A file that cannot be opened, read or written, for the reason in `errno`.
     static func file(_ verb: String, _ path: String) -> CommandError {
         larder(2, "cannot \(verb) \(path): \(String(cString: strerror(errno)))")
     }
 
-    /// Any error of the modules, each in its own terms.
+    /// The error of any module.
     init(_ error: any Error) {
         switch error {
         case let error as CommandError:
@@ -58,7 +54,7 @@ struct CommandError: Error, Sendable {
         case let error as TranscodeError:
             self.init(domain: error.domain, code: error.code.rawValue, message: error.message)
         case let error as QueueError:
-            self = .larder(5, error.description + (error.code == .notMigrated ? "; 'larder migrate' helps" : ""))
+            self = .larder(5, error.description + (error.code == .notMigrated ? "; run 'larder migrate'" : ""))
         case let error as ClusterError:
             self = .larder(6, error.description)
         default:

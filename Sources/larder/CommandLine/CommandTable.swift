@@ -1,18 +1,28 @@
-/// Every command of the program, in the order the help shows them.
+/// Every command of the program, grouped and ordered as the help lists them.
 enum CommandTable {
-    static let all: [Command] = [
-        .run, .enqueue, .work, .status, .report, .migrate,
-        .cancel, .pause, .resume, .retry, .drop, .prioritize, .check,
-        .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear, .blocklistImport,
-        .originList, .originHold, .originClear,
-        .pipelineList, .pipelineShow, .pipelineSet,
-        .cachePath, .cacheKey, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear, .cacheShare,
-        .cacheExport, .cacheImport, .cacheTable, .cacheMap,
-        .key, .sniff, .transform, .plan, .fetch, .doctor, .benchQueue, .benchDrain, .benchFetch,
-        .databaseStart, .databaseStop, .databaseStatus, .databaseURL,
+    static let groups: [(title: String, commands: [Command])] = [
+        ("jobs", [.run, .enqueue, .work]),
+        ("batches", [.status, .report, .cancel, .pause, .resume, .retry, .discard, .prioritize]),
+        (
+            "cache",
+            [
+                .cachePath, .cacheKey, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear, .cacheShare,
+                .cacheExport, .cacheImport, .cacheTable, .cacheMap,
+            ]
+        ),
+        ("images", [.key, .sniff, .transform, .plan, .fetch]),
+        (
+            "operations",
+            [
+                .migrate, .check, .doctor, .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear,
+                .blocklistImport, .originList, .originHold, .originClear, .pipelineList, .pipelineShow, .pipelineSet,
+                .databaseStart, .databaseStop, .databaseStatus, .databaseURL, .benchQueue,
+            ]
+        ),
     ]
 
-    /// What every command takes.
+    static let all = groups.flatMap(\.commands)
+
     static let commonOptions = [
         Option("json", "print results as JSON, one object a line"),
         Option("help", short: "h", "show this help"),
@@ -20,7 +30,7 @@ enum CommandTable {
 
     /// The command that `words` begin with, and the words after it.
     ///
-    /// - Throws: wrong usage naming the word that is no command.
+    /// - Throws: wrong usage, naming the word that is not a command.
     static func find(_ words: [[UInt8]]) throws(CommandError) -> (Command, [[UInt8]]) {
         let text = words.map { String(decoding: $0, as: UTF8.self) }
         let matching = all.filter { text.starts(with: $0.words) }
@@ -32,6 +42,6 @@ enum CommandTable {
             let choices = family.map { $0.words[1] }.joined(separator: ", ")
             throw .usage("'larder \(first)' needs one of: \(choices)")
         }
-        throw .usage("'\(text.first ?? "")' is no command; 'larder help' lists them")
+        throw .usage("'\(text.first ?? "")' is not a command; 'larder help' lists the commands")
     }
 }

@@ -2,42 +2,41 @@ import Foundation
 import ImageModel
 import JobQueue
 import Prefetcher
-import Transcoder
 
-/// The options that say what to enqueue and how, shared by `enqueue` and `run`.
+/// The options of `enqueue` and `run` that describe what to enqueue.
 struct EnqueueOptions {
-    /// The options of a command in which jobs have the priority `priority` unless it is said.
+    /// - Parameter priority: the default that the help states.
     static func options(priority: Int) -> [Option] {
         [
-            Option("from", .value("FILE"), "read URLs from FILE, one a line, after the arguments; - is standard input"),
+            Option("from", .value("FILE"), "read more URLs from FILE, one a line; - is standard input"),
             Option(
                 "batch", .value("NAME"),
-                "the batch to put them in, opened when missing; a name has 1 to 200 bytes, not digits alone"),
-            Option("pipeline", .value("NAME"), "the pipeline to run, default 'original': no variants"),
-            Option("variant", .texts("JSON"), "a variant to make, instead of a pipeline; repeatable"),
+                "the batch, opened when there is none; a name has 1 to 200 bytes and not only digits"),
+            Option("pipeline", .value("NAME"), "the pipeline to run, default 'original', which has no variants"),
+            Option("variant", .texts("JSON"), "a variant to make instead of those of a pipeline; repeatable"),
             Option("queue", .value("NAME"), "the queue of a new batch, default 'default'"),
             Option("priority", .value("P"), "0 first to 9 last, default \(priority)"),
             Option(
                 "options", .value("LIST"),
-                "SDWebImage's options by name or number, separated by commas; a job that is joined keeps its own; with an effect: \(namesWithEffect)"
+                "SDWebImage's options by name or number, separated by commas; a joined job keeps its own. Options with an effect: \(namesWithEffect)"
             ),
             Option(
                 "context", .value("JSON"),
                 "SDWebImage's context by its keys, such as '{\"imageThumbnailPixelSize\":{\"width\":64,\"height\":64}}'"
             ),
-            Option("retries", .value("N"), "tries after the first, default 3"),
+            Option("retries", .value("N"), "attempts after the first, default 3"),
             Option(
                 "retry-base", .value("DURATION"),
-                "the first retry waits up to so long, each later one up to 4 times as long; default 1s"),
+                "longest wait before the first retry, 4 times as long before each further one; default 1s"),
         ]
     }
 
     private static var namesWithEffect: String { LoadOptions.withEffect.names.joined(separator: ", ") }
 
-    /// Where the URLs come from, for people.
+    /// The source of the URLs in messages.
     let origin: String
     var template: EnqueueRequest
-    /// An ad-hoc pipeline to register first.
+    /// The pipeline of `--variant` options, to be stored first.
     let adHoc: Pipeline?
 
     init(_ arguments: Arguments) throws {
@@ -80,9 +79,9 @@ struct EnqueueOptions {
 
     private static func check(batch name: String) throws(CommandError) {
         guard (1...200).contains(name.utf8.count) else { throw .usage("--batch: a name has 1 to 200 bytes") }
-        // Names come first where a BATCH is looked for.
         guard !name.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            throw .usage("--batch: '\(name)' is digits alone: it would hide the batch of that number; add a letter")
+            throw .usage(
+                "--batch: '\(name)' has only digits and would be taken for the number of a batch; add a letter")
         }
     }
 
@@ -93,7 +92,8 @@ struct EnqueueOptions {
         let words = list.split(separator: ",", omittingEmptySubsequences: false)
         for word in words.map({ $0.trimmingCharacters(in: .whitespaces) }) {
             guard let option = UInt64(word).map(LoadOptions.init(rawValue:)) ?? LoadOptions(named: word) else {
-                throw .usage("--options: '\(word)' is no option of SDWebImage's, such as RetryFailed, nor a number")
+                throw .usage(
+                    "--options: '\(word)' is neither an option of SDWebImage, such as RetryFailed, nor a number")
             }
             options.formUnion(option)
         }

@@ -1,7 +1,6 @@
-import Prefetcher
 import Worker
 
-/// The exit codes; where several apply, the earlier in this list wins.
+/// Where several apply, the first of this list is used.
 enum ExitCode: Int32, Sendable {
     case wrongUsage = 2
     case timeLimitReached = 3
@@ -11,12 +10,12 @@ enum ExitCode: Int32, Sendable {
 }
 
 extension ExitCode {
-    /// How `run` and `work` end.
+    /// The exit code of `run` and `work`.
     ///
-    /// - Parameter someFailed: whether an item failed, or is left although nothing told the worker to leave it.
+    /// - Parameter someFailed: whether an item failed, or is left although the worker was not asked to stop.
     init(_ summary: PrefetchWorker.Summary, someFailed: Bool) {
         switch summary.left {
-        // Work is left for other reasons, too: a stop, or jobs that an operator holds.
+        // Other reasons for work that is left are a stop and jobs suspended by an operator.
         case .work where summary.timeIsUp, .later where summary.timeIsUp: self = .timeLimitReached
         case .later: self = .onlyLaterWorkLeft
         case .work, .nothing: self = someFailed ? .failed : .done

@@ -1,4 +1,4 @@
-/// Help, from the same table the parser reads: a text for people, a JSON object per command for programs.
+/// The help of the program or of commands, made from the table that the option parser also reads.
 struct HelpPage {
     private enum Topic {
         case version, overview
@@ -6,68 +6,60 @@ struct HelpPage {
     }
 
     private let topic: Topic
-    private let all: [Command]
 
-    /// The page asked for by `help …`, `--help` or `--version` among the words; nil when none was.
+    /// The page that `help ...`, `--help` or `--version` among the words asks for; nil when there is none of them.
     ///
-    /// - Throws: wrong usage when help is asked for something unknown.
-    init?(asked words: [String], commands: [Command]) throws(CommandError) {
-        all = commands
+    /// - Throws: wrong usage for help on an unknown command.
+    init?(for words: [String]) throws(CommandError) {
         let leading = words.prefix { $0 != "--" }.filter { $0 != "--json" }
         guard let first = leading.first else {
             guard words.count == leading.count || words == ["--json"] else { return nil }
             topic = .overview
             return
         }
-        let asks = first == "help" || leading.contains("--help") || leading.contains("-h")
         if first == "--version" || first == "version" {
             topic = .version
-        } else if asks {
-            let named = leading.filter { !$0.hasPrefix("-") && $0 != "help" }
-            let exact = commands.filter { named.starts(with: $0.words) }.max { $0.words.count < $1.words.count }
-            let family = commands.filter { $0.words.starts(with: named.prefix(1)) }
-            if named.isEmpty {
-                topic = .overview
-            } else if let exact {
-                topic = .commands([exact])
-            } else if !family.isEmpty {
-                topic = .commands(family)
-            } else {
-                throw .usage("no help on '\(named.joined(separator: " "))': it is no command")
-            }
+            return
+        }
+        guard first == "help" || leading.contains("--help") || leading.contains("-h") else { return nil }
+        let named = leading.filter { !$0.hasPrefix("-") && $0 != "help" }
+        let exact = CommandTable.all.filter { named.starts(with: $0.words) }.max { $0.words.count < $1.words.count }
+        let family = CommandTable.all.filter { $0.words.starts(with: named.prefix(1)) }
+        if named.isEmpty {
+            topic = .overview
+        } else if let exact {
+            topic = .commands([exact])
+        } else if !family.isEmpty {
+            topic = .commands(family)
         } else {
-            return nil
+            throw .usage("help: '\(named.joined(separator: " "))' is not a command")
         }
     }
 
-    /// The page for people.
-    var text: String {
-        switch topic {
-        case .version: "larder \(Larder.version)\n"
-        case .overview: overview
-        case .commands(let commands): commands.map(\.page).joined(separator: "\n")
-        }
-    }
-
-    /// Writes the page, as text or as lines of JSON.
+    /// Prints the page as text, or as a JSON object per command.
     func show(json: Bool) throws {
-        guard json else { return Console.write(text) }
         switch topic {
-        case .version: try Console.json(["name": "larder", "version": Larder.version])
-        case .overview: for command in all { try Console.json(CommandHelp(command)) }
-        case .commands(let commands): for command in commands { try Console.json(CommandHelp(command)) }
+        case .version where json: try Console.json(["name": "larder", "version": Larder.version])
+        case .version: Console.line("larder \(Larder.version)")
+        case .overview where json: for command in CommandTable.all { try Console.json(command.helpJSON) }
+        case .overview: Console.write(Self.overview)
+        case .commands(let commands) where json: for command in commands { try Console.json(command.helpJSON) }
+        case .commands(let commands): Console.write(commands.map(\.page).joined(separator: "\n"))
         }
     }
 
-    private var overview: String {
-        let width = all.map(\.name.count).max() ?? 0
+    private static var overview: String {
+        let width = CommandTable.all.map(\.name.count).max() ?? 0
         var text = "larder: prefetches images, makes their variants, and stores them in SDWebImage's disk layout\n\n"
-        text += "usage: larder COMMAND [OPTION]... [ARGUMENT]...\n\n"
-        for command in all { text += "  \(command.name.padded(to: width))  \(command.summary)\n" }
+        text += "usage: larder COMMAND [OPTION]... [ARGUMENT]...\n"
+        for (title, commands) in CommandTable.groups {
+            text += "\n\(title):\n"
+            for command in commands { text += "  \(command.name.padded(to: width))  \(command.summary)\n" }
+        }
         text += """
 
-            'larder help COMMAND' tells more, 'larder version' the version. Every option --some-name is also the setting
-            LARDER_SOME_NAME. With --json results are JSON, one object a line.
+            'larder help COMMAND' prints the help of a command, 'larder version' the version. Every option --some-name is
+            also the setting LARDER_SOME_NAME. With --json results are JSON, one object a line.
             exit codes: 0 done, 1 failed, 2 wrong usage, 3 time limit reached with work left, 4 only later work left
 
             """
@@ -76,12 +68,10 @@ struct HelpPage {
 }
 
 extension Command {
-    /// The usage line without the word `usage:`.
-    fileprivate var usage: String {
+    private var usage: String {
         "larder \(name)" + (options.isEmpty ? "" : " [OPTION]...") + (operands.isEmpty ? "" : " \(operands)")
     }
 
-    /// The help page.
     fileprivate var page: String {
         var text = "usage: \(usage)\n\n\(summary).\n"
         if !discussion.isEmpty { text += "\n\(discussion)\n" }
@@ -94,10 +84,25 @@ extension Command {
         if !notes.isEmpty { text += "\n" + notes.map { "\($0.placeholder): \($0.text)\n" }.joined() }
         return text
     }
+
+    /// The help as `help --json` prints it. `value` is null for a flag, `variable` for what no variable sets.
+    fileprivate var helpJSON: JSONObject {
+        let options = (options + CommandTable.commonOptions).map { option -> JSONObject in
+            [
+                "name": option.name, "short": option.short.map(String.init), "value": option.placeholder,
+                "repeatable": option.isRepeatable, "variable": option.name == "help" ? nil : option.variable,
+                "help": option.help,
+            ]
+        }
+        return [
+            "command": name, "usage": usage, "summary": summary, "discussion": discussion, "examples": examples,
+            "options": options,
+        ]
+    }
 }
 
 extension Option {
-    /// What the values of many options have in common.
+    /// Explanations of placeholders that many options have.
     fileprivate static let notes = [
         (
             placeholder: "DURATION",
@@ -106,16 +111,16 @@ extension Option {
         (placeholder: "SIZE", text: "bytes, or a whole number with KiB, MiB or GiB, such as 800000 or 32MiB"),
     ]
 
-    /// What stands for the value, `FILE`; nil for a flag.
-    var placeholder: String? {
+    /// The placeholder of the value, `FILE`; nil for a flag.
+    fileprivate var placeholder: String? {
         switch kind {
         case .flag: nil
         case .value(let value), .values(let value), .texts(let value): value
         }
     }
 
-    /// As the help writes it: `-o, --output FILE`.
-    var usage: String {
+    /// `-o, --output FILE`.
+    fileprivate var usage: String {
         let value = placeholder.map { " \($0)" } ?? ""
         let long = "--\(name)\(value)\(isRepeatable ? "..." : "")"
         return short.map { "-\($0), \(long)" } ?? "    \(long)"
@@ -124,38 +129,4 @@ extension Option {
 
 extension String {
     fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
-}
-
-/// A command as `help --json` tells it.
-private struct CommandHelp: Encodable {
-    struct Setting: Encodable {
-        let name: String
-        let short: Nullable<String>
-        /// What stands for its value; null for a flag.
-        let value: Nullable<String>
-        let repeatable: Bool
-        /// Null for what no variable sets.
-        let variable: Nullable<String>
-        let help: String
-    }
-
-    let command: String
-    let usage: String
-    let summary: String
-    let discussion: String
-    let examples: [String]
-    let options: [Setting]
-
-    init(_ command: Command) {
-        self.command = command.name
-        usage = command.usage
-        summary = command.summary
-        discussion = command.discussion
-        examples = command.examples
-        options = (command.options + CommandTable.commonOptions).map {
-            Setting(
-                name: $0.name, short: Nullable($0.short.map(String.init)), value: Nullable($0.placeholder),
-                repeatable: $0.isRepeatable, variable: Nullable($0.name == "help" ? nil : $0.variable), help: $0.help)
-        }
-    }
 }

@@ -1,41 +1,33 @@
 import Downloader
-import Prefetcher
 
-/// The options that say how considerate a worker is of the origins it asks.
+/// The options that limit the load on origins.
 extension Limits {
     static let originOptions =
         [
             Option("origin-rate", .value("N"), "requests per second to one origin by this worker, default: no limit"),
             Option(
-                "breaker-failures", .value("N"), "failures in a row after which an origin is left alone, default 10"),
-            Option("breaker-open", .value("DURATION"), "how long it is left alone before a probe, default 60s"),
-            Option("breaker-probes", .value("N"), "probes that fail before its jobs fail without a request, default 3"),
-        ] + guestOptions
+                "breaker-failures", .value("N"), "failures in a row that open the breaker of an origin, default 10"),
+            Option("breaker-open", .value("DURATION"), "how long the breaker stays open before a probe, default 60s"),
+            Option("breaker-probes", .value("N"), "failed probes after which jobs fail without a request, default 3"),
+        ] + downloadOptions
 
-    /// Those that mean something for one download.
-    static let guestOptions = [
+    /// Those that also apply to a single download.
+    static let downloadOptions = [
         Option("robots", .value("WHAT"), "record (default) or refuse what origins forbid to robots"),
-        Option("robots-txt", "read robots.txt, too"),
+        Option("robots-txt", "also read robots.txt"),
         Option(
             "max-retry-after", .value("DURATION"),
-            "longest time that a Retry-After holds an origin, default and at most 1h"),
+            "longest hold of an origin by Retry-After, default and at most 1h"),
     ]
 
     static func resolver(_ arguments: Arguments) throws(CommandError) -> any NameResolving {
-        switch try arguments.value("resolver") ?? "name-servers" {
-        case "name-servers": return Resolver()
-        case "system": return Resolver(threads: 16)
-        case let other: throw .usage("--resolver: '\(other)' is neither name-servers nor system")
-        }
+        try arguments.choice("resolver", of: ["name-servers", "system"]) == "system"
+            ? Resolver(threads: 16) : Resolver()
     }
 
     static func robots(_ arguments: Arguments) throws(CommandError) -> RobotsSettings {
         var settings = RobotsSettings()
-        switch try arguments.value("robots") ?? "record" {
-        case "record": break
-        case "refuse": settings.refuses = true
-        case let other: throw .usage("--robots: '\(other)' is neither record nor refuse")
-        }
+        settings.refuses = try arguments.choice("robots", of: ["record", "refuse"]) == "refuse"
         settings.readsFile = arguments.flag("robots-txt")
         return settings
     }

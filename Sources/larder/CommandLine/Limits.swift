@@ -1,43 +1,45 @@
 import Downloader
 import ImageModel
-import Prefetcher
 import Transcoder
 
-/// The options that set limits, shared by every command that downloads or decodes.
+/// The options that set limits for commands that download or decode.
 enum Limits {
     static let fetchOptions = [
-        Option("allow-address", .values("CIDR"), "open a private or loopback range, e.g. 127.0.0.0/8"),
-        Option("allow-port", .values("N"), "open a port besides 80, 443, 8080 and 8443"),
+        Option("allow-address", .values("CIDR"), "allow a private or loopback range, such as 127.0.0.0/8"),
+        Option("allow-port", .values("N"), "allow a port besides 80, 443, 8080 and 8443"),
         Option("max-body", .value("SIZE"), "largest body, default 32MiB"),
-        Option("dns-timeout", .value("DURATION"), "name look-up, default 3s"),
-        Option("resolver", .value("NAME"), "name-servers (default) or system: getaddrinfo, on 16 threads"),
-        Option("connect-timeout", .value("DURATION"), "connecting, default 5s"),
-        Option("idle-timeout", .value("DURATION"), "no byte received, default 15s"),
-        Option("total-timeout", .value("DURATION"), "a whole download, redirects included, default 60s"),
+        Option("dns-timeout", .value("DURATION"), "time to resolve a name, default 3s"),
+        Option("resolver", .value("NAME"), "name-servers (default), or system for getaddrinfo on 16 threads"),
+        Option("connect-timeout", .value("DURATION"), "time to connect, default 5s"),
+        Option("idle-timeout", .value("DURATION"), "time without a received byte, default 15s"),
+        Option("total-timeout", .value("DURATION"), "time of a whole download, redirects included, default 60s"),
         Option("max-redirects", .value("N"), "redirects followed, default 5"),
         Option("origin-connections", .value("N"), "connections to one origin, default 4"),
-        Option("origin-streams", .value("N"), "downloads at once over one HTTP/2 connection, default 8"),
-        Option("contact", .value("URL"), "an address for the user agent, for origins to complain to"),
-        Option("credentials", .value("FILE"), "credential profiles as JSON, which jobs name; docs/downloader.md"),
-        Option("proxy", .value("URL"), "an http or https proxy for all downloads; needs --proxy-trusted"),
-        Option("proxy-trusted", .flag, "the proxy keeps downloads from private addresses, as Larder then cannot"),
+        Option("origin-streams", .value("N"), "simultaneous downloads over one HTTP/2 connection, default 8"),
+        Option("contact", .value("URL"), "a contact address for the user agent"),
+        Option(
+            "credentials", .value("FILE"), "JSON with the credential profiles that jobs refer to; docs/downloader.md"),
+        Option("proxy", .value("URL"), "an http or https proxy for all downloads; requires --proxy-trusted"),
+        Option("proxy-trusted", .flag, "the proxy refuses private addresses, which Larder cannot check behind a proxy"),
     ]
 
     static let formatOption = Option(
-        "allow-format", .values("NAME"), "let in tiff, svg, jxl or pdf, which are refused by default; docs/formats.md")
+        "allow-format", .values("NAME"), "accept tiff, svg, jxl or pdf, which are refused by default; docs/formats.md")
 
     static let transcodeOptions = [
         formatOption,
         Option("transcoders", .value("N"), "child processes that decode and encode, default: cores"),
-        Option("max-pixels", .value("N"), "pixels of one frame, default 50000000"),
+        Option("max-pixels", .value("N"), "largest frame in pixels, default 50000000"),
         Option("max-edge", .value("N"), "longest edge of a source, default 16383"),
         Option("max-output-edge", .value("N"), "longest edge of a variant, default 8192"),
         Option("max-frames", .value("N"), "frames of an animated source, default 100"),
-        Option("max-animated-pixels", .value("N"), "pixels of all its frames, default 100000000"),
+        Option("max-animated-pixels", .value("N"), "pixels of all frames of an animated source, default 100000000"),
         Option("max-memory", .value("SIZE"), "memory of one transcoder, default 1GiB"),
-        Option("soft-time", .value("DURATION"), "a picture is given up after so long in work, default 20s"),
-        Option("hard-time", .value("DURATION"), "a transcoder is killed after so long with one picture, default 30s"),
-        Option("path", .value("NAME"), "planes where they can be used (default), or libvips for every picture"),
+        Option("soft-time", .value("DURATION"), "processor time after which an image fails, default 20s"),
+        Option(
+            "hard-time", .value("DURATION"),
+            "processor time after which the transcoder of an image is killed, default 30s"),
+        Option("path", .value("NAME"), "planes where possible (default), or libvips for every image"),
     ]
 
     static func transcoders(_ arguments: Arguments) throws(CommandError) -> TranscoderPool.Configuration {
@@ -59,21 +61,17 @@ enum Limits {
         if let time = try arguments.duration("hard-time") { configuration.limits.hardTime = time }
         let softTime = try arguments.duration("soft-time") ?? configuration.limits.softTime
         configuration.limits.softTime = min(softTime, configuration.limits.hardTime)
-        switch try arguments.value("path") {
-        case nil, "planes": break
-        case "libvips": configuration.limits.allowsPlanes = false
-        case let other?: throw .usage("--path: '\(other)' is neither planes nor libvips")
-        }
+        configuration.limits.allowsPlanes = try arguments.choice("path", of: ["planes", "libvips"]) != "libvips"
         return configuration
     }
 
-    /// The formats let in: those of the default, and those that `--allow-format` names.
+    /// The accepted formats: the defaults and those of `--allow-format`.
     static func formats(_ arguments: Arguments) throws(CommandError) -> Set<ImageFormat> {
         var formats = ImageFormat.acceptedByDefault
         for name in try arguments.list("allow-format") {
             guard let format = ImageFormat.acceptedOnRequest.first(where: { $0.name == name }) else {
                 let names = ImageFormat.acceptedOnRequest.map(\.name).sorted().joined(separator: ", ")
-                throw .usage("--allow-format: '\(name)' is none of \(names)")
+                throw .usage("--allow-format: '\(name)' is not one of \(names)")
             }
             formats.insert(format)
         }
@@ -86,13 +84,13 @@ extension Limits {
         var ranges: [CIDR] = []
         for text in try arguments.list("allow-address") {
             guard let range = CIDR(text) else {
-                throw .usage("--allow-address: '\(text)' is no address range such as 10.0.0.0/8 or fd00::/8")
+                throw .usage("--allow-address: '\(text)' is not an address range such as 10.0.0.0/8 or fd00::/8")
             }
             ranges.append(range)
         }
         var ports: Set<UInt16> = []
         for text in try arguments.list("allow-port") {
-            guard let port = UInt16(text), port > 0 else { throw .usage("--allow-port: '\(text)' is no port") }
+            guard let port = UInt16(text), port > 0 else { throw .usage("--allow-port: '\(text)' is not a port") }
             ports.insert(port)
         }
         var limits = FetchLimits()
@@ -131,7 +129,8 @@ extension Limits {
     private static func proxy(_ arguments: Arguments) throws(CommandError) -> FetchProxy? {
         guard let text = try arguments.value("proxy") else { return nil }
         guard arguments.flag("proxy-trusted") else {
-            throw .usage("--proxy: behind a proxy Larder cannot check addresses; --proxy-trusted says that it does")
+            throw .usage(
+                "--proxy: Larder cannot check addresses behind a proxy; --proxy-trusted states that the proxy does")
         }
         do throws(FetchError) {
             return try FetchProxy(text)

@@ -1,41 +1,36 @@
 import Concurrency
 import Glibc
 
-/// Reads lines of a file or of standard input, a block at a time: a list of ten million URLs takes constant memory, and a
-/// producer that takes its time keeps only this reader waiting.
+/// Reads the lines of a file or of standard input in blocks on its own thread, in constant memory.
 ///
-/// Lines are bytes: what is not UTF-8 is the reader's caller's business. Blanks, tabs and `\r` around a line are dropped,
-/// as are empty lines. A line longer than 64 KiB comes cut off: no URL is that long, so it is refused like any bad one.
+/// Lines are bytes of any encoding. Spaces, tabs and `\r` around a line are removed, empty lines are skipped, and a line is
+/// cut off after 64 KiB, more than any URL has.
 struct LineReader: ~Copyable {
     private let descriptor: Int32
     private let path: String
     private var buffer: [UInt8] = []
     private var start = 0
     private var ended = false
-    /// Within a line whose beginning was returned.
+    /// Whether the rest of a line that was cut off follows.
     private var isSkipping = false
     private let thread = ThreadPool(name: "lines", threads: 1)
 
     private static let block = 1 << 18
     private static let longest = 1 << 16
 
-    /// Opens `path`, `-` for standard input.
-    ///
-    /// - Throws: a `CommandError` naming the file.
+    /// Opens `path`; `-` is standard input.
     init(_ path: String) throws(CommandError) {
         self.path = path
         descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw .larder(2, "cannot read \(path): \(String(cString: strerror(errno)))")
-        }
+        guard descriptor >= 0 else { throw .file("read", path) }
     }
 
     deinit { if descriptor > STDIN_FILENO { close(descriptor) } }
 
-    /// The number of the line that `next` gave last, from 1; empty ones count.
+    /// The number of the line that `next` returned last, from 1; empty lines count.
     private(set) var number = 0
 
-    /// The next line that is not empty; nil at the end.
+    /// The next line; nil at the end.
     mutating func next() async throws(CommandError) -> [UInt8]? {
         while true {
             let newline = buffer[start...].firstIndex(of: UInt8(ascii: "\n"))
@@ -48,7 +43,6 @@ struct LineReader: ~Copyable {
             start = newline.map { $0 + 1 } ?? buffer.count
             let wasSkipping = isSkipping
             if !wasSkipping { number += 1 }
-            // Neither its newline nor the end of the file is here: more of this line is to come.
             isSkipping = newline == nil && !ended
             if !wasSkipping && !line.isEmpty { return Array(line) }
         }
@@ -71,7 +65,7 @@ struct LineReader: ~Copyable {
         ended = more.isEmpty
     }
 
-    /// Blocks until there is something; empty at the end.
+    /// Blocks; empty at the end.
     private static func block(of descriptor: Int32, _ path: String) throws(CommandError) -> [UInt8] {
         var failure: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: block) { buffer, count in

@@ -1,15 +1,14 @@
 import Foundation
 import Glibc
 
-/// Facts of the machine that defaults depend on.
+/// The machine and the limits of this process.
 enum Machine {
-    /// Cores this process may use, at least 1.
+    /// Cores that this process may use, at least 1.
     static var cores: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
 
-    /// The host's name.
     static var host: String { ProcessInfo.processInfo.hostName }
 
-    /// Lets this process open as many files as it may: a slot needs a connection, a body and its variants.
+    /// Raises the soft limit of open files to the hard one: a slot needs a connection, a body and its variants.
     static func allowOpenFiles() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

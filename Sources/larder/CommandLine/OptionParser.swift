@@ -1,30 +1,27 @@
 private import CGLib
 private import Glibc
 
-/// Reads a command's words by its table of options, with GLib's GOption as the parser.
+/// Reads the words of a command with GLib's GOption.
 ///
-/// Every value is read as GOption's FILENAME type, which takes the bytes as they are; its STRING type would refuse
-/// what is not ASCII unless a locale is set, and none is: numbers must be read and written the C way.
+/// All values have GOption's FILENAME type, which keeps bytes as they are. The STRING type refuses non-ASCII bytes without
+/// a locale, and none is set so that numbers keep their C format.
 struct OptionParser {
     let options: [Option]
 
-    /// What was read: values by option name, and the operands.
     struct Result {
         var flags: Set<String> = []
         var values: [String: [[UInt8]]] = [:]
         var operands: [[UInt8]] = []
     }
 
-    /// Reads `words`.
-    ///
-    /// - Throws: `CommandError` of wrong usage, naming the word.
+    /// - Throws: wrong usage, naming the word.
     func parse(_ words: [[UInt8]]) throws(CommandError) -> Result {
         try refuseValuesOfFlags(words)
         let context = GOptionContextOwner()
         let table = EntryTable(options)
         table.add(to: context.pointer)
 
-        // GOption wants a vector that starts with the program's name, and takes parsed words out of it.
+        // GOption expects the program's name first and removes parsed words from the vector.
         var vector: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = cVector([Array("larder".utf8)] + words)
         defer { g_strfreev(vector) }
         var error: UnsafeMutablePointer<GError>?
@@ -35,7 +32,7 @@ struct OptionParser {
         return table.result()
     }
 
-    /// GOption takes `--flag=no` for `--flag`.
+    /// GOption itself accepts `--flag=no` as `--flag`.
     private func refuseValuesOfFlags(_ words: [[UInt8]]) throws(CommandError) {
         var rest = words.map { String(decoding: $0, as: UTF8.self) }[...]
         while let word = rest.popFirst(), word != "--" {
@@ -45,7 +42,7 @@ struct OptionParser {
                 if option.kind == .flag, parts.count > 1 {
                     throw .usage("--\(option.name) takes no value: '\(word)'")
                 }
-                // The next word is its value, whatever it looks like.
+                // The next word is the value, even if it begins with a dash.
                 if option.kind != .flag, parts.count == 1 { rest = rest.dropFirst() }
             } else if word.hasPrefix("-") {
                 let valued = word.dropFirst().firstIndex { letter in
@@ -73,14 +70,14 @@ private struct GOptionContextOwner: ~Copyable {
 
     init() {
         pointer = g_option_context_new(nil)
-        // Help comes from our own table, which the man page and the completions share.
+        // `HelpPage` prints the help.
         g_option_context_set_help_enabled(pointer, 0)
     }
 
     deinit { g_option_context_free(pointer) }
 }
 
-/// The memory GOption reads names from and writes values to.
+/// The memory that GOption reads names from and writes values to.
 private final class EntryTable {
     private typealias Values = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
     private let options: [Option]
@@ -111,7 +108,7 @@ private final class EntryTable {
             }
             (entries + index).initialize(to: entry)
         }
-        // The operands: GOption's G_OPTION_REMAINING is the empty name.
+        // G_OPTION_REMAINING, the entry of the operands, is the empty name.
         names.append(g_strdup(""))
         var rest = GOptionEntry()
         rest.long_name = UnsafePointer(names[options.count])

@@ -1,12 +1,12 @@
 import Downloader
 import Prefetcher
 
-/// Repeats a download by the policy until it succeeds, fails for good, or the time is up.
+/// Repeats a download until it succeeds, fails with an error that is not retried, or the deadline is reached.
 struct Retries {
     let policy: RetryPolicy
     let deadline: ContinuousClock.Instant
 
-    /// Runs `body`; its last error is thrown.
+    /// - Throws: the last error of `body`.
     func run<Value: Sendable>(
         _ body: @escaping @Sendable () async throws(FetchError) -> Value
     ) async throws -> Value {
@@ -28,7 +28,7 @@ struct Retries {
         }
     }
 
-    /// One try, cut off at the deadline.
+    /// One attempt, ended at the deadline.
     private func limited<Value: Sendable>(
         _ body: @escaping @Sendable () async throws(FetchError) -> Value
     ) async throws -> Value {

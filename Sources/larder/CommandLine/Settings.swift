@@ -3,23 +3,20 @@ import EmbeddedPostgres
 import Glibc
 import JobQueue
 
-/// Where this command finds its database and its cache: flags, then environment, then defaults.
+/// The database and the cache of a command: from options, else variables, else defaults.
 struct Settings {
-    /// LARDER_HOME: where the embedded database and the default cache lie.
+    /// LARDER_HOME, the directory of the embedded database and the default cache.
     let home: String
-    /// The cache root.
     let cacheRoot: String
-    /// The database given by flag or environment; nil means the embedded one.
+    /// Nil for the embedded database.
     let databaseURL: String?
 
-    /// The options it reads.
     static let databaseOption = Option(
         "database", .value("URL"),
         "the Postgres to use; default: LARDER_DATABASE_URL, DATABASE_URL, else the embedded one")
     static let cacheOption = Option(
         "cache", .value("DIR"), "the cache root; default: LARDER_CACHE, else LARDER_HOME/cache")
 
-    /// Reads flags and environment.
     init(_ arguments: Arguments) throws(CommandError) {
         if let given = arguments.variable("LARDER_HOME") {
             home = Self.absolute(given)
@@ -28,7 +25,7 @@ struct Settings {
         } else if let user = arguments.variable("HOME") {
             home = user + "/.local/share/larder"
         } else {
-            throw .usage("neither LARDER_HOME nor HOME is set: where should the database and the cache lie?")
+            throw .usage("LARDER_HOME or HOME must be set")
         }
         cacheRoot = try arguments.value("cache").map(Self.absolute) ?? home + "/cache"
         databaseURL =
@@ -36,43 +33,42 @@ struct Settings {
             ?? arguments.variable("DATABASE_URL")
     }
 
-    /// The cache that lies in `root`; nil when none does, and none is made.
+    /// The cache in `root`; nil when there is none. Creates nothing.
     ///
-    /// - Throws: `StoreError` when there is one that cannot be used.
+    /// - Throws: `StoreError` for a cache that cannot be used.
     static func existingCache(_ root: String) throws -> DirectoryStore? {
-        // The id is there from a cache's first opening on; without it nobody has ever stored anything.
+        // The file is written when a cache is opened for the first time.
         access(root + "/.larder-cache-id", F_OK) == 0 ? try DirectoryStore(opening: root) : nil
     }
 
-    /// The embedded cluster of this home.
     var cluster: EmbeddedCluster { EmbeddedCluster(home: home) }
 
-    /// The database's URL, starting the embedded one when it is meant.
+    /// The URL of the database. Starts the embedded database when no other is given.
     func startedDatabase() async throws -> String {
         if let databaseURL { return databaseURL }
         return try await cluster.start()
     }
 
-    /// Opens the queue. A database that cannot be reached is told at once, whatever the patience.
+    /// Opens the queue; an unreachable database is an error at once.
     ///
     /// - Parameters:
-    ///   - migrate: whether a database of one's own is migrated, too; the embedded one always is.
-    ///   - patience: how long later calls wait for a database that has gone away, none by default.
-    func openQueue(migrate: Bool = false, patience: Duration = .zero) async throws -> PostgresJobQueue {
+    ///   - migrate: migrates a given database, too; the embedded one is always migrated.
+    ///   - maxWait: how long later calls wait for a database that is away; zero by default.
+    func openQueue(migrate: Bool = false, maxWait: Duration = .zero) async throws -> PostgresJobQueue {
         var configuration = PostgresJobQueue.Configuration(databaseURL: try await startedDatabase())
         if migrate || databaseURL == nil {
             do throws(QueueError) {
                 try await Migrator(configuration).migrate()
             } catch {
-                // A newer schema may still offer this program's protocol, which is asked next.
+                // `checkReady` decides whether a newer schema still offers this program's protocol.
                 guard error.code == .newerSchema else { throw error }
             }
         }
         let queue = PostgresJobQueue(configuration)
         try await queue.checkReady()
-        guard patience > .zero else { return queue }
+        guard maxWait > .zero else { return queue }
         await queue.close()
-        configuration.patience = patience
+        configuration.patience = maxWait
         return PostgresJobQueue(configuration)
     }
 

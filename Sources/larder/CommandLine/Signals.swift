@@ -1,23 +1,22 @@
 import Dispatch
 import Glibc
-import Prefetcher
 import Worker
 
-/// Turns SIGTERM and SIGINT into a stop: the first asks to finish, the second to give up what runs.
+/// Turns SIGTERM and SIGINT into a shutdown request: the first finishes running jobs, the second cancels them.
 enum Signals {
     private static let numbers = [SIGTERM, SIGINT]
 
-    /// Handles the signals once this has returned; before, they end the program as usual.
+    /// Handles the signals from its return on; until then they end the program.
     ///
-    /// Dispatch puts a handler of its own in place on Linux, so ignoring them here first would only lose one that comes
-    /// before it is there. Child processes start with the default again.
+    /// Dispatch installs its own handler on Linux, so the signals need not be ignored first. Child processes start with
+    /// the default action.
     static func deliver(to stop: ShutdownRequest) async {
         let queue = DispatchQueue(label: "signals")
         for number in numbers {
             await withCheckedContinuation { continuation in
                 let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
                 source.setEventHandler {
-                    // A source lives as long as its handler, which holds it: to the end of the program.
+                    // The handler keeps its source alive until the end of the program.
                     _ = source
                     stop.request(stop.urgency == .none ? .finish : .cancel)
                 }
@@ -27,6 +26,6 @@ enum Signals {
         }
     }
 
-    /// From now on the signals end the program at once: nothing is held that would have to be given back.
+    /// Lets the signals end the program at once, for when no job is held any more.
     static func release() { for number in numbers { signal(number, SIG_DFL) } }
 }

@@ -3,13 +3,13 @@ extension Duration {
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]
 
-    /// Whole milliseconds, the rest cut off.
+    /// Whole milliseconds, rounded down.
     var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
 
-    /// Seconds to the millisecond.
+    /// Seconds, rounded down to milliseconds.
     var seconds: Double { Double(milliseconds) / 1000 }
 
-    /// Reads `500ms`, `1.5s`, `5m`, `2h`, `1d`, and `30` as seconds; nil for anything else, negative spans included.
+    /// Reads `500ms`, `1.5s`, `5m`, `2h`, `1d`, and `30` as seconds; nil for other texts and negative durations.
     init?(spelling: String) {
         let unit = Self.units.first { spelling.hasSuffix($0.suffix) } ?? ("", 1000)
         guard let number = Double(spelling.dropLast(unit.suffix.count)), number >= 0, number.isFinite,
@@ -19,7 +19,7 @@ extension Duration {
     }
 }
 
-/// A size as people write it.
+/// A size with its text forms.
 struct ByteCount {
     let bytes: Int
 
@@ -28,7 +28,7 @@ struct ByteCount {
         ("G", 1 << 30), ("T", 1 << 40), ("B", 1),
     ]
 
-    /// Reads `800000`, `512KiB`, `32MiB`, `1G`; nil for anything else.
+    /// Reads `800000`, `512KiB`, `32MiB`, `1G`; nil for other texts.
     init?(spelling: String) {
         let unit = Self.units.first { spelling.hasSuffix($0.suffix) } ?? ("", 1)
         guard let number = Int(spelling.dropLast(unit.suffix.count)), number >= 0 else { return nil }

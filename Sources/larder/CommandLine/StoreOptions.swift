@@ -1,26 +1,23 @@
 import DiskCache
 import Glibc
 
-/// The options that say how a command stores files: how safely, and whose they are.
+/// The options for the durability, owner and mode of stored files.
 enum StoreOptions {
     static let options = [
-        Option("durability", .value("LEVEL"), "what a store waits for: none, data (default) or full"),
-        Option("file-mode", .value("OCTAL"), "mode of the cache's files, default 0644 less the umask"),
-        Option("directory-mode", .value("OCTAL"), "mode of its directories, default 0755 less the umask"),
-        Option("owner", .value("USER"), "give what is stored to this user, by name or number; only root can"),
-        Option("group", .value("GROUP"), "give what is stored to this group, by name or number"),
+        Option(
+            "durability", .value("LEVEL"), "what is synchronised before a file is stored: none, data (default) or full"),
+        Option("file-mode", .value("OCTAL"), "mode of the cache's files, default 0644 without the bits of the umask"),
+        Option(
+            "directory-mode", .value("OCTAL"), "mode of its directories, default 0755 without the bits of the umask"),
+        Option("owner", .value("USER"), "owner of stored files, a name or number; needs root"),
+        Option("group", .value("GROUP"), "group of stored files, a name or number"),
     ]
 
-    /// The level that `--durability` names, `data` by default.
     static func durability(_ arguments: Arguments) throws(CommandError) -> Durability {
-        guard let word = try arguments.value("durability") else { return .data }
-        guard let level = Durability(rawValue: word) else {
-            throw .usage("--durability: '\(word)' is none of none, data, full")
-        }
-        return level
+        try arguments.choice("durability", of: Durability.allCases.map(\.rawValue)).flatMap(Durability.init) ?? .data
     }
 
-    /// Whose the files are to be; by default nothing else than the process and its umask say.
+    /// By default those of the process and its umask.
     static func permissions(_ arguments: Arguments) throws(CommandError) -> FilePermissions {
         FilePermissions(
             fileMode: try mode("file-mode", arguments), directoryMode: try mode("directory-mode", arguments),
@@ -31,18 +28,18 @@ enum StoreOptions {
     private static func mode(_ name: String, _ arguments: Arguments) throws(CommandError) -> UInt16? {
         guard let text = try arguments.value(name) else { return nil }
         guard let mode = UInt16(text, radix: 8), mode <= 0o7777, text.first != "+" else {
-            throw .usage("--\(name): '\(text)' is no mode such as 0640 or 2775")
+            throw .usage("--\(name): '\(text)' is not a mode such as 0640 or 2775")
         }
         return mode
     }
 
     private static func number(
-        _ name: String, _ what: String, _ arguments: Arguments, _ look: (String) -> UInt32?
+        _ name: String, _ what: String, _ arguments: Arguments, _ find: (String) -> UInt32?
     ) throws(CommandError) -> UInt32? {
         guard let text = try arguments.value(name) else { return nil }
-        // The highest number means "nobody changes" to the system.
+        // chown takes the highest number as "unchanged".
         if let number = UInt32(text), number < .max { return number }
-        guard let number = look(text) else { throw .usage("--\(name): there is no \(what) '\(text)' here") }
+        guard let number = find(text) else { throw .usage("--\(name): there is no \(what) '\(text)' on this machine") }
         return number
     }
 }

@@ -1,21 +1,21 @@
 import JobQueue
 
-/// The URLs a command was given: its operands, then the lines of `--from`, a chunk at a time.
+/// The URLs of a command, read in chunks: the operands, then the lines of `--from`.
 struct URLSource: ~Copyable {
     private var operands: ArraySlice<[UInt8]>
     private var lines: LineReader?
-    /// What was read before anybody asked.
+    /// What `init` has read.
     private var ahead: ArraySlice<String>
-    /// The file of `--from`; nil without one.
+    /// The file of `--from`.
     let list: String?
 
-    /// Reads the first chunk: a list that cannot be read is told before anything is made for it.
+    /// Reads the first chunk, so that an unreadable list is an error before a batch is opened for it.
     ///
-    /// - Throws: wrong usage when there is neither, a `CommandError` when the file cannot be read.
+    /// - Throws: wrong usage without operands and `--from`; a `CommandError` when the file cannot be read.
     init(_ arguments: Arguments, command: String) async throws(CommandError) {
         let path = try arguments.value("from")
         guard path != nil || !arguments.operandBytes.isEmpty else {
-            throw .usage("\(command): which URLs? Name some, or a file of them with --from")
+            throw .usage("\(command): URLs or --from are required")
         }
         var operands = arguments.operandBytes[...]
         var lines: LineReader? = nil
@@ -26,7 +26,6 @@ struct URLSource: ~Copyable {
         self.lines = lines
     }
 
-    /// No URLs.
     init() {
         operands = []
         ahead = []
@@ -34,16 +33,16 @@ struct URLSource: ~Copyable {
         lines = nil
     }
 
-    /// The lines of a file that this command has just written.
+    /// The lines of a file that this command has written.
     init(readingAll file: borrowing OutputFile) throws(CommandError) {
         operands = []
         ahead = []
         list = nil
-        // Opened anew, from its beginning.
+        // A new description starts at the beginning of the file.
         lines = try LineReader("/proc/self/fd/\(file.descriptor)")
     }
 
-    /// Up to `count` URLs; empty at the end. What is not UTF-8 comes repaired, and will be answered as invalid.
+    /// Up to `count` URLs; empty at the end. Invalid UTF-8 is repaired; the queue then answers `invalid`.
     mutating func next(_ count: Int) async throws(CommandError) -> [String] {
         let chunk = ahead.prefix(count)
         ahead = ahead.dropFirst(count)

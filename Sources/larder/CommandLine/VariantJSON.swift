@@ -1,11 +1,8 @@
 import ImageModel
-import Transcoder
 
-/// Reads variants and pipelines as people give them; what is wrong is told with where they gave it.
+/// Reads the JSON of options; errors name the option or file and the place in it.
 enum VariantJSON {
-    /// The variants of `--variant` values.
-    ///
-    /// - Throws: wrong usage with the JSON path within the value, and which value it is where there are several.
+    /// - Throws: wrong usage with the number of the `--variant`, when there are several, and the JSON path in it.
     static func variants(_ texts: [String]) throws(CommandError) -> [Variant] {
         var variants: [Variant] = []
         for (index, text) in texts.enumerated() {
@@ -15,12 +12,11 @@ enum VariantJSON {
         return variants
     }
 
-    /// One variant; `place` names where it was given.
     static func variant(_ text: String, from place: String) throws(CommandError) -> Variant {
         try checking(place, text.utf8) { () throws(VariantError) in try Variant(json: text.utf8) }
     }
 
-    /// Runs `body`, whose errors then begin with `place`; with `text`, what is no JSON at all is told by line and column.
+    /// Runs `body` and puts `place` before its errors. When `text` is not JSON, the error also has line and column.
     ///
     /// - Throws: wrong usage, code 4.
     static func checking<Value>(
@@ -30,7 +26,7 @@ enum VariantJSON {
             return try body()
         } catch {
             let text = Array(text)
-            let at = text.isEmpty || error.path != "$" ? nil : JSONFault.place(in: text)
+            let at = text.isEmpty || error.path != "$" ? nil : JSONErrorPosition.text(in: text)
             throw .larder(4, "\(place): \(error)" + (at.map { ", see \($0)" } ?? ""), exit: .wrongUsage)
         }
     }

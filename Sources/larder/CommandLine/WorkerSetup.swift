@@ -13,8 +13,8 @@ struct WorkerSetup {
             Option("slots", .value("N"), "jobs at once, default 32"),
             Option("grace", .value("DURATION"), "how long running jobs may go on once stopped, default 20s"),
             Option(
-                "also-read", .values("DIR"),
-                "a cache that is looked into, too, and never changed, e.g. an unpacked bundle"),
+                "fallback-cache", .values("DIR"),
+                "a cache that is read when the main cache lacks a file, and never changed, such as an unpacked bundle"),
             Option(
                 "allow-invalid-certificates",
                 "hear jobs that ask for no check of certificates (AllowInvalidSSLCertificates)"),
@@ -23,7 +23,7 @@ struct WorkerSetup {
 
     /// How long one call of a worker waits for its database. The worker's own loops ride out longer outages, and
     /// between calls they hear that they are to stop.
-    static let patience = Duration.seconds(5)
+    static let maxWait = Duration.seconds(5)
 
     let cache: any ImageStore
     private let transcoders: TranscoderPool
@@ -36,7 +36,7 @@ struct WorkerSetup {
     init(_ arguments: Arguments, cacheRoot: String) throws {
         let durability = try StoreOptions.durability(arguments)
         let permissions = try StoreOptions.permissions(arguments)
-        let fallbacks = try arguments.list("also-read").map { DirectoryStore(try CacheLayout(root: $0)) }
+        let fallbacks = try arguments.list("fallback-cache").map { DirectoryStore(try CacheLayout(root: $0)) }
         let transcoding = try Limits.transcoders(arguments)
         let fetching = try Limits.fetch(arguments)
         let downloader = ImageDownloader(fetching, resolver: try Limits.resolver(arguments))

@@ -1,42 +1,34 @@
 import JobQueue
 
+/// The commands that change batches, jobs and queues.
 extension Command {
     static let cancel = Command(
         words: ["cancel"], operands: "[BATCH]",
-        summary: "Cancel a batch, by name or number, or one job",
+        summary: "Cancel a batch, or one job",
         discussion: """
-            The open items of a batch are finished at once, skipped (SDWebImageErrorDomain 2002). A job ends only when no
-            other batch wants it; one that runs is told to its worker. --job cancels a job for all batches that want it
-            and prints cancelled, requested (it is running) or completed (it had ended before).
+            BATCH is a name or a number. All open items of the batch finish at once as skipped (SDWebImageErrorDomain
+            2002). A job that another batch also needs continues; a running job is cancelled by its worker within a second.
+            --job cancels one job for all batches and prints whether it is cancelled, was requested to stop or is over.
             """,
         examples: ["larder cancel spring", "larder cancel --job 17"],
         options: [ControlTarget.jobOption, Settings.databaseOption]
     ) { arguments in
-        let target = try ControlTarget.one(arguments, of: "cancel", or: ControlTarget.jobOption)
-        let queue = try await Settings(arguments).openQueue()
-        switch target {
-        case .job(let number):
-            let answer = try await queue.cancel(job: number)
-            try Console.show(
-                ControlledJob(job: number, result: answer.rawValue), arguments,
-                answer == .requested ? "job \(number) is being cancelled" : "job \(number) is \(answer.rawValue)")
-        case .batch(let name), .queue(let name):
-            let batch = try await queue.batch(called: name)
-            let items = try await queue.cancel(batch)
-            let progress = try await queue.progress(of: batch)
-            var line = BatchLine(progress)
-            line.cancelled = items
-            try Console.show(
-                line, arguments,
-                "batch \(progress.title): \(items.counted("item")) cancelled, \(progress.state.rawValue)")
+        let target = try ControlTarget.required(arguments, of: "cancel", or: ControlTarget.jobOption)
+        guard let number = target.job else {
+            return try await change(target.name, arguments) { queue, batch in
+                let items = try await queue.cancel(batch)
+                return (["cancelled": items], "\(items.counted("item")) cancelled, ")
+            }
         }
+        let answer = try await Settings(arguments).openQueue().cancel(job: number).rawValue
+        try Console.show(["job": number, "result": answer], arguments, "job \(number): \(answer)")
         return .done
     }
 
     static let pause = Command(
         words: ["pause"], operands: "[BATCH]",
-        summary: "Pause a batch, by name or number, or a queue",
-        discussion: "Nothing more of it is handed out; what runs goes on, and it takes URLs as before.",
+        summary: "Pause a batch, or a queue",
+        discussion: "Workers claim no more of its jobs. Running jobs continue, and URLs can still be enqueued.",
         examples: ["larder pause spring", "larder pause --queue default"],
         options: [ControlTarget.queueOption, Settings.databaseOption]
     ) { arguments in
@@ -45,7 +37,8 @@ extension Command {
 
     static let resume = Command(
         words: ["resume"], operands: "[BATCH]",
-        summary: "Let a paused batch, by name or number, or a paused queue go on",
+        summary: "Resume a paused batch, or a paused queue",
+        examples: ["larder resume spring", "larder resume --queue default"],
         options: [ControlTarget.queueOption, Settings.databaseOption]
     ) { arguments in
         try await setPaused(false, arguments)
@@ -53,70 +46,105 @@ extension Command {
 
     static let retry = Command(
         words: ["retry"], operands: "[BATCH]",
-        summary: "Run the failed items of a batch again, or one job",
+        summary: "Retry the failed items of a batch, or one job",
         discussion: """
-            Each failed URL becomes a new job with fresh attempts that passes the blocklist (RetryFailed); blocked ones,
-            too. --job also makes a job ready that waits for its next attempt, or that was lost with its workers too often.
+            Each failed URL, blocked ones included, becomes a new job with all its attempts, which passes the blocklist
+            (RetryFailed). --job also makes a scheduled job ready at once, and a job suspended as crashed ready again.
             """,
+        examples: ["larder retry spring", "larder retry --job 17"],
         options: [ControlTarget.jobOption, Settings.databaseOption]
     ) { arguments in
-        let target = try ControlTarget.one(arguments, of: "retry", or: ControlTarget.jobOption)
-        let queue = try await Settings(arguments).openQueue()
-        switch target {
-        case .job(let number):
-            let again = try await queue.retry(job: number)
-            try Console.show(
-                ControlledJob(job: number, retriedAs: again), arguments,
-                again == number ? "job \(number) runs again" : "job \(number) runs again as job \(again)")
-        case .batch(let name), .queue(let name):
-            let batch = try await queue.batch(called: name)
-            var items = 0
-            while true {
-                let portion = try await queue.retryFailed(of: batch)
-                items += portion
-                // A short portion was the last one; what failed again since is another command's.
-                if portion < PostgresJobQueue.retryPortion { break }
+        let target = try ControlTarget.required(arguments, of: "retry", or: ControlTarget.jobOption)
+        guard let number = target.job else {
+            return try await change(target.name, arguments) { queue, batch in
+                let items = try await inPortions(of: PostgresJobQueue.retryPortion) {
+                    try await queue.retryFailed(of: batch)
+                }
+                return (["retried": items], "\(items.counted("item")) retried, ")
             }
-            let progress = try await queue.progress(of: batch)
-            var line = BatchLine(progress)
-            line.retried = items
-            let what = items == 1 ? "1 item runs again" : "\(items) items run again"
-            try Console.show(line, arguments, "batch \(progress.title): \(what), \(progress.state.rawValue)")
         }
+        let later = try await Settings(arguments).openQueue().retry(job: number)
+        try Console.show(
+            ["job": number, "retriedAs": later], arguments,
+            later == number ? "job \(number) is ready" : "job \(number) is retried as job \(later)")
         return .done
+    }
+
+    static let discard = Command(
+        words: ["discard"], operands: "BATCH",
+        summary: "Discard the failed items of a batch",
+        discussion: "They are no longer listed as failed or retried by 'larder retry'. The counts of the batch stay.",
+        examples: ["larder discard spring"],
+        options: [Settings.databaseOption]
+    ) { arguments in
+        try await change(try arguments.operand("BATCH", of: "discard"), arguments) { queue, batch in
+            let items = try await queue.dropFailed(of: batch)
+            return (["discarded": items], "\(items.counted("failed item")) discarded, ")
+        }
+    }
+
+    static let prioritize = Command(
+        words: ["prioritize"], operands: "BATCH P",
+        summary: "Change the priority of a batch's open jobs, 0 first to 9 last",
+        discussion: "The priority of a job that another batch also needs is only raised.",
+        examples: ["larder prioritize spring 0"],
+        options: [Settings.databaseOption]
+    ) { arguments in
+        let operands = try arguments.operands()
+        guard operands.count == 2, let priority = Int(operands[1]), (0...9).contains(priority), !operands[0].isEmpty
+        else { throw CommandError.usage("prioritize: BATCH and a priority from 0 to 9 are required") }
+        return try await change(operands[0], arguments) { queue, batch in
+            let jobs = try await inPortions(of: PostgresJobQueue.reprioritizePortion) {
+                try await queue.reprioritize(batch, to: priority)
+            }
+            return (["priority": priority, "jobs": jobs], "priority \(priority) for \(jobs.counted("job")), ")
+        }
     }
 
     private static func setPaused(_ isPaused: Bool, _ arguments: Arguments) async throws -> ExitCode {
         let command = isPaused ? "pause" : "resume"
-        let target = try ControlTarget.one(arguments, of: command, or: ControlTarget.queueOption)
-        let queue = try await Settings(arguments).openQueue()
-        switch target {
-        case .queue(let name):
-            if isPaused { try await queue.pause(queue: name) } else { try await queue.resume(queue: name) }
-            try Console.show(
-                ControlledQueue(queue: name, paused: isPaused), arguments,
-                "queue \(name): \(isPaused ? "paused" : "goes on")"
-            )
-        case .batch(let name):
-            let batch = try await queue.batch(called: name)
-            if isPaused { try await queue.pause(batch) } else { try await queue.resume(batch) }
-            let progress = try await queue.progress(of: batch)
-            try Console.show(BatchLine(progress), arguments, "batch \(progress.title): \(progress.state.rawValue)")
-        case .job: break
+        let target = try ControlTarget.required(arguments, of: command, or: ControlTarget.queueOption)
+        guard case .queue(let name) = target else {
+            return try await change(target.name, arguments) { queue, batch in
+                if isPaused { try await queue.pause(batch) } else { try await queue.resume(batch) }
+                return ([:], "")
+            }
         }
+        let queue = try await Settings(arguments).openQueue()
+        if isPaused { try await queue.pause(queue: name) } else { try await queue.resume(queue: name) }
+        try Console.show(
+            ["queue": name, "paused": isPaused], arguments,
+            "queue \(name): \(isPaused ? "paused" : "resumed")")
         return .done
     }
-}
 
-/// A job after something was done to it.
-private struct ControlledJob: Encodable {
-    let job: Int64
-    var result: String?
-    var retriedAs: Int64?
-}
+    /// Changes the batch `name` and prints where it then stands.
+    ///
+    /// - Parameter body: makes the change; returns its counts as JSON fields and as text.
+    private static func change(
+        _ name: String, _ arguments: Arguments,
+        _ body: (PostgresJobQueue, BatchReference) async throws -> (fields: JSONObject, text: String)
+    ) async throws -> ExitCode {
+        let queue = try await Settings(arguments).openQueue()
+        let batch = try await queue.batch(called: name)
+        let change = try await body(queue, batch)
+        let progress = try await queue.progress(of: batch)
+        let line: JSONObject = [
+            "batch": progress.displayName, "batchID": progress.id, "state": progress.state.rawValue,
+            "open": progress.open,
+        ]
+        try Console.show(
+            line.merging(change.fields), arguments, "batch \(progress.title): \(change.text)\(progress.state.rawValue)")
+        return .done
+    }
 
-/// A queue after something was done to it.
-private struct ControlledQueue: Encodable {
-    let queue: String
-    let paused: Bool
+    /// Repeats a call that handles up to `size` rows each time; a smaller count is the last portion.
+    private static func inPortions(of size: Int, _ call: () async throws -> Int) async throws -> Int {
+        var sum = 0
+        while true {
+            let portion = try await call()
+            sum += portion
+            if portion < size { return sum }
+        }
+    }
 }

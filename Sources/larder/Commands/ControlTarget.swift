@@ -1,15 +1,13 @@
-import JobQueue
-
-/// What `cancel`, `pause`, `resume`, `retry` and `status` act on: a batch, or what an option names instead.
+/// What a command acts on: a batch, or the job or queue that an option names instead.
 enum ControlTarget {
     case batch(String)
     case job(Int64)
     case queue(String)
 
-    static let jobOption = Option("job", .value("N"), "one job, by its number, instead of a batch")
+    static let jobOption = Option("job", .value("N"), "one job, by number, instead of a batch")
     static let queueOption = Option("queue", .value("NAME"), "a whole queue instead of a batch")
 
-    /// The job meant, with `job:N` in the place of a batch, too.
+    /// The number of the job, also when it is given as `job:N` in place of a batch.
     var job: Int64? {
         switch self {
         case .job(let number): number
@@ -18,32 +16,39 @@ enum ControlTarget {
         }
     }
 
-    /// The one target that the command names; an operand wins over a variable.
+    /// The name of the batch or queue.
+    var name: String {
+        switch self {
+        case .batch(let name), .queue(let name): name
+        case .job(let number): "\(number)"
+        }
+    }
+
+    /// The only target of the command; an operand has precedence over the option's environment variable.
     ///
     /// - Throws: wrong usage when there is none, or more than one.
-    static func one(_ arguments: Arguments, of command: String, or option: Option) throws(CommandError) -> ControlTarget
-    {
+    static func required(
+        _ arguments: Arguments, of command: String, or option: Option
+    ) throws(CommandError) -> ControlTarget {
         guard let target = try optional(arguments, of: command, or: option) else {
-            throw .usage("\(command): which BATCH? Or name a \(option.name) with --\(option.name)")
+            throw .usage("\(command): a BATCH or --\(option.name) is required")
         }
         return target
     }
 
-    /// The same, nil when none is named.
+    /// The same; nil when the command names no target.
     static func optional(
         _ arguments: Arguments, of command: String, or option: Option
     ) throws(CommandError) -> ControlTarget? {
-        let operands = try arguments.operands()
-        guard operands.count <= 1 else { throw .usage("\(command): one BATCH at a time") }
-        if let operand = operands.first {
+        if !arguments.operandBytes.isEmpty {
+            let operand = try arguments.operand("BATCH", of: command)
             guard !arguments.isGiven(option.name) else {
                 throw .usage("\(command): '\(operand)' and --\(option.name) exclude each other")
             }
-            guard !operand.isEmpty else { throw .usage("\(command): a BATCH has a name or a number, not ''") }
             return .batch(operand)
         }
-        guard option.name == jobOption.name else { return try arguments.value(option.name).map(ControlTarget.queue) }
         guard let text = try arguments.value(option.name) else { return nil }
+        guard option.name == jobOption.name else { return .queue(text) }
         guard let number = Int64(text), number > 0 else {
             throw .usage("--\(option.name): '\(text)' is not the number of a job")
         }

@@ -2,88 +2,79 @@ import EmbeddedPostgres
 import JobQueue
 
 extension Command {
-    /// Starts the embedded database and migrates it, so that whoever is given its URL finds the schema.
-    private static func started(_ arguments: Arguments) async throws -> String {
-        let url = try await Settings(arguments).cluster.start()
-        do throws(QueueError) {
-            try await Migrator(PostgresJobQueue.Configuration(databaseURL: url)).migrate()
-        } catch {
-            // A newer program's database is there, too.
-            guard error.code == .newerSchema else { throw error }
-        }
-        return url
-    }
-
     static let databaseStart = Command(
         words: ["db", "start"], operands: "",
-        summary: "Start the embedded database, creating it when there is none",
+        summary: "Start the embedded database; create it when there is none",
         discussion: """
-            Every command that needs a database starts it by itself, where none is given by --database,
-            LARDER_DATABASE_URL or DATABASE_URL. It lies in LARDER_HOME: ~/.local/share/larder, for root /var/lib/larder,
-            unless that variable says otherwise.
+            'run', 'enqueue' and 'work' start it themselves unless --database, LARDER_DATABASE_URL or DATABASE_URL names
+            another database. It lies in LARDER_HOME, by default ~/.local/share/larder, for root /var/lib/larder.
             """,
+        examples: ["larder db start"],
         options: []
     ) { arguments in
-        try show(arguments, "url", try await started(arguments))
+        let url = try await startedDatabase(arguments)
+        try Console.show(["url": url], arguments, url)
         return .done
     }
 
     static let databaseStop = Command(
         words: ["db", "stop"], operands: "",
         summary: "Stop the embedded database",
+        examples: ["larder db stop"],
         options: []
     ) { arguments in
         try await Settings(arguments).cluster.stop()
-        try show(arguments, "state", "stopped")
+        try Console.show(["state": "stopped"], arguments, "stopped")
         return .done
     }
 
     static let databaseURL = Command(
         words: ["db", "url"], operands: "",
-        summary: "Print the embedded database's URL, for psql and other clients; starts it when it is stopped",
+        summary: "Print the URL of the embedded database for psql and other clients; start it when it is stopped",
+        examples: ["psql \"$(larder db url)\""],
         options: []
     ) { arguments in
-        try show(arguments, "url", try await started(arguments))
+        let url = try await startedDatabase(arguments)
+        try Console.show(["url": url], arguments, url)
         return .done
     }
 
     static let databaseStatus = Command(
         words: ["db", "status"], operands: "",
-        summary: "Tell whether the embedded database runs, and where it lies",
+        summary: "Print whether the embedded database runs, and where it lies",
+        examples: ["larder db status --json"],
         options: []
     ) { arguments in
-        struct Line: Encodable {
-            let state: String
-            let pid: Int32?
-            let directory: String
-            let socketDirectory: String
-            let serverVersion: String?
-            let moved: String?
-        }
         let status = try await Settings(arguments).cluster.status()
-        let state: (String, Int32?)
-        switch status.state {
-        case .notCreated: state = ("not created", nil)
-        case .stopped: state = ("stopped", nil)
-        case .running(let process): state = ("running", process)
-        }
-        if arguments.flag("json") {
-            try Console.json(
-                Line(
-                    state: state.0, pid: state.1, directory: status.directory,
-                    socketDirectory: status.socketDirectory, serverVersion: status.serverVersion,
-                    moved: status.moved))
-        } else {
-            Console.line("state: \(state.0)" + (state.1.map { ", process \($0)" } ?? ""))
-            Console.line("directory: \(status.directory)")
-            Console.line("socket directory: \(status.socketDirectory)")
-            if let version = status.serverVersion { Console.line("server: PostgreSQL \(version)") }
-            if let moved = status.moved { Console.line("moved: \(moved)") }
-        }
+        let (state, pid): (String, Int32?) =
+            switch status.state {
+            case .notCreated: ("not created", nil)
+            case .stopped: ("stopped", nil)
+            case .running(let process): ("running", process)
+            }
+        let line: JSONObject = [
+            "state": state, "pid": pid, "directory": status.directory, "socketDirectory": status.socketDirectory,
+            "serverVersion": status.serverVersion, "moved": status.moved,
+        ]
+        var lines = [
+            "state: \(state)" + (pid.map { ", process \($0)" } ?? ""), "directory: \(status.directory)",
+            "socket directory: \(status.socketDirectory)",
+        ]
+        if let version = status.serverVersion { lines.append("server: PostgreSQL \(version)") }
+        if let moved = status.moved { lines.append("moved: \(moved)") }
+        try Console.show(line.withoutNulls, arguments, lines.joined(separator: "\n"))
         return .done
     }
 
-    private static func show(_ arguments: Arguments, _ name: String, _ value: String) throws {
-        if arguments.flag("json") { try Console.json([name: value]) } else { Console.line(value) }
+    /// Starts and migrates the embedded database, so that clients of its URL find the schema.
+    private static func startedDatabase(_ arguments: Arguments) async throws -> String {
+        let url = try await Settings(arguments).cluster.start()
+        do throws(QueueError) {
+            try await Migrator(PostgresJobQueue.Configuration(databaseURL: url)).migrate()
+        } catch {
+            // The database of a newer program is usable, too.
+            guard error.code == .newerSchema else { throw error }
+        }
+        return url
     }
 }

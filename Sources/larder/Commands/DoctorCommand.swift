@@ -26,15 +26,6 @@ extension Command {
 
 /// Runs the checks of `doctor` and prints their lines.
 private struct Checkup {
-    private struct Line: Encodable {
-        let check: String
-        /// Null where the check was skipped.
-        let ok: Nullable<Bool>
-        let detail: String
-        /// Only for findings of the queue's health.
-        let severity: String?
-    }
-
     let json: Bool
     private(set) var failed = false
 
@@ -128,7 +119,10 @@ private struct Checkup {
     private mutating func record(_ check: String, ok: Bool?, _ detail: String, severity: String? = nil) {
         failed = failed || ok == false
         if json {
-            try? Console.json(Line(check: check, ok: Nullable(ok), detail: detail, severity: severity))
+            // `ok` is null for a check without permission.
+            var line: JSONObject = ["check": check, "ok": ok, "detail": detail]
+            if let severity { line["severity"] = severity }
+            try? Console.json(line)
         } else {
             let mark = ok.map { $0 ? (severity == "warning" ? "warn" : "ok  ") : "FAIL" } ?? "skip"
             Console.line("\(mark) \(check): \(detail)")

@@ -28,7 +28,7 @@ extension Command {
             Option("if-modified-since", .value("DATE"), "Last-Modified of the present copy"),
             Option("allow-invalid-certificates", "accept any certificate"),
             Limits.formatOption,
-        ] + Limits.fetchOptions + Limits.guestOptions
+        ] + Limits.fetchOptions + Limits.downloadOptions
     ) { arguments in
         let operands = try arguments.operands()
         guard operands.count == 1 else { throw CommandError.usage("fetch: one URL is expected") }

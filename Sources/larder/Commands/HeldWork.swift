@@ -1,15 +1,14 @@
 import JobQueue
 
-/// What a drained queue still has: an operator holds it, and a worker does not wait for operators.
+/// The work of a drained queue that an operator has paused or must resume.
 struct HeldWork {
     private let queue: String
     private let isPaused: Bool
     private let hasSuspended: Bool
 
-    /// Whether there is any.
     var isEmpty: Bool { !isPaused && !hasSuspended }
 
-    /// Looks. A worker's login with least rights cannot see whether a queue is paused: then nothing is said of that.
+    /// A paused queue is not found by a login that may not read the view `queue`.
     init(of name: String, in queue: PostgresJobQueue) async throws(QueueError) {
         self.queue = name
         hasSuspended = try await queue.remaining(queue: name).hasSuspended
@@ -21,19 +20,19 @@ struct HeldWork {
         }
     }
 
-    /// What there is and how it goes on, a line each.
+    /// A line per kind of work with the command that resumes it.
     var lines: [String] {
         (isPaused
-            ? ["queue \(queue) is paused and has jobs left; 'larder resume --queue \(queue)' lets them go on"] : [])
+            ? ["queue \(queue) is paused and has jobs left; 'larder resume --queue \(queue)' resumes them"] : [])
             + (hasSuspended
                 ? [
-                    "queue \(queue) has jobs left that are held; 'larder resume BATCH' lets those of a paused batch go on, "
-                        + "'larder retry --job N' one that lost its workers"
+                    "queue \(queue) has suspended jobs; 'larder resume BATCH' resumes those of a paused batch, "
+                        + "'larder retry --job N' a job whose workers crashed"
                 ] : [])
     }
 }
 
 extension QueueError {
-    /// The login may not do this: insufficient_privilege.
+    /// insufficient_privilege: the login lacks a permission.
     var isDenied: Bool { sqlState == "42501" }
 }

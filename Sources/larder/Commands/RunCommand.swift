@@ -34,10 +34,10 @@ extension Command {
         let settings = try Settings(arguments)
         let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration
-        let queue = try await settings.openQueue(migrate: arguments.flag("migrate"), patience: WorkerSetup.patience)
+        let queue = try await settings.openQueue(migrate: arguments.flag("migrate"), maxWait: WorkerSetup.maxWait)
 
         // What fails at once has its line at once; ahead of the queue's other work, as somebody waits for it.
-        let batch = try await Enqueuing(queue: queue, options: options).all(from: &source, priority: 1) {
+        let batch = try await EnqueueStream(queue: queue, options: options).all(from: &source, priority: 1) {
             url, answer, _ in
             guard let error = answer.error else { return }
             if json {
@@ -54,7 +54,7 @@ extension Command {
             let summary = try await Printer.printing { printer in
                 let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
                     event in
-                    if verbose { log.tell(event, by: printer) }
+                    if verbose { log.write(event, to: printer) }
                     guard case .completed(let report) = event, let line = JobLine(report) else { return }
                     if json {
                         // A line that finds no room comes at the end, from the database.
@@ -64,7 +64,7 @@ extension Command {
                         printer.note("larder: \(FailureLine.text(report.job.url, failure))")
                     }
                 }
-                let watch = json || verbose ? nil : ProgressWatch(queue: queue, tell: printer.progress)
+                let watch = json || verbose ? nil : ProgressWatch(queue: queue, write: printer.progress)
                 return try await showing(watch, of: batch) { try await worker.run(until: stop) }
             }
             await setup.shutdown()
@@ -81,7 +81,7 @@ extension Command {
                 for line in try await HeldOriginLine.all(in: queue) { Console.note("larder: \(line)") }
             }
             if json {
-                try Console.json(ReportJSON(report.progress, failures: report.failures))
+                try Console.json(report.json)
             } else {
                 Console.write(TextReport.text(report))
             }

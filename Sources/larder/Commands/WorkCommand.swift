@@ -31,10 +31,10 @@ extension Command {
         if arguments.flag("drain") { configuration.end = .drained }
         configuration.queue = try arguments.value("queue") ?? configuration.queue
 
-        let queue = try await settings.openQueue(patience: WorkerSetup.patience)
+        let queue = try await settings.openQueue(maxWait: WorkerSetup.maxWait)
         let summary = try await Printer.printing { printer in
             let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) { event in
-                log.tell(event, by: printer)
+                log.write(event, to: printer)
             }
             return try await expiry.during(log, printer, until: stop) { try await worker.run(until: stop) }
         }

@@ -1,56 +1,45 @@
 import DiskCache
-import Foundation
 import ImageModel
 import JobQueue
 import Prefetcher
 import Worker
 
-/// Turns a worker's events into log lines on standard error: `key=value` for people, JSON for machines.
+/// Writes a worker's events to standard error, one line each: `key=value` text, or JSON.
 struct EventLog: Sendable {
-    private let json: Bool
-
-    init(_ arguments: Arguments) throws(CommandError) {
-        switch try arguments.value("log-format") ?? "text" {
-        case "text": json = false
-        case "json": json = true
-        case let other: throw .usage("--log-format: '\(other)' is neither text nor json")
-        }
-    }
-
-    /// Writes one event, which does not block.
-    func tell(_ event: WorkerEvent, by printer: Printer) {
-        printer.note(line(event))
-    }
-
-    /// Writes what expiry did, which does not block.
-    func tell(_ event: ExpiryEvent, by printer: Printer) {
-        switch event {
-        case .expired(let line):
-            printer.note(
-                self.line(
-                    "expired",
-                    [
-                        ("files", "\(line.files)"), ("deleted", "\(line.deleted)"), ("bytes", "\(line.deletedBytes)"),
-                        ("spared", "\(line.spared)"), ("failed", "\(line.failed)"),
-                    ]))
-        case .expiryFailed(let error): printer.note(line("expiry_failed", [("error", error.description)]))
-        }
-    }
-
-    /// What happens beside the work.
+    /// Events of the expiry that runs beside the worker.
     enum ExpiryEvent {
         case expired(ExpiryLine)
         case expiryFailed(StoreError)
     }
 
-    private func line(_ event: WorkerEvent) -> String {
+    private let json: Bool
+
+    init(_ arguments: Arguments) throws(CommandError) {
+        json = try arguments.choice("log-format", of: ["text", "json"]) == "json"
+    }
+
+    /// Does not block.
+    func write(_ event: WorkerEvent, to printer: Printer) {
         switch event {
-        case .started(let worker): line("started", [("worker", "\(worker)")])
-        case .claimed(let count): line("claimed", [("jobs", "\(count)")])
-        case .leaseLost: line("lease_lost", [])
-        case .stopping(let running): line("stopping", [("running", "\(running)")])
-        case .queueUnavailable(let error): line("queue_unavailable", [("error", error.description)])
-        case .completed(let report): line("completed", Self.fields(report))
+        case .started(let worker): printer.note(line("started", [("worker", "\(worker)")]))
+        case .claimed(let count): printer.note(line("claimed", [("jobs", "\(count)")]))
+        case .leaseLost: printer.note(line("lease_lost", []))
+        case .stopping(let running): printer.note(line("stopping", [("running", "\(running)")]))
+        case .queueUnavailable(let error): printer.note(line("queue_unavailable", [("error", error.description)]))
+        case .completed(let report): printer.note(line("completed", Self.fields(report)))
+        }
+    }
+
+    /// Does not block.
+    func write(_ event: ExpiryEvent, to printer: Printer) {
+        switch event {
+        case .expired(let expired):
+            let counts = [
+                ("files", expired.files), ("deleted", expired.deleted), ("bytes", expired.deletedBytes),
+                ("spared", expired.spared), ("failed", expired.failed),
+            ]
+            printer.note(line("expired", counts.map { ($0, "\($1)") }))
+        case .expiryFailed(let error): printer.note(line("expiry_failed", [("error", error.description)]))
         }
     }
 
@@ -65,7 +54,7 @@ struct EventLog: Sendable {
         if report.load.isUnchanged { fields.append(("unchanged", "true")) }
         if let failure = report.failure {
             fields.append(("error", "\(failure.domain) \(failure.code)"))
-            // Refused, not failed: which address, port or rule it was is for whoever set the policy.
+            // Which address, port or rule a policy refused.
             if failure.isRefusal { fields.append(("reason", failure.message)) }
         }
         return fields
@@ -86,13 +75,12 @@ struct EventLog: Sendable {
         if json, let text = try? JSONLine.text(Dictionary([("event", event)] + fields) { first, _ in first }) {
             return text
         }
-        let words = fields.map { key, value in "\(key)=\(LogValue.quoted(value))" }
-        return (["event=\(event)"] + words).joined(separator: " ")
+        return (["event=\(event)"] + fields.map { "\($0)=\(LogValue.quoted($1))" }).joined(separator: " ")
     }
 }
 
 extension FailureReason {
-    /// Whether a policy refused: address, port, scheme, downgrade, robots.
+    /// Whether a policy refused the address, port, scheme, downgrade or robot.
     fileprivate var isRefusal: Bool {
         switch (domain, code) {
         case ("LarderErrorDomain", 101...104), ("NSURLErrorDomain", -1002): true

@@ -2,9 +2,9 @@ import Foundation
 import ImageModel
 import JobQueue
 
-/// Writes a batch's report as one standalone page: where it stands, errors, failures, and what was stored.
+/// The report of a batch as one standalone HTML page: counts, errors, failures and stored images.
 struct HTMLReport {
-    /// The page's pictures lie here; they are referred to, not embedded.
+    /// The page links to the images in this cache.
     let cacheRoot: String
 
     /// The page up to the failures.
@@ -33,7 +33,7 @@ struct HTMLReport {
         return page + "</table>\n"
     }
 
-    /// The table of failures, of which there are `total` in all.
+    /// The table of failures; `total` is the number of failed items.
     func failures(_ rows: [FailureRecord], of total: Int) -> String {
         guard !rows.isEmpty else { return "" }
         let items = rows.reduce(0) { $0 + $1.items }
@@ -48,18 +48,16 @@ struct HTMLReport {
         return page + "</table>\n"
     }
 
-    /// What opens the gallery, before its first figure.
     static let galleryStart = "<h2>Stored</h2>\n<div class=\"gallery\">\n"
 
-    /// The end of the gallery, which has `shown` figures, and of the page.
+    /// The end of the page after a gallery of `shown` figures.
     func tail(shown: Int, isCut: Bool) -> String {
         (shown > 0 ? "</div>\n" : "")
             + (isCut ? "<p>These are the first \(shown) jobs; 'larder report --files' lists all.</p>\n" : "")
             + "</html>\n"
     }
 
-    /// A job's smallest picture, its URL, and its files by name; what could not be made is named with its error. Empty
-    /// for a job that stored nothing.
+    /// The smallest image of a job, its URL, and its files or their errors by name; empty for a job that stored nothing.
     func figure(_ record: StoredRecord) -> String {
         let files = record.stored.filter { $0.path != nil }
         guard let smallest = files.min(by: { ($0.bytes ?? .max) < ($1.bytes ?? .max) })?.path else { return "" }
@@ -91,7 +89,7 @@ struct HTMLReport {
 
     private static func time(_ text: String) -> String { "<time>\(escaped(text))</time>" }
 
-    /// Text made safe between tags and in quoted attributes.
+    /// Text that is safe between tags and in quoted attributes.
     static func escaped(_ text: String) -> String {
         var result = ""
         for character in text.unicodeScalars {

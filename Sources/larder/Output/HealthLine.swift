@@ -1,11 +1,11 @@
 import JobQueue
 
-/// One finding of the queue's health, as `status --health` prints it.
-struct HealthLine: Encodable {
-    /// The worst first.
+/// One finding of `status --health`.
+struct HealthLine {
+    /// Most severe first.
     static let severities = [HealthFinding.Severity.error, .warning, .info]
 
-    let severity: String
+    let severity: HealthFinding.Severity
     let what: String
     let detail: String
     let hint: String
@@ -15,16 +15,17 @@ struct HealthLine: Encodable {
     }
 
     init(severity: HealthFinding.Severity, what: String, detail: String, hint: String) {
-        self.severity = severity.rawValue
+        self.severity = severity
         self.what = what
         self.detail = detail
         self.hint = hint
     }
 
-    /// The finding as a text.
     var text: String { "\(what): \(detail) (\(hint))" }
 
-    func show(json: Bool) throws {
-        if json { try Console.json(self) } else { Console.line("\(severity): \(text)") }
+    func show(_ arguments: Arguments) throws {
+        try Console.show(
+            ["severity": severity.rawValue, "what": what, "detail": detail, "hint": hint], arguments,
+            "\(severity.rawValue): \(text)")
     }
 }

@@ -2,14 +2,17 @@ import Foundation
 import ImageModel
 import JobQueue
 
-/// An origin that all workers leave alone, for whoever wonders why its jobs do not move.
+/// Lines about origins that all workers hold back, so that a user sees why their jobs do not run.
 enum HeldOriginLine {
-    /// The lines of all origins whose jobs are put off just now.
+    /// A line for each origin whose jobs are currently deferred.
     static func all(in queue: PostgresJobQueue, now: Date = .now) async throws(QueueError) -> [String] {
-        try await visible(in: queue).compactMap { text($0, now: now) }
+        try await visible(in: queue).filter { !$0.isGivenUp && $0.remaining > .zero }.map { held in
+            "origin \(held.origin) is held until \(end(held, now)) (\(held.reason.rawValue)), its jobs are scheduled "
+                + "for then; 'larder origin list' shows all"
+        }
     }
 
-    /// The origins that are held or given up; none for a login that may not ask for them.
+    /// The origins that are held or given up; empty for a login without permission to read them.
     static func visible(in queue: PostgresJobQueue) async throws(QueueError) -> [HeldOrigin] {
         do throws(QueueError) {
             return try await queue.heldOrigins()
@@ -19,33 +22,23 @@ enum HeldOriginLine {
         }
     }
 
-    /// Nil for one whose jobs are handed out: it is given up, or a probe is due.
-    static func text(_ held: HeldOrigin, now: Date) -> String? {
-        guard !held.isGivenUp, held.remaining > .zero else { return nil }
-        return "origin \(held.origin) is held until \(end(held, now)) (\(held.reason.rawValue)), its jobs come "
-            + "back after that; 'larder origin list' shows all"
-    }
-
-    /// What the queue's health has to say of it: given up is worse than held, as its jobs fail.
+    /// The finding of `status --health`. Only a given-up origin is a warning, because its jobs fail.
     static func health(_ held: HeldOrigin, now: Date) -> HealthLine {
+        let cause = held.failure.map { " after \($0.domain) \($0.code)" } ?? ""
         if held.isGivenUp {
             return HealthLine(
                 severity: .warning, what: "an origin is given up",
-                detail: "\(held.origin), \(held.failedProbes.counted("probe")) failed in a row\(because(held))",
-                hint: "its jobs fail without a request; 'larder origin clear \(held.origin)' lets them ask")
+                detail: "\(held.origin), \(held.failedProbes.counted("probe")) failed in a row\(cause)",
+                hint: "its jobs fail without a request; 'larder origin clear \(held.origin)' allows requests again")
         }
         let end = held.remaining > .zero ? "until \(end(held, now))" : "until a probe succeeds"
         return HealthLine(
             severity: .info, what: "an origin is held",
-            detail: "\(held.origin), \(end), \(held.reason.rawValue)\(because(held))",
-            hint: "its jobs come back after that; 'larder origin clear \(held.origin)' forgets the hold")
+            detail: "\(held.origin), \(end), \(held.reason.rawValue)\(cause)",
+            hint: "its jobs are scheduled for then; 'larder origin clear \(held.origin)' removes the hold")
     }
 
     private static func end(_ held: HeldOrigin, _ now: Date) -> String {
         now.addingTimeInterval(Double(held.remaining.components.seconds)).ISO8601Format()
-    }
-
-    private static func because(_ held: HeldOrigin) -> String {
-        held.failure.map { " after \($0.domain) \($0.code)" } ?? ""
     }
 }

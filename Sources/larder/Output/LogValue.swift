@@ -1,6 +1,6 @@
-/// A value as lines of text may hold it.
+/// Values in lines of text.
 enum LogValue {
-    /// As it is when it is one plain word, else in quotes, in which `"`, `\` and control characters are escaped.
+    /// One plain word is unchanged; other text is quoted with `"`, `\` and control characters escaped.
     static func quoted(_ text: String) -> String {
         let isPlain =
             !text.isEmpty
@@ -8,7 +8,7 @@ enum LogValue {
         return isPlain ? text : "\"\(escaped(text, and: "\"\\"))\""
     }
 
-    /// Without control characters, so that it stays on its line.
+    /// The text with control characters escaped.
     static func oneLine(_ text: String) -> String { escaped(text, and: "") }
 
     private static func escaped(_ text: String, and others: String) -> String {

@@ -1,15 +1,15 @@
 import Glibc
 
-/// A file a command writes: under a temporary name beside the real one until it is whole.
+/// A file that a command writes under a temporary name and renames when it is complete.
 final class OutputFile {
     /// Open for reading and writing.
     let descriptor: Int32
     private let path: String
     private let temporary: String
-    /// Without a name there is nothing to take away.
+    /// Whether the temporary name exists.
     private var isNamed = true
 
-    /// Creates the temporary file beside `path`; throws a `CommandError` naming it.
+    /// Creates the temporary file beside `path`.
     init(_ path: String) throws(CommandError) {
         self.path = path
         temporary = "\(path).larder-\(getpid())"
@@ -17,7 +17,7 @@ final class OutputFile {
         guard descriptor >= 0 else { throw .file("write", path) }
     }
 
-    /// A file nobody will see, gone with its owner.
+    /// A file without a name.
     static func scratch() throws(CommandError) -> OutputFile { try OutputFile() }
 
     private init() throws(CommandError) {
@@ -36,14 +36,13 @@ final class OutputFile {
         if isNamed { unlink(temporary) }
     }
 
-    /// The first bytes of what was written, `count` at most.
+    /// The first `count` bytes of the file, or fewer.
     func prefix(_ count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let got = pread(descriptor, &bytes, count, 0)
         return Array(bytes.prefix(max(0, got)))
     }
 
-    /// Adds bytes.
     func write(_ bytes: [UInt8]) throws(CommandError) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -54,7 +53,7 @@ final class OutputFile {
         }
     }
 
-    /// Gives the file its real name.
+    /// Renames the file to its final name.
     func keep() throws(CommandError) {
         guard rename(temporary, path) == 0 else { throw .file("write", path) }
         isNamed = false

@@ -1,20 +1,20 @@
 import Concurrency
 
-/// Hands lines to one thread that writes them, so that a reader who pauses (`run --json … | less`) stops nobody's work.
+/// Writes lines on its own thread, so that a paused reader (`run --json | less`) does not stop the work.
 ///
-/// What waits is bounded: a line that finds no room is refused or dropped, never waited for.
+/// At most 10,000 lines wait; further ones are refused or dropped.
 final class Printer: Sendable {
     private struct State {
         var waiting = 0
         var dropped = 0
     }
 
-    private static let room = 10_000
+    private static let limit = 10_000
 
     private let thread = ThreadPool(name: "printer", threads: 1)
     private let state = Locked(State())
 
-    /// Runs `body` with a printer, and comes back when everything it took is written.
+    /// Runs `body` with a printer and returns after all accepted lines are written.
     static func printing<Value>(_ body: (Printer) async throws -> Value) async throws -> Value {
         let printer = Printer()
         do {
@@ -27,18 +27,18 @@ final class Printer: Sendable {
         }
     }
 
-    /// A line for standard output; false when there was no room for it.
-    func result(_ line: String) -> Bool { take { Console.line(line) } }
+    /// Prints a line to standard output; false when too many lines wait.
+    func result(_ line: String) -> Bool { submit { Console.line(line) } }
 
-    /// A line for standard error; one that finds no room is dropped, and counted.
+    /// Prints a line to standard error. It is dropped, and counted, when too many lines wait.
     func note(_ line: String) {
-        if !take({ Console.note(line) }) { state.withLock { $0.dropped += 1 } }
+        if !submit({ Console.note(line) }) { state.withLock { $0.dropped += 1 } }
     }
 
-    /// Text for standard error that the next one replaces: nobody misses it.
-    func progress(_ text: String) { _ = take { Console.noteRaw(text) } }
+    /// Prints text to standard error that the next text replaces. It is dropped when too many lines wait.
+    func progress(_ text: String) { _ = submit { Console.noteRaw(text) } }
 
-    /// Waits until everything that was taken is written, and tells what was dropped.
+    /// Waits until all accepted lines are written, and prints how many were dropped.
     func flush() async {
         await thread.run {}
         let dropped = state.withLock { $0.dropped }
@@ -48,9 +48,9 @@ final class Printer: Sendable {
         }
     }
 
-    private func take(_ write: @escaping @Sendable () -> Void) -> Bool {
+    private func submit(_ write: @escaping @Sendable () -> Void) -> Bool {
         let hasRoom = state.withLock { state in
-            guard state.waiting < Self.room else { return false }
+            guard state.waiting < Self.limit else { return false }
             state.waiting += 1
             return true
         }

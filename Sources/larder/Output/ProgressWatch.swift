@@ -1,25 +1,23 @@
 import Glibc
 import JobQueue
 
-/// Follows a batch until it has no open item.
+/// Prints the progress of one batch on standard error: one line that is redrawn on a terminal, elsewhere a line per change.
 struct ProgressWatch {
     let queue: PostgresJobQueue
-    /// Writes to where it is followed.
-    let tell: @Sendable (String) -> Void
-    /// Whether that is a terminal, where one line is redrawn.
-    var isTerminal = Console.isTerminal(STDERR_FILENO)
-    /// Between two looks.
-    var interval = Duration.milliseconds(500)
+    let write: @Sendable (String) -> Void
 
-    /// Shows the batch again and again; ends when it is finished, or with the task.
+    /// Reads the progress twice a second until the batch is finished or the task is cancelled.
     func follow(_ batch: BatchReference) async throws {
-        var bar = ProgressBar(terminal: isTerminal, tell: tell)
-        defer { bar.end() }
+        let isTerminal = Console.isTerminal(STDERR_FILENO)
+        var last = ""
+        defer { if isTerminal && !last.isEmpty { write("\n") } }
         while !Task.isCancelled {
             let progress = try await queue.progress(of: batch)
-            bar.show(progress)
+            let line = ProgressText.line(progress, width: isTerminal ? 30 : 0)
+            if line != last { write(isTerminal ? "\r\u{1B}[K" + line : line + "\n") }
+            last = line
             if progress.open == 0 && progress.isOver { return }
-            try? await Task.sleep(for: interval)
+            try? await Task.sleep(for: .milliseconds(500))
         }
     }
 }

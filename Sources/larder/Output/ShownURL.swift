@@ -1,10 +1,9 @@
 import Downloader
-import Prefetcher
 
-/// A URL as output may show it: without userinfo, otherwise its bytes as they are.
+/// A URL for output: without userinfo, its other bytes unchanged.
 enum ShownURL {
-    /// Looks at bytes: a character may be an `@` with something combined. Also hides what a malformed URL has before
-    /// an `@`, with one slash, three or none; an `@` in a path stays.
+    /// Also removes the part before an `@` from a malformed URL with one slash, three or none; an `@` in a path stays.
+    /// Compares bytes, because an `@` can be part of a combined character.
     static func text(_ url: String) -> String {
         let bytes = Array(url.utf8)
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return url }
@@ -15,7 +14,7 @@ enum ShownURL {
     }
 }
 
-/// A URL as logs may show it: without userinfo and query, and nothing that could forge a line.
+/// A URL for logs: without userinfo, query and characters that could forge a line.
 enum LoggedURL {
     static func text(_ url: String) -> String {
         guard let source = try? SourceURL(url) else { return "?" }

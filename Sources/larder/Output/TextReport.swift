@@ -1,6 +1,6 @@
 import JobQueue
 
-/// A batch's report for people.
+/// The report of a batch as text.
 enum TextReport {
     static func text(_ report: BatchReport) -> String {
         let progress = report.progress
@@ -16,12 +16,12 @@ enum TextReport {
                 text +=
                     "  \(FailureLine.text(failure.url, failure.error)), \(failure.attempts.counted("attempt"))\n"
             }
-            if report.failures.count > 50 { text += "  … --files --format json has all\n" }
+            if report.failures.count > 50 { text += "  ... --files --format json lists all\n" }
         }
         return text
     }
 
-    /// The numbers of a report, in the order people read them.
+    /// The names and values of the counts.
     static func numbers(_ progress: BatchProgress) -> [(String, String)] {
         [
             ("total", "\(progress.total)"), ("finished", "\(progress.finished)"), ("skipped", "\(progress.skipped)"),

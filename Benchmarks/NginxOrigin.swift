@@ -3,26 +3,25 @@ import Foundation
 import Glibc
 import Measuring
 
-/// An nginx for one measurement: the same files over HTTP/1.1 and, with TLS, over HTTP/2. It ends with its last reference.
+/// An nginx that serves the same files over HTTP/1.1 and, with TLS, over HTTP/2. It ends with its last reference.
 ///
-/// It inherits sockets that listen already (its upgrade protocol, the variable NGINX), so that there is no moment to wait
-/// for and no port to lose to somebody else.
-final class BenchOrigin: Sendable {
-    /// Where it serves from.
+/// It inherits listening sockets (nginx's upgrade protocol, the variable NGINX), so that it is ready at once and no other
+/// process can take the ports.
+final class NginxOrigin: Sendable {
     let root: String
-    /// The certificate of its TLS side, signed by itself.
+    /// Self-signed.
     let certificate: String
-    /// Its ports: HTTP/1.1 without TLS, HTTP/2 with it.
+    /// HTTP/1.1 without TLS, HTTP/2 with TLS.
     let ports: (plain: UInt16, tls: UInt16)
-    private nonisolated(unsafe) var child: ChildProcess  // protected by: touched by init and deinit only
+    private nonisolated(unsafe) var child: ChildProcess  // protector: used by init and deinit only
 
-    /// Starts it in a directory of the caller's. `rate` bounds each connection under `/slow/`, in bytes a second.
+    /// Starts nginx in `directory`. `rate` limits each connection under `/slow/`, in bytes per second.
     ///
     /// - Throws: `MeasuringError` when nginx or openssl is missing.
     init(in directory: String, rate: Int) throws {
         let places = ["/usr/sbin/nginx", "/usr/local/sbin/nginx"]
         guard let program = places.first(where: FileManager.default.isExecutableFile) else {
-            throw MeasuringError("there is no nginx, which serves the downloads")
+            throw MeasuringError("nginx is missing; it serves the downloads")
         }
         root = directory + "/root"
         certificate = directory + "/cert.pem"
@@ -59,7 +58,7 @@ final class BenchOrigin: Sendable {
     }
 
     deinit {
-        // Not by SIGKILL, which would leave the worker process behind.
+        // SIGKILL would leave nginx's worker process running.
         child.kill(SIGTERM)
         _ = child.wait()
     }

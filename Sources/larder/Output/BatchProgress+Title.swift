@@ -1,0 +1,14 @@
+import JobQueue
+
+extension BatchProgress {
+    /// Whether the batch changes no more unless its failures are retried.
+    var isOver: Bool { state == .finished || state == .cancelled }
+
+    /// The name, or the number of a batch without a name.
+    var displayName: String { name ?? "\(id)" }
+
+    /// `spring (7)`, or `7` for a batch without a name.
+    var title: String { Self.title(name, id) }
+
+    static func title(_ name: String?, _ id: Int64) -> String { name.map { "\($0) (\(id))" } ?? "\(id)" }
+}
