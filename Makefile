@@ -12,7 +12,7 @@ SEED ?= 1000
 RELEASE := -c release --product larder --static-swift-stdlib
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test soak fuzz lint check install clean
+.PHONY: help setup build demo unit test sanitize soak fuzz lint check install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,11 +27,17 @@ demo: setup ## 200 pictures and ten bad URLs through the whole program, to demo-
 	@$(MAKE) --no-print-directory build
 	@demo/run
 
+unit: setup ## run the tests that start no server and no program
+	@scripts/test --filter '^(ConcurrencyTests|ImageModelTests|StructureTests)\.' $(UNIT)
+
 test: setup ## run all tests, the queue's once more through a pooler
 	@scripts/test --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
 	@LARDER_TEST_POOLER=1 scripts/test --skip-build \
 	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter JobQueueTests \
 	    --skip '$(NOT_POOLED)'
+
+sanitize: setup ## run ThreadSanitizer, AddressSanitizer and UBSan on what they can check
+	@scripts/sanitize
 
 soak: setup ## STEPS random steps of the queue beside its model (SEED: the first seed)
 	@LARDER_SOAK_STEPS=$(STEPS) LARDER_SOAK_SEED=$(SEED) scripts/test \

@@ -82,6 +82,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Downloader", "JobQueue", "EmbeddedPostgres", "Concurrency", "CLinux"],
             path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(name: "StructureTests", swiftSettings: strict),
         .testTarget(name: "ConcurrencyTests", dependencies: ["Concurrency"], swiftSettings: strict),
         .testTarget(
             name: "DownloaderTests",
