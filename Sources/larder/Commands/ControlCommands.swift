@@ -78,7 +78,7 @@ extension Command {
         options: [Settings.databaseOption]
     ) { arguments in
         try await change(try arguments.operand("BATCH", of: "discard"), arguments) { queue, batch in
-            let items = try await queue.dropFailed(of: batch)
+            let items = try await queue.discardFailed(of: batch)
             return (["discarded": items], "\(items.counted("failed item")) discarded, ")
         }
     }
