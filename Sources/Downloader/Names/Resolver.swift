@@ -57,7 +57,7 @@ package final class Resolver: NameResolving {
     package func addresses(of host: String, within limit: Duration) async throws(LookupFailure) -> [IPAddress] {
         if let address = IPAddress(host) { return [address] }
         if let cached = lookups.withState({ $0.cache.answer(for: host, at: .now) }) { return try cached.get() }
-        let answer = await withTaskGroup(of: LookupCache.Answer.self) { group in
+        let result = await withTaskGroup(of: LookupCache.Answer.self) { group in
             group.addTask { [self] in await answer(for: host) }
             group.addTask {
                 do { try await Task.sleep(for: limit) } catch { return .failure(.cancelled) }
@@ -67,7 +67,7 @@ package final class Resolver: NameResolving {
             group.cancelAll()
             return first ?? .failure(.cancelled)
         }
-        return try answer.get()
+        return try result.get()
     }
 
     /// Starts a lookup unless one runs, and waits for its answer. The lookup is bound to no task: it continues when all that
