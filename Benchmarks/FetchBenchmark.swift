@@ -90,9 +90,9 @@ private struct FetchRun {
     private func download(_ url: String, by downloader: ImageDownloader, to path: String) async throws {
         let file = await disk.run { open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644) }
         guard file >= 0 else { throw MeasuringError("cannot write \(path)") }
-        let result: Result<FetchedBody, FetchError>
+        let result: Result<FetchResponse, FetchError>
         do throws(FetchError) {
-            result = .success(try await downloader.fetch(FetchRequest(url: try SourceURL(url), descriptor: file)))
+            result = .success(try await downloader.fetch(FetchRequest(url), into: file))
         } catch {
             result = .failure(error)
         }
@@ -125,18 +125,16 @@ private struct FetchRun {
         let downloader = ImageDownloader(configuration)
         let sink = open("/dev/null", O_WRONLY | O_CLOEXEC)
         defer { close(sink) }
-        let target = try SourceURL("http://127.0.0.1:\(origin.ports.plain)/slow/large")
+        var request = FetchRequest("http://127.0.0.1:\(origin.ports.plain)/slow/large")
+        request.mayShare = false
+        let wanted = request
         resetPeakMemory()
         let before = memorySize("VmRSS")
-        try await withThrowingTaskGroup(of: Int64.self) { group in
+        try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<Self.largeBodies {
-                group.addTask {
-                    var request = FetchRequest(url: target, descriptor: sink)
-                    request.mayShare = false
-                    return try await downloader.fetch(request).bytes
-                }
+                group.addTask { try await downloader.fetch(wanted, into: sink).bytes }
             }
-            for try await bytes in group where bytes != Int64(Self.largeBytes) {
+            for try await bytes in group where bytes != Self.largeBytes {
                 throw MeasuringError("a large body has \(bytes) bytes")
             }
         }
