@@ -105,7 +105,7 @@ struct MigratorTests {
               AND obj_description(c.oid, 'pg_class') IS NULL
             UNION ALL
             SELECT p.oid::regprocedure::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-            WHERE n.nspname = 'larder' AND obj_description(p.oid, 'pg_proc') IS NULL
+            WHERE n.nspname IN ('larder', 'larder_data') AND obj_description(p.oid, 'pg_proc') IS NULL
             """)
         #expect(silent.isEmpty, "\(silent)")
     }
