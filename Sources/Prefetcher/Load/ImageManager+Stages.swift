@@ -97,7 +97,7 @@ extension ImageManager {
         // Encrypted bytes have no image format.
         if plan.decryptor == nil { request.inspects = formats.inspect }
         guard let modifier = plan.requestModifier else { return request }
-        guard let modified = modifier(request) else { throw LoadError.invalidOperation(plan.url) }
+        guard let modified = modifier(request) else { throw LoadError(.invalidOperation, plan.url, "the request modifier returned no request") }
         return modified
     }
 
@@ -106,7 +106,7 @@ extension ImageManager {
     ) throws(LoadError) -> Download {
         let file = try storing(try plan.originalCache.begin())
         guard let count = try download.file.transform(into: file, plan.url, decryptor), file.isAccepted(by: formats)
-        else { throw LoadError.badImage(plan.url, "the decrypted bytes are not an image") }
+        else { throw LoadError(.badImageData, plan.url, "the decrypted bytes are not an image") }
         var decrypted = Download(file: file, response: download.response, validators: download.validators)
         decrypted.response.bytes = count
         decrypted.response.sha256 = []

@@ -1,5 +1,6 @@
 internal import Concurrency
 public import DiskCache
+internal import Downloader
 internal import ImageModel
 public import Transcoder
 
@@ -111,7 +112,7 @@ public struct ImageManager: Loader {
             return try await useCached(cached, plan, &report)
         case .download:
             guard let original = try await fetch(plan, from: source, unlike: nil, &report) else {
-                throw LoadError.unexpectedlyUnmodified(plan.url)
+                throw LoadError(.notModified, plan.url, "not modified, and no copy is known")
             }
             return try await transcodeAndCommit(CacheCommit(plan, refreshes ? .none(plan) : cached, original), &report)
         }

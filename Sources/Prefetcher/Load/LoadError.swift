@@ -40,6 +40,10 @@ public struct LoadError: Error, Sendable {
         retryAfter = error.retryAfter
     }
 
+    init(_ code: FetchError.Code, _ url: String, _ reason: String) {
+        self.init(FetchError(code, "\(Self.shown(url)): \(reason)"))
+    }
+
     init(_ error: TranscodeError) {
         self.init(stage: .transcode, domain: error.domain, code: error.code.rawValue, message: error.message)
     }
@@ -49,8 +53,7 @@ public struct LoadError: Error, Sendable {
     }
 
     /// SDWebImage 5.21.5, SDWebImageErrorCancelled.
-    static let cancelled = LoadError(
-        stage: .fetch, domain: "SDWebImageErrorDomain", code: 2002, message: "cancelled")
+    static let cancelled = LoadError(FetchError(.cancelled, "cancelled"))
 
     /// SDWebImage 5.21.5, SDWebImageErrorInvalidURL.
     static let noURL = LoadError(
@@ -66,25 +69,6 @@ public struct LoadError: Error, Sendable {
         LoadError(
             stage: .lookUp, domain: "LarderErrorDomain", code: 105,
             message: "the context names the \(kind) '\(name)', which is not configured here")
-    }
-
-    /// The request modifier returned nil (SDWebImage 5.21.5, SDWebImageErrorInvalidDownloadOperation).
-    static func invalidOperation(_ url: String) -> LoadError {
-        LoadError(
-            stage: .fetch, domain: "SDWebImageErrorDomain", code: 2000,
-            message: "\(shown(url)): the request modifier returned no request")
-    }
-
-    /// SDWebImage 5.21.5, SDWebImageErrorBadImageData.
-    static func badImage(_ url: String, _ reason: String) -> LoadError {
-        LoadError(stage: .fetch, domain: "SDWebImageErrorDomain", code: 1001, message: "\(shown(url)): \(reason)")
-    }
-
-    /// The source answers "not modified" to an unconditional request (SDWebImage 5.21.5, SDWebImageErrorCacheNotModified).
-    static func unexpectedlyUnmodified(_ url: String) -> LoadError {
-        LoadError(
-            stage: .fetch, domain: "SDWebImageErrorDomain", code: 1002,
-            message: "\(shown(url)): not modified, and no copy is known")
     }
 
     /// The URL without userinfo and query; an invalid URL is not shown.
