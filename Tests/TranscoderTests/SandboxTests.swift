@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import ImageModel
 @testable import Transcoder
 
 /// The sandbox of a child, and the memory of all children together.
@@ -122,14 +123,20 @@ struct SandboxTests {
 
     @Test func `no corrupt message crashes a reader`() throws {
         var random = SeededRandom(7)
-        for sample in try ChildProtocol.samples() {
-            #expect(ChildProtocol.isRequest(sample) || ChildProtocol.isReply(sample) || sample.count < 40)
+        let request = ChildRequest(number: 1, operation: .transcode, limits: TranscodeLimits())
+        let made = TranscodedVariant(format: .jpeg, width: 1, height: 1, bytes: 1, copied: false)
+        var reply = ChildReply(number: 1, header: SourceHeader(format: .jpeg, width: 8, height: 8))
+        reply.outcomes = [.made(made), .failed(TranscodeError(.encode, "no", signal: 6))]
+        for sample in [try request.message(), try reply.message(), try ChildGrant(number: 1).message()] {
             for _ in 0..<300 {
                 let bytes = Mutation.random(of: sample, beside: sample, &random)
-                _ = ChildProtocol.isRequest(bytes)
-                _ = ChildProtocol.isReply(bytes)
+                _ = try? ChildRequest(message: bytes)
+                _ = try? ChildReply(message: bytes)
             }
         }
-        #expect(!ChildProtocol.isReply([]) && !ChildProtocol.isRequest(Array("null".utf8)))
+        #expect(try ChildRequest(message: request.message()).limits == request.limits)
+        #expect(try ChildReply(message: reply.message()).outcomes.map(\.error?.code) == [nil, .encode])
+        #expect(throws: TranscodeError.self) { try ChildReply(message: []) }
+        #expect(throws: TranscodeError.self) { try ChildRequest(message: Array("null".utf8)) }
     }
 }

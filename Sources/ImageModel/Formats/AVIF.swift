@@ -1,7 +1,7 @@
 extension ImageFormat {
     /// AVIF.
     public static let avif = ImageFormat(
-        "avif", .byDefault,
+        name: "avif", mediaType: "image/avif", acceptance: .byDefault,
         hasSignature: { prefix in
             ["avif", "avis"].contains { HEIFBrands.hasMain($0, in: prefix) }
                 || HEIFBrands.isGeneral(prefix) && HEIFBrands.listAVIF(prefix)

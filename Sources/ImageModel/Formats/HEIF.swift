@@ -1,7 +1,7 @@
 extension ImageFormat {
     /// HEIC: HEVC in a HEIF container, by its own brands.
     public static let heic = ImageFormat(
-        "heic", sdImageFormat: .heic, .byDefault,
+        name: "heic", mediaType: "image/heic", sdImageFormat: .heic, acceptance: .byDefault,
         hasSignature: { prefix in
             ["heic", "heix", "hevc", "hevx", "heim", "heis", "hevm", "hevs"].contains {
                 HEIFBrands.hasMain($0, in: prefix)
@@ -14,7 +14,7 @@ extension ImageFormat {
 
     /// HEIF by the general brands `mif1` and `msf1`; written back as HEIC.
     public static let heif = ImageFormat(
-        "heif", sdImageFormat: .heif, .byDefault,
+        name: "heif", mediaType: "image/heif", sdImageFormat: .heif, acceptance: .byDefault,
         hasSignature: { HEIFBrands.isGeneral($0) && !HEIFBrands.listAVIF($0) },
         decoding: DecodeCost(nanoseconds: 55), writtenAs: "heic")
 }

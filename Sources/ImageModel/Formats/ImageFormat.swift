@@ -8,40 +8,20 @@ public struct ImageFormat: Sendable {
     /// The MIME type, `image/jpeg`.
     public let mediaType: String
     /// The tag that SDWebImage's coders give an image of this format; `undefined` where it has none.
-    public let sdImageFormat: SDImageFormat
+    public internal(set) var sdImageFormat = SDImageFormat.undefined
     package let acceptance: Acceptance
     /// Whether a file starts as this format does. Reads at most the first `recognisedBytes` bytes.
     let hasSignature: @Sendable ([UInt8]) -> Bool
     /// Reads the size from the first bytes of a file; nil where only a codec can.
-    let declaredSize: (@Sendable (UnsafeRawBufferPointer) -> DeclaredSize)?
-    package let frames: Frames
+    var declaredSize: (@Sendable (UnsafeRawBufferPointer) -> DeclaredSize)?
+    package var frames = Frames.one
     /// Whether XMP gives the orientation where EXIF does not.
-    package let hasXMPOrientation: Bool
-    package let decoding: DecodeCost
+    package var hasXMPOrientation = false
+    package var decoding = DecodeCost()
     /// How the format is written; nil where it is only read.
-    package let output: Output?
+    package var output: Output?
     /// The name of the format that an image of this one is written back as, where it is another.
-    package let writtenAs: String?
-
-    init(
-        _ name: String, mediaType: String? = nil, sdImageFormat: SDImageFormat = .undefined, _ acceptance: Acceptance,
-        hasSignature: @escaping @Sendable ([UInt8]) -> Bool,
-        declaredSize: (@Sendable (UnsafeRawBufferPointer) -> DeclaredSize)? = nil, frames: Frames = .one,
-        hasXMPOrientation: Bool = false, decoding: DecodeCost = DecodeCost(), output: Output? = nil,
-        writtenAs: String? = nil
-    ) {
-        self.name = name
-        self.mediaType = mediaType ?? "image/\(name)"
-        self.sdImageFormat = sdImageFormat
-        self.acceptance = acceptance
-        self.hasSignature = hasSignature
-        self.declaredSize = declaredSize
-        self.frames = frames
-        self.hasXMPOrientation = hasXMPOrientation
-        self.decoding = decoding
-        self.output = output
-        self.writtenAs = writtenAs
-    }
+    package var writtenAs: String?
 }
 
 extension ImageFormat: CaseIterable {
@@ -59,12 +39,6 @@ extension ImageFormat: CaseIterable {
     /// The formats that a variant may ask for.
     package static let outputs = allCases.filter { $0.output != nil }
 
-    /// The format of that name; nil where there is none.
-    public init?(named name: String) {
-        guard let format = Self.allCases.first(where: { $0.name == name }) else { return nil }
-        self = format
-    }
-
     /// How many bytes of a file's beginning `recognise` reads.
     public static let recognisedBytes = 512
 
@@ -76,22 +50,13 @@ extension ImageFormat: CaseIterable {
     public static func recognise(_ prefix: [UInt8]) -> ImageFormat? { allCases.first { $0.hasSignature(prefix) } }
 }
 
-extension ImageFormat: Hashable, Codable {
-    public static func == (one: ImageFormat, other: ImageFormat) -> Bool { one.name == other.name }
+extension ImageFormat: RawRepresentable, Hashable, Codable {
+    /// The name.
+    public var rawValue: String { name }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
-
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        let name = try container.decode(String.self)
-        guard let format = ImageFormat(named: name) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(name) is not an image format")
-        }
+    /// The format of that name; nil where there is none.
+    public init?(rawValue: String) {
+        guard let format = Self.allCases.first(where: { $0.name == rawValue }) else { return nil }
         self = format
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(name)
     }
 }

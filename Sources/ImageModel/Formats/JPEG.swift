@@ -1,7 +1,8 @@
 extension ImageFormat {
     /// JPEG.
     public static let jpeg = ImageFormat(
-        "jpeg", sdImageFormat: .jpeg, .byDefault, hasSignature: { $0.starts(with: [0xFF, 0xD8, 0xFF]) },
+        name: "jpeg", mediaType: "image/jpeg", sdImageFormat: .jpeg, acceptance: .byDefault,
+        hasSignature: { $0.starts(with: [0xFF, 0xD8, 0xFF]) },
         declaredSize: jpegSize, hasXMPOrientation: true,
         // A progressive file holds all its coefficients, whatever the shrink factor.
         decoding: DecodeCost(

@@ -1,7 +1,7 @@
 extension ImageFormat {
     /// JPEG XL, as a codestream or in its container; on request.
     public static let jxl = ImageFormat(
-        "jxl", .onRequest,
+        name: "jxl", mediaType: "image/jxl", acceptance: .onRequest,
         hasSignature: {
             $0.starts(with: [0xFF, 0x0A]) || $0.starts(with: [0, 0, 0, 12, 0x4A, 0x58, 0x4C, 0x20])
         })

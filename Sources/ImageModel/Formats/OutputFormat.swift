@@ -25,6 +25,6 @@ package enum OutputFormat {
 
     /// The format that an image of `format` is written back as.
     package static func written(_ format: ImageFormat) -> ImageFormat {
-        format.writtenAs.flatMap(ImageFormat.init(named:)) ?? format
+        format.writtenAs.flatMap(ImageFormat.init(rawValue:)) ?? format
     }
 }

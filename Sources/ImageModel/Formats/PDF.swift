@@ -1,5 +1,6 @@
 extension ImageFormat {
     /// PDF, its first page; on request.
     public static let pdf = ImageFormat(
-        "pdf", mediaType: "application/pdf", sdImageFormat: .pdf, .onRequest, hasSignature: { $0.has("%PDF-", at: 0) })
+        name: "pdf", mediaType: "application/pdf", sdImageFormat: .pdf, acceptance: .onRequest,
+        hasSignature: { $0.has("%PDF-", at: 0) })
 }

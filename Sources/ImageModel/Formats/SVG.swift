@@ -1,6 +1,6 @@
 extension ImageFormat {
     /// SVG; on request.
     public static let svg = ImageFormat(
-        "svg", mediaType: "image/svg+xml", sdImageFormat: .svg, .onRequest,
+        name: "svg", mediaType: "image/svg+xml", sdImageFormat: .svg, acceptance: .onRequest,
         hasSignature: { !HEIFBrands.isContainer($0) && $0.contains(bytes: "<svg") })
 }

@@ -1,7 +1,7 @@
 extension ImageFormat {
     /// TIFF, its first page; on request.
     public static let tiff = ImageFormat(
-        "tiff", sdImageFormat: .tiff, .onRequest,
+        name: "tiff", mediaType: "image/tiff", sdImageFormat: .tiff, acceptance: .onRequest,
         hasSignature: {
             $0.starts(with: [0x49, 0x49, 0x2A, 0]) || $0.starts(with: [0x4D, 0x4D, 0, 0x2A])
         })

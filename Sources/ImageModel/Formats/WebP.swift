@@ -1,7 +1,8 @@
 extension ImageFormat {
     /// WebP, animated or not.
     public static let webp = ImageFormat(
-        "webp", sdImageFormat: .webp, .byDefault, hasSignature: { $0.has("RIFF", at: 0) && $0.has("WEBP", at: 8) },
+        name: "webp", mediaType: "image/webp", sdImageFormat: .webp, acceptance: .byDefault,
+        hasSignature: { $0.has("RIFF", at: 0) && $0.has("WEBP", at: 8) },
         declaredSize: webpSize, frames: .all, hasXMPOrientation: true, decoding: DecodeCost(bytes: 5, nanoseconds: 28),
         output: Output(defaultQuality: 80, maxEdge: 16383, holdsFrames: true, nanoseconds: 100))
 

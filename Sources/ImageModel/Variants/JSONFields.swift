@@ -18,11 +18,7 @@ package struct JSONFields {
     package mutating func take(_ field: String) -> JSONValue? { fields.removeValue(forKey: field) }
 
     package mutating func number(_ field: String) throws(VariantError) -> Double? {
-        switch take(field) {
-        case nil: return nil
-        case .number(let value): return value
-        default: throw refusal(field, "must be a number")
-        }
+        try read(field, "must be a number") { if case .number(let value) = $0 { value } else { nil } }
     }
 
     package mutating func requiredNumber(_ field: String) throws(VariantError) -> Double {
@@ -46,19 +42,20 @@ package struct JSONFields {
     }
 
     package mutating func bool(_ field: String, default defaultValue: Bool) throws(VariantError) -> Bool {
-        switch take(field) {
-        case nil: return defaultValue
-        case .bool(let value): return value
-        default: throw refusal(field, "must be true or false")
-        }
+        try read(field, "must be true or false") { if case .bool(let value) = $0 { value } else { nil } }
+            ?? defaultValue
     }
 
     package mutating func string(_ field: String) throws(VariantError) -> String? {
-        switch take(field) {
-        case nil: return nil
-        case .string(let value): return value
-        default: throw refusal(field, "must be a string")
-        }
+        try read(field, "must be a string") { if case .string(let value) = $0 { value } else { nil } }
+    }
+
+    private mutating func read<Value>(
+        _ field: String, _ message: String, _ convert: (JSONValue) -> Value?
+    ) throws(VariantError) -> Value? {
+        guard let raw = take(field) else { return nil }
+        guard let value = convert(raw) else { throw refusal(field, message) }
+        return value
     }
 
     /// A string that is present and not empty.

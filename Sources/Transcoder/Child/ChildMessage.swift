@@ -113,22 +113,3 @@ extension Decodable {
         }
     }
 }
-
-/// The readers of both ends of the socket, for tests: no message may crash a process.
-package enum ChildProtocol {
-    /// Whether bytes are a request.
-    package static func isRequest(_ bytes: [UInt8]) -> Bool { (try? ChildRequest(message: bytes)) != nil }
-
-    /// Whether bytes are a reply.
-    package static func isReply(_ bytes: [UInt8]) -> Bool { (try? ChildReply(message: bytes)) != nil }
-
-    /// A request, a reply and a grant as they are sent.
-    package static func samples() throws(TranscodeError) -> [[UInt8]] {
-        var reply = ChildReply(number: 1, header: SourceHeader(format: .jpeg, width: 8, height: 8))
-        reply.outcomes = [.made(TranscodedVariant(format: .jpeg, width: 1, height: 1, bytes: 1, copied: false))]
-        return [
-            try ChildRequest(number: 1, operation: .transcode, limits: TranscodeLimits()).message(),
-            try reply.message(), try ChildGrant(number: 1).message(),
-        ]
-    }
-}

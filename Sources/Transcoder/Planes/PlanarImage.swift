@@ -38,13 +38,6 @@ package struct PlanarImage {
             rgb, size.width, luma.start + y * luma.stride, cb.start + y * cb.stride, cr.start + y * cr.stride)
     }
 
-    /// Y, Cb and Cr of pixels given as red, green, blue, as `fill` converts them.
-    package static func samples(rgb pixels: [UInt8]) -> [[UInt8]] {
-        var luma = [UInt8](repeating: 0, count: pixels.count / 3), cb = luma, cr = luma
-        larder_rgb_row(pixels, luma.count, &luma, &cb, &cr)
-        return [luma, cb, cr]
-    }
-
     func transposed() throws(CodecFailure) -> PlanarImage {
         PlanarImage(
             size: size.transposed, luma: try luma.transposed(), cb: try cb.transposed(), cr: try cr.transposed())

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the pictures of this directory again. Needs Debian's imagemagick, libheif1, libvips-tools, exiftool and python3.
+# Makes the images of this directory. Needs Debian's imagemagick, libheif1, libvips-tools, exiftool and python3.
 set -eu
 cd "$(dirname "$0")"
 
@@ -22,7 +22,7 @@ convert -delay 10 -loop 0 \( rgb.png \) \( rgb.png -negate \) animated.webp
 convert rgb.png still.avif
 convert rgb.png still.heic
 
-# The eight orientations: stored so that each is the same picture once upright.
+# The eight orientations: stored so that all are the same image when upright.
 # (The inverse of an orientation's turn is applied before the tag is set.)
 n=1
 for turn in "" "-flop" "-rotate 180" "-flip" "-transpose" "-rotate 270" "-transverse" "-rotate 90"; do
@@ -61,7 +61,7 @@ def passes(width, height):
         w, h = (width - x0 + dx - 1) // dx, (height - y0 + dy - 1) // dy
         if w > 0 and h > 0: yield bytes(h * (1 + (w + 7) // 8))
 png('interlaced-large.png', 6100, 6000, 1, 3, 1, b''.join(passes(6100, 6000)), palette)
-# An animated PNG: the frames' control chunks around an ordinary picture, then a second frame.
+# An animated PNG: the frames' control chunks around an ordinary image, then a second frame.
 row = b'\x00' + b'\xff\x00\x00' * 8
 control = lambda number: chunk(b'fcTL', struct.pack('>IIIIIHHBB', number, 8, 8, 0, 0, 1, 10, 0, 0))
 png('animated.png', 8, 8, 8, 2, 0, row * 8, chunk(b'acTL', struct.pack('>II', 2, 0)), control(0))

@@ -1,18 +1,18 @@
-private import CVips
-private import ImageModel
+@testable import ImageModel
+@testable import Transcoder
 
-/// An image decoded in this process to RGBA, for tests and self-tests with trusted files.
-package struct PixelSample: Sendable {
-    package let width, height: Int
+/// An image decoded in this process to RGBA.
+struct PixelSample: Sendable {
+    let width, height: Int
     /// Whether the file has an alpha channel.
-    package let hasAlpha: Bool
+    let hasAlpha: Bool
     /// The metadata fields that the loader found: EXIF, XMP, IPTC, a profile.
-    package let metadata: [String]
+    let metadata: [String]
     /// Red, green, blue and straight alpha of each pixel, row by row.
     private let bytes: [UInt8]
 
     /// Decodes a file; nil where it is not an image.
-    package init?(_ file: [UInt8]) {
+    init?(_ file: [UInt8]) {
         guard Self.isStarted, let format = ImageFormat.recognise(file),
             let sample = file.withUnsafeBytes({ try? PixelSample(format, $0) })
         else { return nil }
@@ -30,13 +30,13 @@ package struct PixelSample: Sendable {
     }
 
     /// Red, green, blue, alpha of one pixel.
-    package func pixel(_ x: Int, _ y: Int) -> [Int] {
+    func pixel(_ x: Int, _ y: Int) -> [Int] {
         let start = (y * width + x) * 4
         return bytes[start..<start + 4].map(Int.init)
     }
 
     /// The largest difference of a channel from an image of the same size; of a colour, as much as its alpha shows.
-    package func maxDifference(from other: PixelSample) -> Int {
+    func maxDifference(from other: PixelSample) -> Int {
         var worst = 0
         for start in stride(from: 0, to: min(bytes.count, other.bytes.count), by: 4) {
             let (alpha, otherAlpha) = (Int(bytes[start + 3]), Int(other.bytes[start + 3]))
@@ -51,7 +51,7 @@ package struct PixelSample: Sendable {
     }
 
     /// The mean of the squared differences of red, green and blue from an image of the same size.
-    package func squaredError(to other: PixelSample) -> Double {
+    func squaredError(to other: PixelSample) -> Double {
         var sum = 0
         for start in stride(from: 0, to: min(bytes.count, other.bytes.count), by: 4) {
             for place in start..<start + 3 {
