@@ -9,6 +9,7 @@ extension Command {
         discussion: """
             Prints {"path":...,"format":"jpeg","sdImageFormat":0}; -1 and "undefined" where SDWebImage knows none.
             """,
+        examples: ["larder sniff a.jpg b.webp"],
         options: []
     ) { arguments in
         struct Line: Encodable {
