@@ -14,6 +14,7 @@ extension Command {
             Files that the cache no longer has, or that differ from their record, are reported and left out; the exit code is
             then 1.
             """,
+        examples: ["larder cache export --batch spring -o spring.tar.zst"],
         options: CachePlace.options + [
             Option("batch", .value("BATCH"), "the batch, by name or number"),
             Option("output", short: "o", .value("PATH"), "the bundle to write"),
@@ -68,6 +69,7 @@ extension Command {
             BUNDLE is an archive or a directory, as 'cache export' writes them. A file is stored only when it matches the manifest.
             An incomplete bundle is an error; files stored before it remain.
             """,
+        examples: ["larder cache import spring.tar.zst"],
         options: CachePlace.options + StoreOptions.options
     ) { arguments in
         struct Line: Encodable {

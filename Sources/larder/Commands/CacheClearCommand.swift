@@ -6,6 +6,7 @@ extension Command {
         words: ["cache", "clear"], operands: "",
         summary: "Delete every image of the cache",
         discussion: "Files that a worker is writing remain, as do those that it stores later.",
+        examples: ["larder cache clear --dry-run"],
         options: CachePlace.options + [Option("dry-run", "delete nothing, print what would be deleted")]
     ) { arguments in
         struct Line: Encodable, Sendable {

@@ -9,6 +9,7 @@ extension Command {
             Prints one file per line: name, bytes, and the time of the last read in seconds since 1970. With --json one object per
             line, with all dates. Only files that pass all given filters are listed; ages are counted from the last read.
             """,
+        examples: ["larder cache list --json"],
         options: CachePlace.options + CacheFilter.options + [
             Option("formats", "print each file's format, by its first bytes")
         ]

@@ -11,6 +11,7 @@ extension Command {
             its URL without the scheme: /host/path?query. Media types are recognised by the files' first bytes. deploy/nginx has
             the configuration that includes the map.
             """,
+        examples: ["larder cache map --batch spring -o /etc/nginx/larder-map.conf"],
         options: CachePlace.options + [
             Option("batch", .value("BATCH"), "the files that this batch stored"),
             Option("manifest", .value("FILE"), "the files in this manifest"),

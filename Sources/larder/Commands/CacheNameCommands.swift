@@ -9,6 +9,7 @@ extension Command {
             Prints one path per line, whether the file exists or not. With --json {"key":...,"path":...,"exists":true}, with the
             path relative to the cache root. A KEY is any string, URL or not.
             """,
+        examples: ["larder cache path https://example.com/a.jpg"],
         options: CachePlace.options
     ) { arguments in
         struct Line: Encodable {
@@ -34,5 +35,6 @@ extension Command {
 
     static let cacheKey = Command(
         words: ["cache", "key"], operands: key.operands, summary: key.summary, discussion: key.discussion,
+        examples: ["larder cache key https://example.com/a.jpg"],
         options: key.options, run: key.run)
 }

@@ -10,6 +10,7 @@ extension Command {
             (XFS, btrfs). Names, dates and attributes stay, so expiry is not affected. Files of less than 4096 bytes are skipped.
             The command can run beside workers and can be interrupted at any point.
             """,
+        examples: ["larder cache share --dry-run"],
         options: CachePlace.options + [
             Option("files", "print every file that shares the blocks of another one"),
             Option("dry-run", "share nothing, print what could be shared"),

@@ -9,6 +9,7 @@ extension Command {
             'entries' and 'bytes' are SDWebImage's total count and total size, which include hidden files and directories. Ages are
             counted from the last read. Formats are recognised by the first bytes of each file, unless --quick is given.
             """,
+        examples: ["larder cache stat --json"],
         options: CachePlace.options + [Option("quick", "do not open the files to recognise their formats")]
     ) { arguments in
         let place = try CachePlace(ofExisting: arguments)

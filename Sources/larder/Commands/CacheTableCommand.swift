@@ -15,6 +15,7 @@ extension Command {
             key and digest. Images of another size, or that the cache no longer has, are reported and left out; the exit code is
             then 1.
             """,
+        examples: ["larder cache table --batch spring --variant thumb -o tables"],
         options: CachePlace.options + Limits.transcodeOptions + [
             Option("batch", .value("BATCH"), "the batch, by name or number"),
             Option("variant", .value("NAME"), "the variant by its name; default: the original"),

@@ -10,6 +10,7 @@ extension Command {
             than half of it is occupied. Hidden files stay. While a worker has the cache open, files stored or read within --spare
             stay. An interrupted run has deleted only expired files.
             """,
+        examples: ["larder cache trim --max-size 10GiB"],
         options: CachePlace.options + ExpiryOptions.options + [
             Option(
                 "spare", .value("DURATION"), "while a worker has the cache open, keep files used within; default 15m"),

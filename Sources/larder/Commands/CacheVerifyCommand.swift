@@ -13,6 +13,7 @@ extension Command {
             {"file":...,"fault":"missing|empty|length|digest|name|unreadable|undecodable","message":...}, then the counts. The
             exit code is 1 when there is a fault. Access times do not change.
             """,
+        examples: ["larder cache verify --remove"],
         options: CachePlace.options + Limits.transcodeOptions + [
             Option("manifest", .value("FILE"), "compare with this manifest"),
             Option("no-decode", "do not decode the files"),

@@ -12,6 +12,7 @@ extension Command {
             Prints one line per check; the exit code is 1 if one failed. A check that this database login is not permitted
             to make is skipped ("ok":null with --json).
             """,
+        examples: ["larder doctor"],
         options: [Settings.databaseOption, Settings.cacheOption] + Limits.transcodeOptions
     ) { arguments in
         var checkup = Checkup(json: arguments.flag("json"))

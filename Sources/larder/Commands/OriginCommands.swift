@@ -5,6 +5,7 @@ extension Command {
     static let originList = Command(
         words: ["origin", "list"], operands: "",
         summary: "The origins that all workers leave alone just now, for how long and why",
+        examples: ["larder origin list"],
         options: [Settings.databaseOption]
     ) { arguments in
         struct Line: Encodable {
@@ -34,6 +35,7 @@ extension Command {
     static let originHold = Command(
         words: ["origin", "hold"], operands: "URL...",
         summary: "Make all workers leave the origins of these URLs alone; their jobs wait",
+        examples: ["larder origin hold https://example.com --for 30m"],
         options: [Option("for", .value("DURATION"), "how long, default 1h"), Settings.databaseOption]
     ) { arguments in
         let length = try arguments.duration("for") ?? .seconds(3600)
@@ -48,6 +50,7 @@ extension Command {
     static let originClear = Command(
         words: ["origin", "clear"], operands: "[URL...]",
         summary: "Forget what is known of the origins of these URLs, or of all: what was put off comes at its time",
+        examples: ["larder origin clear https://example.com"],
         options: [Settings.databaseOption]
     ) { arguments in
         let operands = try arguments.operands()

@@ -9,6 +9,7 @@ extension Command {
         discussion: """
             Prints {"path":...,"format":"jpeg","sdImageFormat":0}; -1 and "undefined" for a format that SDWebImage does not know.
             """,
+        examples: ["larder sniff a.jpg b.webp"],
         options: []
     ) { arguments in
         struct Line: Encodable {
