@@ -1,24 +1,25 @@
 import Downloader
 import Prefetcher
 
-/// The options that say how considerate a worker is of the origins it asks.
+/// The options that limit the requests of a worker to an origin.
 extension Limits {
     static let originOptions =
         [
-            Option("origin-rate", .value("N"), "requests per second to one origin by this worker, default: no limit"),
+            Option("origin-rate", .value("N"), "requests per second to one origin by this worker, no limit by default"),
             Option(
-                "breaker-failures", .value("N"), "failures in a row after which an origin is left alone, default 10"),
-            Option("breaker-open", .value("DURATION"), "how long it is left alone before a probe, default 60s"),
-            Option("breaker-probes", .value("N"), "probes that fail before its jobs fail without a request, default 3"),
+                "breaker-failures", .value("N"), "failures in a row that open the breaker of an origin, default 10"),
+            Option("breaker-open", .value("DURATION"), "time before an open breaker admits a probe, default 60s"),
+            Option(
+                "breaker-probes", .value("N"), "failed probes after which its jobs fail without a request, default 3"),
         ] + guestOptions
 
-    /// Those that mean something for one download.
+    /// The options that apply to a single download as well.
     static let guestOptions = [
-        Option("robots", .value("WHAT"), "record (default) or refuse what origins forbid to robots"),
-        Option("robots-txt", "read robots.txt, too"),
+        Option("robots", .value("WHAT"), "record (default) or refuse images that robots directives forbid"),
+        Option("robots-txt", "read robots.txt as well"),
         Option(
             "max-retry-after", .value("DURATION"),
-            "longest time that a Retry-After holds an origin, default and at most 1h"),
+            "longest hold by Retry-After, default and maximum 1h"),
     ]
 
     static func resolver(_ arguments: Arguments) throws(CommandError) -> any NameResolving {
