@@ -4,7 +4,7 @@ import Downloader
 extension Limits {
     static let originOptions =
         [
-            Option("origin-rate", .value("N"), "requests per second to one origin by this worker, default: no limit"),
+            Option("origin-rate", .value("N"), "requests per second to one origin by this worker, no limit by default"),
             Option(
                 "breaker-failures", .value("N"), "failures in a row that open the breaker of an origin, default 10"),
             Option("breaker-open", .value("DURATION"), "how long the breaker stays open before a probe, default 60s"),

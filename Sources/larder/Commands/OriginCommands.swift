@@ -4,7 +4,7 @@ import JobQueue
 extension Command {
     static let originList = Command(
         words: ["origin", "list"], operands: "",
-        summary: "The origins that all workers leave alone just now, for how long and why",
+        summary: "List the origins that are held for all workers, for how long and why",
         examples: ["larder origin list"],
         options: [Settings.databaseOption]
     ) { arguments in
@@ -34,13 +34,13 @@ extension Command {
 
     static let originHold = Command(
         words: ["origin", "hold"], operands: "URL...",
-        summary: "Make all workers leave the origins of these URLs alone; their jobs wait",
+        summary: "Hold the origins of these URLs for all workers; their jobs wait",
         examples: ["larder origin hold https://example.com --for 30m"],
-        options: [Option("for", .value("DURATION"), "how long, default 1h"), Settings.databaseOption]
+        options: [Option("for", .value("DURATION"), "duration of the hold, default 1h"), Settings.databaseOption]
     ) { arguments in
         let length = try arguments.duration("for") ?? .seconds(3600)
         let operands = try arguments.operands()
-        guard !operands.isEmpty else { throw CommandError.usage("origin hold: which origins?") }
+        guard !operands.isEmpty else { throw CommandError.usage("origin hold: at least one URL is expected") }
         let queue = try await Settings(arguments).openQueue()
         for operand in operands { try await queue.holdOrigin(operand, for: length) }
         if arguments.flag("json") { try Console.json(["held": operands.count]) }
@@ -49,7 +49,7 @@ extension Command {
 
     static let originClear = Command(
         words: ["origin", "clear"], operands: "[URL...]",
-        summary: "Forget what is known of the origins of these URLs, or of all: what was put off comes at its time",
+        summary: "Clear the holds and breakers of these URLs' origins, or of all; deferred jobs run at their time",
         examples: ["larder origin clear https://example.com"],
         options: [Settings.databaseOption]
     ) { arguments in
