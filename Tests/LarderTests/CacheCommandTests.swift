@@ -167,7 +167,7 @@ struct CacheCommandTests {
             #expect(try last(outcome)["shared"] as? Int == 2)
         } else {
             let error = try #require(try last(outcome)["error"] as? [String: Any])
-            #expect((error["message"] as? String)?.contains("share the bytes of") == true, "\(outcome.text)")
+            #expect((error["message"] as? String)?.contains("share the blocks of") == true, "\(outcome.text)")
         }
         #expect(try names() == ["a", "b", "c"])
     }
