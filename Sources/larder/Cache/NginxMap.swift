@@ -45,7 +45,7 @@ struct NginxMap {
             return
         }
         count += 1
-        let type = format.flatMap { ImageFormat(named: $0)?.mediaType } ?? "application/octet-stream"
+        let type = format.flatMap { ImageFormat(rawValue: $0)?.mediaType } ?? "application/octet-stream"
         let escaped = Self.escaped(address)
         for address in escaped.utf8.count <= Self.longestWord / 2 ? [address, escaped] : [address]
         where known.insert(address).inserted {
