@@ -52,7 +52,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "Prefetcher",
-            dependencies: ["ImageModel", "Concurrency", "Downloader", "DiskCache", "Transcoder", "CLinux"],
+            dependencies: ["ImageModel", "Concurrency", "Downloader", "DiskCache", "Transcoder"],
             swiftSettings: strict),
         .target(
             name: "JobQueue", dependencies: ["ImageModel", "Concurrency", "CPostgres"],

@@ -62,7 +62,9 @@ extension Benchmark {
 
         let deleted = try ContinuousClock().measure {
             let report = try store.expire(ExpiryPolicy(maxAge: .seconds(2 * 86_400)))
-            guard report.expiredByAge.files == tree.oldest else { throw MeasuringError("expiry deleted \(report.expiredByAge.files)") }
+            guard report.expiredByAge.files == tree.oldest else {
+                throw MeasuringError("expiry deleted \(report.expiredByAge.files)")
+            }
         }
         let found = try ContinuousClock().measure {
             _ = try Shell.output("find '\(layout.directory)' -type f -amin +2160 -delete")

@@ -34,7 +34,13 @@ extension Benchmark {
             [
                 { ["key_original": try rate(urls) { SDWebImageNaming().fileName(of: CacheKey($0)).utf8.count }] },
                 { ["bare_md5_original": try rate(urls, bareMD5)] },
-                { ["key_variant": try rate(urls) { CacheKey($0).appending(suffix).map(SDWebImageNaming().fileName)?.utf8.count ?? 0 }] },
+                {
+                    [
+                        "key_variant": try rate(urls) {
+                            CacheKey($0).appending(suffix).map(SDWebImageNaming().fileName)?.utf8.count ?? 0
+                        }
+                    ]
+                },
                 { ["bare_md5_variant": try rate(derived, bareMD5)] },
             ])
         return Findings(

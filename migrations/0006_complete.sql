@@ -343,6 +343,15 @@ END $$;
 COMMENT ON FUNCTION larder_data.complete_others IS
     'Records failures and cancellations, and answers claims that are not held.';
 
+-- json accepts \u0000, but no function of Postgres can read it. One such character, from a server or a foreign worker,
+-- must not make a whole call fail.
+CREATE FUNCTION larder_data.without_nul(given json) RETURNS json
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN strpos(given::text, '\u0000') = 0 THEN given
+                ELSE regexp_replace(given::text, '(?<!\\)((?:\\\\)*)\\u0000', '\1', 'g')::json END
+$$;
+COMMENT ON FUNCTION larder_data.without_nul IS 'Removes escaped NUL characters.';
+
 CREATE FUNCTION larder_data.read_results(results json) RETURNS larder_data.result[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -350,7 +359,7 @@ DECLARE
         SELECT (g.job, g.claim, g.result, g.domain, g.code, g.message, g.http_status, g.retry_after_ms,
             coalesce(g.bytes_in, 0), coalesce(g.bytes_out, 0), coalesce(g.downloads, 0), coalesce(g.variants, 0),
             g.wait_ms, g.fetch_ms, g.transcode_ms, g.store_ms, g.stored)::larder_data.result
-        FROM json_populate_recordset(NULL::larder_data.result, results) AS g);
+        FROM json_populate_recordset(NULL::larder_data.result, larder_data.without_nul(results)) AS g);
     fault text;
 BEGIN
     SELECT CASE WHEN count(*) > 1000 THEN 'at most 1000 results a call, not ' || count(*)

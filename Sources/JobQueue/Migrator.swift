@@ -53,6 +53,7 @@ public struct Migrator: Sendable {
     private let connection: Connection
     private let migrations: [Migration]
 
+    /// Creates a migrator for the database of the configuration.
     public init(_ configuration: PostgresJobQueue.Configuration) { self.init(configuration, migrations: Migration.all) }
 
     init(_ configuration: PostgresJobQueue.Configuration, migrations: [Migration]) {

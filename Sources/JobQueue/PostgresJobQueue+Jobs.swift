@@ -64,7 +64,8 @@ extension Rows {
         else { throw QueueError(.unexpectedAnswer, "a job in state \(count > 0 ? text(0, 1) ?? "none" : "none")") }
         return JobStatus(
             id: id, state: state, reason: text(0, 18).flatMap(SuspensionReason.init(rawValue:)),
-            outcome: text(0, 19).flatMap(JobOutcome.init(rawValue:)), url: text(0, 2) ?? "", batch: batch, batchName: text(0, 4),
+            outcome: text(0, 19).flatMap(JobOutcome.init(rawValue:)), url: text(0, 2) ?? "", batch: batch,
+            batchName: text(0, 4),
             pipeline: text(0, 5) ?? "",
             pipelineVersion: whole(0, 6) ?? 0, priority: whole(0, 7) ?? 0, items: whole(0, 8) ?? 0,
             attempt: whole(0, 9) ?? 0, maxAttempts: whole(0, 10), rescues: whole(0, 11) ?? 0, worker: integer(0, 12),

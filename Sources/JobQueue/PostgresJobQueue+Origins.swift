@@ -45,6 +45,7 @@ public struct OriginReport: Sendable, Equatable {
     /// The finding.
     public let finding: Finding
 
+    /// Creates a report.
     public init(origin: String, _ finding: Finding) {
         self.origin = origin
         self.finding = finding

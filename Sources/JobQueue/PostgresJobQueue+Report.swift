@@ -1,5 +1,5 @@
-internal import ImageModel
 import FoundationEssentials
+internal import ImageModel
 
 extension PostgresJobQueue {
     /// The report of a batch. Throws `.unknownBatch`.

@@ -20,6 +20,7 @@ public final class PostgresJobQueue: Sendable {
         /// Time limit of a statement of `MaintenanceKind.owner`; a detach may wait for a reader.
         var ownerTimeout: Duration = .seconds(10)
 
+        /// Creates a configuration with the defaults.
         public init(databaseURL: String) { self.databaseURL = databaseURL }
     }
 

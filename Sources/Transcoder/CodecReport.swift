@@ -8,6 +8,7 @@ public struct CodecReport: Sendable, Hashable, Codable {
     public let readable: [ImageFormat]
     /// The formats that could be read if they were accepted.
     public let optional: [ImageFormat]
+    /// The formats that this machine can write.
     public let writable: [ImageFormat]
     /// Whether outputs are free of metadata, by format name.
     public let strips: [String: Bool]

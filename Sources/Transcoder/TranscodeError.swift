@@ -32,6 +32,7 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
         public static let cancelled = Code(rawValue: 2002)
     }
 
+    /// What went wrong.
     public let code: Code
     /// One line for people; its wording may change.
     public let message: String

@@ -56,6 +56,7 @@ public struct PrefetchWorker: Sendable {
         /// Whether the worker ended because its time was up.
         public var timeIsUp = false
 
+        /// Creates a summary of a worker that has done nothing.
         public init() {}
 
         /// What a run left.

@@ -19,6 +19,7 @@ public final class ShutdownRequest: Sendable {
     /// Wakes the worker's claim loop, also when a slot has become free.
     let wake = AsyncEvent()
 
+    /// Creates a request that asks for nothing yet.
     public init() {}
 
     /// The urgency requested so far.

@@ -10,7 +10,8 @@ struct CancelRaceTests {
         return [progress.total, progress.open, progress.succeeded, progress.failed, progress.cancelled]
     }
 
-    @Test func `an item whose completion is in progress counts as it ends, and never as cancelled before`() async throws {
+    @Test func `an item whose completion is in progress counts as it ends, and never as cancelled before`() async throws
+    {
         let fixture = try await QueueFixture.make()
         // For longer than on every queue, so that a busy machine sees it wait.
         try await fixture.sql("ALTER FUNCTION larder_data.lock_running(bigint) SET lock_timeout = '60s'")

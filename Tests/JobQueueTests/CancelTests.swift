@@ -16,7 +16,8 @@ struct CancelTests {
         Int(try await fixture.value("SELECT count(*) FROM larder_data.job") ?? "") ?? -1
     }
 
-    @Test func `a cancelled batch has no open item, accepts no URLs and finishes, whatever the states of its jobs`() async throws
+    @Test func `a cancelled batch has no open item, accepts no URLs and finishes, whatever the states of its jobs`()
+        async throws
     {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "http://a/1", "http://a/2", "nothing"])

@@ -12,7 +12,8 @@ struct ClockTests {
         let done = try await fixture.sql("SELECT task FROM larder.maintain()")
         #expect(done.count == 10)
         // Then each at its period: an hour ahead is right for an hourly task.
-        let late = "SELECT count(*) FROM larder.maintenance WHERE next_at > clock_timestamp() + every AND kind <> 'owner'"
+        let late =
+            "SELECT count(*) FROM larder.maintenance WHERE next_at > clock_timestamp() + every AND kind <> 'owner'"
         #expect(try await fixture.value(late) == "0")
         #expect(try await fixture.sql("SELECT task FROM larder.maintain() WHERE task = 'partitions'").isEmpty)
     }

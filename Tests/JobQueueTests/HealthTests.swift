@@ -30,7 +30,9 @@ struct HealthTests {
         try await fixture.sql("UPDATE larder_data.maintenance SET next_at = now() - interval '11 h'")
         let findings = try await fixture.queue.health()
         #expect(
-            findings.map(\.what) == ["jobs are ready and no worker is live", "maintenance is late", "workers were lost"])
+            findings.map(\.what) == [
+                "jobs are ready and no worker is live", "maintenance is late", "workers were lost",
+            ])
         #expect(findings.first { $0.what == "maintenance is late" }?.detail.contains("retention") == true)
         try await fixture.sql("UPDATE larder_data.queue SET paused_at = now()")
         #expect(try await found(fixture) == ["maintenance is late", "a queue is paused", "workers were lost"])

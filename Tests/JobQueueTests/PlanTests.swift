@@ -77,7 +77,8 @@ struct PlanTests {
         Hot(
             name: "complete one success that forgives",
             before: held(1) + "\nUPDATE larder_data.job SET options = 1 WHERE id = ANY (:'jobs');",
-            sql: "SELECT count(*) FROM larder.complete_v1(:worker, :'succeeded')", shows: ["larder_data.blocklist x", "blocklist_pkey"]),
+            sql: "SELECT count(*) FROM larder.complete_v1(:worker, :'succeeded')",
+            shows: ["larder_data.blocklist x", "blocklist_pkey"]),
         Hot(
             name: "complete successes", before: held(10),
             sql: "SELECT count(*) FROM larder.complete_v1(:worker, :'succeeded')",

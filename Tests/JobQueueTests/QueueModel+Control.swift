@@ -25,10 +25,10 @@ extension QueueModel {
 
     /// `cancelled`, `told` or `over`.
     mutating func cancel(job id: Int64) -> String {
-        guard let job = jobs[id] else { return "over" }
+        guard let job = jobs[id] else { return "completed" }
         if case .running = job.place {
             jobs[id]?.notice = .told
-            return "told"
+            return "requested"
         }
         end(id, "cancelled", by: nil)
         return "cancelled"

@@ -248,8 +248,8 @@ extension RandomLife {
                     FROM larder_data.running GROUP BY worker_id
                     """, []
                 )
-            case 4: ("SELECT larder.batch_cancel(id) FROM larder_data.batch", [])
-            case 5: ("SELECT larder.batch_retry_failed(id) FROM larder_data.batch WHERE cancelled_at IS NULL", [])
+            case 4: ("SELECT larder.batch_cancel(id::text) FROM larder_data.batch", [])
+            case 5: ("SELECT larder.batch_retry_failed(id::text) FROM larder_data.batch WHERE cancelled_at IS NULL", [])
             default: ("SELECT larder.maintain(true)", [])
             }
         last = "break off \(statement)"

@@ -149,7 +149,9 @@ struct RetentionTests {
         let login = try await fixture.login("larder_worker")
         #expect(try await login.maintain(.owner) == 0)
         #expect(try await exists(day, in: fixture))
-        #expect(try await fixture.value("SELECT isfinite(next_at) FROM larder_data.maintenance WHERE task = 'vacuum'") == "f")
+        #expect(
+            try await fixture.value("SELECT isfinite(next_at) FROM larder_data.maintenance WHERE task = 'vacuum'")
+                == "f")
     }
 
     @Test func `only tables named after a parent and a day are dropped`() async throws {

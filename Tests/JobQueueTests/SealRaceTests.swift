@@ -34,7 +34,8 @@ struct SealRaceTests {
         try await fixture.expectSound()
     }
 
-    @Test func `maintenance seals a batch with a pending seal after the last transaction that adds to it`() async throws {
+    @Test func `maintenance seals a batch with a pending seal after the last transaction that adds to it`() async throws
+    {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/0"], batch: "b")
         let producer = fixture.otherConnection()

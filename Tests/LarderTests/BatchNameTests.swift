@@ -7,7 +7,7 @@ struct BatchNameTests {
     @Test func `a batch in digits is an id, and a name that is all digits is refused`() async throws {
         let scene = try await Scene()
         let refused = try await scene.larder("enqueue", "--json", "--batch", "2026", "http://a.example/1.jpg")
-        #expect(refused.code == 1)
+        #expect(refused.code == 2)
         let id = try #require(try await scene.sql("SELECT larder.batch_open(NULL)"))
         let byID = try fields(try #require(try await scene.larder("report", id, "--json").lines.last))
         #expect(byID["batchID"] as? Int == Int(id) && byID["batch"] as? String == id)

@@ -61,7 +61,7 @@ struct CacheCommandTests {
         let line = try last(outcome)
         #expect(line["files"] as? Int == 3 && line["entries"] as? Int == 3)
         let formats = try #require(line["formats"] as? [String: [String: Int]])
-        #expect(Set(formats.keys) == ["jpeg", "png", "unknown"] && formats["unknown"]?["bytes"] == 10)
+        #expect(Set(formats.keys) == ["jpeg", "png", "unknown"] && formats["unknown"]?["bytes"] == 8)
         let ages = try #require(line["ages"] as? [String: [String: Int]])
         #expect(ages["hour"]?["files"] == 1 && ages["month"]?["files"] == 1 && ages["older"]?["files"] == 1)
         #expect(try await larder("stat").text.hasPrefix("3 files, "))

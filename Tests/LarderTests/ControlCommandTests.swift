@@ -37,13 +37,13 @@ struct ControlCommandTests {
         try #require(isRunning)
         let job = try #require(try await scene.sql("SELECT job_id FROM larder.running"))
         let printed = try await line(scene, "cancel", "--job", job)
-        #expect(printed["job"] as? Int == Int(job) && printed["result"] as? String == "told")
+        #expect(printed["job"] as? Int == Int(job) && printed["result"] as? String == "requested")
         let outcome = await worker.outcome()
         #expect(outcome.code == 1 || outcome.code == 0, "\(outcome.errorText)")
         #expect(try await scene.sql("SELECT cancelled FROM larder.progress") == "1")
-        #expect(try await line(scene, "cancel", "--job", job)["result"] as? String == "over")
+        #expect(try await line(scene, "cancel", "--job", job)["result"] as? String == "completed")
         let shown = try await line(scene, "status", "job:\(job)")
-        #expect(shown["state"] as? String == "cancelled" && shown["job"] as? Int == Int(job))
+        #expect(shown["outcome"] as? String == "cancelled" && shown["job"] as? Int == Int(job))
         #expect(try await scene.faults() == [])
     }
 
@@ -76,7 +76,8 @@ struct ControlCommandTests {
         let job = try #require(try await scene.sql("SELECT job_id FROM larder.failed"))
         let status = try await scene.larder("status", "--job", job)
         #expect(
-            status.text.hasPrefix("job \(job): failed, \(url)\n") && status.text.contains("SDWebImageErrorDomain 1001"))
+            status.text.hasPrefix("job \(job): completed (failed), \(url)\n")
+                && status.text.contains("SDWebImageErrorDomain 1001"))
         #expect(try await line(scene, "retry", "spring")["retried"] as? Int == 1)
         #expect(try await line(scene, "retry", "spring")["retried"] as? Int == 0)
         #expect(try await scene.larder("work", "--drain").code == 0)
@@ -117,9 +118,9 @@ struct ControlCommandTests {
         let broken = try await scene.larder("check", "--json")
         #expect(broken.code == 1)
         let found = try fields(try #require(broken.lines.first))
-        #expect(found["invariant"] as? String == "a live job has exactly one place")
+        #expect(found["invariant"] as? String == "a live job has exactly one state")
         #expect((found["subject"] as? Int).map(String.init) == job && found["detail"] as? String == "none")
         let text = try await scene.larder("check")
-        #expect(text.code == 1 && text.text.hasPrefix("a live job has exactly one place: "))
+        #expect(text.code == 1 && text.text.hasPrefix("a live job has exactly one state: "))
     }
 }

@@ -55,7 +55,7 @@ struct ReportTests {
         #expect(ill.code == 1)
         #expect(try ill.lines.map { try fields($0)["severity"] as? String } == ["error", "info"])
         let doctor = try await scene.larder("doctor")
-        #expect(doctor.code == 1 && doctor.text.contains("FAIL health: maintenance task fails: fold"))
+        #expect(doctor.code == 1 && doctor.text.contains("FAIL health: maintenance task fails: counts"))
         #expect(try await scene.larder("status", "b", "--health").code == 2)
     }
 

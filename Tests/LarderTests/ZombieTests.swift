@@ -35,7 +35,7 @@ struct ZombieTests {
         #expect(second.code == 0, "\(second.errorText)")
         #expect(try fields(try #require(second.lines.last))["succeeded"] as? Int == 3)
         let stored = scene.stored
-        #expect(try await scene.sql("SELECT count(*) FROM larder.worker WHERE state = 'crashed'") == "1")
+        #expect(try await scene.sql("SELECT count(*) FROM larder.worker WHERE state = 'lost'") == "1")
 
         zombie.signal(SIGCONT)
         // It registers again under a new number and then has nothing to do.

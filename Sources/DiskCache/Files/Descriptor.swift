@@ -19,7 +19,12 @@ struct Descriptor: ~Copyable, Sendable {
 
     init(owning number: Int32) { self.number = number }
 
-    deinit { close(number) }
+    // A child process that another thread spawns holds a copy of the descriptor until it executes its program, and with
+    // it the lock.
+    deinit {
+        flock(number, LOCK_UN)
+        close(number)
+    }
 
     /// The corresponding C function is `fstat`.
     func status(of path: String) throws(StoreError) -> stat {
@@ -55,7 +60,7 @@ struct Descriptor: ~Copyable, Sendable {
         return Array(bytes.prefix(filled))
     }
 
-    /// Takes the lock of the file without waiting; closing it releases the lock. File systems without locks are ignored.
+    /// Takes the lock of the file without waiting; `deinit` releases it. File systems without locks are ignored.
     ///
     /// - Throws: `StoreError.busy` while another process holds it.
     func lock(to operation: String, _ path: String) throws(StoreError) {

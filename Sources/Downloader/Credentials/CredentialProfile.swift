@@ -10,6 +10,7 @@ public struct CredentialProfile: Sendable, Hashable {
     public var cookies: [HeaderField]
     /// The user for Basic or Digest authentication, as the origin requests; tried once.
     public var user: String?
+    /// The password of basic authentication.
     public var password: String?
     /// The path of a PEM file with a client certificate.
     public var certificate: String?

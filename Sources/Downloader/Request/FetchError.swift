@@ -17,6 +17,7 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         case pixelsExceeded, edgeExceeded, framesExceeded
     }
 
+    /// What went wrong.
     public let code: Code
     /// One line that names the URL (without userinfo and query), the limit and its value where there is one.
     public let message: String
@@ -27,6 +28,7 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     /// libcurl's result code, where libcurl failed.
     public let curlCode: Int32?
 
+    /// Creates an error.
     public init(
         _ code: Code, _ message: String, httpStatus: Int? = nil, retryAfter: Duration? = nil, curlCode: Int32? = nil
     ) {
@@ -42,6 +44,7 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The number within `domain`.
     public var domainCode: Int { identity.code }
 
+    /// One line: domain, code and message.
     public var description: String { "\(message) (\(domain) \(domainCode))" }
 
     private var identity: (domain: String, code: Int) {

@@ -7,6 +7,7 @@ public struct FetchProgress: Sendable, Hashable {
     /// Whether a response has begun; false only in the first call, before the request is sent.
     public let hasResponse: Bool
 
+    /// Creates a progress report.
     public init(received: Int64, expected: Int64?, hasResponse: Bool = true) {
         self.received = received
         self.expected = expected

@@ -67,5 +67,6 @@ public enum FetchPriority: Int, Sendable, Hashable, Comparable, CaseIterable {
     case normal = 0
     case high = 4
 
+    /// Orders by urgency, lowest first.
     public static func < (a: FetchPriority, b: FetchPriority) -> Bool { a.rawValue < b.rawValue }
 }

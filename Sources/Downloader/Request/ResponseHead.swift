@@ -1,9 +1,11 @@
 /// Status and headers of a response.
 public struct ResponseHead: Sendable, Hashable {
+    /// The HTTP status.
     public var status: Int
     /// At most 128 headers in order: printable ASCII, other bytes percent-encoded; names at most 128 bytes, values 2 KiB.
     public var headers: [HeaderField]
 
+    /// Creates a response head.
     public init(status: Int, headers: [HeaderField] = []) {
         self.status = status
         self.headers = headers
@@ -30,6 +32,7 @@ public struct ResponseRules: Sendable {
     /// with a modifier does not share its transfer.
     public var modifier: ResponseModifier?
 
+    /// Creates rules with the defaults.
     public init() {}
 
     /// Whether two requests accept the same responses.

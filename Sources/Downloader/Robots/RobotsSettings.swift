@@ -5,5 +5,6 @@ public struct RobotsSettings: Sendable, Equatable {
     /// Whether `robots.txt` is read before each request, `false`.
     public var readsFile = false
 
+    /// Creates settings with the defaults.
     public init() {}
 }

@@ -4,7 +4,9 @@ public struct Filter: Sendable, Hashable {
     public struct Parameter: Sendable, Hashable {
         /// The Core Image name, `inputEV`.
         public let name: String
+        /// The value used where the variant has none.
         public let defaultValue: Double
+        /// The values that are accepted.
         public let range: ClosedRange<Double>
     }
 

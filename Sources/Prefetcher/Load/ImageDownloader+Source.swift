@@ -12,6 +12,7 @@ extension ImageDownloader: ImageSource {
         return BlockRule.standard(failure)
     }
 
+    /// Downloads the original by the rules and limits of the downloader.
     public func load(
         _ request: FetchRequest, options: LoadOptions, into file: Int32
     ) async throws(LoadError) -> FetchResponse {

@@ -97,7 +97,9 @@ extension ImageManager {
         // Encrypted bytes have no image format.
         if plan.decryptor == nil { request.inspects = formats.inspect }
         guard let modifier = plan.requestModifier else { return request }
-        guard let modified = modifier(request) else { throw LoadError(.invalidOperation, plan.url, "the request modifier returned no request") }
+        guard let modified = modifier(request) else {
+            throw LoadError(.invalidOperation, plan.url, "the request modifier returned no request")
+        }
         return modified
     }
 

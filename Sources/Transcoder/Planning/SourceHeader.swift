@@ -10,6 +10,7 @@ public struct SourceHeader: Sendable, Hashable, Codable {
     public var frames: Int
     /// EXIF orientation, 1…8; 1 where there is none.
     public var orientation: Int
+    /// Whether the image has an alpha channel.
     public var hasAlpha: Bool
     /// Whether decoding holds the whole image in memory: progressive JPEG, interlaced PNG.
     public var isInterlaced: Bool

@@ -19,7 +19,8 @@ struct VectorRowTests {
 
     @Test("are all listed in docs/sdwebimage.md", arguments: [("prefetcher", 18), ("manager", 30), ("downloader", 13)])
     func named(part: String, count: Int) throws {
-        let file = Bundle.module.bundleURL.appending(path: "Vectors/\(part)_vectors.json")
+        let target = part == "downloader" ? "DownloaderTests" : "PrefetcherTests"
+        let file = URL(filePath: "\(PackageRoot.path)/Tests/\(target)/Vectors/\(part)_vectors.json")
         let rows = try JSONDecoder().decode(Rows.self, from: Data(contentsOf: file))
         let names = [rows.asserted, rows.derived, rows.failed_url_flows, rows.store_flows].flatMap { $0 ?? [] }
             .compactMap { $0.test.map { "`\($0.split(separator: ".").last ?? "")`" } ?? $0.name }
