@@ -248,12 +248,12 @@ struct RandomLife {
         let caller = WorkerSession(id: worker, lease: session.lease, queue: anyQueue())
         for _ in 0..<times {
             var foreseen: [Claim: String] = [:]
-            // In one call successes go first, and what is not held last.
+            // In one call successes go first, then the answers to claims that are not held, then failures.
             let held = outcomes.filter { model.jobs[$0.0.claim.job]?.place == .running($0.0) }
             let others = outcomes.filter { outcome in !held.contains { $0.0 == outcome.0 } }
             // A failure that blocks a URL wins over one that unblocks it.
             let failures = held.filter { $0.1 == .badVariant } + held.filter { !$0.1.isSuccess && $0.1 != .badVariant }
-            for (run, end, outcome) in held.filter({ $0.1.isSuccess }) + failures + others {
+            for (run, end, outcome) in held.filter({ $0.1.isSuccess }) + others + failures {
                 foreseen[run.claim] = model.complete(run, end, asksToWait: outcome.asksToWait)
             }
             for completion in try await caller.complete(outcomes.map(\.2)) {
