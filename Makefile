@@ -23,11 +23,11 @@ setup: ## install the Debian packages that are missing (packages.txt)
 build: ## build the program: .build/release/larder
 	@scripts/swift build $(RELEASE)
 
-demo: setup ## 200 pictures and ten bad URLs through the whole program, to demo-output/
+demo: setup ## 200 images and ten bad URLs through the whole program, to demo-output/
 	@$(MAKE) --no-print-directory build
 	@demo/run
 
-unit: setup ## run the tests that start no server and no program
+unit: setup ## run tests that start no server and no program
 	@scripts/test --filter '^(ConcurrencyTests|ImageModelTests|StructureTests)\.' $(UNIT)
 
 test: setup ## run all tests, the queue's once more through a pooler
@@ -43,10 +43,10 @@ soak: setup ## STEPS random steps of the queue beside its model (SEED: the first
 	@LARDER_SOAK_STEPS=$(STEPS) LARDER_SOAK_SEED=$(SEED) scripts/test \
 	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter RandomTests
 
-fuzz: setup ## STEPS spoilt pictures of all formats through real transcoders (SEED: the first seed)
+fuzz: setup ## STEPS damaged images of all formats through real transcoders (SEED: the first seed)
 	@LARDER_FUZZ_STEPS=$(STEPS) LARDER_FUZZ_SEED=$(SEED) scripts/test --filter FuzzTests
 
-lint: ## swift format and the house rules
+lint: ## swift format, SQL and shell checks, the project's rules
 	@scripts/lint
 
 check: ## all that CI does
