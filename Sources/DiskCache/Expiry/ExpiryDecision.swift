@@ -79,7 +79,7 @@ struct ExpiryDecision {
         return isTooOld ? .spared : .kept
     }
 
-    /// The next file to delete for its size; nil when no more must be deleted yet. Call it after every `add`.
+    /// The next file to delete for its size; nil while the files fit. Call it after every `add`.
     mutating func next() -> (file: File, name: String)? {
         guard let oldest = heap?.first else { return nil }
         guard remaining >= limit / 2 || newestReturned.map({ oldest < $0 }) ?? false else { return nil }

@@ -19,7 +19,7 @@ final class BodySink {
     /// The first bytes, until they are accepted.
     private var prefix: [UInt8] = []
     private var verdict = PrefixVerdict.unrecognised
-    /// Why it receives no more.
+    /// The error that ended it; nil while it receives the body.
     private(set) var failure: FetchError?
 
     init(_ request: FetchRequest, _ url: SourceURL, _ descriptor: Int32) {

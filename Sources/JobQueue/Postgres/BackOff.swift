@@ -1,14 +1,14 @@
-/// How long a call goes on trying: two quick tries whatever the patience, then doubling waits until it is used up.
+/// When a call is repeated: twice at once, then after waits that double until its time is over.
 struct BackOff {
     private let deadline: ContinuousClock.Instant
     private var tries = 0
 
     init(patience: Duration, now: ContinuousClock.Instant = .now) { deadline = now + patience }
 
-    /// True when a statement that failed so may be tried again now.
+    /// Whether a statement that failed with `error` may be repeated now.
     ///
-    /// Two transactions that collided (class 40) and a session that the server ended between two calls are tried
-    /// again at once, without patience: nobody is waited for.
+    /// After a collision of two transactions (class 40), or when the server ended the session between two calls, it is
+    /// repeated even when no time is left, because no server has to come back first.
     func allows(
         _ error: QueueError, _ repeating: PostgresJobQueue.Repeating, now: ContinuousClock.Instant = .now
     ) -> Bool {

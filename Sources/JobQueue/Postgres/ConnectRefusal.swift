@@ -1,20 +1,19 @@
 private import CPostgres
 import Glibc
 
-/// Why a server that can be reached lets nobody in: a second look after a connection failed.
+/// Why a server refused a connection, found by a second attempt.
 ///
-/// libpq keeps no code of a failed connection, and its message is for people, in the server's language. But it can be
-/// told to write nothing except the severity and the SQLSTATE (`PQERRORS_SQLSTATE`), which is a format and not a text;
-/// so the connection is tried once more like that.
+/// libpq keeps no code of a failed connection, and its message is in the server's language. With `PQERRORS_SQLSTATE` the
+/// message consists of the severity and the SQLSTATE only, so the second attempt is made with that verbosity.
 package enum ConnectRefusal {
-    /// What the second look found.
+    /// The result of the second attempt.
     package enum Finding: Equatable {
-        /// The server says no, and will again: an authentication failed (class 28), no such database (3D000), …
-        /// `sqlState` is nil where libpq itself had no password to send.
+        /// Another attempt would be refused too: a failed authentication (class 28), an unknown database (3D000), and
+        /// so on. `sqlState` is nil when libpq had no password to send.
         case final(sqlState: String?)
-        /// Nobody answered, the server is starting, stopping or full, or it lets everybody in by now. What gives no
-        /// SQLSTATE is counted here as well, such as a failed negotiation of TLS: it cannot be told from a broken
-        /// connection, and the caller's patience bounds how often it is tried.
+        /// Another attempt may succeed: no server answered, it is starting, stopping or full, or this attempt succeeded.
+        /// A failure without an SQLSTATE, such as a failed TLS negotiation, is counted here because it cannot be
+        /// distinguished from a broken connection.
         case passing
     }
 

@@ -32,7 +32,7 @@ actor Connection {
         }
     }
 
-    /// Runs several statements on the same session, nobody else's between them. `body` blocks this thread.
+    /// Runs `body` on the session without statements of other callers in between. `body` blocks this thread.
     func withSession<Value: Sendable>(
         _ body: @Sendable (inout Session) throws(QueueError) -> Value
     ) throws(QueueError) -> Value {

@@ -1,19 +1,16 @@
 public import ImageModel
 
-/// Which failures put a URL on the blocklist, where nobody says otherwise.
+/// Which failures put a URL on the blocklist of a program without a database, unless its delegate decides.
 ///
-/// The rule of a library without a database; workers go by the rows of `retry_rule`, which say the same where both speak.
+/// Workers follow the rows of `retry_rule`, which differ in that an invalid URL (1000) does not block and a limit does.
 /// Source: SDWebImage 5.21.5, `SDWebImageDownloader.shouldBlockFailedURLWithURL:error:`.
 public enum BlockRule {
-    /// Bad URLs and bad pictures block, of the transport all but what may pass; other domains never do.
+    /// Whether the failure blocks: an invalid URL, a bad image, and every transport error that is not transient.
     public static func standard(_ failure: FailureReason) -> Bool {
-        switch failure.domain {
-        case "SDWebImageErrorDomain": failure.code == 1000 || failure.code == 1001
-        case "NSURLErrorDomain": !passing.contains(failure.code)
-        default: false
+        switch (failure.domain, failure.code) {
+        case ("SDWebImageErrorDomain", 1000): true
+        case ("LarderErrorDomain", _): false
+        default: FailureClassification.of(domain: failure.domain, code: failure.code).blocks
         }
     }
-
-    /// Cancelled, timed out, host not found, no connection, connection lost, not connected, roaming off, data not allowed.
-    private static let passing: Set<Int> = [-999, -1001, -1003, -1004, -1005, -1009, -1018, -1020]
 }

@@ -1,4 +1,5 @@
 import Downloader
+import ImageModel
 import Prefetcher
 
 /// Repeats a download until it succeeds, fails with an error that is not retried, or the deadline is reached.
@@ -15,9 +16,9 @@ struct Retries {
             do {
                 return try await limited(body)
             } catch let error as FetchError {
-                let mayHelp = RetryPolicy.mayHelp(
+                let classification = FailureClassification.of(
                     domain: error.domain, code: error.domainCode, httpStatus: error.httpStatus)
-                guard mayHelp, error.code != .cancelled,
+                guard classification.isRetried, error.code != .cancelled,
                     let wait = policy.wait(
                         before: retry, retryAfter: error.retryAfter, random: .random(in: 0..<1)),
                     .now + wait < deadline

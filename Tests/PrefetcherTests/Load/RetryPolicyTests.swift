@@ -1,3 +1,4 @@
+import ImageModel
 import Testing
 
 @testable import Prefetcher
@@ -39,7 +40,7 @@ struct RetryPolicyTests {
             ("NSURLErrorDomain", -1007, 0, false), ("LarderErrorDomain", 101, 0, false),
             ("LarderErrorDomain", 201, 0, false), ("LarderErrorDomain", 403, 0, true),
         ])
-    func mayHelp(domain: String, code: Int, status: Int, expected: Bool) {
-        #expect(RetryPolicy.mayHelp(domain: domain, code: code, httpStatus: status) == expected)
+    func isRetried(domain: String, code: Int, status: Int, expected: Bool) {
+        #expect(FailureClassification.of(domain: domain, code: code, httpStatus: status).isRetried == expected)
     }
 }
