@@ -1,3 +1,4 @@
+import Concurrency
 import Foundation
 import Glibc
 import ImageModel
@@ -48,6 +49,28 @@ struct FaultTests {
         #expect(kill(child, 0) == -1, "it is reaped")
         let output = try await harness.make(try Fixtures.image("plain.jpg"), variant)
         #expect(try output.made().width == 8)
+    }
+
+    @Test func `outputs are opened once a child is free`() async throws {
+        let pool = TranscodeHarness().pool
+        let file = try ScratchFile(try Fixtures.image("plain.jpg"))
+        let source = file.descriptor
+        let opened = Locked(0)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<6 {
+                group.addTask {
+                    _ = try await pool.transcode(
+                        failure: { $0 },
+                        open: { () throws(TranscodeError) in
+                            opened.withLock { $0 += 1 }
+                            #expect(pool.workingCount == 0)
+                            return TranscodeRequest(source: source, variants: [], outputs: [])
+                        })
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(opened.withLock { $0 } == 6)
     }
 
     @Test func `a crash is reported with its signal`() async throws {

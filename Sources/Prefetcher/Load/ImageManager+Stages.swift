@@ -41,12 +41,12 @@ extension ImageManager {
     }
 
     /// Makes the missing variants, then commits all files.
+    ///
+    /// The variants' files are opened once a transcoder is free, and the commit follows on the same disk thread without
+    /// suspending: at most as many loads have open files as there are transcoders and disk threads.
     func transcodeAndCommit(_ commit: CacheCommit, _ report: inout LoadReport) async throws(LoadError) {
-        guard commit.needsTranscoder else { return try self.commit(commit, &report) }
-        guard await transcodePermits.acquire() else { throw LoadError.cancelled }
-        defer { transcodePermits.release() }
         var commit = commit
-        try await transcode(&commit, &report)
+        if commit.needsTranscoder { try await transcode(&commit, &report) }
         try self.commit(commit, &report)
     }
 
@@ -55,16 +55,14 @@ extension ImageManager {
         defer { report.timing.transcode += .now - start }
         let plan = commit.plan
         guard let source = commit.original?.file.descriptor ?? commit.cached.original?.descriptor else { return }
-        for _ in commit.missing { commit.outputs.append(try storing(try plan.cache.begin())) }
-        var request = TranscodeRequest(
-            source: source, variants: commit.missing.map(\.variant), outputs: commit.outputs.map(\.descriptor),
-            scale: plan.scale,
-            transformsAnimated: !plan.options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly]))
-        request.scaleDownBytes = plan.scaleDownLimit
-        do throws(TranscodeError) {
-            commit.transcoded = try await transcoders.transcode(request)
-        } catch {
-            throw LoadError(error)
+        commit.transcoded = try await transcoders.transcode(failure: { LoadError($0) }) { () throws(LoadError) in
+            for _ in commit.missing { commit.outputs.append(try storing(try plan.cache.begin())) }
+            var request = TranscodeRequest(
+                source: source, variants: commit.missing.map(\.variant), outputs: commit.outputs.map(\.descriptor),
+                scale: plan.scale,
+                transformsAnimated: !plan.options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly]))
+            request.scaleDownBytes = plan.scaleDownLimit
+            return request
         }
     }
 

@@ -15,8 +15,6 @@ public struct ImageManager: Loader {
     private let configuration: Configuration
     /// Runs the loads, whose file calls block.
     private let disk: ThreadPool
-    /// Bounds the loads whose variants' files are open.
-    let transcodePermits: AsyncSemaphore
     private let running = RunningTasks<UInt64>()
     private let lastNumber = Locked<UInt64>(0)
 
@@ -31,8 +29,6 @@ public struct ImageManager: Loader {
         self.configuration = configuration
         formats = FormatGate(configuration.limits)
         disk = ThreadPool(name: "disk", threads: configuration.diskThreads)
-        // One more than are transcoded or committed, so that no transcoder waits for output files.
-        transcodePermits = AsyncSemaphore(transcoders.count + configuration.diskThreads + 1)
     }
 
     /// Whether a load is running (SDWebImage 5.21.5, `isRunning`).

@@ -59,43 +59,38 @@ public final class TranscoderPool: Sendable {
     /// How many children hold an image.
     public var workingCount: Int { state.withLock { $0.all }.count(where: \.isWorking) }
 
-    /// The right to use one child, which `withSlot` gives.
-    public struct Slot: Sendable {
-        fileprivate let pool: TranscoderPool
-
-        /// Makes the variants of one image, as `TranscoderPool.transcode` does. Calls must not overlap.
-        public func transcode(_ request: TranscodeRequest) async throws(TranscodeError) -> TranscodeReport {
-            let reply = try await pool.exchange(.transcode, request, descriptors: [request.source] + request.outputs)
+    /// Makes the variants of one image. Waits for a free child, then calls `open` for the request; the caller bounds how many
+    /// wait. At most `count` calls are between `open` and their return, so the pool bounds how many outputs are open.
+    ///
+    /// Cancelling the task kills the child.
+    ///
+    /// - Parameters:
+    ///   - failure: converts a `TranscodeError` of an image of which nothing could be made: 1001, 202…206, 301, or 2002 when
+    ///     cancelled. A variant that failed alone is a failure in the report (203, 206, 401, 402, 403).
+    ///   - open: opens the outputs.
+    /// - Throws: what `failure` returns and what `open` throws.
+    public func transcode<Failure: Error>(
+        failure: (TranscodeError) -> Failure, open: () throws(Failure) -> TranscodeRequest
+    ) async throws(Failure) -> TranscodeReport {
+        guard await slots.acquire() else { throw failure(TranscodeError(.cancelled, "cancelled")) }
+        defer { slots.release() }
+        let request = try open()
+        do throws(TranscodeError) {
+            let reply = try await exchange(.transcode, request, descriptors: [request.source] + request.outputs)
             guard let header = reply.header, reply.outcomes.count == request.variants.count else {
                 throw TranscodeError.malformedReply
             }
             return TranscodeReport(
                 source: header, variants: reply.outcomes.map(\.result), digest: reply.digest,
                 processorTime: reply.processorTime, peakResidentBytes: reply.peakResidentBytes)
+        } catch {
+            throw failure(error)
         }
     }
 
-    /// Waits for a free child and runs `body`, which may open the request's outputs: `count` bodies run at most, so the
-    /// pool bounds how many outputs are open.
-    ///
-    /// - Throws: `TranscodeError` 2002, converted by `cancelled`, where the task is cancelled while it waits; else what
-    ///   `body` throws.
-    public func withSlot<Value, Failure: Error>(
-        cancelled: (TranscodeError) -> Failure, _ body: (Slot) async throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
-        guard await slots.acquire() else { throw cancelled(TranscodeError(.cancelled, "cancelled")) }
-        defer { slots.release() }
-        return try await body(Slot(pool: self))
-    }
-
-    /// Makes the variants of one image. Waits for a free child; the caller bounds how many wait.
-    ///
-    /// Cancelling the task kills the child.
-    ///
-    /// - Throws: `TranscodeError` where nothing could be made: 1001, 202…206, 301, or 2002 when cancelled. A variant
-    ///   that failed alone is a failure in the report (203, 206, 401, 402, 403).
+    /// Makes the variants of one image whose outputs are open already; otherwise like `transcode(failure:open:)`.
     public func transcode(_ request: TranscodeRequest) async throws(TranscodeError) -> TranscodeReport {
-        try await withSlot(cancelled: { $0 }) { (slot) throws(TranscodeError) in try await slot.transcode(request) }
+        try await transcode(failure: { $0 }, open: { () throws(TranscodeError) in request })
     }
 
     /// Reads and checks an image's header in a child.
@@ -153,9 +148,9 @@ public final class TranscoderPool: Sendable {
     private func ask(
         _ operation: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
     ) async throws(TranscodeError) -> ChildReply {
-        try await withSlot(cancelled: { $0 }) { (_) throws(TranscodeError) in
-            try await exchange(operation, request, descriptors: descriptors)
-        }
+        guard await slots.acquire() else { throw TranscodeError(.cancelled, "cancelled") }
+        defer { slots.release() }
+        return try await exchange(operation, request, descriptors: descriptors)
     }
 
     /// One request to an idle child, or to a new one. The caller holds a slot.
