@@ -85,8 +85,17 @@ END $$;
 COMMENT ON FUNCTION larder_data.finish_subscribers IS
     'Ends the items of other batches that joined jobs which this transaction has completed.';
 
+CREATE FUNCTION larder_data.read_results(results json) RETURNS SETOF larder_data.result
+LANGUAGE sql STABLE AS $$
+    SELECT g.job, g.claim, g.result, g.domain, g.code, g.message, g.http_status, g.retry_after_ms,
+        coalesce(g.bytes_in, 0), coalesce(g.bytes_out, 0), coalesce(g.downloads, 0::smallint),
+        coalesce(g.variants, 0::smallint), g.wait_ms, g.fetch_ms, g.transcode_ms, g.store_ms, g.stored
+    FROM json_populate_recordset(NULL::larder_data.result, results) AS g
+$$;
+COMMENT ON FUNCTION larder_data.read_results IS 'The results that larder.complete_v1 takes, as rows.';
+
 -- Items of a cancelled batch that maintenance has not ended yet are cancelled, whatever becomes of the job.
-CREATE FUNCTION larder_data.end_cancelled_items(worker bigint, jobs bigint[]) RETURNS void
+CREATE FUNCTION larder_data.end_cancelled_items(worker bigint, results json) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     cancelled bigint;
@@ -96,31 +105,33 @@ BEGIN
     LOOP
         PERFORM larder_data.end_items(cancelled, ARRAY(
             SELECT j.id FROM larder_data.job j
-            -- A stale result has no effect, not even this one.
-            WHERE j.id = ANY (jobs) AND EXISTS (
-                SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = j.id OFFSET 0)
+            WHERE j.id = ANY (ARRAY(SELECT g.job FROM larder_data.read_results(results) AS g))
+                -- A stale result has no effect, not even this one.
+                AND EXISTS (
+                    SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = j.id OFFSET 0)
             FOR UPDATE OF j SKIP LOCKED));
     END LOOP;
 END $$;
 COMMENT ON FUNCTION larder_data.end_cancelled_items IS 'Ends the items of cancelled batches that wait for these jobs.';
 
-CREATE FUNCTION larder_data.complete_succeeded(worker bigint, given larder_data.result[]) RETURNS int[]
+-- The array is read within the statement: one of composite values would be built and taken apart again.
+CREATE FUNCTION larder_data.complete_succeeded(
+    worker bigint, results json, busy bigint[], OUT jobs bigint[], OUT claims bigint[], OUT is_all boolean
+)
 LANGUAGE plpgsql AS $$
 DECLARE
-    done int[];
     subscribed bigint[];
     unblocked text[];
 BEGIN
-    WITH result AS MATERIALIZED (
-        SELECT * FROM unnest(given) WITH ORDINALITY AS g (job, claim, result, domain, code, message, http_status,
-            retry_after_ms, bytes_in, bytes_out, downloads, variants, wait_ms, fetch_ms, transcode_ms, store_ms, stored,
-            place)
-        WHERE g.result = 'succeeded'
+    WITH given AS MATERIALIZED (
+        SELECT g.* FROM larder_data.read_results(results) AS g
     ), freed AS (
-        -- The fence. CASE keeps the planner from joining: one look into a hash table per row of the index.
-        DELETE FROM larder_data.running r
-        WHERE r.worker_id = worker AND r.job_id = ANY (ARRAY(SELECT g.job FROM result g))
-            AND CASE WHEN (r.job_id, r.claim_no) IN (SELECT g.job, g.claim FROM result g) THEN true END
+        -- The fence: one index probe per result.
+        DELETE FROM larder_data.running r WHERE r.ctid = ANY (ARRAY(
+            SELECT held.tid FROM given g, LATERAL (
+                SELECT x.ctid AS tid FROM larder_data.running x
+                WHERE x.worker_id = worker AND x.job_id = g.job AND x.claim_no = g.claim OFFSET 0) AS held
+            WHERE g.result = 'succeeded' AND g.job <> ALL (busy)))
         RETURNING r.job_id, r.claim_no, r.claimed_at
     ), gone AS (
         DELETE FROM larder_data.job j WHERE j.id = ANY (ARRAY(SELECT f.job_id FROM freed f))
@@ -128,7 +139,7 @@ BEGIN
             j.rescues, j.has_subscribers, j.url, j.context
     ), ended AS MATERIALIZED (
         SELECT j.*, g.*, f.claimed_at
-        FROM gone j JOIN freed f ON f.job_id = j.id JOIN result g ON g.job = f.job_id AND g.claim = f.claim_no
+        FROM gone j JOIN freed f ON f.job_id = j.id JOIN given g ON g.job = f.job_id AND g.claim = f.claim_no
     ), history AS (
         INSERT INTO larder_data.job_history (
             created_at, job_id, batch_id, worker_id, claim_no, cache_id, options, bytes_in, bytes_out, pipeline_id,
@@ -148,19 +159,21 @@ BEGIN
             larder_data.duration_class(date_part('epoch', now() - e.claimed_at) * 1000) AS class
         FROM ended e GROUP BY e.batch_id, class
     )
-    SELECT array_agg(e.place), array_agg(e.id) FILTER (WHERE e.has_subscribers),
+    SELECT coalesce(array_agg(e.id), '{}'), coalesce(array_agg(e.claim), '{}'),
+        (SELECT count(*) <= 1000 AND count(*) = (SELECT count(*) FROM freed) FROM given),
+        array_agg(e.id) FILTER (WHERE e.has_subscribers),
         array_agg(e.url) FILTER (WHERE e.options & 1 = 1 AND e.downloads > 0)
-    INTO done, subscribed, unblocked FROM ended e;
+    INTO jobs, claims, is_all, subscribed, unblocked FROM ended e;
     IF subscribed IS NOT NULL THEN
         PERFORM larder_data.finish_subscribers(subscribed);
     END IF;
     IF unblocked IS NOT NULL THEN
         PERFORM larder_data.unblock(unblocked);
     END IF;
-    RETURN done;
 END $$;
 COMMENT ON FUNCTION larder_data.complete_succeeded IS
-    'Records the successes whose claims are held, and returns their places in the array.';
+    'Records the successes whose claims are held, without busy jobs, and returns their claims. is_all: these were all '
+    'results, at most 1000 and each claim once.';
 
 -- The jobs' rows are locked by the caller.
 CREATE FUNCTION larder_data.decide(worker bigint, given larder_data.result[]) RETURNS larder_data.decision[]
@@ -297,6 +310,29 @@ LANGUAGE sql AS $$
 $$;
 COMMENT ON FUNCTION larder_data.held_results IS 'The failures and cancellations whose claims are held.';
 
+CREATE FUNCTION larder_data.other_results(
+    results json, jobs bigint[], claims bigint[], busy bigint[]
+) RETURNS larder_data.result[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    fault text;
+    others larder_data.result[];
+BEGIN
+    SELECT CASE WHEN count(*) > 1000 THEN 'at most 1000 results a call, not ' || count(*)
+            WHEN bool_or(coalesce(g.result, '') NOT IN ('succeeded', 'failed', 'cancelled'))
+                THEN 'a result is succeeded, failed or cancelled'
+            WHEN count(DISTINCT (g.job, g.claim)) < count(*) THEN 'each claim comes once in one call' END,
+        array_agg(g) FILTER (WHERE (g.job = ANY (busy) OR (g.job, g.claim) IN (
+            SELECT d.job, d.claim FROM unnest(jobs, claims) AS d (job, claim))) IS NOT TRUE)
+    INTO fault, others FROM larder_data.read_results(results) AS g;
+    IF fault IS NOT NULL THEN
+        RAISE EXCEPTION '%', fault USING ERRCODE = '22023';
+    END IF;
+    RETURN others;
+END $$;
+COMMENT ON FUNCTION larder_data.other_results IS
+    'Checks the results of a call and returns those that are neither completed claims nor of busy jobs.';
+
 CREATE FUNCTION larder_data.complete_others(
     worker bigint, given larder_data.result[], may_block boolean
 ) RETURNS TABLE (
@@ -352,47 +388,23 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION larder_data.without_nul IS 'Removes escaped NUL characters.';
 
-CREATE FUNCTION larder_data.read_results(results json) RETURNS larder_data.result[]
-LANGUAGE plpgsql AS $$
-DECLARE
-    given larder_data.result[] := ARRAY(
-        SELECT (g.job, g.claim, g.result, g.domain, g.code, g.message, g.http_status, g.retry_after_ms,
-            coalesce(g.bytes_in, 0), coalesce(g.bytes_out, 0), coalesce(g.downloads, 0), coalesce(g.variants, 0),
-            g.wait_ms, g.fetch_ms, g.transcode_ms, g.store_ms, g.stored)::larder_data.result
-        FROM json_populate_recordset(NULL::larder_data.result, larder_data.without_nul(results)) AS g);
-    fault text;
-BEGIN
-    SELECT CASE WHEN count(*) > 1000 THEN 'at most 1000 results a call, not ' || count(*)
-        WHEN bool_or(coalesce(g.result, '') NOT IN ('succeeded', 'failed', 'cancelled'))
-            THEN 'a result is succeeded, failed or cancelled'
-        WHEN count(DISTINCT (g.job, g.claim)) < count(*) THEN 'each claim comes once in one call' END
-    INTO fault FROM unnest(given) AS g;
-    IF fault IS NOT NULL THEN
-        RAISE EXCEPTION '%', fault USING ERRCODE = '22023';
-    END IF;
-    RETURN given;
-END $$;
-COMMENT ON FUNCTION larder_data.read_results IS 'Reads and checks what larder.complete_v1 takes.';
-
 CREATE FUNCTION larder.complete_v1(worker bigint, results json) RETURNS TABLE (
     job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text
 )
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_nestloop = off SET jit = off
 SET plan_cache_mode = force_generic_plan SET lock_timeout = '25ms' AS $$
 DECLARE
-    given larder_data.result[] := larder_data.read_results(results);
-    open larder_data.result[] := given;
-    busy bigint[];
-    done int[];
+    given json := larder_data.without_nul(results);
+    busy bigint[] := '{}'::bigint[];
+    done record;
 BEGIN
     FOR try IN 1 .. 3 LOOP
         BEGIN
-            PERFORM larder_data.end_cancelled_items(worker, ARRAY(SELECT g.job FROM unnest(open) AS g));
-            done := larder_data.complete_succeeded(worker, open);
-            IF cardinality(open) > coalesce(cardinality(done), 0) THEN
-                RETURN QUERY SELECT * FROM larder_data.complete_others(worker, ARRAY(
-                    SELECT open[i] FROM generate_subscripts(open, 1) AS i WHERE i <> ALL (coalesce(done, '{}'))),
-                    try < 3);
+            PERFORM larder_data.end_cancelled_items(worker, given);
+            done := larder_data.complete_succeeded(worker, given, busy);
+            IF NOT done.is_all THEN
+                RETURN QUERY SELECT * FROM larder_data.complete_others(
+                    worker, larder_data.other_results(given, done.jobs, done.claims, busy), try < 3);
             END IF;
             EXIT;
         EXCEPTION WHEN lock_not_available OR check_violation THEN
@@ -405,16 +417,21 @@ BEGIN
         PERFORM larder_data.ensure_today();
         PERFORM set_config('lock_timeout', CASE try WHEN 1 THEN '500ms' ELSE '5s' END, true);
         busy := ARRAY(
-            SELECT j.id FROM larder_data.job j WHERE j.id = ANY (ARRAY(SELECT g.job FROM unnest(given) AS g))
+            SELECT j.id FROM larder_data.job j
+            WHERE j.id = ANY (ARRAY(SELECT g.job FROM larder_data.read_results(given) AS g))
             EXCEPT SELECT f.id FROM (
-                SELECT j.id FROM larder_data.job j WHERE j.id = ANY (ARRAY(SELECT g.job FROM unnest(given) AS g))
+                SELECT j.id FROM larder_data.job j
+                WHERE j.id = ANY (ARRAY(SELECT g.job FROM larder_data.read_results(given) AS g))
                 FOR UPDATE SKIP LOCKED) AS f);
-        open := ARRAY(SELECT g FROM unnest(given) AS g WHERE g.job <> ALL (busy));
     END LOOP;
     RETURN QUERY
-    SELECT open[i].job, open[i].claim, 'succeeded', NULL::bigint, NULL, NULL::int, NULL FROM unnest(done) AS i
-    UNION ALL
-    SELECT g.job, g.claim, 'busy', NULL, NULL, NULL, NULL FROM unnest(given) AS g WHERE g.job = ANY (busy);
+    SELECT d.job, d.claim, 'succeeded', NULL::bigint, NULL, NULL::int, NULL
+    FROM unnest(done.jobs, done.claims) AS d (job, claim);
+    IF busy <> '{}' THEN
+        RETURN QUERY
+        SELECT g.job, g.claim, 'busy', NULL::bigint, NULL, NULL::int, NULL
+        FROM larder_data.read_results(given) AS g WHERE g.job = ANY (busy);
+    END IF;
 END $$;
 COMMENT ON FUNCTION larder.complete_v1 IS
     'Completes jobs: an array of objects {"job", "claim", "result": succeeded, failed or cancelled} and, where known, '
