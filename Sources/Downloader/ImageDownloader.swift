@@ -57,7 +57,7 @@ public final class ImageDownloader: Sendable {
             }
             try await check(url)
             // Checked again when the transfer starts; this check saves the lookup.
-            if let refusal = origins.withLimits({ $0.refusal(url.origin, at: .now) }) {
+            if let refusal = origins.limits.withLock({ $0.refusal(url.origin, at: .now) }) {
                 throw refusal.error(url, origins.settings)
             }
             let lookupStart = ContinuousClock.now

@@ -6,15 +6,10 @@ package final class OriginLimiter: Sendable {
     /// Signalled when `OriginLimits.takeChanges` has something to return.
     package let changed = AsyncEvent()
     package let settings: OriginSettings
-    private let limits: Locked<OriginLimits>
+    package let limits: Locked<OriginLimits>
 
     init(_ configuration: FetchConfiguration) {
         settings = configuration.origins
         limits = Locked(OriginLimits(configuration))
-    }
-
-    /// Runs `body` with the lock held; `body` must not block.
-    package func withLimits<Result: Sendable>(_ body: (inout OriginLimits) -> Result) -> Result {
-        limits.withLock { limits in body(&limits) }
     }
 }

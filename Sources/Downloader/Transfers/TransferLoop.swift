@@ -1,36 +1,47 @@
 internal import CCurl
 internal import Concurrency
 
-/// The network thread's sleep, within libcurl's poll.
+/// Runs the transfers and keeps their connections; the network thread sleeps in it. The corresponding C type is `CURLM`.
 ///
-/// It owns the multi handle, which must live as long as the thread that may sleep in it.
-final class TransferLoop: EventPoller {
+/// It lives as long as the thread that may sleep in it. Only `wake` and `cancel` may be called on other threads.
+final class TransferLoop: EventPoller, @unchecked Sendable {  // protected by: one thread; `state` by its lock
     private struct State: Sendable {
         weak var transfers: Transfers?
         var cancelled: [UInt64] = []
     }
 
-    let multi: MultiHandle
+    private let multi: UnsafeMutableRawPointer
     private let state = Locked(State())
 
+    /// A handle that keeps at most `connections` open, `perHost` to one host and port.
     init(connections: Int, perHost: Int) {
-        guard let multi = MultiHandle(connections: connections, perHost: perHost) else {
+        guard EasyHandle.isLibraryReady, let multi = curl_multi_init() else {
             preconditionFailure("libcurl cannot be started: no memory")
         }
         self.multi = multi
+        larder_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 2 * connections)
+        larder_curl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections)
+        larder_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, perHost)
+        larder_curl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        larder_curl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, 32)
     }
+
+    deinit { curl_multi_cleanup(multi) }
 
     func attach(_ transfers: Transfers) { state.withLock { $0.transfers = transfers } }
 
     /// Cancels a request, from any thread.
     func cancel(_ ticket: UInt64) {
         state.withLock { $0.cancelled.append(ticket) }
-        multi.wake()
+        wake()
     }
 
+    /// Ends one sleep, the present or the next one.
+    func wake() { curl_multi_wakeup(multi) }
+
     func poll() {
-        let sleep = state.withLock({ $0.transfers })?.assumeIsolated { $0.sleep }
-        multi.poll(milliseconds: sleep ?? 60_000)
+        let limit = state.withLock({ $0.transfers })?.assumeIsolated { $0.schedule.sleep(from: .now) }
+        curl_multi_poll(multi, nil, 0, limit ?? 60_000, nil)
         let (transfers, cancelled) = state.withLock { state in
             defer { state.cancelled.removeAll() }
             return (state.transfers, state.cancelled)
@@ -38,5 +49,25 @@ final class TransferLoop: EventPoller {
         transfers?.assumeIsolated { $0.turn(cancelled: cancelled) }
     }
 
-    func wake() { multi.wake() }
+    func add(_ easy: borrowing EasyHandle) -> Bool { curl_multi_add_handle(multi, easy.pointer) == CURLM_OK }
+
+    /// Removes a transfer; none of its callbacks runs afterwards.
+    func remove(_ easy: borrowing EasyHandle) { curl_multi_remove_handle(multi, easy.pointer) }
+
+    /// Runs what is due in all transfers.
+    func perform() {
+        var running: Int32 = 0
+        curl_multi_perform(multi, &running)
+    }
+
+    /// The next transfer that has ended.
+    func nextEnded() -> (easy: UnsafeMutableRawPointer, code: CURLcode)? {
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            if message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle {
+                return (easy, message.pointee.data.result)
+            }
+        }
+        return nil
+    }
 }

@@ -19,7 +19,7 @@ actor Transfers {
     private var joinable: [String: [UInt64]] = [:]
     private var running: [UnsafeMutableRawPointer: UInt64] = [:]
     private var idle: [CurlTransfer] = []
-    private var schedule = TimeoutSchedule()
+    private(set) var schedule = TimeoutSchedule()
     private var isSuspended = false
     private var lastTicket: UInt64 = 0
     private var blocksBrokenPipes = false
@@ -73,15 +73,12 @@ actor Transfers {
         startWaiting()
     }
 
-    /// How long the loop may sleep, in milliseconds.
-    var sleep: Int32 { schedule.sleep(from: .now) }
-
     /// Runs what is due; called by the loop on this actor's thread after each sleep.
     func turn(cancelled: [UInt64]) {
         blockBrokenPipes()
         for ticket in cancelled { cancel(ticket) }
-        loop.multi.perform()
-        while let (easy, code) = loop.multi.nextEnded() {
+        loop.perform()
+        while let (easy, code) = loop.nextEnded() {
             if let number = running[easy] { curlEnded(number, code) }
         }
         checkTimeouts()
@@ -107,7 +104,7 @@ actor Transfers {
         transfers[ticket] = transfer
         subscriptions[ticket] = ticket
         if request.fetch.mayShare { joinable[request.url.requestText, default: []].append(ticket) }
-        let refusal = origins.withLimits {
+        let refusal = origins.limits.withLock {
             $0.enqueue(ticket, request.url.origin, request.fetch.priority, at: now)
         }
         if let refusal { return refuse(ticket, refusal) }
@@ -135,7 +132,7 @@ actor Transfers {
     private func startWaiting() {
         while !isSuspended {
             let now = ContinuousClock.now
-            switch origins.withLimits({ $0.next(at: now) }) {
+            switch origins.limits.withLock({ $0.next(at: now) }) {
             case .start(let number, let permit): start(number, permit, at: now)
             case .refuse(let number, let refusal): refuse(number, refusal)
             case .wait(let until): return schedule.note(until)
@@ -164,7 +161,7 @@ actor Transfers {
         transfer.begin(on: curl, permit, http2: http2, at: now)
         schedule.note(transfer.due)
         running[curl.easy.pointer] = number
-        if !loop.multi.add(curl.easy) { remove(number, transfer) { $0.end(CURLE_FAILED_INIT, at: now) } }
+        if !loop.add(curl.easy) { remove(number, transfer) { $0.end(CURLE_FAILED_INIT, at: now) } }
     }
 
     /// libcurl has ended a try: the result, the rest of a broken body, or another try over HTTP/1.1.
@@ -173,7 +170,7 @@ actor Transfers {
         let now = ContinuousClock.now
         let fallsBack = noteHTTP2(transfer, curl, permit, code, at: now)
         if code != CURLE_OK && (transfer.resume(after: code, at: now) || fallsBack && transfer.restart(at: now)) {
-            loop.multi.remove(curl.easy)
+            loop.remove(curl.easy)
             running[curl.easy.pointer] = nil
             begin(number, transfer, on: curl, permit, http2: transfer.usesHTTP2 && !fallsBack, at: now)
         } else {
@@ -188,9 +185,9 @@ actor Transfers {
     ) -> Bool {
         guard transfer.usesHTTP2, let began = transfer.began else { return false }
         let isMultiplexed = curl.isMultiplexed
-        if code == CURLE_OK && isMultiplexed { origins.withLimits { $0.http2Succeeded(permit, began: began) } }
+        if code == CURLE_OK && isMultiplexed { origins.limits.withLock { $0.http2Succeeded(permit, began: began) } }
         guard HTTP2Fallback.isFault(code, isMultiplexed: isMultiplexed, hasHead: transfer.hasHead) else { return false }
-        return origins.withLimits { $0.http2Failed(permit, began: began, at: now) }
+        return origins.limits.withLock { $0.http2Failed(permit, began: began, at: now) }
     }
 
     /// Ends requests whose deadline has passed and transfers that have been idle for too long.
@@ -219,18 +216,18 @@ actor Transfers {
         joinable[text]?.removeAll { $0 == number }
         if joinable[text]?.isEmpty == true { joinable[text] = nil }
         guard let curl = transfer.curl, let permit = transfer.permit else {
-            _ = origins.withLimits { $0.remove(number, transfer.request.url.origin) }
+            _ = origins.limits.withLock { $0.remove(number, transfer.request.url.origin) }
             _ = end(transfer)
             return
         }
-        loop.multi.remove(curl.easy)
+        loop.remove(curl.easy)
         running[curl.easy.pointer] = nil
         endPermit(permit, end(transfer), at: .now)
         if transfer.request.leavesHandleClean { idle.append(curl) }
     }
 
     private func endPermit(_ permit: OriginPermit, _ outcome: RequestOutcome, at now: ContinuousClock.Instant) {
-        if origins.withLimits({ $0.end(permit, outcome, at: now) }) { origins.changed.signal() }
+        if origins.limits.withLock({ $0.end(permit, outcome, at: now) }) { origins.changed.signal() }
     }
 
     private static func cancelled(_ url: SourceURL) -> FetchError { FetchError(.cancelled, "\(url): cancelled") }

@@ -16,16 +16,16 @@ struct OriginExchange: WorkerService {
     func run() async {
         var rulesAsked: ContinuousClock.Instant?
         while !Task.isCancelled {
-            let changes = origins.withLimits { $0.takeChanges() }
+            let changes = origins.limits.withLock { $0.takeChanges() }
             do throws(QueueError) {
                 try await queue.report(origins.reports(changes))
                 let known = try await queue.originHolds().compactMap { SharedOrigin($0) }
-                origins.withLimits {
+                origins.limits.withLock {
                     $0.shared(changes)
                     $0.learn(known)
                 }
             } catch {
-                origins.withLimits { $0.putBack(changes) }
+                origins.limits.withLock { $0.putBack(changes) }
                 observe(.queueUnavailable(error))
                 try? await Task.sleep(for: Self.interval)
             }
@@ -38,7 +38,7 @@ struct OriginExchange: WorkerService {
     private func readRules() async -> Bool {
         do throws(QueueError) {
             let faults = OriginFaults(try await queue.originFaults())
-            origins.withLimits { $0.faults = faults }
+            origins.limits.withLock { $0.faults = faults }
             return true
         } catch {
             observe(.queueUnavailable(error))

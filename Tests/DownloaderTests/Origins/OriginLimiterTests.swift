@@ -29,7 +29,7 @@ struct OriginLimiterTests {
         #expect(wait > .seconds(50) && wait <= .seconds(60))
         #expect(held.requests.count == 1)
         _ = try await downloader.fetch(other.url("/a"))
-        let changes = downloader.origins.withLimits { $0.takeChanges() }
+        let changes = downloader.origins.limits.withLock { $0.takeChanges() }
         #expect(changes == [try Origin(of: held.url("/")): [.held(for: .seconds(60))]])
     }
 
