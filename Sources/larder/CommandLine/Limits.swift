@@ -119,7 +119,7 @@ extension Limits {
     private static func credentials(_ arguments: Arguments) throws(CommandError) -> [String: CredentialProfile] {
         guard let path = try arguments.value("credentials") else { return [:] }
         let json = try WholeFile.bytes(path)
-        do throws(CredentialProfileError) {
+        do throws(VariantError) {
             return try CredentialProfile.profiles(json: json)
         } catch {
             throw .usage("--credentials \(path): \(error)")

@@ -1,3 +1,4 @@
+import ImageModel
 import TestSupport
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 
 @Suite("Credential profiles", .timeLimit(.minutes(5)))
 struct CredentialTests {
-    private func read(_ json: String) throws(CredentialProfileError) -> [String: CredentialProfile] {
+    private func read(_ json: String) throws(VariantError) -> [String: CredentialProfile] {
         try CredentialProfile.profiles(json: Array(json.utf8))
     }
 
@@ -31,26 +32,26 @@ struct CredentialTests {
     @Test(
         "that are invalid are refused with their path and without their values",
         arguments: [
-            ("nonsense hush", "the credential profiles are not JSON"), ("[]", "$: an object is expected"),
-            (#"{"a": 1}"#, "$.a: an object is expected"), (#"{"a": {}}"#, "$.a: 'origins' is missing"),
-            (#"{"a": {"origins": []}}"#, "$.a.origins: at least one origin is expected"),
+            ("nonsense hush", "$: is not valid JSON"), ("[]", "$: must be an object"),
+            (#"{"a": 1}"#, "$.a: must be an object"), (#"{"a": {}}"#, "$.a.origins: is missing"),
+            (#"{"a": {"origins": []}}"#, "$.a.origins: must be a list of at least one origin"),
             (
                 #"{"a": {"origins": ["ftp://x"]}}"#,
-                "$.a.origins[0]: an origin such as https://img.example.com is expected"
+                "$.a.origins[0]: must be an origin such as https://img.example.com"
             ),
             (
                 #"{"a": {"origins": ["https://x/p"]}}"#,
-                "$.a.origins[0]: an origin such as https://img.example.com is expected"
+                "$.a.origins[0]: must be an origin such as https://img.example.com"
             ),
-            (#"{"a": {"origins": ["https://x"], "pasword": "hush"}}"#, "$.a.pasword: an unknown field"),
-            (#"{"a": {"origins": ["https://x"], "headers": {"X": "hush\r\n"}}}"#, "$.a.headers.X: this cannot be sent"),
-            (#"{"a": {"origins": ["https://x"], "cookies": {"X": "hush;"}}}"#, "$.a.cookies.X: this cannot be sent"),
-            (#"{"a": {"origins": ["https://x"], "password": "hush"}}"#, "$.a: 'password' without 'user'"),
-            (#"{"a": {"origins": ["https://x"], "key": "k"}}"#, "$.a: 'key' without 'certificate'"),
-            (#"{"a": {"origins": ["https://x"], "user": 7}}"#, "$.a.user: a text is expected"),
+            (#"{"a": {"origins": ["https://x"], "pasword": "hush"}}"#, "$.a.pasword: is not a known field"),
+            (#"{"a": {"origins": ["https://x"], "headers": {"X": "hush\r\n"}}}"#, "$.a.headers.X: cannot be sent"),
+            (#"{"a": {"origins": ["https://x"], "cookies": {"X": "hush;"}}}"#, "$.a.cookies.X: cannot be sent"),
+            (#"{"a": {"origins": ["https://x"], "password": "hush"}}"#, "$.a.password: requires a user"),
+            (#"{"a": {"origins": ["https://x"], "key": "k"}}"#, "$.a.key: requires a certificate"),
+            (#"{"a": {"origins": ["https://x"], "user": 7}}"#, "$.a.user: must be a string"),
         ])
     func wrong(json: String, message: String) throws {
-        let error = #expect(throws: CredentialProfileError.self) { try read(json) }
+        let error = #expect(throws: VariantError.self) { try read(json) }
         #expect(error?.description == message)
     }
 
@@ -86,7 +87,7 @@ struct CredentialTests {
         for target in ["/here", "/away"] { _ = try await downloader.fetch(request(server.url(target), "cdn")) }
         #expect(server.requests.count == 3)
         #expect(server.requests.allSatisfy { $0.headers["x-key"] == "hush" && $0.headers["cookie"] == "a=1; b=2" })
-        // Also when asked for directly, though named: it is bound to its origins.
+        // Nor directly, although the request names the profile: it is limited to its origins.
         _ = try await downloader.fetch(request(other.url("/"), "cdn"))
         #expect(other.requests.count == 2)
         #expect(other.requests.allSatisfy { $0.headers["x-key"] == nil && $0.headers["cookie"] == nil })
@@ -119,7 +120,7 @@ struct CredentialTests {
         "with a client certificate use a connection that no other request uses",
         .enabled(if: NginxServer.program != nil))
     func clientCertificate() async throws {
-        // Signed by itself, so that it serves both sides; paths are seen from nginx's configuration.
+        // A self-signed certificate serves for both sides; paths are relative to nginx's configuration.
         let server = try NginxServer(
             files: ["a": noise(10)], tls: true,
             locations: "ssl_client_certificate cert.pem; ssl_verify_client on;")
