@@ -1,3 +1,5 @@
+public import Downloader
+
 /// SDWebImage's option bits, with its values and names.
 ///
 /// All 26 are accepted; those that concern a view, a screen or an app in the background have no effect.
@@ -62,23 +64,18 @@ public struct LoadOptions: OptionSet, Sendable, Hashable {
         self.init(bit: UInt64(bit))
     }
 
-    /// The priority of a job or a transfer.
-    public var priority: Priority {
+    /// The priority of a transfer.
+    public var priority: FetchPriority {
         if contains(.highPriority) { return .high }
         return contains(.lowPriority) ? .low : .normal
     }
 
-    /// SDWebImage's three priorities.
-    public enum Priority: Sendable, Hashable, CaseIterable {
-        case high, normal, low
-
-        /// The priority in the queue, from 0 (first) to 9 (last).
-        public var number: Int {
-            switch self {
-            case .high: 1
-            case .normal: 4
-            case .low: 7
-            }
+    /// The priority of a job, from 0 (first) to 9 (last): 1 for high, 7 for low, nil for the queue's default.
+    public var jobPriority: Int? {
+        switch priority {
+        case .high: 1
+        case .normal: nil
+        case .low: 7
         }
     }
 

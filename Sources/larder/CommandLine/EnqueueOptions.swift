@@ -49,7 +49,7 @@ struct EnqueueOptions {
         request.priority = try arguments.number("priority", in: 0...9)
         let options = try Self.loadOptions(try arguments.value("options"))
         request.options = options.rawValue
-        if request.priority == nil && options.priority != .normal { request.priority = options.priority.number }
+        request.priority = request.priority ?? options.jobPriority
         request.context = try arguments.value("context").map { (text) throws(CommandError) in
             _ = try VariantJSON.checking("--context", text.utf8) { () throws(VariantError) in
                 try LoadContext(json: text.utf8)

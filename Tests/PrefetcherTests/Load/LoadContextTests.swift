@@ -1,3 +1,4 @@
+import Downloader
 import ImageModel
 import Testing
 import Transcoder
@@ -133,6 +134,6 @@ struct LoadOptionsTests {
     func priority() {
         #expect(LoadOptions([.highPriority, .lowPriority]).priority == .high)
         #expect(LoadOptions.lowPriority.priority == .low && LoadOptions().priority == .normal)
-        #expect(LoadOptions.Priority.allCases.map(\.number) == [1, 4, 7])
+        #expect([LoadOptions.highPriority, [], .lowPriority].map(\.jobPriority) == [1, nil, 7])
     }
 }
