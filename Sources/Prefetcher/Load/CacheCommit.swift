@@ -123,7 +123,7 @@ struct CacheCommit: Sendable {
             // Called once for each key; SDWebImage calls it twice for a plain original.
             let target = try storing(try cache.begin())
             validators?.save(to: target)
-            if let count = try content.transform(into: target, plan.url, serializer) {
+            if let count = try content.transform(into: target, plan.request.url, serializer) {
                 content = target
                 file.bytes = count
                 file.sha256 = nil

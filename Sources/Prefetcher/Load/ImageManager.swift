@@ -9,8 +9,8 @@ public import Transcoder
 /// Image bytes go from the network to a file, from the file to a transcoder child, and from there to files.
 /// Source: SDWebImage 5.21.5, `SDWebImageManager`; docs/sdwebimage.md lists the differences.
 public struct ImageManager: Loader {
-    let transcoders: TranscoderPool
-    let formats: FormatGate
+    private let transcoders: TranscoderPool
+    private let formats: FormatGate
     private let cache: any ImageStore
     private let configuration: Configuration
     /// Runs the loads, whose file calls block.
@@ -45,9 +45,11 @@ public struct ImageManager: Loader {
     ///   in the report; the original and the other variants are stored.
     public func load(_ request: LoadRequest) async throws(LoadError) -> LoadReport {
         let plan = try LoadPlan(request, configuration, cache)
-        guard !plan.url.isEmpty else { throw LoadError.noURL }
-        let ignoresBlocklist = plan.options.contains(.retryFailed)
-        if !ignoresBlocklist, await plan.blocklist.contains(plan.url) { throw LoadError.blocked(plan.url) }
+        guard !plan.request.url.isEmpty else { throw LoadError.noURL }
+        let ignoresBlocklist = plan.request.options.contains(.retryFailed)
+        if !ignoresBlocklist, await plan.blocklist.contains(plan.request.url) {
+            throw LoadError.blocked(plan.request.url)
+        }
 
         let number = lastNumber.withLock { number in
             number += 1
@@ -59,10 +61,10 @@ public struct ImageManager: Loader {
         }
         switch result {
         case .success(let report):
-            if report.downloads > 0 && ignoresBlocklist { await plan.blocklist.remove(plan.url) }
+            if report.downloads > 0 && ignoresBlocklist { await plan.blocklist.remove(plan.request.url) }
             return report
         case .failure(let error):
-            if shouldBlock(plan, error) { await plan.blocklist.insert(plan.url) }
+            if shouldBlock(plan, error) { await plan.blocklist.insert(plan.request.url) }
             throw error
         }
     }
@@ -82,33 +84,32 @@ public struct ImageManager: Loader {
     /// transform, store original, store).
     private func load(_ plan: LoadPlan, _ report: inout LoadReport) async throws(LoadError) {
         let cached = try CachedImages.lookUp(plan, formats)
-        // SDWebImage asks its delegate and loaders on every load, also when everything is cached.
-        let isAllowed = configuration.shouldDownload(plan.url)
-        let source = source(for: plan)
+        // SDWebImage calls its delegate on every load, also when everything is cached.
+        let isAllowed = configuration.shouldDownload(plan.request.url)
         if let remembered = cached.remembered {
             report.stored = remembered
             return
         }
 
-        let refreshes = plan.options.contains(.refreshCached)
+        let refreshes = plan.request.options.contains(.refreshCached)
         let decision = CacheDecision(
             hasOriginal: cached.original != nil, wanted: plan.variantStore.isEmpty ? 0 : plan.variants.count,
             missing: cached.missing(plan).count, refreshes: refreshes,
-            mayDownload: isAllowed && source != nil && !plan.options.contains(.fromCacheOnly))
+            mayDownload: isAllowed && plan.source != nil && !plan.request.options.contains(.fromCacheOnly))
         switch decision {
         case .unavailable:
             return
         case .useCached:
             return try await useCached(cached, plan, &report)
         case .revalidate:
-            if let changed = try await fetch(plan, from: source, unlike: cached.original, &report) {
+            if let changed = try await fetch(plan, unlike: cached.original, &report) {
                 return try await transcodeAndCommit(CacheCommit(plan, .none(plan), changed), &report)
             }
             report.isUnchanged = true
             return try await useCached(cached, plan, &report)
         case .download:
-            guard let original = try await fetch(plan, from: source, unlike: nil, &report) else {
-                throw LoadError(.notModified, plan.url, "not modified, and no copy is known")
+            guard let original = try await fetch(plan, unlike: nil, &report) else {
+                throw LoadError(.notModified, plan.request.url, "not modified, and no copy is known")
             }
             return try await transcodeAndCommit(CacheCommit(plan, refreshes ? .none(plan) : cached, original), &report)
         }
@@ -130,14 +131,117 @@ public struct ImageManager: Loader {
         }
     }
 
-    private func source(for plan: LoadPlan) -> (any ImageSource)? {
-        plan.source ?? configuration.sources.last { $0.canLoad(plan.url) }
+    // MARK: - Fetch
+
+    /// Downloads the original.
+    ///
+    /// - Parameter cached: a cached original to revalidate (SDWebImage 5.21.5, SDWebImageRefreshCached).
+    /// - Returns: nil when the source has the same bytes as `cached`.
+    private func fetch(
+        _ plan: LoadPlan, unlike cached: OpenFile?, _ report: inout LoadReport
+    ) async throws(LoadError) -> Download? {
+        guard let source = plan.source else { throw LoadError.noURL }
+        let start = ContinuousClock.now
+        defer { report.timing.fetch += .now - start }
+        let known = try cached.map { (file) throws(LoadError) in try storing(try Validators(of: file), stage: .lookUp) }
+        let request = try request(plan, known)
+        let file = try storing(try plan.originalCache.begin())
+        // A source's own work stays off the disk threads.
+        let response = try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(LoadError) in
+            try await source.load(request, options: plan.request.options, into: file.descriptor)
+        }
+        if response.isNotModified { return nil }
+        report.downloads = 1
+        report.bytesIn = response.bytes
+        report.httpStatus = response.status
+        report.robotsTag = response.robotsTag
+        let validators = Validators(
+            etag: response.etag, lastModified: response.lastModified, sha256: SHA256Digest.hex(response.sha256))
+        if let cached, let known, known.sha256 == validators.sha256 {
+            // The server's new validators may spare the next download.
+            if known != validators { validators.save(to: cached) }
+            return nil
+        }
+        let download = Download(file: file, response: response, validators: validators)
+        guard let decryptor = plan.decryptor else { return download }
+        return try decrypt(download, decryptor, plan)
+    }
+
+    private func request(_ plan: LoadPlan, _ known: Validators?) throws(LoadError) -> FetchRequest {
+        var request = FetchRequest(plan.request.url)
+        request.priority = plan.request.options.priority
+        request.handlesCookies = plan.request.options.contains(.handleCookies)
+        request.allowsInvalidCertificates = plan.request.options.contains(.allowInvalidSSLCertificates)
+        request.credentials = plan.request.context.credentials
+        request.validators = known
+        request.rules.modifier = plan.responseModifier
+        if let progress = plan.request.progress {
+            request.progress = { step in if step.hasResponse { progress(step.received, step.expected) } }
+        }
+        // Encrypted bytes have no image format.
+        if plan.decryptor == nil { request.inspects = formats.inspect }
+        guard let modifier = plan.requestModifier else { return request }
+        guard let modified = modifier(request) else {
+            throw LoadError(.invalidOperation, plan.request.url, "the request modifier returned no request")
+        }
+        return modified
+    }
+
+    private func decrypt(
+        _ download: Download, _ decryptor: DataTransform, _ plan: LoadPlan
+    ) throws(LoadError) -> Download {
+        let file = try storing(try plan.originalCache.begin())
+        let url = plan.request.url
+        guard let count = try download.file.transform(into: file, url, decryptor), file.isAccepted(by: formats) else {
+            throw LoadError(.badImageData, url, "the decrypted bytes are not an image")
+        }
+        var decrypted = Download(file: file, response: download.response, validators: download.validators)
+        decrypted.response.bytes = count
+        decrypted.response.sha256 = []
+        return decrypted
+    }
+
+    // MARK: - Transcode and commit
+
+    /// Makes the missing variants, then commits all files.
+    ///
+    /// The variants' files are opened once a transcoder is free, and the commit follows on the same disk thread without
+    /// suspending: at most as many loads have open files as there are transcoders and disk threads.
+    private func transcodeAndCommit(_ commit: CacheCommit, _ report: inout LoadReport) async throws(LoadError) {
+        var commit = commit
+        if commit.needsTranscoder { try await transcode(&commit, &report) }
+        try self.commit(commit, &report)
+    }
+
+    private func transcode(_ commit: inout CacheCommit, _ report: inout LoadReport) async throws(LoadError) {
+        let start = ContinuousClock.now
+        defer { report.timing.transcode += .now - start }
+        let plan = commit.plan
+        guard let source = commit.original?.file.descriptor ?? commit.cached.original?.descriptor else { return }
+        commit.transcoded = try await transcoders.transcode(failure: { LoadError($0) }) { () throws(LoadError) in
+            for _ in commit.missing { commit.outputs.append(try storing(try plan.cache.begin())) }
+            var request = TranscodeRequest(
+                source: source, variants: commit.missing.map(\.variant), outputs: commit.outputs.map(\.descriptor),
+                scale: plan.scale, transformsAnimated: plan.transformsAnimated)
+            request.scaleDownBytes = plan.scaleDownLimit
+            return request
+        }
+    }
+
+    private func commit(_ commit: CacheCommit, _ report: inout LoadReport) throws(LoadError) {
+        let start = ContinuousClock.now
+        defer { report.timing.store += .now - start }
+        guard !Task.isCancelled else { throw LoadError.cancelled }
+        report.stored = try commit.run()
+        if report.isUnchanged, let original = report.stored.firstIndex(where: { $0.name == nil }) {
+            report.stored[original].unchanged = true
+        }
     }
 
     /// Whether a failed load puts its URL on the blocklist: only for faults of the source or of the image's bytes.
     private func shouldBlock(_ plan: LoadPlan, _ error: LoadError) -> Bool {
         guard !error.isCancellation, error.stage == .fetch || error.isUndecodable else { return false }
-        if let decide = configuration.shouldBlock { return decide(plan.url, error.failure) }
-        return source(for: plan)?.shouldBlock(plan.url, after: error.failure) ?? BlockRule.standard(error.failure)
+        if let decide = configuration.shouldBlock { return decide(plan.request.url, error.failure) }
+        return plan.source?.shouldBlock(plan.request.url, after: error.failure) ?? BlockRule.standard(error.failure)
     }
 }

@@ -29,7 +29,9 @@ struct LoadPlan: Sendable {
     /// Pixels per point.
     let scale: Double
     let scaleDownLimit: Int?
-    /// The source that the context names; nil selects one of the configuration's.
+    /// Whether transformers apply to the first frame of an animation.
+    let transformsAnimated: Bool
+    /// The source that the context names, else the last one that can load the URL.
     let source: (any ImageSource)?
     let requestModifier: RequestModifier?
     let responseModifier: ResponseModifier?
@@ -52,11 +54,13 @@ struct LoadPlan: Sendable {
         originalCache =
             try Self.part(context.originalCache, .init(own: cache, named: configuration.caches), "originalImageCache")
             ?? cache
-        source = try Self.part(context.source, .init(named: configuration.namedSources), "imageLoader")
+        source =
+            try Self.part(context.source, .init(named: configuration.namedSources), "imageLoader")
+            ?? configuration.sources.last { $0.canLoad(request.url) }
         requestModifier = try Self.part(
-            context.requestModifier, configuration.requestModifier, "downloadRequestModifier", \.modifier)
+            context.requestModifier, configuration.requestModifier, "downloadRequestModifier", { $0.modifier })
         responseModifier = try Self.part(
-            context.responseModifier, configuration.responseModifier, "downloadResponseModifier", \.modifier)
+            context.responseModifier, configuration.responseModifier, "downloadResponseModifier", { $0.modifier })
         decryptor = try Self.part(context.decryptor, configuration.decryptor, "downloadDecryptor")
         serializer = try Self.part(context.serializer, configuration.serializer, "cacheSerializer")
 
@@ -78,30 +82,20 @@ struct LoadPlan: Sendable {
         // RefreshCached revalidates what the disk has.
         if options.contains(.refreshCached) { variantQuery.remove(.memory) }
 
+        transformsAnimated = !options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly])
         scale = context.scale ?? Double(key?.scaleFactor ?? 1)
         scaleDownLimit =
             context.scaleDownLimit ?? (options.contains(.scaleDownLargeImages) ? Self.defaultScaleDownLimit : nil)
     }
 
-    var url: String { request.url }
-    var options: LoadOptions { request.options }
-
-    private static func part<Part>(
-        _ choice: LoadContext.Choice<Never>, _ parts: ImageManager.Configuration.Replaceable<Part>, _ kind: String
-    ) throws(LoadError) -> Part? {
-        try part(choice, parts, kind, unreachable)
-    }
-
-    private static func unreachable<Part>(_ never: Never) -> Part {}
-
     private static func part<Part, Described>(
         _ choice: LoadContext.Choice<Described>, _ parts: ImageManager.Configuration.Replaceable<Part>,
-        _ kind: String, _ make: (Described) -> Part
+        _ kind: String, _ make: ((Described) -> Part)? = nil
     ) throws(LoadError) -> Part? {
         switch choice {
         case .own: return parts.own
         case .none: return nil
-        case .described(let description): return make(description)
+        case .described(let description): return make?(description)
         case .named(let name):
             guard let part = parts.named[name] else { throw LoadError.notConfigured(kind, name) }
             return part

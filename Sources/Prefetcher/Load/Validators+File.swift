@@ -19,14 +19,13 @@ extension Validators {
         }
     }
 
-    /// Saves them with a file to be committed. File systems without room for them lose them: ext4 has 4 kB for all attributes
-    /// of a file. Blocks.
-    func save(to file: TemporaryFile) {
-        if let bytes = try? JSONEncoder().encode(self) { try? file.setAttribute(Self.attribute, Array(bytes)) }
-    }
+    /// Saves them with a file to be committed. Blocks.
+    ///
+    /// File systems without room for them lose them: ext4 has 4 kB for all attributes of a file.
+    func save(to file: TemporaryFile) { try? file.setAttribute(Self.attribute, encoded) }
 
     /// Saves them with a cached original, with the same restriction. Blocks.
-    func save(to file: OpenFile) {
-        if let bytes = try? JSONEncoder().encode(self) { file.setAttribute(Self.attribute, Array(bytes)) }
-    }
+    func save(to file: OpenFile) { file.setAttribute(Self.attribute, encoded) }
+
+    private var encoded: [UInt8] { (try? JSONEncoder().encode(self)).map { Array($0) } ?? [] }
 }
