@@ -23,12 +23,12 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 
+    /// Bytes beyond ASCII, spaces and quotes are sent percent-encoded.
+    ///
     /// - Throws: `invalidURL` for a malformed URL, one with control characters and one of more than 32 KiB;
     ///   `unsupportedScheme` for another scheme.
-    package init(_ text: String) throws(FetchError) { try self.init(bytes: Array(text.utf8)) }
-
-    /// Bytes beyond ASCII, spaces and quotes are sent percent-encoded.
-    package init(bytes: [UInt8]) throws(FetchError) {
+    package init(_ text: String) throws(FetchError) {
+        let bytes = Array(text.utf8)
         try Self.checkText(bytes)
         let authority = try Self.authority(bytes)
         let text = Self.encoded(bytes, from: authority.upperBound)

@@ -4,28 +4,29 @@ private import Glibc
 
 /// Queries name servers concurrently on one thread: unanswered queries delay no others.
 final class NameServers: Sendable {
-    private let loop: LookupLoop
+    private let loop = LookupLoop()
     private let thread: EventLoop
 
-    init() {
-        loop = LookupLoop()
-        thread = EventLoop(name: "larder-dns", poller: loop)
-    }
+    init() { thread = EventLoop(name: "larder-dns", poller: loop) }
 
     deinit { thread.stop() }
 
     /// Queries the addresses of a name, from any thread; `done` is called once, on the thread of the name servers, within 3 s.
-    func query(_ host: String, _ done: @escaping @Sendable (LookupCache.Answer) -> Void) { loop.query(host, done) }
+    func query(_ host: String, _ done: @escaping @Sendable (LookupCache.Answer) -> Void) {
+        loop.queries.withLock { $0.append((host, done)) }
+        loop.wake()
+    }
 }
 
-/// The thread's sleep: until a name server responds, a query times out, or another query arrives.
-private final class LookupLoop: EventPoller, @unchecked Sendable {  // protected by: its one thread; `asked` by its lock
-    private typealias Query = (host: String, done: @Sendable (LookupCache.Answer) -> Void)
+/// The sleep of the thread: until a name server responds, a query times out, or another query arrives.
+private final class LookupLoop: EventPoller, @unchecked Sendable {  // protected by: its thread; `queries`: its lock
+    typealias Query = (host: String, done: @Sendable (LookupCache.Answer) -> Void)
 
     /// The configuration is read again after this time, when no query is running.
     private static let lifetime = Duration.seconds(60)
 
-    private let asked = Locked<[Query]>([])
+    /// The queries that have not been started.
+    let queries = Locked<[Query]>([])
     private let event: Int32
     private var channel: AresChannel
     private var madeAt = ContinuousClock.now
@@ -40,25 +41,20 @@ private final class LookupLoop: EventPoller, @unchecked Sendable {  // protected
 
     deinit { close(event) }
 
-    func query(_ host: String, _ done: @escaping @Sendable (LookupCache.Answer) -> Void) {
-        asked.withLock { $0.append((host, done)) }
-        wake()
-    }
-
     func wake() { larder_ares_signal(event) }
 
     func poll() {
         channel.wait(event: event)
-        let queries = asked.withLock { asked in
-            defer { asked = [] }
-            return asked
+        let added = queries.withLock { queries in
+            defer { queries = [] }
+            return queries
         }
-        if queries.isEmpty { return }
+        if added.isEmpty { return }
         if running == 0, madeAt.duration(to: .now) > Self.lifetime, let fresh = AresChannel() {
             channel = fresh
             madeAt = .now
         }
-        for query in queries {
+        for query in added {
             running += 1
             channel.query(query.host) { [unowned self] answer in
                 running -= 1

@@ -37,8 +37,7 @@ package final class Resolver: NameResolving {
 
     /// A resolver over name servers.
     package convenience init() {
-        let servers = NameServers()
-        self.init { host, done in servers.query(host, done) }
+        self.init(lookup: NameServers().query)
     }
 
     /// A resolver over `getaddrinfo`.

@@ -24,12 +24,18 @@ public struct HeaderField: Hashable, Sendable, Codable {
 
     /// Whether the name is a token that is not reserved, and the value one printable line of at most 8 KiB.
     public var isSendable: Bool {
-        let isToken = name.utf8.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
-        return !name.isEmpty && isToken && !Self.reserved.contains(name.lowercased())
+        Self.isToken(name) && !Self.reserved.contains(name.lowercased())
             && value.utf8.count <= Self.maximumValueBytes
             && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
+    }
+
+    /// Whether the text is a token of RFC 9110, as the name of a header must be.
+    package static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20)
+                    || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+            }
     }
 
     /// Whether a redirect to another origin keeps it.

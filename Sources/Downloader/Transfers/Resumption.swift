@@ -1,3 +1,5 @@
+private import CCurl
+
 /// How a broken body is continued, by Range and If-Range (RFC 9110, sections 13 and 14). A pure value.
 struct Resumption: Equatable {
     /// Bytes received so far.
@@ -31,7 +33,7 @@ struct Resumption: Equatable {
             }
             validator = etag
         } else if let modified = head["Last-Modified"], let date = head["Date"],
-            let changed = HTTPDate(modified), let answered = HTTPDate(date), answered.seconds - changed.seconds >= 60
+            let changed = Self.seconds(modified), let answered = Self.seconds(date), answered - changed >= 60
         {
             // RFC 9110, section 8.8.2.2: a date is strong when it is well before the response.
             validator = modified
@@ -54,6 +56,12 @@ struct Resumption: Equatable {
         case 416: .unusable
         default: .other
         }
+    }
+
+    /// An HTTP date in seconds since 1970; nil for another text. The corresponding C function is `curl_getdate`.
+    private static func seconds(_ date: String) -> Int? {
+        let seconds = curl_getdate(date, nil)
+        return seconds < 0 ? nil : seconds
     }
 
     private func fits(_ head: [HeaderField]) -> Bool {

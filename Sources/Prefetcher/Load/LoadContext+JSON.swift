@@ -1,3 +1,4 @@
+internal import Downloader
 public import ImageModel
 
 extension LoadContext {
@@ -173,7 +174,7 @@ extension JSONFields {
             guard case .string(let text) = value, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
                 throw refusal("\(field).\(name)", "must be a string without control characters")
             }
-            guard !name.isEmpty, name.utf8.allSatisfy(Self.isToken) else {
+            guard HeaderField.isToken(name) else {
                 throw refusal("\(field).\(name)", "is not a header name")
             }
             if secrets.contains(name.lowercased()) {
@@ -182,14 +183,5 @@ extension JSONFields {
             headers[name] = text
         }
         return headers
-    }
-
-    private static func isToken(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
     }
 }
