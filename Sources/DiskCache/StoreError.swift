@@ -2,44 +2,38 @@ import Glibc
 
 /// A failure of a store.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of a failure. Callers decide by it alone.
-    public struct Code: RawRepresentable, Hashable, Sendable {
-        /// In lower camel case, for logs.
-        public let rawValue: String
-
-        /// The static members are the codes in use.
-        public init(rawValue: String) { self.rawValue = rawValue }
-
+    /// The kind of a failure; its raw value is for logs.
+    public enum Code: String, Sendable {
         /// The disk or a quota is full, or the maximum file size is exceeded.
-        public static let diskFull = Code(rawValue: "diskFull")
+        case diskFull
         /// The file system is mounted read-only.
-        public static let readOnly = Code(rawValue: "readOnly")
+        case readOnly
         /// The process lacks permission.
-        public static let permission = Code(rawValue: "permission")
+        case permission
         /// A file or directory does not exist.
-        public static let missing = Code(rawValue: "missing")
+        case missing
         /// A name or path is too long for the file system.
-        public static let nameTooLong = Code(rawValue: "nameTooLong")
+        case nameTooLong
         /// A path component is not a directory.
-        public static let notADirectory = Code(rawValue: "notADirectory")
+        case notADirectory
         /// The file to be created exists.
-        public static let exists = Code(rawValue: "exists")
+        case exists
         /// The file to be replaced is a directory.
-        public static let isADirectory = Code(rawValue: "isADirectory")
+        case isADirectory
         /// The process, or the system, has too many open files.
-        public static let tooManyOpenFiles = Code(rawValue: "tooManyOpenFiles")
+        case tooManyOpenFiles
         /// An attribute exceeds the limit of the file system, a manifest exceeds its limits, or the number of pixels is wrong.
-        public static let tooLarge = Code(rawValue: "tooLarge")
+        case tooLarge
         /// A root, namespace or table name cannot be used, or a file name is not UTF-8.
-        public static let invalidName = Code(rawValue: "invalidName")
+        case invalidName
         /// The cache id, a bundle, a manifest, or a file in one is invalid.
-        public static let damaged = Code(rawValue: "damaged")
+        case damaged
         /// Another process holds the lock.
-        public static let busy = Code(rawValue: "busy")
+        case busy
         /// The file system does not support the operation.
-        public static let unsupported = Code(rawValue: "unsupported")
+        case unsupported
         /// Any other failure, such as that of a device.
-        public static let inputOutput = Code(rawValue: "inputOutput")
+        case inputOutput
     }
 
     /// The kind of failure.

@@ -33,14 +33,18 @@ struct Descriptor: ~Copyable, Sendable {
         return status
     }
 
-    /// Writes all of `bytes` at the current position.
-    func write(_ bytes: UnsafeRawBufferPointer, to path: String) throws(StoreError) {
-        var rest = bytes[...]
+    /// Writes all of `bytes` at `offset`, or at the current position.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int? = nil, to path: String) throws(StoreError) {
+        var rest = bytes
         while !rest.isEmpty {
-            let written = Glibc.write(number, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            let position = offset.map { $0 + bytes.count - rest.count }
+            let written =
+                if let position { pwrite(number, rest.baseAddress, rest.count, off_t(position)) } else {
+                    Glibc.write(number, rest.baseAddress, rest.count)
+                }
             if written < 0 && errno == EINTR { continue }
-            guard written >= 0 else { throw StoreError("write", path) }
-            rest = rest.dropFirst(written)
+            guard written >= 0 else { throw StoreError(offset == nil ? "write" : "pwrite", path) }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
         }
     }
 

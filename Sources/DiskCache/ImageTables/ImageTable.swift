@@ -62,7 +62,9 @@ public final class ImageTable: Sendable {
                 try grow(toHold: slot)
                 // Removed first, as a failed write leaves its pixels damaged.
                 if let replaced { index.remove(replaced) }
-                try write(entry, at: slot * format.entryLength)
+                try entry.withBytes { (bytes) throws(StoreError) in
+                    try file.write(bytes, at: slot * format.entryLength, to: path)
+                }
                 index.put(entity, source: source, at: slot)
             }
         }
@@ -108,17 +110,5 @@ public final class ImageTable: Sendable {
         guard Int(try file.status(of: path).st_size) < length else { return }
         let failure = posix_fallocate(file.number, 0, off_t(length))
         guard failure == 0 else { throw StoreError("fallocate", path, number: failure) }
-    }
-
-    private func write(_ bytes: [UInt8], at offset: Int) throws(StoreError) {
-        var done = 0
-        while done < bytes.count {
-            let count = bytes[done...].withUnsafeBytes {
-                pwrite(file.number, $0.baseAddress, $0.count, off_t(offset + done))
-            }
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { throw StoreError("pwrite", path) }
-            done += count
-        }
     }
 }
