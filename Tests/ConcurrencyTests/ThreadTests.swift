@@ -21,21 +21,21 @@ struct ThreadTests {
         #expect(UInt(pthread_self()) != first)
     }
 
-    @Test("a task that prefers an actor's thread asks the actor from there, and is back where it was afterwards")
+    @Test("a task that prefers an actor's thread calls the actor on that thread and stays on it")
     func preferred() async {
         let actor = Pinned()
         let thread = await actor.current()
-        let (before, asked, after) = await withTaskExecutorPreference(actor.thread) {
+        let (before, during, after) = await withTaskExecutorPreference(actor.thread) {
             let before = UInt(pthread_self())
             return (before, await actor.current(), UInt(pthread_self()))
         }
-        #expect([before, asked, after] == [thread, thread, thread])
+        #expect([before, during, after] == [thread, thread, thread])
         #expect(UInt(pthread_self()) != thread)
     }
 
     private struct Refusal: Error, Equatable {}
 
-    @Test("a pool hands back values and typed errors")
+    @Test("a pool returns values and typed errors")
     func pool() async {
         let pool = ThreadPool(name: "pool", threads: 2)
         #expect(await pool.run { 42 } == 42)
@@ -56,7 +56,7 @@ struct ThreadTests {
         #expect(UInt(pthread_self()) != thread)
     }
 
-    @Test("a child's exit code and its killing signal are told apart")
+    @Test("a child's exit code is distinguished from a signal that ended it")
     func children() throws {
         var child = try ChildProcess("sh", ["-c", "exit 7"])
         let code = child.wait()
@@ -67,7 +67,7 @@ struct ThreadTests {
         #expect(signal == .signalled(SIGTERM))
     }
 
-    @Test("a child sees exactly the descriptors it was given")
+    @Test("a child has exactly the descriptors that it was given")
     func descriptors() throws {
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
@@ -78,13 +78,13 @@ struct ThreadTests {
         close(ends[0])
         let end = child.wait()
         #expect(end == .exited(0))
-        // ls itself opens one more: the directory.
+        // ls opens one more descriptor: the directory.
         #expect(String(decoding: bytes[..<max(0, count)], as: UTF8.self) == "4\n")
     }
 
     @Test("a child gets the descriptors it was given whatever their numbers are")
     func numbers() throws {
-        // Every number a busy parent may have, up to a few hundred, in the last place and behind others.
+        // Every descriptor number up to a few hundred, as the only one and after others.
         var held: [Int32] = []
         defer { for descriptor in held { close(descriptor) } }
         while (held.last ?? 0) < 260 {
@@ -100,7 +100,7 @@ struct ThreadTests {
         }
     }
 
-    @Test("a missing program is named")
+    @Test("the error names a missing program")
     func missing() {
         let error = #expect(throws: SpawnError.self) { _ = try ChildProcess("/no/such/program", []) }
         #expect(error?.program == "/no/such/program")

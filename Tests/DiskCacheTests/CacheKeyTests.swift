@@ -26,17 +26,17 @@ struct `A cache key` {
         #expect(CacheKey(key).scaleFactor == expected)
     }
 
-    // What follows applies the rules to cases beyond the vectors.
+    // The rules applied to cases beyond the vectors.
 
     @Test(arguments: [
-        // No URL: a plain path.
+        // A plain path.
         ("1a://foo/b.png", "1a:/foo/b-T.png"), ("http://foo bar/a.png", "http:/foo bar/a-T.png"),
         ("http://[::1/a.png", "http:/[::1/a-T.png"), ("http://foo:8a/a.png", "http:/foo:8a/a-T.png"),
         ("http://fo%zo/a.png", "http:/fo%zo/a-T.png"), ("图:片.png", "图:片-T.png"),
-        // A file's URL: likewise, its extension as the URL has it.
+        // A file URL: treated as a path, with its extension as in the URL.
         ("FILE:///a.png", "FILE:/a-T.png"), ("file://host//a b.png", "file:/host/a b-T.png"),
         ("file:///tmp/a%2Epng", "file:/tmp/a%2Epng-T.png"), ("file:///tmp/a.png?q=1", "file:/tmp/a-T.png"),
-        // Opaque: it has no path, so nothing is inserted into one.
+        // An opaque URL has no path, so the suffix is appended.
         ("data:image/x.png", "data:image/x.png-T"), ("localhost:8080/a.png", "localhost:8080/a.png-T"),
         ("file:a.png", "file:a.png-T"),
         // The rest of the URL.
@@ -116,5 +116,5 @@ struct `A cache key` {
     }
 }
 
-/// Byte for byte: Swift's `==` on strings is not.
+/// Compares bytes: Swift's `==` also accepts canonically equivalent texts.
 func same(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }

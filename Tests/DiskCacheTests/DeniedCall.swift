@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// A system call that fails with an error number of one's choice: on one thread, which ends afterwards, by the kernel's own
-/// filter of system calls. A stand-in for states of a disk that cannot be brought about at will.
+/// A system call that fails with a given error number on one thread, which ends afterwards, by a seccomp filter. It simulates
+/// faults of a disk that a test cannot cause.
 enum DeniedCall: String, Sendable, CustomTestStringConvertible {
-    /// `openat` that would make a file.
+    /// `openat` that creates a file.
     case create
     case write, setAttribute, dataToDisk, fileToDisk, rename
     /// `openat` of a directory.
@@ -35,7 +35,7 @@ enum DeniedCall: String, Sendable, CustomTestStringConvertible {
         #endif
     }
 
-    /// Whether the numbers for this machine are known and its kernel filters calls.
+    /// Whether this architecture is supported and the kernel has seccomp filters.
     static let isPossible: Bool = {
         guard DeniedCall.create.call != nil else { return false }
         return access("/proc/sys/kernel/seccomp/actions_avail", F_OK) == 0
@@ -43,7 +43,7 @@ enum DeniedCall: String, Sendable, CustomTestStringConvertible {
 
     struct NoFilter: Error {}
 
-    /// What `body` gives on a thread where the call always fails with `number`.
+    /// The result of `body` on a thread where the call always fails with `number`.
     func withNumber<Value: Sendable>(
         _ number: Int32, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -71,7 +71,7 @@ enum DeniedCall: String, Sendable, CustomTestStringConvertible {
         var instructions: UnsafePointer<Instruction>?
     }
 
-    /// From now on, for this thread and those it starts.
+    /// Installs the filter for this thread and those that it starts.
     private func deny(_ number: Int32) throws {
         guard let call, let symbol = dlsym(nil, "prctl") else { throw NoFilter() }
         typealias Control = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32

@@ -154,7 +154,7 @@ struct `An expiry decision` {
         return gone
     }
 
-    /// The rules as they are written: everything sorted, oldest first.
+    /// The rules applied to a sorted list, oldest first.
     private func sorted(
         _ files: [(String, Timestamp?, Int)], _ policy: ExpiryPolicy, now: Timestamp, stuck: Set<String>
     ) -> Set<String> {
@@ -181,7 +181,7 @@ struct `An expiry decision` {
         return gone
     }
 
-    /// A name as files have them; sorted as text and as packed name alike.
+    /// A file name whose order is the same as text and as packed name.
     private func name(_ number: Int, _ generator: inout SplitMix64) -> String {
         let digits = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
         return String(repeating: "0", count: 32 - digits.count) + digits

@@ -100,7 +100,7 @@ struct `A directory store that expires` {
         #expect(try CacheUsage(of: store).entries == 1)
         _ = try store.expire(policy)
         #expect(try CacheUsage(of: store).entries == 0)
-        // The second part: a file of one byte that becomes one second old.
+        // The second part of that test: a file of one byte that is one second old.
         let now = Timestamp.now
         try file("b", accessed: now.seconds, size: 1)
         let report = try store.expire(policy, now: Timestamp(seconds: now.seconds + 1))

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What happens on a disk with no room, or no leave to write.
+/// A cache on a full or read-only file system.
 @Suite(.timeLimit(.minutes(5)))
 struct `A directory store on a failing disk` {
     private let key = CacheKey("http://example.com/image.png")
@@ -29,7 +29,7 @@ struct `A directory store on a failing disk` {
         let cache = try DirectoryStore(opening: disk.path + "/root", durability: .full)
         let ballast = disk.path + "/ballast"
         var failures = 0
-        // From no room at all to more than enough, a page at a time: it ends in every step once.
+        // With each number of free pages from none to enough, so that every step of storing fails once.
         for pages in 0...24 {
             try cache.store("old", as: key)
             try fill(ballast, leaving: pages * 4096, of: disk)

@@ -42,7 +42,7 @@ struct `An image table` {
         #expect(code { _ = try ImageTableFormat(name: name, width: 1, height: 1, maximumCount: 1) } == .invalidName)
     }
 
-    /// One red pixel, half seen, then a white one that is not seen at all, in rows of 64 bytes.
+    /// A half-transparent red pixel and a fully transparent white one, in rows of 64 bytes.
     @Test(arguments: [
         (ImageTableFormat.Style.bgra32, [0, 0, 128, 128, 0, 0, 0, 0]), (.bgr32, [0, 0, 128, 255, 0, 0, 0, 255]),
         (.rgb16, [0x00, 0x40, 0x00, 0x00]), (.grey8, [38, 0]),

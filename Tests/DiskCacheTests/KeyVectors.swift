@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Keys with what SDWebImage makes of them; see the specification of SDWebImage 5.21.5, sections 4 and 5.
+/// Keys with the names and derived keys of SDWebImage; see the specification of SDWebImage 5.21.5, sections 4 and 5.
 struct KeyVectors: Decodable {
     struct Derived: Decodable, Sendable, CustomTestStringConvertible {
         let key, suffix, expected, note: String

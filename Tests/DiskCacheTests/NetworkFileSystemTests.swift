@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiskCache
 
-/// A cache on a file system that another machine keeps.
+/// A cache on a network file system.
 @Suite(
     .timeLimit(.minutes(5)), .enabled(if: NetworkDisk.isPossible, "needs to be root, /dev/fuse, sshfs and sftp-server"))
 struct `A cache on a network file system` {

@@ -21,7 +21,7 @@ struct `Opening a directory store` {
     @Test func `gives one id to concurrent openings`() throws {
         for round in 0..<10 {
             let root = directory.path + "/\(round)"
-            // Threads, not tasks: all of them have to be between looking and writing at the same time.
+            // Threads, not tasks: all must be between the check and the write at the same time.
             let opened = (0..<16).map { _ in Opened() }
             for result in opened { Thread { result.open(root) }.start() }
             let ids = opened.map { $0.id() }

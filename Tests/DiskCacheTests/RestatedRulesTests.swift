@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The rules for names and derived keys against other people's code, on keys put together at random.
+/// The rules for file names and derived keys compared with other implementations, on random keys.
 @Suite(.timeLimit(.minutes(5)))
 struct `The naming rules` {
     @Test(
@@ -22,7 +22,7 @@ struct `The naming rules` {
         }
     }
 
-    /// Only such keys on which the parser of this Foundation and the rules do not differ knowingly.
+    /// Keys for which no difference between Foundation and the rules is known.
     @Test(arguments: [4, 5, 6] as [UInt64])
     func `agree with Foundation where Foundation is correct`(seed: UInt64) throws {
         var generator = SplitMix64(seed: seed)
@@ -69,7 +69,7 @@ struct `The naming rules` {
             "." + String(repeating: "图", count: Int.random(in: 72...76, using: &generator)),
             "." + String(repeating: "😀", count: Int.random(in: 54...57, using: &generator)),
         ])
-        // Now and then as long as nobody expects.
+        // Occasionally very long.
         let long = Int.random(in: 0..<200, using: &generator) == 0 ? String(repeating: pick(pieces), count: 10_000) : ""
         let place = front.hasSuffix("//") ? user + host + port + pick(["/", "/", ""]) : ""
         return front + place + long + many(pieces, 10) + ending
@@ -104,7 +104,7 @@ struct `The naming rules` {
         "SDImageTintTransformer(#ff000000,18)", "SDImageRotationTransformer(-0.785398,0)", "", "图",
     ]
 
-    // MARK: - Other people's code
+    // MARK: - Other implementations
 
     private func restated(_ cases: [(String, String)]) throws -> [(name: String, derived: String)] {
         let input = cases.map { "\(hex($0.0))\t\(hex($0.1))\n" }.joined()

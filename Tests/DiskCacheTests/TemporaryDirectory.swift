@@ -12,7 +12,7 @@ final class TemporaryDirectory: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: url) }
 
-    /// The names in a directory of it, hidden ones included, but for the marks that an open cache has in its root.
+    /// The names in one of its directories, hidden ones included, except the marker files of an open cache.
     func names(in subdirectory: String = "") throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: url.appending(path: subdirectory).path)
             .filter { !$0.hasPrefix(".larder-open.") && !$0.hasPrefix(".larder-swept.") }.sorted()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Downloader
 
-/// Every row of the error table that a server can cause, and the good case.
+/// Every row of the error table that a server can cause, and success.
 @Suite("A download", .timeLimit(.minutes(5)))
 struct DownloadTests {
     @Test("the bytes are in the file, digest and headers in the response")
@@ -77,7 +77,7 @@ struct DownloadTests {
             "/3": .status(503, [("Retry-After", "3")]), "/ages": .status(429, [("Retry-After", "999999")]),
             "/junk": .status(503, [("Retry-After", "soon")]),
         ])
-        // A downloader each: what one has met, it holds to.
+        // One downloader for each case: a downloader remembers the protocol of an origin.
         #expect(await ImageDownloader(for: server).failure(server.url("/3"))?.retryAfter == .seconds(3))
         #expect(await ImageDownloader(for: server).failure(server.url("/ages"))?.retryAfter == .seconds(3600))
         #expect(await ImageDownloader(for: server).failure(server.url("/junk"))?.retryAfter == nil)
@@ -135,7 +135,7 @@ struct DownloadTests {
 
     @Test("a body that is not an image ends at its first bytes")
     func earlyAbort() async throws {
-        // The rest never comes: only giving up can end this.
+        // The server never sends the rest: only the limit ends the download.
         let server = try OriginServer([
             "/x": OriginReply([.bytes(OriginReply.head(200, [("Content-Length", "1000000")]) + noise(64)), .hang])
         ])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Downloader
 
-/// The checked rows of SDWebImage 5.21.5's downloader, those that a downloader decides; docs/downloader.md says which are tested where.
+/// The vectors of SDWebImage 5.21.5's downloader; docs/downloader.md lists the suite of each.
 struct DownloaderVectors: Decodable, Sendable {
     struct Status: Decodable, Sendable, CustomTestStringConvertible {
         let status: Int
@@ -112,7 +112,7 @@ struct DownloaderVectorTests {
             let error = await #expect(throws: FetchError.self) { try await ImageDownloader(for: server).fetch(request) }
             #expect(error?.domainCode == code)
         case .words:
-            // Section 3.11 overrules this row: with a known copy 304 is "not modified", whatever is accepted.
+            // Section 3.11 overrides this row: with a known copy 304 is "not modified" for any accepted statuses.
             request.validators = Validators(etag: "\"known\"")
             #expect(try await ImageDownloader(for: server).fetch(request).isNotModified)
         }
@@ -136,7 +136,7 @@ struct DownloaderVectorTests {
         switch row.calls {
         case .pairs(let pairs): #expect(words.map { [$0.received, $0.webImageExpected] } == pairs)
         case .words(let text):
-            // SharedTransferTests sees a late joiner's calls on a real transfer.
+            // SharedTransferTests checks the calls for a request that joins later.
             #expect(text == "only the remaining data calls")
         }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Downloader
 
-/// Guarantee 10. The server beside each attempt counts what reaches it: nothing may.
+/// Guarantee 10. A server counts the requests that reach it; none may.
 @Suite("No download reaches a forbidden address", .timeLimit(.minutes(5)))
 struct ForbiddenAddressTests {
     private static let forms = [
@@ -14,7 +14,7 @@ struct ForbiddenAddressTests {
         "example.com@127.0.0.1", "example.com:80@127.0.0.1", "[::]",
     ]
 
-    /// Closed addresses, open port: only the address rule can refuse.
+    /// The port is allowed, so only the rule for addresses can refuse.
     private func downloader(_ server: OriginServer, _ resolver: any NameResolving = Resolver(threads: 1))
         -> ImageDownloader
     {
@@ -61,7 +61,7 @@ struct ForbiddenAddressTests {
         _ = try await downloader.fetch("http://rebind.test:\(server.port)/")
         #expect(resolver.lookups == ["rebind.test"])
         #expect(server.requests.first?.headers["host"] == "rebind.test:\(server.port)")
-        // The second download asks anew and is told the closed address.
+        // The second download looks the name up again and receives the refused address.
         #expect(await downloader.failure("http://rebind.test:\(server.port)/")?.code == .addressRefused)
     }
 
@@ -71,7 +71,7 @@ struct ForbiddenAddressTests {
         let resolver = StubResolver(["mixed.test": [["127.0.0.1", "127.0.0.2", "10.0.0.1"]]])
         let policy = loopback(closed.port, addresses: ["127.0.0.2"])
         let downloader = ImageDownloader(FetchConfiguration(policy: policy), resolver: resolver)
-        // Nobody listens on 127.0.0.2: a fall-back to 127.0.0.1 would succeed.
+        // No server listens on 127.0.0.2: a connection to 127.0.0.1 would succeed.
         #expect(await downloader.failure("http://mixed.test:\(closed.port)/")?.code == .cannotConnect)
         #expect(closed.acceptedConnections == 0)
     }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A disk that fills up", .timeLimit(.minutes(5)))
 struct FullDiskTests {
-    /// One megabyte of file system, unmounted with its last reference.
+    /// A file system of one megabyte, unmounted with its last reference.
     private final class SmallDisk {
         static let isPossible = getuid() == 0 && (try? SmallDisk()) != nil
 
@@ -40,7 +40,7 @@ struct FullDiskTests {
         received.finish()
         #expect(error?.row == "LarderErrorDomain 403")
         #expect(error?.message.contains("written to \(path): No space left on device (errno \(ENOSPC))") == true)
-        // It did begin, and the part that fitted is the caller's to remove with the file.
+        // The download began; the caller removes the part that was written with the file.
         #expect(await stream.reduce(0, max) > 0)
         #expect(lseek(file, 0, SEEK_END) < 1 << 20 | 1)
         unlink(path)

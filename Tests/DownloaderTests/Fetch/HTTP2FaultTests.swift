@@ -3,7 +3,7 @@ import Testing
 
 @testable import Downloader
 
-/// HTTP/2 that breaks, and the older version in its place.
+/// Servers whose HTTP/2 fails, and the fallback to HTTP/1.1.
 @Suite("Failures of HTTP/2", .timeLimit(.minutes(5)))
 struct HTTP2FaultTests {
     private let start = ContinuousClock.now
@@ -18,7 +18,7 @@ struct HTTP2FaultTests {
         #expect(http2.isAvoided(at: start + .seconds(3602)))
         #expect(!http2.isAvoided(at: start + .seconds(3603)))
         #expect(http2.isForgettable(at: start + .seconds(3603)))
-        // Then one failure does not suffice again.
+        // The count starts again: one failure does not suffice.
         http2.fail(began: start + .seconds(4000), at: start + .seconds(4001))
         #expect(!http2.isAvoided(at: start + .seconds(4001)))
     }
@@ -46,7 +46,7 @@ struct HTTP2FaultTests {
         return ImageDownloader(configuration, resolver: StubResolver([:]))
     }
 
-    /// How many connections of HTTP/2 a server has had.
+    /// The number of HTTP/2 connections that a server accepted.
     private func connections(_ server: BrokenHTTP2Server, _ downloader: ImageDownloader) async throws -> Int? {
         let file = BodyFile()
         _ = try await downloader.fetch(server.url("/count"), into: file)
@@ -76,7 +76,7 @@ struct HTTP2FaultTests {
     func halfABody() async throws {
         let server = try BrokenHTTP2Server(.half)
         let downloader = downloader(server)
-        // Ten bytes, then ten bytes again that do not fit: the third try is over HTTP/1.1 and brings another body.
+        // Ten bytes, then ten bytes of another range: the third try, over HTTP/1.1, returns another body.
         let file = BodyFile()
         let result = try await downloader.fetch(server.url("/a"), into: file)
         #expect(result.httpMajor == 1 && file.bytes == Array("fine".utf8))

@@ -4,14 +4,14 @@ import Testing
 
 @testable import Downloader
 
-/// One endpoint of httpbin and what is expected of it; docs/downloader.md has the same table.
+/// One endpoint of httpbin and its expected result; docs/downloader.md has the same table.
 struct HttpbinCase: Sendable, CustomTestStringConvertible {
     let path: String
     /// `200 14 B`: status and, where it is always the same, length; or domain and code of the error.
     let expected: String
     var redirects = 0
     var change: @Sendable (inout FetchRequest) -> Void = { _ in }
-    /// What the body must contain, blanks left out.
+    /// A part of the body, without blanks.
     var body: String?
 
     var testDescription: String { path }
@@ -99,7 +99,7 @@ struct HttpbinTests {
         profile.user = "bob"
         profile.password = "hush"
         var configuration = FetchConfiguration(policy: loopback(server.port))
-        // Python starts while the first request waits for it, on a machine that may be busy.
+        // Python is still starting when the first request is sent.
         configuration.limits.idle = .seconds(60)
         configuration.credentials = ["bob": profile]
         let downloader = ImageDownloader(configuration, resolver: StubResolver([:]))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Downloader
 
-/// An https origin behind a proxy: a tunnel, within which TLS is spoken with the origin.
+/// An https origin behind a proxy: TLS with the origin runs in a tunnel.
 @Suite("The tunnel of a proxy", .timeLimit(.minutes(5)), .enabled(if: NginxServer.program != nil))
 struct ProxyTunnelTests {
     private let origin: NginxServer
@@ -21,7 +21,7 @@ struct ProxyTunnelTests {
         proxy = try OriginServer()
     }
 
-    /// Opens tunnels to the origin, under this answer.
+    /// A proxy that opens tunnels to the origin after this response.
     private func open(status: Int = 200) {
         let head = OriginReply.head(status, status == 407 ? [("Proxy-Authenticate", "Basic realm=\"p\"")] : [])
         proxy.on(target, OriginReply([.bytes(head)] + (status == 200 ? [.tunnel(to: origin.port)] : [])))
@@ -77,7 +77,7 @@ struct ProxyTunnelTests {
     @Test("the certificate must be that of the origin")
     func certificate() async throws {
         open()
-        // Made for 127.0.0.1 and localhost, not for this name.
+        // The certificate is for 127.0.0.1 and localhost, not for this name.
         #expect(await (try downloader()).failure(url("/a"))?.row == "NSURLErrorDomain -1202")
     }
 

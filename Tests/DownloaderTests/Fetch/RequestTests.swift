@@ -180,7 +180,7 @@ struct RequestTests {
         }
         #expect(error?.row == "LarderErrorDomain 202")
         #expect(error?.message.hasSuffix(": 9 pixels exceed the limit of 8") == true)
-        // One that never makes up its mind stops nothing.
+        // An inspection that stays undecided does not end the download.
         let most = Locked(0)
         let result = try await fetch(server, "/y") {
             $0.inspectedBytes = 20_000

@@ -49,7 +49,7 @@ struct ResolverTests {
             }
             #expect((try? await resolver.addresses(of: "alive", within: .seconds(3600))) == [expected])
             #expect(await reached { silent.withLock { $0.count } == 350 })
-            // Taken out: each holds the resolver, which holds this list.
+            // Removed from the list: each callback references the resolver, which references this list.
             let held = silent.withLock { held in
                 defer { held = [] }
                 return held
@@ -125,7 +125,7 @@ struct ResolverTests {
         #expect(cache.answer(for: "a", at: now + .seconds(60)) == nil)
         #expect(cache.answer(for: "b", at: now + .seconds(4)) == .failure(.notFound))
         #expect(cache.answer(for: "b", at: now + .seconds(5)) == nil)
-        // The silence of a name's servers is remembered, too.
+        // Time-outs of name servers are cached as well.
         cache.store(.failure(.timedOut), for: "b", at: now + .seconds(5))
         #expect(cache.answer(for: "b", at: now + .seconds(9)) == .failure(.timedOut))
         cache.store(.failure(.cancelled), for: "a", at: now + .seconds(5))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Downloader
 
-/// SDWebImage's coalescing (spec section 3.4), by files of their own.
+/// SDWebImage's coalescing (spec section 3.4), with a file for each request.
 @Suite("Equal downloads", .timeLimit(.minutes(5)))
 struct SharedTransferTests {
     private let body = noise(200_000)
@@ -20,7 +20,7 @@ struct SharedTransferTests {
         ])
     }
 
-    /// A request with a stream of the time when half of the body has arrived.
+    /// A request, and a stream that yields when half of the body has arrived.
     private func watched(_ server: OriginServer) -> (FetchRequest, AsyncStream<Void>.AsyncIterator) {
         var request = FetchRequest(server.url("/x"))
         let (stream, continuation) = AsyncStream<Void>.makeStream()

@@ -23,7 +23,7 @@ struct TransferTests {
     func neighbours() async throws {
         let stuck = try OriginServer(["/": .silent])
         let healthy = try OriginServer(["/": .body(noise(10))])
-        // Longer than the test may take: on a busy machine the silent ones must not time out and let others try.
+        // Longer than the test: on a busy machine a time-out of the silent transfers would let others start.
         var limits = FetchLimits()
         limits.idle = .seconds(300)
         limits.total = .seconds(300)
@@ -34,7 +34,7 @@ struct TransferTests {
             for _ in 0..<20 { group.addTask { _ = await downloader.failure(stuck.url("/")) } }
             await stuck.waitForRequests("/", count: 4)
             for _ in 0..<20 { #expect(await downloader.failure(healthy.url("/")) == nil) }
-            // Before they are cancelled, one after the other: a place that becomes free goes to one still waiting.
+            // Before the cancellation, which is sequential: a free connection goes to a waiting transfer.
             #expect(stuck.count("/") == 4)
             group.cancelAll()
         }
@@ -68,7 +68,7 @@ struct TransferTests {
         }
         let size = file.bytes.count
         gate.openUp()
-        // Another transfer on the same thread comes and goes after the gate opened.
+        // Another transfer on the same thread starts and ends after the gate opened.
         _ = try await downloader.fetch(server.url("/y"))
         #expect(file.bytes.count == size)
     }
@@ -157,7 +157,7 @@ struct TransferTests {
         "a hundred cancelled downloads end with 2002, close their connections and write nothing"
     )
     func cancellingAll() async throws {
-        // Bytes that come and come, so that a transfer that went on would be seen, by its connection and in its file.
+        // An endless body: a transfer that continued would show in its connection and in its file.
         let head = OriginReply.head(200, [("Content-Length", "100000")])
         let server = try OriginServer([
             "/stuck": OriginReply([.bytes(head), .drip(noise(100_000), interval: .milliseconds(2))]),
@@ -175,7 +175,7 @@ struct TransferTests {
         }
         #expect(await downloader.currentDownloadCount == 0)
         let written = files.map { $0.bytes.count }
-        // The peer of each of them has hung up; one that stayed open would end this test by its time limit.
+        // The peer has closed each connection; an open one would end this test by its time limit.
         await server.waitForLeave()
         #expect(await downloader.failure(server.url("/x")) == nil)
         #expect(files.map { $0.bytes.count } == written)
@@ -255,7 +255,7 @@ struct TransferTests {
             request.validators = validators
             #expect(try await downloader.fetch(request).isNotModified)
         }
-        // As a resumption asks.
+        // The request that a resumption sends.
         let resumption = try #require(Resumption(head: first.headers, offset: 10_000, total: 30_000))
         let file = BodyFile()
         var request = FetchRequest(server.url("/a"))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Downloader
 
-/// Random lives of origins, against what must hold at every moment of any of them.
+/// Random events of an origin; the invariants must hold after each.
 @Suite("Random histories of origins", .timeLimit(.minutes(5)))
 struct OriginHistoryTests {
     private struct Random: RandomNumberGenerator {
@@ -40,7 +40,7 @@ struct OriginHistoryTests {
                 if case .wait(let until) = answer { #expect(until > now && until - now <= .milliseconds(200)) }
                 guard answer == .ready else { continue }
                 let permit = state.start(at: now)
-                // A probe only when the breaker was open, and never beside another.
+                // A probe starts only when the breaker is open and no other probe runs.
                 #expect(permit.isProbe == isOpen)
                 if permit.isProbe { #expect(!running.contains { $0.isProbe && $0.epoch == permit.epoch }) }
                 running.append(permit)

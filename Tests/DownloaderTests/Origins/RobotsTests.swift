@@ -29,7 +29,7 @@ struct RobotsTests {
         #expect((RobotsDirectives(header).forbids != nil) == does)
     }
 
-    /// RFC 9309, section 5.1 and 5.2, and what follows from section 2.2.
+    /// The examples of RFC 9309, sections 5.1 and 5.2, and rules of section 2.2.
     @Test(
         "the longest match decides, allow on a tie, with wildcards and escapes as in RFC 9309",
         arguments: [
@@ -168,7 +168,7 @@ struct RobotsTests {
         let isAllowed = try await downloader(server, refuses: false).isAllowedByRobots(SourceURL(server.url("/a")))
         #expect(!isAllowed)
         await server.waitForLeave()
-        // Half a MiB and the contents of sockets; not the 32 MiB that an image may have.
+        // Half a MiB and the contents of socket buffers, not the 32 MiB of an image.
         #expect(server.poured < 16 << 20)
     }
 

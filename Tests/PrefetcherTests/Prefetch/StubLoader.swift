@@ -2,7 +2,7 @@ import Concurrency
 
 @testable import Prefetcher
 
-/// A loader whose loads end when the test ends them, or at once.
+/// A loader whose loads return when the test says so, or at once.
 final class StubLoader: Loader {
     enum Answer: Sendable {
         case success, failure(Int)
@@ -12,7 +12,7 @@ final class StubLoader: Loader {
         var begun: [String] = []
         var inFlight = 0
         var maxInFlight = 0
-        /// Answers for loads that do not wait yet.
+        /// Results of loads that do not wait yet.
         var early: [String: Answer] = [:]
         var waiting: [(url: String, continuation: CheckedContinuation<Answer, Never>)] = []
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
