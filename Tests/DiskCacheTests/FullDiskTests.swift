@@ -23,15 +23,37 @@ struct `A directory store on a failing disk` {
         #expect(try cache.open(key)?.size == 1000)
     }
 
+    @Test func `a discarded file takes no room while another process holds its descriptor`() throws {
+        let directory = try TemporaryDirectory()
+        let cache = try DirectoryStore(opening: directory.path)
+        func copyOfDiscarded(_ text: String, committed: Bool) throws -> Int32 {
+            let file = try cache.begin()
+            try write(text, to: file)
+            if committed { try cache.commit(file, as: key) }
+            return dup(file.descriptor)
+        }
+        for (committed, size) in [(false, 0), (true, 5)] {
+            let copy = try copyOfDiscarded("image", committed: committed)
+            defer { close(copy) }
+            var status = stat()
+            #expect(fstat(copy, &status) == 0 && status.st_size == size)
+        }
+        #expect(contents(try #require(try cache.open(key))) == Array("image".utf8))
+    }
+
     @Test(.enabled(if: SmallDisk.isPossible, "needs to be root, and a kernel that mounts a tmpfs"))
-    func `keeps the old image when full at any step and stores the new one later`() throws {
+    func `keeps the old image when full at any step and stores the new one later`() async throws {
         let disk = try SmallDisk()
         let cache = try DirectoryStore(opening: disk.path + "/root", durability: .full)
+        try cache.store("old", as: key)
+        let room = try disk.freeBytes
         let ballast = disk.path + "/ballast"
         var failures = 0
         // With each number of free pages from none to enough, so that every step of storing fails once.
         for pages in 0...24 {
             try cache.store("old", as: key)
+            // The replaced image takes room while another process holds a copy of its descriptor.
+            try #require(await reached { try disk.freeBytes >= room })
             try fill(ballast, leaving: pages * 4096, of: disk)
             let new = String(repeating: "n", count: 15 * 4096)
             let failure = code { try cache.store(new, as: key) }
@@ -41,7 +63,7 @@ struct `A directory store on a failing disk` {
                 #expect(contents(try #require(try cache.open(key))) == Array("old".utf8))
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: cache.layout.directory) == [key.fileName])
-            unlink(ballast)
+            #expect(truncate(ballast, 0) == 0)
             try cache.store(new, as: key)
             #expect(try cache.open(key)?.size == 15 * 4096)
         }
@@ -145,9 +167,8 @@ struct `A directory store on a failing disk` {
         var made: [String] = []
         while true {
             let path = disk.path + "/\(made.count)"
-            let descriptor = open(path, O_CREAT | O_WRONLY, 0o644)
-            if descriptor < 0 { break }
-            close(descriptor)
+            // Not by open: another process could hold a copy of the descriptor and with it the inode.
+            if mknod(path, S_IFREG | 0o644, 0) != 0 { break }
             made.append(path)
         }
         let error = #expect(throws: StoreError.self) { try cache.store("new", as: key) }
@@ -171,7 +192,7 @@ struct `A directory store on a failing disk` {
 
     /// Fills the disk except for `room` bytes.
     private func fill(_ path: String, leaving room: Int, of disk: SmallDisk) throws {
-        let descriptor = open(path, O_CREAT | O_WRONLY, 0o644)
+        let descriptor = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o644)
         defer { close(descriptor) }
         let page = [UInt8](repeating: 1, count: 4096)
         while Glibc.write(descriptor, page, page.count) == page.count {}
@@ -219,6 +240,13 @@ private final class SmallDisk {
     func remountReadOnly() throws {
         guard mount("tmpfs", directory.path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), nil) == 0 else {
             throw POSIXError(.EPERM)
+        }
+    }
+
+    var freeBytes: Int {
+        get throws {
+            let attributes = try FileManager.default.attributesOfFileSystem(forPath: path)
+            return try #require(attributes[.systemFreeSize] as? Int)
         }
     }
 

@@ -15,8 +15,12 @@ public final class TemporaryFile: Sendable {
         file = try permissions.createFile(path)
     }
 
-    // After a rename the hidden name does not exist, and no other file ever gets it.
-    deinit { unlink(path) }
+    // After a rename the hidden name does not exist, and no other file ever gets it. A process that another thread is
+    // spawning holds a copy of the descriptor until it executes its program: truncating frees the disk at once.
+    deinit {
+        var status = stat()
+        if unlink(path) == 0 && fstat(descriptor, &status) == 0 && status.st_nlink == 0 { ftruncate(descriptor, 0) }
+    }
 
     /// The open file, valid as long as this object exists; it may be passed to a child process.
     public var descriptor: Int32 { file.number }
