@@ -27,8 +27,8 @@ demo: setup ## 200 images and ten bad URLs through the whole program, to demo-ou
 	@$(MAKE) --no-print-directory build
 	@demo/run
 
-unit: setup ## run tests that start no server and no program
-	@scripts/test --filter '^(ConcurrencyTests|ImageModelTests|StructureTests)\.' $(UNIT)
+unit: setup ## run tests that start no program and no database
+	@scripts/test --filter "$$(scripts/unit-tests)"
 
 test: setup ## run all tests, the queue's once more through a pooler
 	@scripts/test --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
