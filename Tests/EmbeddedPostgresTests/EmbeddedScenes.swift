@@ -2,6 +2,7 @@ import EmbeddedPostgres
 import Foundation
 import Glibc
 import JobQueue
+import TestSupport
 
 /// What processes of the embedded cluster's tests do.
 enum EmbeddedScenes {
@@ -11,15 +12,14 @@ enum EmbeddedScenes {
     static func startAndDie(
         _ home: String, _ clusters: String, when happened: @escaping @Sendable (_ directory: String) -> Bool
     ) async throws {
-        Thread.detachNewThread {
-            while !happened(home + "/postgres") { usleep(1000) }
-            kill(getpid(), SIGKILL)
-        }
         var configuration = EmbeddedCluster.Configuration(home: home)
         configuration.clusters = clusters
-        _ = try await EmbeddedCluster(configuration).start()
-        // It was there before the start returned; the watcher is about to see it.
-        while true { try await Task.sleep(for: .seconds(1)) }
+        let cluster = EmbeddedCluster(configuration)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { if await reached({ happened(home + "/postgres") }) { kill(getpid(), SIGKILL) } }
+            group.addTask { _ = try await cluster.start() }
+            try await group.waitForAll()
+        }
     }
 
     /// Changes this process' user for good.

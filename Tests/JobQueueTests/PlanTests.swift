@@ -185,7 +185,7 @@ struct PlanTests {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         let psql = try RunningCommand(
             "psql", ["-X", "-d", database.directURL, "-f", "-"], environment: ["PATH": path],
-            input: Array(script(statistics).utf8), limit: .seconds(120))
+            input: Array(script(statistics).utf8))
         let outcome = await psql.outcome()
         let told = String(decoding: outcome.errors, as: UTF8.self)
         #expect(outcome.code == 0, "\(told.suffix(2_000))")

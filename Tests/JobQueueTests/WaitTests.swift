@@ -71,8 +71,7 @@ struct WaitTests {
             "/usr/bin/psql", ["--no-psqlrc", fixture.database.url], environment: [:],
             input: Array(
                 "LISTEN larder_batch; LISTEN larder; SELECT FROM larder.maintain(true); SELECT larder.notify('slow');"
-                    .utf8),
-            limit: .seconds(60))
+                    .utf8))
         let heard = await listener.outcome().text.split(separator: "\n").filter { $0.contains("notification") }
         try #require(heard.count == 2, "\(heard)")
         #expect(heard[0].contains(#""larder_batch" with payload "\#(loud)""#))

@@ -28,7 +28,7 @@ struct BenchTests {
         let place = try TemporaryDirectory(open: true)
         let command = LarderCommand(
             "bench", "queue", "--json", "--rounds", "1", "--jobs", "2000",
-            environment: ["TMPDIR": place.path, "LARDER_HOME": place.file("home")], limit: .seconds(500))
+            environment: ["TMPDIR": place.path, "LARDER_HOME": place.file("home")])
         let outcome = try await command.run()
         #expect(outcome.code == 0, "\(outcome.errorText)")
         let lines = try outcome.lines.map(Line.init)

@@ -124,8 +124,8 @@ struct BundleCommandTests {
             """
         let row = await
             (try RunningCommand(
-                "/usr/bin/python3", ["-c", look, "\(scene.cache)/default/\(file)"], environment: [:], input: [],
-                limit: .seconds(60))).outcome()
+                "/usr/bin/python3", ["-c", look, "\(scene.cache)/default/\(file)"], environment: [:], input: []))
+            .outcome()
         #expect(row.code == 0, "\(row.errorText)")
         let digest = String(file.prefix(32)).uppercased()
         let name = try #require(places.keys.first { $0.replacing("-", with: "").uppercased() == digest })

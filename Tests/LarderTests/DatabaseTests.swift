@@ -17,7 +17,7 @@ struct DatabaseTests {
     }
 
     private func larder(_ arguments: String...) -> LarderCommand {
-        var command = LarderCommand(environment: environment, limit: .seconds(120))
+        var command = LarderCommand(environment: environment)
         command.arguments = arguments
         return command
     }
@@ -92,7 +92,7 @@ struct DatabaseTests {
             return try await RunningCommand(
                 OrdinaryUser.words[0],
                 Array(OrdinaryUser.words.dropFirst()) + [LarderCommand.executable] + arguments,
-                environment: environment, input: [], limit: .seconds(120)
+                environment: environment, input: []
             ).outcome()
         }
         let run = try await nobody("run", "--json", "--variant", Variants.small, origin.url("/a.jpg"))
@@ -114,8 +114,7 @@ struct DatabaseTests {
                 "-m", "sh", "-c", "mount -t tmpfs none /usr/lib/postgresql || exit 77; exec \"$0\" db start --json",
                 LarderCommand.executable,
             ],
-            environment: environment.merging(["PATH": "/usr/bin:/bin:/usr/sbin:/sbin"]) { $1 }, input: [],
-            limit: .seconds(60))
+            environment: environment.merging(["PATH": "/usr/bin:/bin:/usr/sbin:/sbin"]) { $1 }, input: [])
         let outcome = await command.outcome()
         if outcome.code == 77 || outcome.errorText.hasPrefix("unshare:") {
             print("note: no mount namespace can be had here: the test with missing server programs does not run")

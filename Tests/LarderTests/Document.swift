@@ -69,7 +69,7 @@ extension Scene {
         let script = sql.contains("CREATE ROLE") ? "BEGIN;\n\(sql)\nROLLBACK;" : sql
         return try await RunningCommand(
             "psql", ["-X", "-q", "-v", "ON_ERROR_STOP=1", database.url], environment: ["PATH": "/usr/bin:/bin"],
-            input: Array(script.utf8), limit: .seconds(60)
+            input: Array(script.utf8)
         ).outcome()
     }
 
@@ -85,8 +85,7 @@ extension Scene {
         }
         return try await RunningCommand(
             "sh", ["-c", "cd \"$0\" && " + command, directory.path],
-            environment: environment.merging(["PATH": "\(programs):/usr/bin:/bin"]) { $1 }, input: [],
-            limit: .seconds(60)
+            environment: environment.merging(["PATH": "\(programs):/usr/bin:/bin"]) { $1 }, input: []
         ).outcome()
     }
 }

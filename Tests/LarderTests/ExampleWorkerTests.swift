@@ -10,7 +10,7 @@ struct ExampleWorkerTests {
     private func start(_ program: String, _ arguments: [String], in scene: Scene) throws -> RunningCommand {
         try RunningCommand(
             "\(PackageRoot.path)/examples/\(program)", arguments,
-            environment: ["DATABASE_URL": scene.database.url, "PATH": "/usr/bin:/bin"], input: [], limit: .seconds(120))
+            environment: ["DATABASE_URL": scene.database.url, "PATH": "/usr/bin:/bin"], input: [])
     }
 
     private func enqueue(_ urls: [String], in scene: Scene) async throws {

@@ -52,7 +52,7 @@ struct FailureTests {
         let command = try RunningCommand(
             words[0], Array(words.dropFirst()),
             environment: scene.environment.merging(["PATH": "/usr/bin:/bin"]) { $1 },
-            input: [], limit: .seconds(60))
+            input: [])
         let outcome = await command.outcome()
         #expect(outcome.code == 1)
         #expect(outcome.errorText.contains(scene.cache) && outcome.errorText.contains("(LarderErrorDomain 403)"))

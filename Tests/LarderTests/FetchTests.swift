@@ -19,7 +19,7 @@ struct FetchTests {
             environment: [
                 "LARDER_HOME": directory.file("home"), "LARDER_ALLOW_ADDRESS": "127.0.0.0/8",
                 "LARDER_ALLOW_PORT": "\(origin.port)",
-            ], input: [UInt8](), limit: .seconds(120))
+            ], input: [UInt8]())
         command.arguments = ["fetch", origin.url(path), "--json"] + words
         return try await command.run()
     }
@@ -130,7 +130,7 @@ struct FetchTests {
 extension LarderCommand {
     fileprivate static func run(_ words: String..., home: TemporaryDirectory) async throws -> CommandOutcome {
         var command = LarderCommand(
-            environment: ["LARDER_HOME": home.file("home")], input: [UInt8](), limit: .seconds(120))
+            environment: ["LARDER_HOME": home.file("home")], input: [UInt8]())
         command.arguments = words
         return try await command.run()
     }

@@ -33,7 +33,7 @@ struct OrphanTests {
                 "transform", PackageRoot.path + "/Tests/TranscoderTests/Images/interlaced-large.png", "-o",
                 directory.file("out.png"), "--variant",
                 #"{"name":"v","thumbnail":{"width":3000,"height":3000},"transform":[\#(blurs)]}"#,
-            ], environment: ["LARDER_HOME": directory.file("home")], input: [], limit: .seconds(120))
+            ], environment: ["LARDER_HOME": directory.file("home")], input: [])
         let isBlurring = await command.reaches { command in
             // More time than starting takes: the child is blurring.
             Self.children(of: command.processID).contains { (Self.state(of: $0)?.centiseconds ?? 0) > 100 }
@@ -43,7 +43,6 @@ struct OrphanTests {
         command.signal(SIGKILL)
         _ = await command.outcome()
         // It stays as a zombie when no process reaps it.
-        while let state = Self.state(of: child), state.letter != "Z" { try await Task.sleep(for: .milliseconds(5)) }
-        #expect(Self.state(of: child).map { $0.letter == "Z" } ?? true)
+        #expect(await reached { Self.state(of: child).map { $0.letter == "Z" } ?? true })
     }
 }

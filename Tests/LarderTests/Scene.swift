@@ -1,6 +1,8 @@
+import Concurrency
 import EmbeddedPostgres
 import Foundation
 import JobQueue
+import Synchronization
 import TestSupport
 import Testing
 
@@ -12,6 +14,8 @@ final class Scene: Sendable {
     let queue: PostgresJobQueue
     /// A port without a listener.
     let dead: DeadPort
+    private let session = Mutex<AdminSession?>(nil)
+    private let pool = ThreadPool(name: "scene", threads: 1)
 
     init() async throws {
         // Open, so that an embedded database that a command starts by mistake is created in it and removed with it.
@@ -36,7 +40,7 @@ final class Scene: Sendable {
     }
 
     func larder(_ arguments: [String], input: some Sequence<UInt8> = [UInt8]()) -> LarderCommand {
-        var command = LarderCommand(environment: environment, input: input, limit: .seconds(120))
+        var command = LarderCommand(environment: environment, input: input)
         command.arguments = arguments
         return command
     }
@@ -72,23 +76,32 @@ final class Scene: Sendable {
     /// The first column of the first row of an SQL statement.
     func sql(_ statement: String) async throws -> String? {
         try Task.checkCancellation()
-        return try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { [self] in
-                continuation.resume(with: Result { try look(statement) })
-            }
+        return try await pool.run { [self] in try AdminSession(database.url).ask(statement) }
+    }
+
+    struct NotReached: Error { let condition: String }
+
+    /// Waits until a condition in SQL holds.
+    func until(_ condition: String) async throws {
+        guard await reached({ await pool.run { [self] in holds(condition) } }) else {
+            throw NotReached(condition: condition)
         }
     }
 
-    /// The same; blocks.
-    func look(_ statement: String) throws -> String? { try AdminSession(database.url).ask(statement) }
-
-    /// Waits until a condition in SQL holds; ends with its test.
-    func until(_ condition: String) async throws {
-        while try await sql("SELECT \(condition)") != "t" { try await Task.sleep(for: .milliseconds(5)) }
+    /// Whether a condition in SQL holds, for `RunningCommand.reaches`; false without a database. Blocks.
+    func holds(_ condition: String) -> Bool {
+        // One session for all: a new one for each look would keep the server busier than what is tested.
+        session.withLock { session in
+            do {
+                let open = if let open = session.take() { open } else { try AdminSession(database.url) }
+                let answer = try open.ask("SELECT \(condition)")
+                session = consume open
+                return answer == "t"
+            } catch {
+                return false
+            }
+        }
     }
-
-    /// Whether a condition in SQL holds, for `RunningCommand.reaches`.
-    func holds(_ condition: String) -> Bool { (try? look("SELECT \(condition)")) == "t" }
 
     /// The violated invariants of the queue, and differences between progress and history.
     func faults() async throws -> [String] {

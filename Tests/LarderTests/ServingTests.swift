@@ -68,7 +68,7 @@ struct ServingTests {
         let outcome = try await RunningCommand(
             "/usr/bin/curl",
             ["-sS", "--globoff", "--path-as-is", "-D", "-", "-o", body] + options + [nginx.url(address)],
-            environment: [:], input: [], limit: .seconds(30)
+            environment: [:], input: []
         ).outcome()
         #expect(outcome.code == 0, "\(outcome.errorText)")
         return (outcome.text.lowercased(), Array((try? Data(contentsOf: URL(filePath: body))) ?? Data()))

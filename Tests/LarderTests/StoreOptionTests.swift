@@ -65,7 +65,7 @@ struct StoreOptionTests {
             environment: [
                 "LARDER_HOME": directory.file("home"), "LARDER_ALLOW_ADDRESS": "127.0.0.0/8",
                 "LARDER_ALLOW_PORT": "\(origin.port)", "TMPDIR": directory.path,
-            ], input: [], limit: .seconds(60)
+            ], input: []
         ).outcome()
         #expect(outcome.code == 1, "\(outcome.text) \(outcome.errorText)")
         let error = try fields(try #require(outcome.lines.last))["error"] as? [String: Any]

@@ -253,7 +253,7 @@ struct UsageTests {
         // A shell passes arguments as bytes.
         let command = try RunningCommand(
             "sh", ["-c", #"exec "$0" key --variant "$(printf '{"name":"\303\050"}')" a"#, LarderCommand.executable],
-            environment: ["PATH": "/usr/bin:/bin"], input: [], limit: .seconds(60))
+            environment: ["PATH": "/usr/bin:/bin"], input: [])
         let outcome = await command.outcome()
         #expect(outcome.code == 2)
         #expect(outcome.errorText.contains("--variant is not valid UTF-8"))

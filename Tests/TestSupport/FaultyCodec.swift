@@ -28,8 +28,7 @@ public final class FaultyCodec: Sendable {
         directory = try TemporaryDirectory()
         let compiler = try RunningCommand(
             "cc", ["-shared", "-fPIC", "-x", "c", "-", "-o", directory.file("libfaulty.so")],
-            environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"], input: Array(Self.source.utf8),
-            limit: .seconds(120))
+            environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"], input: Array(Self.source.utf8))
         let outcome = await compiler.outcome()
         guard outcome.code == 0 else { throw Failure(output: String(decoding: outcome.errors, as: UTF8.self)) }
     }
@@ -58,7 +57,7 @@ public final class FaultyCodec: Sendable {
             boolean (*real)(j_decompress_ptr) = (boolean (*)(j_decompress_ptr))dlsym(RTLD_NEXT, "jpeg_start_decompress");
             switch (info->image_width) {
             case \(Fault.crash.rawValue): *nowhere = 1; break;
-            case \(Fault.loop.rawValue): for (;;) { usleep(10000); }
+            case \(Fault.loop.rawValue): for (;;) { pause(); }
             case \(Fault.hunger.rawValue): take_all(); ERREXIT1(info, JERR_OUT_OF_MEMORY, 1); break;
             default: break;
             }

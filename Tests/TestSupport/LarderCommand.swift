@@ -9,13 +9,13 @@ public struct LarderCommand: Sendable {
     public var environment: [String: String]
     /// What it reads from standard input.
     public var input: [UInt8]
-    /// How long it may take until it is killed. 60 s by default.
+    /// How long it may take until it is killed; only a failing test takes that long. 280 s by default.
     public var limit: Duration
 
     /// A command; nothing runs yet.
     public init(
         _ arguments: String..., environment: [String: String] = [:], input: some Sequence<UInt8> = [],
-        limit: Duration = .seconds(60)
+        limit: Duration = .seconds(280)
     ) {
         self.arguments = arguments
         self.environment = environment

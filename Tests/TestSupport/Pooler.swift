@@ -18,7 +18,7 @@ public final class Pooler: Sendable {
     /// - Parameters:
     ///   - socketDirectory: where the server's socket is.
     ///   - poolSize: the most server sessions for one database.
-    public init(socketDirectory: String, poolSize: Int = 12) throws {
+    public init(socketDirectory: String, poolSize: Int = 12) async throws {
         directory = try TemporaryDirectory(open: true)
         // As root it steps down to the user that the server runs under; both must be able to write.
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory.path)
@@ -50,10 +50,7 @@ public final class Pooler: Sendable {
             descriptors: [-1, -1, -1])
         // It goes into the background before it listens.
         let socket = directory.file(".s.PGSQL.6432")
-        let deadline = ContinuousClock.now + .seconds(30)
-        let began = child.wait() == .exited(0)
-        while began, access(socket, F_OK) != 0, ContinuousClock.now < deadline { usleep(2_000) }
-        guard access(socket, F_OK) == 0 else {
+        guard child.wait() == .exited(0), await reached({ access(socket, F_OK) == 0 }) else {
             throw Failure(description: (try? String(contentsOfFile: directory.file("log"), encoding: .utf8)) ?? "")
         }
     }

@@ -13,9 +13,12 @@ public final class RunningCommand: Sendable {
     // One thread for each: commands that wait for one another cannot starve each other of threads.
     private let pool = ThreadPool(name: "command", threads: 1)
 
-    /// Starts `program`; its input and outputs are files, so that nobody has to read or write while it runs.
+    /// Starts `program`. Its input and outputs are files, so that neither side waits for the other.
+    ///
+    /// - Parameter limit: after which it is killed; only a failing test takes that long.
     public init(
-        _ program: String, _ arguments: [String], environment: [String: String], input: [UInt8], limit: Duration
+        _ program: String, _ arguments: [String], environment: [String: String], input: [UInt8] = [],
+        limit: Duration = .seconds(280)
     ) throws {
         output = try UnnamedFile()
         errors = try UnnamedFile()
@@ -41,40 +44,40 @@ public final class RunningCommand: Sendable {
     ///
     /// For conditions that the command brings about: a line it writes, a row, a file.
     public func reaches(_ condition: @escaping @Sendable (RunningCommand) -> Bool) async -> Bool {
-        await pool.run { [self] in
-            while !condition(self) {
-                guard ContinuousClock.now < deadline, child.withLock({ $0.poll() }) == nil else {
-                    return condition(self)
-                }
-                usleep(5000)
-            }
-            return true
+        var isMet = false
+        _ = await reached(within: deadline - .now) {
+            let hasEnded: Bool
+            // In this order: the last thing that it did before its end counts.
+            (hasEnded, isMet) = await pool.run { [self] in (child.withLock { $0.poll() } != nil, condition(self)) }
+            return isMet || hasEnded
         }
+        return isMet
     }
 
     /// Waits for its end, and kills it at its time limit.
     public func outcome() async -> CommandOutcome {
-        await pool.run { [self] in
-            var ranOutOfTime = false
-            while true {
-                if let status = child.withLock({ $0.poll() }) {
-                    var code: Int32?
-                    var signal: Int32?
-                    switch status {
-                    case .exited(let value): code = value
-                    case .signalled(let value): signal = value
-                    }
-                    return CommandOutcome(
-                        code: code, signal: signal, ranOutOfTime: ranOutOfTime, output: output.bytes(),
-                        errors: errors.bytes())
-                }
-                if ContinuousClock.now >= deadline && !ranOutOfTime {
-                    ranOutOfTime = true
-                    self.signal(SIGKILL)
-                }
-                usleep(2000)
+        let status = await withTaskGroup(of: Void.self) { group in
+            group.addTask { [self] in
+                try? await Task.sleep(until: deadline, clock: .continuous)
+                self.signal(SIGKILL)
+            }
+            defer { group.cancelAll() }
+            return await pool.run { [self] in
+                // Leaves it a zombie, so that its number stays its own while `signal` may use it.
+                var info = siginfo_t()
+                while waitid(P_PID, UInt32(processID), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
+                return child.withLock { $0.wait() }
             }
         }
+        let ranOutOfTime = status == .signalled(SIGKILL) && ContinuousClock.now >= deadline
+        var code: Int32?
+        var signal: Int32?
+        switch status {
+        case .exited(let value): code = value
+        case .signalled(let value): signal = value
+        }
+        return CommandOutcome(
+            code: code, signal: signal, ranOutOfTime: ranOutOfTime, output: output.bytes(), errors: errors.bytes())
     }
 }
 

@@ -17,7 +17,7 @@ actor TestServer {
     private var created = 0
     private var disposal: Disposal?
     private var home: ClusterHome?
-    private var pooler: Pooler?
+    private var pooler: Task<Pooler, any Error>?
 
     /// How to name a database of the server.
     struct Address: Sendable {
@@ -53,10 +53,9 @@ actor TestServer {
     /// The URL of a database through a pooler, which is started for the first.
     func pooledURL(_ name: String) async throws -> String {
         let socketDirectory = try await ask("SHOW unix_socket_directories", at: address().maintenance)
-        if let pooler { return pooler.url(name) }
-        let started = try Pooler(socketDirectory: socketDirectory ?? "")
-        pooler = started
-        return started.url(name)
+        let task = pooler ?? Task { try await Pooler(socketDirectory: socketDirectory ?? "") }
+        pooler = task
+        return try await task.value.url(name)
     }
 
     /// A new copy of the template `key`, which `prepare` fills when it is asked for first.

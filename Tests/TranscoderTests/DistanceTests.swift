@@ -57,8 +57,7 @@ struct DistanceTests {
         try #require(Self.rows.count == 6, "\(Self.rows)")
         let directory = try TemporaryDirectory()
         let made = try await RunningCommand(
-            "/usr/bin/python3", ["-", directory.path], environment: [:], input: Array(Self.maker.utf8),
-            limit: .seconds(240)
+            "/usr/bin/python3", ["-", directory.path], environment: [:], input: Array(Self.maker.utf8)
         ).outcome()
         try #require(made.code == 0, "\(String(decoding: made.errors, as: UTF8.self))")
         let harness = TranscodeHarness()

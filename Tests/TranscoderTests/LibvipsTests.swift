@@ -49,7 +49,7 @@ struct LibvipsTests {
     private func run(_ program: String, _ arguments: [String], input: String = "") async throws {
         let outcome = try await RunningCommand(
             program, arguments, environment: ["PATH": "/usr/bin:/bin", "VIPS_CONCURRENCY": "1"],
-            input: Array(input.utf8), limit: .seconds(240)
+            input: Array(input.utf8)
         ).outcome()
         try #require(outcome.code == 0, "\(program): \(String(decoding: outcome.errors, as: UTF8.self))")
     }
