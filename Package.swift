@@ -99,8 +99,7 @@ let package = Package(
         .testTarget(
             name: "PrefetcherTests",
             dependencies: [
-                "Prefetcher", "Worker", "JobQueue", "Downloader", "DiskCache", "Transcoder", "ImageModel",
-                "Concurrency", "TestSupport",
+                "Prefetcher", "Downloader", "DiskCache", "Transcoder", "ImageModel", "Concurrency", "TestSupport",
             ],
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(

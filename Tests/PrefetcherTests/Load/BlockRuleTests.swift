@@ -1,5 +1,4 @@
 import ImageModel
-import JobQueue
 import Testing
 
 @testable import Prefetcher

@@ -2,7 +2,6 @@ import DiskCache
 import Downloader
 import Foundation
 import ImageModel
-import JobQueue
 import TestSupport
 import Testing
 import Transcoder

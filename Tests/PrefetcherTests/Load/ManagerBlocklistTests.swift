@@ -1,7 +1,6 @@
 import DiskCache
 import Foundation
 import ImageModel
-import JobQueue
 import TestSupport
 import Testing
 
@@ -84,7 +83,7 @@ struct ManagerBlocklistTests {
         #expect(list.contains(harness.origin.url("/a.jpg")))
     }
 
-    @Test("shouldBlock decides alone: it can block a 404 and not block a bad image")
+    @Test("shouldBlock overrides the rule: it can block a 404 and not block a bad image")
     func hookDecides() async throws {
         let manager = try harness.manager { [list] configuration in
             configuration.blocklist = list

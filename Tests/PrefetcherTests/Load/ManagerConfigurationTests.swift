@@ -2,7 +2,6 @@ import DiskCache
 import Downloader
 import Foundation
 import ImageModel
-import JobQueue
 import TestSupport
 import Testing
 import Transcoder
@@ -32,54 +31,50 @@ struct ManagerConfigurationTests {
     @Test("shouldDownload is called on hits and does not change them")
     func vetoOnHit() async throws {
         _ = try await harness.manager().load(try harness.request())
-        let asked = CallCount()
+        let calls = CallCount()
         let manager = try harness.manager {
             $0.shouldDownload = { _ in
-                asked.add()
+                calls.add()
                 return false
             }
         }
         #expect(try await manager.load(try harness.request()).stored.count == 2)
-        #expect(asked.value == 1)
+        #expect(calls.value == 1)
     }
 
     @Test("a URL without a source gives an empty report and no error")
-    func nobodyKnows() async throws {
+    func noSource() async throws {
         let manager = try harness.manager { $0.sources = [FileSource(roots: [])] }
         #expect(try await manager.load(try harness.request()).stored.isEmpty)
     }
 
     @Test("the last source has precedence")
     func sourcesInOrder() async throws {
-        struct Fixed: ImageSource {
-            let bytes: [UInt8]
-            func canLoad(_ url: String) -> Bool { url.hasSuffix(".jpg") }
-            func load(
-                _ request: FetchRequest, options: LoadOptions, into file: Int32
-            ) async throws(LoadError) -> FetchResponse {
-                write(file, bytes, bytes.count)
-                return FetchResponse(bytes: bytes.count, sha256: Array(repeating: 7, count: 32))
-            }
-        }
         let other = try Picture.bytes("rgb.png")
-        let manager = try harness.manager { $0.sources.append(Fixed(bytes: other)) }
+        let manager = try harness.manager { $0.sources.append(FixedSource(bytes: other)) }
         _ = try await manager.load(try harness.request())
         #expect(harness.stored(url) == other)
         #expect(harness.origin.requests.isEmpty)
     }
 
-    @Test("the options processor determines keys and variants")
+    @Test("the options processor is called once and determines keys, variants and scale (test11)")
     func optionsProcessor() async throws {
-        let manager = try harness.manager { configuration in
+        let calls = CallCount()
+        let manager = try harness.manager { [url] configuration in
             configuration.optionsProcessor = { request in
+                calls.add()
                 var request = request
-                request.context = LoadContext()
-                request.variants = []
+                request.url = url
+                request.context.scale = 3
+                request.variants.removeLast()
                 return request
             }
         }
-        let report = try await manager.load(try harness.request())
-        #expect(report.stored.map(\.key) == [url])
+        let variants =
+            #"[{"name":"half","transform":[{"type":"resize","width":20,"height":10}]},{"name":"b","keySuffix":"b"}]"#
+        let report = try await manager.load(try harness.request("/b.jpg", [], variants: variants))
+        #expect(report.stored.map(\.name) == [nil, "half"] && report.stored.first?.key == url && calls.value == 1)
+        #expect([report.stored.last?.width, report.stored.last?.height] == [60, 30])
     }
 
     @Test("the key filter's result is the key of the original and the base of every variant's key")
@@ -102,20 +97,23 @@ struct ManagerConfigurationTests {
 
     @Test("the serializer is called once for each key, and its result is stored")
     func serializer() async throws {
-        let asked = CallCount()
+        let calls = CallCount()
         let manager = try harness.manager { configuration in
             configuration.serializer.own = { bytes, _ in
-                asked.add()
+                calls.add()
                 return bytes + Data("!".utf8)
             }
         }
+        harness.origin.on("/b.jpg", .body(harness.image))
+        _ = try await manager.load(try harness.request("/b.jpg", [], variants: "[]"))
+        #expect(calls.value == 1)
         let report = try await manager.load(try harness.request())
-        #expect(asked.value == 2)
+        #expect(calls.value == 3)
         #expect(harness.stored(url) == harness.image + [UInt8(ascii: "!")])
         #expect(harness.storedHalf(url)?.last == UInt8(ascii: "!"))
         #expect(report.stored.first?.bytes == harness.image.count + 1)
         #expect(try await manager.load(try harness.request("/a.jpg", [], variants: "[]")).downloads == 0)
-        #expect(asked.value == 2)
+        #expect(calls.value == 3)
     }
 
     @Test("a serializer that returns nil leaves the bytes unchanged")
@@ -136,6 +134,14 @@ struct ManagerConfigurationTests {
         #expect(harness.stored(harness.origin.url("/b.jpg")) == harness.image)
     }
 
+    @Test("a custom decryptor turns other bytes into an image (test25)")
+    func ownDecryptor() async throws {
+        harness.origin.on("/b.jpg", .body(harness.image.map { $0 ^ 0x5a }))
+        let manager = try harness.manager { $0.decryptor.own = { bytes, _ in Data(bytes.map { $0 ^ 0x5a }) } }
+        #expect(try await manager.load(try harness.request("/b.jpg")).made == 1)
+        #expect(harness.stored(harness.origin.url("/b.jpg")) == harness.image)
+    }
+
     @Test("a decryptor that returns nil fails the load with 1001 and stores nothing")
     func decryptorNil() async throws {
         let manager = try harness.manager { $0.decryptor.own = { _, _ in nil } }
@@ -143,17 +149,19 @@ struct ManagerConfigurationTests {
         #expect(harness.stored(url) == nil)
     }
 
-    @Test("the request modifier's headers are sent; nil from it is error 2000")
+    @Test("URL and headers of the request modifier are sent, the key stays; nil from it is error 2000 (test23)")
     func requestModifier() async throws {
-        let manager = try harness.manager { configuration in
+        let manager = try harness.manager { [url] configuration in
             configuration.requestModifier.own = { request in
                 var request = request
+                request.url = url
                 request.headers["X-Larder"] = "yes"
                 return request
             }
         }
-        _ = try await manager.load(try harness.request())
+        _ = try await manager.load(try harness.request("/elsewhere.jpg"))
         #expect(harness.origin.requests.first?.headers["x-larder"] == "yes")
+        #expect(harness.stored(harness.origin.url("/elsewhere.jpg")) == harness.image)
         let none = try harness.manager { $0.requestModifier.own = { _ in nil } }
         let error = await failure(of: try harness.request("/other.jpg"), by: none)
         #expect(error?.code == 2000 && error?.domain == "SDWebImageErrorDomain")

@@ -3,7 +3,6 @@ import DiskCache
 import Downloader
 import Foundation
 import ImageModel
-import JobQueue
 import TestSupport
 import Testing
 import Transcoder
@@ -31,7 +30,7 @@ struct ManagerHarness {
 
     /// A source that may connect to the server.
     var web: ImageDownloader {
-        get throws { ImageDownloader(FetchConfiguration(policy: loopback(origin.port), limits: patient)) }
+        get throws { ImageDownloader(FetchConfiguration(policy: loopback(origin.port), limits: longLimits)) }
     }
 
     /// A manager over these, with configuration changes.
@@ -70,6 +69,20 @@ func failure(of request: LoadRequest, by manager: ImageManager) async -> Failure
         return nil
     } catch {
         return error.failure
+    }
+}
+
+/// A source that returns one image for every URL.
+struct FixedSource: ImageSource {
+    let bytes: [UInt8]
+
+    func canLoad(_ url: String) -> Bool { true }
+
+    func load(
+        _ request: FetchRequest, options: LoadOptions, into file: Int32
+    ) async throws(LoadError) -> FetchResponse {
+        write(file, bytes, bytes.count)
+        return FetchResponse(bytes: bytes.count, sha256: Array(repeating: 7, count: 32))
     }
 }
 

@@ -1,7 +1,6 @@
 import DiskCache
 import Foundation
 import ImageModel
-import JobQueue
 import TestSupport
 import Testing
 import Transcoder
@@ -35,7 +34,7 @@ struct ManagerMemoryTests {
     func storesAreRemembered() async throws {
         _ = try await manager.load(try request())
         #expect(memory.value(for: try halfKey).map(Array.init) == harness.storedHalf(url))
-        #expect(!memory.contains(CacheKey(url)), "the original is for the disk unless it is asked for")
+        #expect(!memory.contains(CacheKey(url)), "the original is for the disk unless it is calls for")
         try harness.cache.remove(CacheKey(url))
         try harness.cache.remove(try halfKey)
         let report = try await manager.load(try request())
@@ -111,17 +110,17 @@ struct ManagerMemoryTests {
         _ = try await manager.load(try request())
         try harness.cache.remove(CacheKey(url))
         try harness.cache.remove(try halfKey)
-        let asked = CallCount()
+        let calls = CallCount()
         let memory = memory
         let other = try harness.manager { configuration in
             configuration.memory = memory
             configuration.shouldDownload = { _ in
-                asked.add()
+                calls.add()
                 return false
             }
         }
         #expect(try await other.load(try harness.request("/a.jpg", .fromCacheOnly)).stored.count == 1)
-        #expect(asked.value == 1)
+        #expect(calls.value == 1)
     }
 
     // Row test42StoreCacheWithImageAndFormatWithoutImageData of the vectors.

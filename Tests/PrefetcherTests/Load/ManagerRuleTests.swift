@@ -2,7 +2,6 @@ import DiskCache
 import Downloader
 import Foundation
 import ImageModel
-import JobQueue
 import TestSupport
 import Testing
 
@@ -94,8 +93,8 @@ struct ManagerRuleTests {
     }
 
     @Test("canLoad is also called on hits (2.7)")
-    func askedOnHits() async throws {
-        struct Asked: ImageSource {
+    func canLoadOnHits() async throws {
+        struct CountingSource: ImageSource {
             let calls: CallCount
             func canLoad(_ url: String) -> Bool {
                 calls.add()
@@ -108,7 +107,7 @@ struct ManagerRuleTests {
             }
         }
         let calls = CallCount()
-        let manager = try harness.manager { $0.sources.append(Asked(calls: calls)) }
+        let manager = try harness.manager { $0.sources.append(CountingSource(calls: calls)) }
         _ = try await manager.load(LoadRequest(url: url))
         _ = try await manager.load(LoadRequest(url: url))
         #expect(calls.value == 2 && harness.origin.requests.count == 1)

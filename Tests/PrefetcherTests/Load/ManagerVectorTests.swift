@@ -2,7 +2,6 @@ import DiskCache
 import Downloader
 import Foundation
 import ImageModel
-import JobQueue
 import TestSupport
 import Testing
 import Transcoder
@@ -20,18 +19,6 @@ struct ManagerVectorTests {
     }
 
     private var url: String { harness.origin.url("/a.jpg") }
-
-    /// A source that returns one image for every URL.
-    private struct Fixed: ImageSource {
-        let bytes: [UInt8]
-        func canLoad(_ url: String) -> Bool { true }
-        func load(
-            _ request: FetchRequest, options: LoadOptions, into file: Int32
-        ) async throws(LoadError) -> FetchResponse {
-            write(file, bytes, bytes.count)
-            return FetchResponse(bytes: bytes.count, sha256: Array(repeating: 7, count: 32))
-        }
-    }
 
     /// Serves an image of this size, made by the transcoder, at `path`.
     private func serve(_ side: Int, _ format: String, at path: String) async throws {
@@ -107,21 +94,6 @@ struct ManagerVectorTests {
         #expect(harness.stored("filtered") == harness.image && harness.storedHalf("filtered") == nil)
     }
 
-    @Test("the options processor is called once, and its scale sizes the variant (test11)")
-    func processedScale() async throws {
-        let calls = CallCount()
-        let manager = try harness.manager { configuration in
-            configuration.optionsProcessor = { request in
-                calls.add()
-                var request = request
-                request.context.scale = 3
-                return request
-            }
-        }
-        let report = try await manager.load(try harness.request())
-        #expect([report.stored.last?.width, report.stored.last?.height] == [60, 30] && calls.value == 1)
-    }
-
     @Test("a limit of 4,000,000 bytes scales a 2000 × 2000 PNG down to 1000 × 1000 (test13)")
     func scaledDown() async throws {
         try await serve(2000, "png", at: "/large.png")
@@ -138,9 +110,9 @@ struct ManagerVectorTests {
         let other = try DirectoryStore(opening: harness.directory.path + "/other")
         let manager = try harness.manager {
             $0.caches = ["other": other]
-            $0.namedSources = ["fixed": Fixed(bytes: bytes)]
+            $0.namedSources = ["fixed": FixedSource(bytes: bytes)]
         }
-        var request = LoadRequest(url: "https://nobody.example/100.jpg")
+        var request = LoadRequest(url: "https://unreachable.example/100.jpg")
         request.context.cache = .named("other")
         request.context.source = .named("fixed")
         let report = try await manager.load(request)
@@ -175,23 +147,6 @@ struct ManagerVectorTests {
         #expect(thumbnail.width == 10 && harness.stored(thumbnail.key) != nil)
     }
 
-    @Test("the serializer is called once for a plain load, and once for each key with a thumbnail")
-    func serializerCalls() async throws {
-        let calls = CallCount()
-        let manager = try harness.manager { configuration in
-            configuration.serializer.own = { bytes, _ in
-                calls.add()
-                return bytes
-            }
-        }
-        _ = try await manager.load(LoadRequest(url: url))
-        #expect(calls.value == 1)
-        harness.origin.on("/b.jpg", .body(harness.image))
-        _ = try await manager.load(
-            try context(#"{"imageThumbnailPixelSize":{"width":10,"height":10}}"#, for: "/b.jpg"))
-        #expect(calls.value == 3)
-    }
-
     @Test("ten concurrent loads of one URL with different thumbnail sizes each get their size (test30)")
     func tenThumbnails() async throws {
         try await serve(1000, "jpeg", at: "/large.jpg")
@@ -205,27 +160,5 @@ struct ManagerVectorTests {
             return try await group.reduce(into: [Int: Int?]()) { $0[$1.0] = $1.1 }
         }
         for side in 490...499 { #expect(sizes[side] == side) }
-    }
-
-    @Test("a custom decryptor turns other bytes into an image (test25)")
-    func ownDecryptor() async throws {
-        harness.origin.on("/b.jpg", .body(harness.image.map { $0 ^ 0x5a }))
-        let manager = try harness.manager { $0.decryptor.own = { bytes, _ in Data(bytes.map { $0 ^ 0x5a }) } }
-        #expect(try await manager.load(try harness.request("/b.jpg")).made == 1)
-        #expect(harness.stored(harness.origin.url("/b.jpg")) == harness.image)
-    }
-
-    @Test("the URL of the request modifier is fetched; the key remains that of the request (test23)")
-    func modifiedURL() async throws {
-        let original = url
-        let manager = try harness.manager { configuration in
-            configuration.requestModifier.own = { request in
-                var request = request
-                request.url = original
-                return request
-            }
-        }
-        #expect(try await manager.load(try harness.request("/elsewhere.jpg")).failure == nil)
-        #expect(harness.stored(harness.origin.url("/elsewhere.jpg")) == harness.image)
     }
 }

@@ -1,7 +1,6 @@
 import DiskCache
 import Foundation
 import ImageModel
-import JobQueue
 import TestSupport
 import Testing
 import Transcoder

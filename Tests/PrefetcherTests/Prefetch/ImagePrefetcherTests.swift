@@ -90,7 +90,7 @@ struct ImagePrefetcherTests {
         #expect(log.all.suffix(2) == ["finish 3 1", "A done 3 1"])
     }
 
-    @Test("a cancelled token starts no load and calls no closure; the observer sees its running loads end")
+    @Test("a cancelled token starts no load and calls no closure; the observer is called when its running loads end")
     func cancel() async throws {
         let prefetcher = ImagePrefetcher(loader: loader, observer: log)
         let urls = (1...10).map { "u\($0)" }

@@ -1,7 +1,6 @@
 import Downloader
 import Foundation
 import ImageModel
-import JobQueue
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import DiskCache
+import Downloader
 import ImageModel
 import JobQueue
 import TestSupport
@@ -8,16 +9,18 @@ import Transcoder
 @testable import Prefetcher
 @testable import Worker
 
-/// Pictures that break a codec, through a whole worker: real downloads, real children, a real queue.
+/// Images that break a codec, in a worker with a real server, queue, cache and transcoder.
 @Suite(.timeLimit(.minutes(10)))
-struct FaultyPictureTests {
-    private let harness: ManagerHarness
+struct FaultyImageTests {
+    private let origin: OriginServer
+    private let directory: TemporaryDirectory
     private let database: TemporaryDatabase
     private let queue: PostgresJobQueue
     private let codec: FaultyCodec
 
     init() async throws {
-        harness = try ManagerHarness()
+        origin = try OriginServer()
+        directory = try TemporaryDirectory()
         codec = try await FaultyCodec()
         database = try await TemporaryDatabase.make(template: "migrated") { url in
             try await Migrator(.init(databaseURL: url)).migrate()
@@ -32,22 +35,25 @@ struct FaultyPictureTests {
         transcoding.executable = Products.larder
         transcoding.environment.append(codec.environment)
         transcoding.limits.memoryBytes = 64 << 20
+        let downloader = ImageDownloader(FetchConfiguration(policy: loopback(origin.port), limits: longLimits))
         let manager = ImageManager(
-            cache: harness.cache, transcoders: TranscoderPool(configuration: transcoding),
-            configuration: ImageManager.Configuration(sources: [try harness.web]))
+            cache: try DirectoryStore(opening: directory.path + "/cache"),
+            transcoders: TranscoderPool(configuration: transcoding),
+            configuration: ImageManager.Configuration(sources: [downloader]))
         var configuration = PrefetchWorker.Configuration(
             WorkerDescription(name: "test", host: "test", processID: 1, version: "test", slots: 4))
         configuration.end = .drained
         return PrefetchWorker(queue: queue, loader: manager, configuration: configuration)
     }
 
-    @Test func `a crash is poison after two, a loop and a hunger for memory are limits, the others finish`()
+    @Test func `two crashes are poison, endless time and memory exceed limits, other images succeed`()
         async throws
     {
-        for fault in FaultyCodec.Fault.allCases { harness.origin.on("/\(fault).jpg", .body(fault.picture)) }
+        let image = try Picture.bytes("plain.jpg")
+        for fault in FaultyCodec.Fault.allCases { origin.on("/\(fault).jpg", .body(fault.picture)) }
         let names = FaultyCodec.Fault.allCases.map { "\($0)" } + (0..<6).map { "good\($0)" }
-        for name in names.suffix(6) { harness.origin.on("/\(name).jpg", .body(harness.image)) }
-        var request = EnqueueRequest(urls: names.map { harness.origin.url("/\($0).jpg") }, batch: "b")
+        for name in names.suffix(6) { origin.on("/\(name).jpg", .body(image)) }
+        var request = EnqueueRequest(urls: names.map { origin.url("/\($0).jpg") }, batch: "b")
         request.retryBase = .zero
         _ = try await queue.enqueue(request)
         try await queue.seal(.name("b"))
@@ -58,7 +64,7 @@ struct FaultyPictureTests {
         #expect(failures.map(\.error.code) == [205, 206, 302] && failures.map(\.attempts) == [1, 1, 2])
         let blocked = try await queue.blocklist(after: .start, limit: 10).map(\.error.code).sorted()
         #expect(blocked == [205, 206, 302])
-        #expect(failures.last?.url == harness.origin.url("/crash.jpg"))
+        #expect(failures.last?.url == origin.url("/crash.jpg"))
         #expect(try await queue.check().isEmpty)
     }
 }
