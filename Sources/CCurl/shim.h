@@ -15,7 +15,7 @@ static inline CURLcode larder_curl_set_pointer(CURL *handle, CURLoption option, 
     return curl_easy_setopt(handle, option, value);
 }
 
-/// The list must live until the option is set again or the handle is gone.
+/// The list must live until the option is set again or the handle is released.
 static inline CURLcode larder_curl_set_list(CURL *handle, CURLoption option, struct curl_slist *value) {
     return curl_easy_setopt(handle, option, value);
 }

@@ -22,7 +22,7 @@ package final class AsyncEvent: Sendable {
     package func wait() async {
         await waiters.wait(
             cancelled: (),
-            ask: { state, ticket in
+            enter: { state, ticket in
                 if !state.isSignalled { state.waiting.append(ticket) }
                 defer { state.isSignalled = false }
                 return state.isSignalled ? () : nil

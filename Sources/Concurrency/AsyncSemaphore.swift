@@ -32,7 +32,7 @@ package struct SemaphoreQueue: Sendable {
         return granted
     }
 
-    /// Removes a waiting ticket; false when it did not wait. `release(0)` then grants what it held up.
+    /// Removes a waiting ticket; false when it did not wait. `release(0)` then grants what it blocked.
     @discardableResult
     package mutating func leave(_ ticket: UInt64) -> Bool {
         guard let index = waiting.firstIndex(where: { $0.ticket == ticket }) else { return false }
@@ -63,9 +63,9 @@ package final class AsyncSemaphore: Sendable {
         precondition(count <= permits, "there are not so many permits")
         let isGranted = await waiters.wait(
             cancelled: false,
-            ask: { queue, ticket in queue.acquire(ticket, count) ? true : nil },
+            enter: { queue, ticket in queue.acquire(ticket, count) ? true : nil },
             leave: { queue, ticket in queue.leave(ticket) })
-        // A cancelled request may have held up smaller ones behind it.
+        // A cancelled request may have blocked smaller ones behind it.
         if !isGranted { release(0) }
         return isGranted
     }

@@ -16,7 +16,7 @@ package enum ExitStatus: Sendable, Equatable {
 
 /// Why a child could not be started: `errno` of the failed call.
 package struct SpawnError: Error, Equatable {
-    /// The program asked for.
+    /// The program.
     package let program: String
     /// `errno`.
     package let code: Int32

@@ -4,8 +4,8 @@ import Glibc
 /// How the thread of an `EventLoop` waits for events when it has no job to run: `curl_multi_poll` with
 /// `curl_multi_wakeup`, `poll` with an eventfd, or a condition variable.
 package protocol EventPoller: Sendable {
-    /// Waits for `wake` or for an event, and handles the event. Called on the loop's thread only; a `wake` that came
-    /// before the call ends it at once.
+    /// Waits for `wake` or for an event, and handles the event. Called on the loop's thread only; an
+    /// earlier `wake` ends it at once.
     func poll()
     /// Ends one `poll`, from any thread.
     func wake()

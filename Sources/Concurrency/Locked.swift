@@ -19,7 +19,7 @@ package final class Locked<Value>: @unchecked Sendable {  // protected by: `mute
         mutex.deallocate()
     }
 
-    /// Runs `body` with the lock held. `body` must not block and must not call a closure of others.
+    /// Runs `body` with the lock held. `body` must not block or call foreign closures.
     package func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

@@ -1,11 +1,11 @@
-/// Runs one piece of work per key at a time: the first caller runs it, callers that come meanwhile wait for its value.
+/// Runs one piece of work per key at a time: the first caller runs it, concurrent callers wait for its value.
 ///
 /// A key's callers change roles as follows:
-/// - none → running: a caller comes and runs its work.
+/// - none → running: a caller runs its work.
 /// - running → none: the work ends; its value goes to the caller and to all waiters.
 /// - running → running: the caller was cancelled, or its value is not for others; the first waiter runs its own work.
 ///
-/// A cancelled waiter only leaves. The work is cancelled with the caller that runs it, so without waiters it ends there.
+/// A cancelled waiter stops waiting. The work is cancelled with the caller that runs it.
 package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private enum Turn: Sendable {
         case run
@@ -29,25 +29,25 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sen
     ) async -> Value? {
         let turn = await waiters.wait(
             cancelled: .cancelled,
-            ask: { flights, ticket in
-                if flights[key]?.append(ticket) != nil { return nil }
-                flights[key] = []
+            enter: { running, ticket in
+                if running[key]?.append(ticket) != nil { return nil }
+                running[key] = []
                 return .run
             },
-            leave: { flights, ticket in flights[key]?.removeAll { $0 == ticket } })
+            leave: { running, ticket in running[key]?.removeAll { $0 == ticket } })
         switch turn {
         case .cancelled: return nil
         case .value(let value): return value
         case .run:
             let value = await work()
             let isFinal = !Task.isCancelled && isShared(value)
-            waiters.resume { flights in
-                let waiting = flights[key] ?? []
+            waiters.resume { running in
+                let waiting = running[key] ?? []
                 guard let next = waiting.first, !isFinal else {
-                    flights[key] = nil
+                    running[key] = nil
                     return waiting.map { ($0, .value(value)) }
                 }
-                flights[key] = Array(waiting.dropFirst())
+                running[key] = Array(waiting.dropFirst())
                 return [(next, .run)]
             }
             return value

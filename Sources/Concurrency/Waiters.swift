@@ -3,7 +3,7 @@
 /// `AsyncEvent`, `AsyncSemaphore` and `SingleFlight` are this shell around a pure state: every method changes the state
 /// under the lock and resumes tasks after it.
 package final class Waiters<State: Sendable, Answer: Sendable>: Sendable {
-    /// Names a task from its question to its answer; later tickets are greater.
+    /// Identifies a waiting task; later tickets are greater.
     package typealias Ticket = UInt64
 
     private struct Contents {
@@ -16,7 +16,7 @@ package final class Waiters<State: Sendable, Answer: Sendable>: Sendable {
 
     package init(_ state: State) { contents = Locked(Contents(state: state)) }
 
-    /// Reads the state, or changes it in a way that lets no task continue.
+    /// Reads the state, or changes it without resuming a task.
     package func withState<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
         contents.withLock { body(&$0.state) }
     }
@@ -29,11 +29,11 @@ package final class Waiters<State: Sendable, Answer: Sendable>: Sendable {
         for (continuation, answer) in resumed { continuation?.resume(returning: answer) }
     }
 
-    /// Returns what `ask` answers, or suspends the calling task until `resume` answers its ticket.
+    /// Returns the answer of `enter`, or suspends the calling task until `resume` has an answer for its ticket.
     ///
-    /// A task that is cancelled before its answer gets `cancelled`; `leave` then takes its ticket out of the state.
+    /// A task that is cancelled earlier gets `cancelled`; `leave` then removes its ticket from the state.
     package func wait(
-        cancelled: Answer, ask: (inout State, Ticket) -> Answer?,
+        cancelled: Answer, enter: (inout State, Ticket) -> Answer?,
         leave: @escaping @Sendable (inout State, Ticket) -> Void
     ) async -> Answer {
         let ticket = contents.withLock { contents in
@@ -45,7 +45,7 @@ package final class Waiters<State: Sendable, Answer: Sendable>: Sendable {
                 let answer: Answer? = contents.withLock { contents in
                     // The handler below may have run already: then it found no continuation to resume.
                     if Task.isCancelled { return cancelled }
-                    if let answer = ask(&contents.state, ticket) { return answer }
+                    if let answer = enter(&contents.state, ticket) { return answer }
                     contents.suspended[ticket] = continuation
                     return nil
                 }

@@ -82,7 +82,7 @@ extension ImageStore {
 
     /// Opens the image for `key` and sets its access time to now; nil when neither the store nor a fallback has it.
     ///
-    /// Fallbacks keep their access times as far as the file system lets this process read without changing them.
+    /// Access times in fallbacks do not change where this process owns the files or is root.
     public func open(_ key: CacheKey) throws(StoreError) -> OpenFile? {
         for name in naming.fileNames(of: key) {
             if let file = try open(named: name) { return file }

@@ -20,18 +20,18 @@ public struct StoredFile: Sendable, Equatable, Codable {
     public var robots: String?
     /// The digest of the original where it was decoded.
     public var digest: ImageDigest?
-    /// The format that was asked for, where another was written.
+    /// The requested format, where another was written.
     public var replaced: String?
-    /// True where no quality gives as few bytes as the variant asks for.
+    /// True where no quality keeps the limit on bytes.
     public var exceedsMaxBytes: Bool?
-    /// True where the source was asked and has the same bytes: by a 304, or by sending them again.
+    /// True where the source still has the same bytes, by a 304 or by sending them again.
     public var unchanged: Bool?
     /// Nil where there is no file.
     public var origin: Origin?
     /// Why the variant could not be made.
     public var error: FailureReason?
 
-    /// How a file came into the cache.
+    /// How a file was stored.
     public enum Origin: String, Sendable, Codable {
         /// Downloaded by this job.
         case downloaded

@@ -77,11 +77,11 @@ struct `A bundle` {
         let bundle = asArchive ? try archive(entries) : directory.path + "/bundle"
         if !asArchive { try export.write(entries, toDirectory: bundle) }
         let cache = try DirectoryStore(opening: directory.path + "/other")
-        try cache.store("another picture", as: keys[0])
+        try cache.store("another image", as: keys[0])
         try cache.store(String(repeating: keys[1].text, count: 10_000), as: keys[1])
-        var told = 0
-        let report = try BundleImport(into: cache).run(bundle) { told += 1 }
-        #expect(report.stored == 4 && report.present == 1 && told == 5)
+        var calls = 0
+        let report = try BundleImport(into: cache).run(bundle) { calls += 1 }
+        #expect(report.stored == 4 && report.present == 1 && calls == 5)
         for entry in entries { #expect(try cache.fault(of: entry) == nil) }
         #expect(try directory.names(in: "other/default") == keys.map(\.fileName).sorted())
         #expect(try BundleImport(into: cache).run(bundle).present == 5)

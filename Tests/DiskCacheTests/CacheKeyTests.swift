@@ -22,7 +22,7 @@ struct `A cache key` {
         ("http://foo/a%402x.jpg", 2), ("https://foo/a%403x.jpg", 3), ("http://foo/a@3x.png", 3), ("photo@2x.png", 2),
         ("ab@2x.p", 1), ("abc@2x.p", 2), ("😀@2x.pn", 2), ("http://foo/a%402X.jpg", 1), ("", 1),
     ])
-    func `has a scale by its text alone`(key: String, expected: Int) {
+    func `has a scale by its text`(key: String, expected: Int) {
         #expect(CacheKey(key).scaleFactor == expected)
     }
 

@@ -24,10 +24,10 @@ struct `A directory store` {
     @Test(arguments: Durability.allCases)
     func `stores an image under the file name of its key and nothing else`(durability: Durability) throws {
         let cache = try DirectoryStore(opening: directory.path + "/root", durability: durability)
-        try cache.store("picture", as: key)
+        try cache.store("image", as: key)
         let file = try #require(try cache.open(key))
-        #expect(file.size == 7)
-        #expect(contents(file) == Array("picture".utf8))
+        #expect(file.size == 5)
+        #expect(contents(file) == Array("image".utf8))
         #expect(try directory.names(in: "root") == [".larder-cache-id", "default"])
         #expect(try directory.names(in: "root/default") == [key.fileName])
         #expect(cache.relativePath(of: key) == "default/" + key.fileName)
@@ -86,7 +86,7 @@ struct `A directory store` {
     }
 
     @Test func `sets the access time but not the modification time of an opened image`() throws {
-        try cache.store("picture", as: key)
+        try cache.store("image", as: key)
         let path = cache.layout.path(of: key)
         let old = timespec(tv_sec: 1_000_000_000, tv_nsec: 0)
         #expect(utimensat(AT_FDCWD, path, [old, old], 0) == 0)
@@ -156,7 +156,7 @@ struct `A directory store` {
         #expect(try cache.open(key) == nil)
         #expect(
             code { try cache.commit(orphan, as: key) } == .missing, "the temporary file was deleted with the directory")
-        try cache.store("picture", as: key)
+        try cache.store("image", as: key)
         #expect(try cache.contains(key))
     }
 
@@ -170,7 +170,7 @@ struct `A directory store` {
     ])
     func `stores any key inside its directory`(text: String) throws {
         let key = CacheKey(text)
-        try cache.store("picture", as: key)
+        try cache.store("image", as: key)
         #expect(try cache.contains(key))
         #expect(try directory.names(in: "root/default") == [key.fileName])
         #expect(try directory.names() == ["root"])
@@ -179,17 +179,17 @@ struct `A directory store` {
 
     @Test(.enabled(if: Attributes.areKept, "this file system keeps no user attributes"))
     func `stores extended data in SDWebImage's attribute`() throws {
-        try cache.store("picture", as: key, extendedData: [1, 2, 0, 255])
+        try cache.store("image", as: key, extendedData: [1, 2, 0, 255])
         #expect(try cache.extendedData(for: key) == [1, 2, 0, 255])
         #expect(Attributes.read("user.com.hackemist.SDDiskCache", of: cache.layout.path(of: key)) == [1, 2, 0, 255])
-        try cache.store("picture", as: key)
+        try cache.store("image", as: key)
         #expect(try cache.extendedData(for: key) == nil, "a new file does not inherit extended data")
         #expect(code { try cache.store("x", as: key, extendedData: Array(repeating: 1, count: 70_000)) } == .tooLarge)
         #expect(try directory.names(in: "root/default") == [key.fileName])
     }
 
     @Test func `creates files and directories with the default permissions`() throws {
-        try cache.store("picture", as: key)
+        try cache.store("image", as: key)
         // Read from /proc, as setting it would affect all tests.
         let lines = try String(contentsOfFile: "/proc/self/status", encoding: .utf8).split(separator: "\n")
         let line = try #require(lines.first { $0.hasPrefix("Umask:") })
@@ -207,6 +207,6 @@ struct `A directory store` {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         #expect(try cache.open(key) == nil)
         #expect(try !cache.contains(key))
-        #expect(code { try cache.store("picture", as: key) } == .isADirectory)
+        #expect(code { try cache.store("image", as: key) } == .isADirectory)
     }
 }

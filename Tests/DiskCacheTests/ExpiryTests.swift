@@ -110,11 +110,11 @@ struct `A directory store that expires` {
 
     @Test func `deletes nothing in a dry run`() throws {
         try file("gone", accessed: old, size: 100)
-        var told: [ExpiredFile] = []
-        let report = try store.expire(isDryRun: true, deleted: { told.append($0) })
+        var deleted: [ExpiredFile] = []
+        let report = try store.expire(isDryRun: true, deleted: { deleted.append($0) })
         #expect(report.expiredByAge.files == 1)
-        #expect(told.map(\.path) == ["gone"] && told.map(\.reason) == [.age])
-        #expect(told[0].date == Timestamp(seconds: old))
+        #expect(deleted.map(\.path) == ["gone"] && deleted.map(\.reason) == [.age])
+        #expect(deleted[0].date == Timestamp(seconds: old))
         #expect(try names() == ["gone"])
         #expect(try directory.names() == ["default"], "no lock file either")
     }
@@ -156,7 +156,7 @@ struct `A directory store that expires` {
     }
 
     @Test func `spares files read by a process that opens the store during the run`() throws {
-        let keys = (0..<20).map { CacheKey("picture \($0)") }
+        let keys = (0..<20).map { CacheKey("image \($0)") }
         // A future date does not hide a read.
         let tomorrow = Timestamp.now.seconds + 86_400
         for (number, key) in keys.enumerated() {
@@ -192,7 +192,7 @@ struct `A directory store that expires` {
     func `spares old files read by a process that opens the store during the run`(
         kind: ExpiryPolicy.DateKind
     ) throws {
-        let keys = (0..<20).map { CacheKey("picture \($0)") }
+        let keys = (0..<20).map { CacheKey("image \($0)") }
         for key in keys { try file(key.fileName, accessed: old) }
         let policy = ExpiryPolicy(maxAge: .seconds(1000), date: kind)
         var cache: DirectoryStore?
@@ -238,9 +238,9 @@ struct `A directory store that expires` {
             #expect(access(name, F_OK) == 0)
         }
         try file("b", accessed: old)
-        var told: [String] = []
-        #expect(code { try store.clear(deleted: { told.append($0.path) }) } == .invalidName)
-        #expect(told == ["b"] && access(name, F_OK) == 0)
+        var deleted: [String] = []
+        #expect(code { try store.clear(deleted: { deleted.append($0.path) }) } == .invalidName)
+        #expect(deleted == ["b"] && access(name, F_OK) == 0)
     }
 
     @Test func `runs in one process at a time`() throws {

@@ -203,9 +203,9 @@ struct `A directory store on a failing disk` {
     func `can be read when mounted read-only`() throws {
         let disk = try SmallDisk()
         let cache = try DirectoryStore(opening: disk.path + "/root")
-        try cache.store("picture", as: key)
+        try cache.store("image", as: key)
         try disk.remountReadOnly()
-        #expect(contents(try #require(try cache.open(key))) == Array("picture".utf8))
+        #expect(contents(try #require(try cache.open(key))) == Array("image".utf8))
         #expect(code { try cache.store("new", as: key) } == .readOnly)
         #expect(code { try cache.remove(key) } == .readOnly)
         #expect(code { _ = try DirectoryStore(opening: disk.path + "/root") } == .readOnly)
@@ -216,10 +216,10 @@ struct `A directory store on a failing disk` {
     func `fails with permission in a directory of another user`() throws {
         let directory = try TemporaryDirectory()
         let cache = try DirectoryStore(opening: directory.path + "/root")
-        try cache.store("picture", as: key)
+        try cache.store("image", as: key)
         #expect(chmod(cache.layout.directory, 0o555) == 0)
         defer { chmod(cache.layout.directory, 0o755) }
-        #expect(contents(try #require(try cache.open(key))) == Array("picture".utf8))
+        #expect(contents(try #require(try cache.open(key))) == Array("image".utf8))
         #expect(code { try cache.store("new", as: key) } == .permission)
         #expect(code { _ = try DirectoryStore(opening: directory.path + "/root") } == .permission)
     }

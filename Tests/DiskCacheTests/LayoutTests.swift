@@ -96,7 +96,7 @@ struct `A directory of SDWebImage` {
     @Test func `gets the requested permissions regardless of the umask`() throws {
         let permissions = FilePermissions(fileMode: 0o666, directoryMode: 0o2777, group: getgid())
         let cache = try DirectoryStore(opening: directory.path + "/a/b", permissions: permissions)
-        try cache.store("picture", as: key)
+        try cache.store("image", as: key)
         #expect(status(cache.layout.path(of: key)).st_mode & 0o7777 == 0o666)
         for path in ["/a", "/a/b", "/a/b/default"] {
             #expect(status(directory.path + path).st_mode & 0o7777 == 0o2777)
@@ -111,7 +111,7 @@ struct `A directory of SDWebImage` {
     func `belongs to the requested user and group`() throws {
         let cache = try DirectoryStore(
             opening: directory.path + "/a", permissions: FilePermissions(fileMode: 0o640, user: 65_534, group: 65_533))
-        try cache.store("picture", as: key)
+        try cache.store("image", as: key)
         let file = status(cache.layout.path(of: key))
         #expect(file.st_uid == 65_534 && file.st_gid == 65_533 && file.st_mode & 0o7777 == 0o640)
         #expect(status(cache.layout.directory).st_uid == 65_534)

@@ -61,7 +61,7 @@ struct `Opening a directory store` {
         try FileManager.default.createDirectory(atPath: directory.path + "/real", withIntermediateDirectories: false)
         #expect(symlink("real", directory.path + "/link") == 0)
         let cache = try DirectoryStore(opening: directory.path + "/link")
-        try cache.store("picture", as: CacheKey("a"))
+        try cache.store("image", as: CacheKey("a"))
         #expect(try directory.names(in: "real/default") == [CacheKey("a").fileName])
     }
 

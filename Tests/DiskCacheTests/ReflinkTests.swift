@@ -7,7 +7,7 @@ import Testing
 /// Files with the same bytes on file systems that can share blocks, and on others.
 @Suite(.timeLimit(.minutes(5)))
 struct `Files with the same contents` {
-    private let block = String(repeating: "picture ", count: 40_000)
+    private let block = String(repeating: "image ", count: 40_000)
 
     /// Three equal files, one of the same size, one of another size and two small ones, all with old access times.
     private func fill(_ root: String) throws -> DirectoryStore {
@@ -59,7 +59,7 @@ struct `Files with the same contents` {
         #expect(pairs.count == 2 && pairs.allSatisfy { equal.contains($0) && equal.contains($1) && $0 != $1 })
         // Two files of 79 blocks, less metadata.
         let freed = taken - (try await room(disk.path))
-        #expect(freed > block.utf8.count * 2 - 65_536, "\(freed) bytes came free")
+        #expect(freed > block.utf8.count * 2 - 65_536, "\(freed) bytes were freed")
         #expect(try looks(cache) == before)
 
         // Replacing and deleting one file does not change the others.

@@ -4,7 +4,7 @@ import Testing
 @testable import DiskCache
 
 /// A cache used by root and another user.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: AnotherUser.isPossible, "needs to be root, to be somebody else"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: AnotherUser.isPossible, "needs root to act as another user"))
 struct `A cache of several users` {
     private let directory: TemporaryDirectory
     private let root: String
@@ -32,9 +32,9 @@ struct `A cache of several users` {
         let (root, key) = (root, key)
         try await AnotherUser.run {
             let other = try DirectoryStore(opening: root)
-            try other.store("picture", as: key)
+            try other.store("image", as: key)
         }
-        #expect(try cache.open(key)?.size == 7)
+        #expect(try cache.open(key)?.size == 5)
         #expect(status(cache.layout.path(of: key)).st_uid == AnotherUser.number)
         _ = try DirectoryStore(opening: root)
         #expect(try directory.names(in: "root/default") == [key.fileName], "the owner deletes it")

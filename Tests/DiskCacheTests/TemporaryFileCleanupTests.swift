@@ -38,7 +38,7 @@ struct `Deleting temporary files` {
     @Test func `keeps the files of this process`() throws {
         let file = try cache.begin()
         _ = try DirectoryStore(opening: directory.path)
-        try write("picture", to: file)
+        try write("image", to: file)
         try cache.commit(file, as: CacheKey("a"))
         #expect(try left() == [CacheKey("a").fileName])
     }
@@ -103,12 +103,12 @@ struct `Deleting temporary files` {
         #expect(try left().isEmpty)
 
         try Data().write(to: URL(filePath: file))
-        let presence = directory.path + "/.larder-open." + dead
-        try Data().write(to: URL(filePath: presence))
+        let marker = directory.path + "/.larder-open." + dead
+        try Data().write(to: URL(filePath: marker))
         // Also of another namespace, as a marker does not name its namespace.
         _ = try DirectoryStore(opening: directory.path, namespace: "other")
         #expect(try left().isEmpty)
-        #expect(!FileManager.default.fileExists(atPath: presence))
+        #expect(!FileManager.default.fileExists(atPath: marker))
     }
 
     @Test func `finds out whether a process has the store open`() throws {
@@ -131,12 +131,12 @@ struct `Deleting temporary files` {
     @Test func `recreates an open marker that another host has deleted`() throws {
         let root = directory.path + "/another"
         try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
-        let presence = try OpenMarker(in: root)
+        let marker = try OpenMarker(in: root)
         let name = try #require(try FileManager.default.contentsOfDirectory(atPath: root).first)
         try FileManager.default.removeItem(atPath: root + "/" + name)
-        presence.refresh(at: OpenMarker.uptime + 60)
+        marker.refresh(at: OpenMarker.uptime + 60)
         #expect(try !OpenMarker.existsForRunningProcess(in: root), "refreshed at most once an hour")
-        presence.refresh(at: OpenMarker.uptime + 3700)
+        marker.refresh(at: OpenMarker.uptime + 3700)
         #expect(try OpenMarker.existsForRunningProcess(in: root))
         #expect(try FileManager.default.contentsOfDirectory(atPath: root) == [name])
     }

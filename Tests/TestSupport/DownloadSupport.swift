@@ -60,7 +60,7 @@ package func limits(_ change: (inout FetchLimits) -> Void) -> FetchLimits {
 }
 
 /// Limits that a busy machine does not reach, for downloads that a test delays.
-package let patient = limits {
+package let longLimits = limits {
     $0.connect = .seconds(300)
     $0.idle = .seconds(300)
     $0.total = .seconds(300)

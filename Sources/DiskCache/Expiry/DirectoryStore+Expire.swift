@@ -105,7 +105,7 @@ private struct ExpiryRun {
     /// Whether one of the dates that reading, storing and renaming set is recent while a process has the store open.
     private mutating func isInUse(_ dates: [Timestamp]) -> Bool {
         guard let sparedSince else { return false }
-        // A date in the future does not come from a use.
+        // A use never sets a future date.
         let now = Timestamp.now
         guard dates.contains(where: { $0 >= sparedSince && $0 <= now }) else { return false }
         // When the markers cannot be read, the file is spared.

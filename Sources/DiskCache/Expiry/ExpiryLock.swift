@@ -1,6 +1,6 @@
 import Glibc
 
-/// Lets one process at a time expire a cache; released by `deinit` and by the death of the process.
+/// Held by the one process that expires a cache; released by `deinit` and when the process ends.
 ///
 /// Concurrent runs would only repeat work, so file systems without locks are accepted.
 struct ExpiryLock: ~Copyable {

@@ -23,7 +23,7 @@ public struct CacheEntry: Sendable {
     public let isHidden: Bool
     /// The number of hard links.
     public let links: Int
-    /// Whether `path` can be opened: in a name that is not UTF-8 replacement characters stand for invalid bytes.
+    /// Whether `path` can be opened: a name that is not UTF-8 has replacement characters for its invalid bytes.
     let isPathExact: Bool
 
     init(path: String, isPathExact: Bool = true, isHidden: Bool, _ status: larder_entry) {

@@ -17,9 +17,9 @@ package protocol NameResolving: Sendable {
 
 /// Looks names up by name servers without blocking, or by the system's resolver on threads; answers are cached.
 ///
-/// Tasks that ask for one name share one lookup, and lookups are bounded. With name servers an unanswered name delays no
-/// other. `getaddrinfo` asks every source of names that the system has but cannot be interrupted: its thread stays occupied
-/// after the limit, and when all threads are, other names wait.
+/// Concurrent lookups of one name are shared, and their number is bounded. With name servers an unanswered name delays no
+/// other. `getaddrinfo` uses every source of names of the system but cannot be interrupted: its thread stays occupied after
+/// the limit, and when all threads are, other names wait.
 package final class Resolver: NameResolving {
     /// Starts a lookup; the callback is called once, from any thread, possibly before the return.
     typealias Lookup = @Sendable (String, @escaping @Sendable (LookupCache.Answer) -> Void) -> Void
@@ -69,8 +69,8 @@ package final class Resolver: NameResolving {
         return try result.get()
     }
 
-    /// Starts a lookup unless one runs, and waits for its answer. The lookup is bound to no task: it continues when all that
-    /// wait for it are cancelled.
+    /// Starts a lookup unless one runs, and waits for its answer. The lookup continues when all tasks that wait for it are
+    /// cancelled.
     private func answer(for host: String) async -> LookupCache.Answer {
         let starts = lookups.withState { state in
             guard state.running[host] == nil, state.running.count < Self.maximumLookups,
@@ -82,7 +82,7 @@ package final class Resolver: NameResolving {
         if starts { lookup(host) { [self] answer in end(host, answer) } }
         return await lookups.wait(
             cancelled: .failure(.cancelled),
-            ask: { state, ticket in
+            enter: { state, ticket in
                 if state.running[host]?.append(ticket) != nil { return nil }
                 // The lookup has ended already, or there are too many.
                 return state.cache.answer(for: host, at: .now) ?? .failure(.timedOut)

@@ -1,6 +1,6 @@
 /// How many requests an origin receives at once: additive increase, multiplicative decrease (AIMD). A pure value.
 ///
-/// There is no limit until the origin asks for a lower rate, by 429, 503 or slow responses. The limit is then halved, or
+/// There is no limit until the origin requests a lower rate, by 429, 503 or slow responses. The limit is then halved, or
 /// cut to three quarters for slow responses, and grows by one for each round of good responses until it reaches the maximum.
 struct AdaptiveConcurrency: Sendable, Equatable {
     typealias Instant = ContinuousClock.Instant
@@ -38,7 +38,7 @@ struct AdaptiveConcurrency: Sendable, Equatable {
         cutAt = now
     }
 
-    /// Adds a sample; the best time is forgotten slowly because origins change.
+    /// Adds a sample; the best time rises slowly because origins change.
     private mutating func isSlow(after sample: Duration) -> Bool {
         guard let best, let smooth else {
             best = sample

@@ -45,7 +45,7 @@ package struct OriginFailure: Sendable, Equatable {
 
 /// A change of an origin's state that is reported to other workers.
 package enum OriginChange: Sendable, Equatable {
-    /// The origin asked for no requests for this time.
+    /// The origin requested a pause of this length.
     case held(for: Duration)
     /// The breaker has opened for this time; `failedProbes` counts the probes that failed in a row.
     case opened(for: Duration, failedProbes: Int, OriginFailure)

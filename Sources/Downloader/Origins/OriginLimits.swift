@@ -165,7 +165,7 @@ package struct OriginLimits: Sendable {
         note(newer)
     }
 
-    /// Other workers know of these changes.
+    /// These changes were reported to other workers.
     package mutating func shared(_ changes: [Origin: [OriginChange]]) {
         for (origin, changes) in changes {
             for change in changes { states[origin]?.shared(change) }
@@ -173,16 +173,16 @@ package struct OriginLimits: Sendable {
     }
 
     /// Adopts everything that other workers report now; what they no longer report ends here as well.
-    package mutating func learn(_ known: [SharedOrigin], at now: ContinuousClock.Instant = .now) {
+    package mutating func adopt(_ known: [SharedOrigin], at now: ContinuousClock.Instant = .now) {
         var held: Set<Origin> = []
         var open: Set<Origin> = []
         for item in known.prefix(settings.remembered) {
             if case .held = item.reason { held.insert(item.origin) } else { open.insert(item.origin) }
             remember(item.origin, at: now)
-            states[item.origin]?.learn(item, at: now)
+            states[item.origin]?.adopt(item, at: now)
         }
         for origin in states.keys {
-            states[origin]?.forget(hold: !held.contains(origin), breaker: !open.contains(origin))
+            states[origin]?.withdraw(hold: !held.contains(origin), breaker: !open.contains(origin))
         }
     }
 

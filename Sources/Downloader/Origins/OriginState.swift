@@ -7,7 +7,7 @@
 /// - probing → closed(0) when the probe succeeds
 /// - probing → open when it fails, with `failedProbes` + 1; open with its time over when it is cancelled
 /// - closed, open → open when another worker reports an open breaker
-/// - open → closed(0) when the other workers no longer report one that they knew of
+/// - open → closed(0) when a reported open breaker is no longer reported
 ///
 /// Requests that began before the last change to or from open change nothing (`epoch`).
 struct OriginState: Sendable, Equatable {
@@ -15,7 +15,7 @@ struct OriginState: Sendable, Equatable {
 
     enum Answer: Sendable, Equatable {
         case ready
-        /// Ask again when another request has ended.
+        /// The limit of requests is reached until another one ends.
         case full
         /// The rate admits the next request then.
         case wait(until: Instant)
@@ -30,7 +30,7 @@ struct OriginState: Sendable, Equatable {
         case probing(failedProbes: Int)
     }
 
-    /// How long requests are held while a probe runs; then they ask again.
+    /// How long requests are held while a probe runs, until they are checked again.
     static let probePause = Duration.seconds(1)
 
     let origin: Origin
@@ -45,7 +45,7 @@ struct OriginState: Sendable, Equatable {
     private var breaker = Breaker.closed(failures: 0)
     private var hold: Instant?
     private var failure = OriginFailure(code: .cannotConnect, httpStatus: nil)
-    /// Whether other workers know of it, so that it ends when they no longer report it.
+    /// Whether it was reported to other workers: then it ends when they no longer report it.
     private var holdIsShared = false
     private var breakerIsShared = false
     private var epoch = 0
@@ -97,7 +97,7 @@ struct OriginState: Sendable, Equatable {
             origin: origin, started: now, isProbe: isProbe, epoch: epoch, allowsHTTP2: !http2.isAvoided(at: now))
     }
 
-    /// A request has ended. Returns the changes that other workers should know of.
+    /// A request has ended. Returns the changes to report to other workers.
     mutating func end(
         _ permit: OriginPermit, _ outcome: RequestOutcome, _ faults: OriginFaults, at now: Instant
     ) -> [OriginChange] {
@@ -188,7 +188,7 @@ struct OriginState: Sendable, Equatable {
 
     // MARK: - Other workers
 
-    /// Other workers know of a change that `end` returned.
+    /// A change that `end` returned was reported to other workers.
     mutating func shared(_ change: OriginChange) {
         switch change {
         case .held: holdIsShared = true
@@ -198,7 +198,7 @@ struct OriginState: Sendable, Equatable {
     }
 
     /// Adopts what another worker or an operator has reported.
-    mutating func learn(_ known: SharedOrigin, at now: Instant) {
+    mutating func adopt(_ known: SharedOrigin, at now: Instant) {
         switch known.reason {
         case .held:
             let until = now + min(known.remaining, settings.longestHold)
@@ -219,13 +219,13 @@ struct OriginState: Sendable, Equatable {
         }
     }
 
-    /// Ends a hold or an open breaker that the other workers knew of and no longer report.
-    mutating func forget(hold forgetsHold: Bool, breaker forgetsBreaker: Bool) {
-        if forgetsHold && holdIsShared {
+    /// Ends a reported hold or open breaker that is no longer reported.
+    mutating func withdraw(hold endsHold: Bool, breaker endsBreaker: Bool) {
+        if endsHold && holdIsShared {
             hold = nil
             holdIsShared = false
         }
-        if forgetsBreaker && breakerIsShared, case .open = breaker {
+        if endsBreaker && breakerIsShared, case .open = breaker {
             breaker = .closed(failures: 0)
             breakerIsShared = false
             epoch += 1

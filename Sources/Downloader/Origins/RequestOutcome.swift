@@ -12,7 +12,7 @@ package enum RequestOutcome: Sendable, Equatable {
         if case .answered(let status, _, _) = self { status == 429 || status == 503 } else { false }
     }
 
-    /// How long the origin asks for no requests.
+    /// The pause that the origin requests.
     var hold: Duration? {
         guard isOverload, case .answered(_, let wait, _) = self else { return nil }
         return wait

@@ -17,9 +17,9 @@ struct RequestRate: Sendable, Equatable {
         if let gap { nextStart = max(nextStart ?? now, now) + gap }
     }
 
-    /// When a request that would wait longer than `limit` behind `waiting` others may come back; nil when it may wait.
+    /// When to repeat a request that would wait longer than `limit` behind `waiting` others; nil when it may wait.
     ///
-    /// Each receives its own time, so that they do not come back together.
+    /// Each has its own time, so that they are not repeated together.
     mutating func returnTime(behind waiting: Int, limit: Duration, at now: Instant) -> Instant? {
         guard let gap, max(nextStart ?? now, now) + gap * waiting - now > limit else { return nil }
         let back = min(max(nextReturn ?? now, now + limit), now + Self.longestReturn)

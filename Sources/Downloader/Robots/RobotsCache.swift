@@ -29,7 +29,7 @@ final class RobotsCache: Sendable {
     /// Tasks that wait for a file that another one loads.
     var waiterCount: Int { loads.waiterCount }
 
-    /// The rules of the URL's origin; `load` reads them when they are not cached, once for all tasks that ask.
+    /// The rules of the URL's origin; `load` reads them when they are not cached, once for all concurrent tasks.
     ///
     /// - Throws: why they could not be read.
     func rules(of url: SourceURL, load: () async -> Answer) async throws(FetchError) -> RobotsRules {

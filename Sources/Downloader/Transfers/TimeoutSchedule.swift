@@ -1,6 +1,6 @@
 /// When the timeouts that libcurl does not check must be checked next.
 ///
-/// A noted time may have moved when it comes: the check notes the new one. So each timeout causes at most one check.
+/// A check notes the new time of a timeout that has moved, so each timeout causes at most one check.
 struct TimeoutSchedule {
     private static let maximumSleep = Duration.seconds(60)
 
@@ -12,7 +12,7 @@ struct TimeoutSchedule {
         next = next.map { min($0, time) } ?? time
     }
 
-    /// Whether a check is due; it forgets all times, which must be noted again.
+    /// Whether a check is due. If so, all times are removed and must be noted again.
     mutating func isDue(at now: ContinuousClock.Instant) -> Bool {
         guard let next, next <= now else { return false }
         self.next = nil

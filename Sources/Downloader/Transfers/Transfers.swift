@@ -4,8 +4,8 @@ private import Glibc
 
 /// All transfers of a downloader, on one thread that sleeps in libcurl's poll.
 ///
-/// It starts transfers in the order of `OriginLimits`, lets equal requests share one, and returns their responses. Redirects
-/// and name lookups are the downloader's.
+/// It starts transfers in the order of `OriginLimits`, shares one between equal requests, and returns their responses. The
+/// downloader follows redirects and looks names up.
 actor Transfers {
     private let configuration: FetchConfiguration
     private let origins: OriginLimiter
@@ -197,7 +197,7 @@ actor Transfers {
         for (number, transfer) in transfers {
             let url = transfer.request.url
             for ticket in transfer.late(at: now) {
-                unsubscribe(ticket, FetchError(.timedOut, "\(url): not done when its deadline came"))
+                unsubscribe(ticket, FetchError(.timedOut, "\(url): not done at its deadline"))
             }
             if transfer.isIdle(at: now) {
                 let limit = transfer.request.limits.idle

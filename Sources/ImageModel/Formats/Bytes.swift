@@ -1,13 +1,13 @@
 /// Reads names and numbers in the bytes of a file; every offset is allowed.
 extension Collection where Element == UInt8, Index == Int {
-    /// Whether the ASCII of `text` stands at `offset`.
+    /// Whether the ASCII of `text` is at `offset`.
     package func has(_ text: StaticString, at offset: Int) -> Bool {
         text.withUTF8Buffer { text in
             offset >= 0 && offset + text.count <= count && self[offset..<offset + text.count].elementsEqual(text)
         }
     }
 
-    /// Whether the ASCII of `text` stands anywhere.
+    /// Whether the bytes contain the ASCII of `text`.
     package func contains(bytes text: StaticString) -> Bool { indices.contains { has(text, at: $0) } }
 
     /// The unsigned number of `length` bytes, most significant first; nil where the bytes end before.

@@ -14,7 +14,7 @@ package enum DeclaredSize: Sendable, Equatable {
         self = format.declaredSize?(bytes) ?? .unknown
     }
 
-    /// `later` where one of the numbers lies beyond the bytes.
+    /// `later` where one of the numbers is beyond the bytes.
     init(_ width: Int?, _ height: Int?) {
         guard let width, let height else {
             self = .later

@@ -1,4 +1,4 @@
-/// An image format: one value holds all that Larder knows about it without a codec.
+/// An image format and its properties that need no codec.
 ///
 /// Each format has a file in this directory. To add one, write that file, list the format in `allCases`, and name its
 /// operations of libvips in `VipsCodec`.
@@ -36,7 +36,7 @@ extension ImageFormat: CaseIterable {
     /// The formats that are read only where they are allowed: their parsers see little fuzzing, or do more than decode.
     public static let acceptedOnRequest = Set(allCases.filter { $0.acceptance == .onRequest })
 
-    /// The formats that a variant may ask for.
+    /// The formats that a variant can name.
     package static let outputs = allCases.filter { $0.output != nil }
 
     /// How many bytes of a file's beginning `recognise` reads.

@@ -6,7 +6,7 @@ package enum OutputFormat {
         package let replaced: ImageFormat?
     }
 
-    /// The format asked for, else the source's where it is kept, else PNG with alpha or JPEG without.
+    /// The requested format, else the source's where it is kept, else PNG with alpha or JPEG without.
     ///
     /// Source: SDWebImage 5.21.5, where a transformed image keeps its source's format tag, and an undefined one is
     /// written as PNG with alpha, else JPEG.

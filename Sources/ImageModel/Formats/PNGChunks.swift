@@ -1,4 +1,4 @@
-/// Reads the chunks of a PNG file whose heads lie within it; nothing in them is trusted.
+/// Reads the chunks of a PNG file whose heads lie within it; all lengths are checked.
 package enum PNGChunks {
     /// The number of frames that an `acTL` chunk before the first `IDAT` declares, else 1. libvips does not read it.
     @Sendable package static func frames(_ bytes: UnsafeRawBufferPointer) -> Int {

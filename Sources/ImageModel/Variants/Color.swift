@@ -3,7 +3,7 @@ public struct Color: Sendable, Hashable {
     /// The components, 0…1.
     public let red, green, blue, alpha: Double
 
-    /// Returns nil where a component lies outside 0…1: SDWebImage's text of such a colour is undefined.
+    /// Returns nil where a component is outside 0…1: SDWebImage's text of such a colour is undefined.
     public init?(red: Double, green: Double, blue: Double, alpha: Double) {
         guard [red, green, blue, alpha].allSatisfy({ (0...1).contains($0) }) else { return nil }
         (self.red, self.green, self.blue, self.alpha) = (red, green, blue, alpha)

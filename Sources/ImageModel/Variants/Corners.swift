@@ -1,6 +1,6 @@
 /// The corners to round. The bits are UIKit's.
 public struct Corners: OptionSet, Sendable, Hashable {
-    /// The bits as they stand in a key.
+    /// The bits as written in a key.
     public let rawValue: UInt64
 
     /// Creates a set of corners from UIKit's bits.

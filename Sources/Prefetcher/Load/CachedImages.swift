@@ -4,7 +4,7 @@ internal import ImageModel
 
 /// What the caches have of a load.
 struct CachedImages: Sendable {
-    /// The memory cache's answer, when it has everything that the load wants. The paths are nil: the disk is not read.
+    /// The images in the memory cache, when it has all requested ones. The paths are nil: the disk is not read.
     var remembered: [StoredFile]?
     /// The original on the disk, when its first bytes are those of an accepted image.
     var original: OpenFile?

@@ -23,7 +23,7 @@ extension ImageManager {
             }
         }
 
-        /// Sources, asked from the last to the first.
+        /// Sources; the last one that can load a URL loads it.
         public var sources: [any ImageSource]
         /// Sources that contexts can name (`imageLoader`).
         public var namedSources: [String: any ImageSource] = [:]

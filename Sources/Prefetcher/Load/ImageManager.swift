@@ -37,7 +37,7 @@ public struct ImageManager: Loader {
     /// Ends every running load with error 2002 (SDWebImage 5.21.5, `cancelAll`).
     public func cancelAll() { running.cancelAll() }
 
-    /// Loads one image: everything that the request wants is in the cache when this returns.
+    /// Loads one image: the requested original and variants are in the cache when this returns.
     ///
     /// A load that finds nothing and may not download returns an empty report.
     ///

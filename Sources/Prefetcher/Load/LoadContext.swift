@@ -56,7 +56,7 @@ public struct LoadContext: Sendable, Hashable {
     public var cache = Choice<Never>.own
     /// `originalImageCache`: the cache of the original.
     public var originalCache = Choice<Never>.own
-    /// `imageLoader`: the only source to ask.
+    /// `imageLoader`: the only source to use.
     public var source = Choice<Never>.own
     /// `downloadRequestModifier`.
     public var requestModifier = Choice<RequestChange>.own

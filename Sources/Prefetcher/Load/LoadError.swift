@@ -24,7 +24,7 @@ public struct LoadError: Error, Sendable {
     public let failure: FailureReason
     /// Status of the last response; nil without one.
     public var httpStatus: Int?
-    /// The delay that the server asked for.
+    /// The server's `Retry-After`.
     public var retryAfter: Duration?
     /// What the load had done before it failed.
     public var report = LoadReport()

@@ -110,7 +110,7 @@ public final class ImagePrefetcher: Sendable {
 
     // MARK: - Loading
 
-    /// Lets `run` return when no submitted URL is left. Lists submitted later are not loaded.
+    /// `run` returns once no submitted URL is left. Lists submitted later are not loaded.
     public func finish() {
         state.withLock { $0.isFinishing = true }
         changed.signal()

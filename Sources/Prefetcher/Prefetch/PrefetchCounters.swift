@@ -35,7 +35,7 @@ struct PrefetchCounters: Sendable {
 
     mutating func end(_ token: Token, url: String, failed: Bool) -> [Event] {
         guard var counts = running[token] else {
-            // The observer is told of a cancelled token's load, with the sums of the others.
+            // The observer is called for a cancelled token's load, with the sums of the others.
             let sums = sums
             return [.prefetched(url: url, finished: sums.finished, total: sums.total)]
         }

@@ -28,7 +28,7 @@ public struct PrefetchOptions: Sendable {
     public init() {}
 }
 
-/// Observes a prefetcher. Calls come in order, one at a time, and must not block.
+/// Observes a prefetcher. Calls are in order, one at a time, and must not block.
 ///
 /// Source: SDWebImage 5.21.5, `SDWebImagePrefetcherDelegate`.
 public protocol PrefetchObserver: Sendable {

@@ -22,7 +22,7 @@ struct OriginExchange: WorkerService {
                 let known = try await queue.originHolds().compactMap { SharedOrigin($0) }
                 origins.limits.withLock {
                     $0.shared(changes)
-                    $0.learn(known)
+                    $0.adopt(known)
                 }
             } catch {
                 origins.limits.withLock { $0.putBack(changes) }

@@ -13,15 +13,15 @@ struct DownloaderVectors: Decodable, Sendable {
     }
 
     struct NotModified: Decodable, Sendable, CustomTestStringConvertible {
-        /// A code, or words that end with one.
+        /// A code, or a text that ends with one.
         enum Expected: Decodable, Sendable {
             case code(Int)
-            case words(String)
+            case text(String)
 
             init(from decoder: any Decoder) throws {
                 let value = try decoder.singleValueContainer()
                 let code = try? value.decode(Int.self)
-                self = if let code { .code(code) } else { .words(try value.decode(String.self)) }
+                self = if let code { .code(code) } else { .text(try value.decode(String.self)) }
             }
         }
 
@@ -33,12 +33,12 @@ struct DownloaderVectors: Decodable, Sendable {
     struct Progress: Decodable, Sendable, CustomTestStringConvertible {
         enum Calls: Decodable, Sendable {
             case pairs([[Int64]])
-            case words(String)
+            case text(String)
 
             init(from decoder: any Decoder) throws {
                 let value = try decoder.singleValueContainer()
                 let pairs = try? value.decode([[Int64]].self)
-                self = if let pairs { .pairs(pairs) } else { .words(try value.decode(String.self)) }
+                self = if let pairs { .pairs(pairs) } else { .text(try value.decode(String.self)) }
             }
         }
 
@@ -111,7 +111,7 @@ struct DownloaderVectorTests {
         case .code(let code):
             let error = await #expect(throws: FetchError.self) { try await ImageDownloader(for: server).fetch(request) }
             #expect(error?.domainCode == code)
-        case .words:
+        case .text:
             // Section 3.11 overrides this row: with a known copy 304 is "not modified" for any accepted statuses.
             request.validators = Validators(etag: "\"known\"")
             #expect(try await ImageDownloader(for: server).fetch(request).isNotModified)
@@ -126,16 +126,16 @@ struct DownloaderVectorTests {
         let expected: Int64? = isKnown ? 1000 : nil
         var throttle = ProgressThrottle(fraction: fraction, interval: .zero)
         let now = ContinuousClock.now
-        var words = [throttle.start, throttle.head(expected: expected, at: now)]
+        var reports = [throttle.start, throttle.head(expected: expected, at: now)]
         var received: Int64 = 0
         for chunk in chunks {
             received += chunk
-            if let word = throttle.piece(received: received, expected: expected, at: now) { words.append(word) }
+            if let report = throttle.piece(received: received, expected: expected, at: now) { reports.append(report) }
         }
-        if let word = throttle.end(received: received, expected: expected) { words.append(word) }
+        if let report = throttle.end(received: received, expected: expected) { reports.append(report) }
         switch row.calls {
-        case .pairs(let pairs): #expect(words.map { [$0.received, $0.webImageExpected] } == pairs)
-        case .words(let text):
+        case .pairs(let pairs): #expect(reports.map { [$0.received, $0.webImageExpected] } == pairs)
+        case .text(let text):
             // SharedTransferTests checks the calls for a request that joins later.
             #expect(text == "only the remaining data calls")
         }

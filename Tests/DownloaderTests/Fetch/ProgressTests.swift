@@ -10,23 +10,23 @@ struct ProgressTests {
     func interval() {
         var throttle = ProgressThrottle(interval: .milliseconds(100))
         _ = throttle.head(expected: 1000, at: start)
-        var told: [Int64] = []
+        var reports: [Int64] = []
         for (milliseconds, received) in [(10, 100), (99, 200), (100, 300), (150, 400), (200, 500), (201, 1000)] {
-            let word = throttle.piece(
+            let report = throttle.piece(
                 received: Int64(received), expected: 1000, at: start + .milliseconds(milliseconds))
-            if let word { told.append(word.received) }
+            if let report { reports.append(report.received) }
         }
-        #expect(told == [300, 500, 1000])
+        #expect(reports == [300, 500, 1000])
         #expect(throttle.end(received: 1000, expected: 1000) == nil)
     }
 
     @Test("has its fraction clamped to 0 to 1 (spec 3.1)")
     func clamped() {
-        for (fraction, words) in [(-3.0, 3), (0, 3), (1, 1), (7, 1)] {
+        for (fraction, count) in [(-3.0, 3), (0, 3), (1, 1), (7, 1)] {
             var throttle = ProgressThrottle(fraction: fraction, interval: .zero)
             _ = throttle.head(expected: 90, at: start)
-            let told = [30, 60, 90].compactMap { throttle.piece(received: $0, expected: 90, at: start) }
-            #expect(told.count == words && told.last?.received == 90)
+            let reports = [30, 60, 90].compactMap { throttle.piece(received: $0, expected: 90, at: start) }
+            #expect(reports.count == count && reports.last?.received == 90)
         }
     }
 

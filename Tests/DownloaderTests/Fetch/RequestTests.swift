@@ -207,7 +207,7 @@ struct RequestTests {
             await server.waitForRequests("/busy")
             let late = await failure(server, "/waiting", downloader) { $0.deadline = .now + .milliseconds(80) }
             #expect(late?.row == "NSURLErrorDomain -1001")
-            #expect(late?.message.hasSuffix("not done when its deadline came") == true)
+            #expect(late?.message.hasSuffix("not done at its deadline") == true)
             group.cancelAll()
         }
         #expect(server.count("/waiting") == 0)
@@ -225,33 +225,33 @@ struct RequestTests {
                 [.bytes(head)] + stride(from: 0, to: 600, by: 60).map { .bytes(Array(body[$0..<($0 + 60)])) }
                     + [.wait(gate)] + [.bytes(Array(body[600...]))])
         ])
-        let words = Locked<[FetchProgress]>([])
+        let reports = Locked<[FetchProgress]>([])
         _ = try await fetch(server, "/x") {
             $0.progressFraction = 0.51
             $0.progressInterval = .zero
-            $0.progress = { word in
-                words.withLock { $0.append(word) }
-                if word.received >= 510 { gate.openUp() }
+            $0.progress = { report in
+                reports.withLock { $0.append(report) }
+                if report.received >= 510 { gate.openUp() }
             }
         }
-        let told = words.withLock { $0 }
-        #expect(told.map(\.webImageExpected) == [-1, 1000, 1000, 1000])
-        #expect(told.map(\.received).prefix(2) == [0, 0] && told.last?.received == 1000)
-        #expect((510..<1000).contains(told[2].received))
+        let all = reports.withLock { $0 }
+        #expect(all.map(\.webImageExpected) == [-1, 1000, 1000, 1000])
+        #expect(all.map(\.received).prefix(2) == [0, 0] && all.last?.received == 1000)
+        #expect((510..<1000).contains(all[2].received))
     }
 
     @Test("reports progress before the request, with the head and at the end")
     func progress() async throws {
         let server = try OriginServer(["/x": .body(noise(100_000)), "/c": .chunked([noise(30_000), noise(500)])])
-        let words = Locked<[FetchProgress]>([])
+        let reports = Locked<[FetchProgress]>([])
         for (target, total, expected) in [("/x", Int64(100_000), Int64?(100_000)), ("/c", 30_500, nil)] {
-            words.withLock { $0 = [] }
+            reports.withLock { $0 = [] }
             _ = try await fetch(server, target) {
                 $0.progressInterval = .seconds(3600)
-                $0.progress = { word in words.withLock { $0.append(word) } }
+                $0.progress = { report in reports.withLock { $0.append(report) } }
             }
             #expect(
-                words.withLock { $0 } == [
+                reports.withLock { $0 } == [
                     FetchProgress(received: 0, expected: nil, hasResponse: false),
                     FetchProgress(received: 0, expected: expected), FetchProgress(received: total, expected: expected),
                 ])

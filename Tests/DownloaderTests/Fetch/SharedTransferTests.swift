@@ -33,7 +33,7 @@ struct SharedTransferTests {
     func sharing() async throws {
         let gate = OriginGate()
         let server = try halting(gate)
-        let downloader = ImageDownloader(for: server, limits: patient)
+        let downloader = ImageDownloader(for: server, limits: longLimits)
         let files = (0..<5).map { _ in BodyFile() }
         let (first, half) = watched(server)
         var reachesHalf = half
@@ -59,7 +59,7 @@ struct SharedTransferTests {
     func firstLeaves() async throws {
         let gate = OriginGate()
         let server = try halting(gate)
-        let downloader = ImageDownloader(for: server, limits: patient)
+        let downloader = ImageDownloader(for: server, limits: longLimits)
         let (own, other) = (BodyFile(), BodyFile())
         let (first, half) = watched(server)
         var reachesHalf = half
@@ -95,7 +95,7 @@ struct SharedTransferTests {
         server.on(
             "/x", OriginReply([.bytes(OriginReply.head(200, [("Content-Length", "9")]) + [1]), .hang]),
             .body(noise(9)))
-        let downloader = ImageDownloader(for: server, limits: patient)
+        let downloader = ImageDownloader(for: server, limits: longLimits)
         let request = FetchRequest(server.url("/x"))
         await withTaskGroup(of: FetchError?.self) { group in
             for _ in 0..<3 {
@@ -112,7 +112,7 @@ struct SharedTransferTests {
     @Test("eleven requests of an empty body fail with 1001 each (test31)")
     func failures() async throws {
         let server = try OriginServer(["/empty": .body([])])
-        let downloader = ImageDownloader(for: server, limits: patient)
+        let downloader = ImageDownloader(for: server, limits: longLimits)
         await withTaskGroup(of: FetchError?.self) { group in
             for _ in 0..<11 {
                 group.addTask {
@@ -129,14 +129,14 @@ struct SharedTransferTests {
     func lateProgress() async throws {
         let gate = OriginGate()
         let server = try halting(gate)
-        let downloader = ImageDownloader(for: server, limits: patient)
+        let downloader = ImageDownloader(for: server, limits: longLimits)
         let (own, file) = (BodyFile(), BodyFile())
         let (first, half) = watched(server)
         var reachesHalf = half
         var late = FetchRequest(server.url("/x"))
-        let words = Locked<[FetchProgress]>([])
+        let reports = Locked<[FetchProgress]>([])
         late.progressInterval = .zero
-        late.progress = { word in words.withLock { $0.append(word) } }
+        late.progress = { report in reports.withLock { $0.append(report) } }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { _ = try? await downloader.fetch(first, into: own) }
             await reachesHalf.next()
@@ -144,7 +144,7 @@ struct SharedTransferTests {
             #expect(await reached { await downloader.subscriberCount >= 2 })
             gate.openUp()
         }
-        let heard = words.withLock { $0 }
+        let heard = reports.withLock { $0 }
         #expect(heard.allSatisfy { $0.received > 100_000 && $0.expected == 200_000 })
         #expect(heard.last?.received == 200_000)
         #expect(own.bytes == file.bytes && file.bytes == body)
@@ -154,7 +154,7 @@ struct SharedTransferTests {
     func ownFailures() async throws {
         let gate = OriginGate()
         let server = try halting(gate)
-        let downloader = ImageDownloader(for: server, limits: patient)
+        let downloader = ImageDownloader(for: server, limits: longLimits)
         let full = open("/dev/full", O_WRONLY)
         defer { close(full) }
         let plain = FetchRequest(server.url("/x"))

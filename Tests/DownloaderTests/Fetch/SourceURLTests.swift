@@ -25,7 +25,7 @@ struct SourceURLTests {
     @Test(
         "malformed URLs are refused with 1000",
         arguments: [
-            "", " ", "picture.png", "//example.com/x", "http:/example.com", "http:example.com", "http://", "http:///x",
+            "", " ", "image.png", "//example.com/x", "http:/example.com", "http:example.com", "http://", "http:///x",
             "http://exa mple.com/", "http://example.com:0/", "http://example.com:65536/", "http://example.com:x/",
             "http://[::1/", "http://[fe80::1%25eth0]/", "http://a\\@b/", "http://good.example\\@127.0.0.1/",
             "http://exa\u{0}mple.com/", "http://example.com/\n", "http://example.com/\u{7f}", "http://./", "http://../",

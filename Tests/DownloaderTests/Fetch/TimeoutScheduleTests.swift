@@ -17,7 +17,7 @@ struct TimeoutScheduleTests {
         #expect(timetable.sleep(from: start + .seconds(1)) == 0)
     }
 
-    @Test("a check is due at its time and forgets all times")
+    @Test("a check is due at its time and removes all times")
     func looking() {
         var timetable = TimeoutSchedule()
         timetable.note(start + .milliseconds(10))

@@ -50,7 +50,7 @@ struct TransferTests {
             ]),
             "/y": .body(noise(10)),
         ])
-        let downloader = ImageDownloader(for: server, limits: patient)
+        let downloader = ImageDownloader(for: server, limits: longLimits)
         let file = BodyFile()
         let begun = AsyncStream<Void>.makeStream()
         await withTaskGroup(of: FetchError?.self) { group in
@@ -76,7 +76,7 @@ struct TransferTests {
     @Test("downloads cancelled while they wait or before they begin end with 2002 and send nothing")
     func cancelledWaiting() async throws {
         let server = try OriginServer(["/x": .silent, "/waiting": .silent])
-        let downloader = ImageDownloader(for: server, limits: patient)
+        let downloader = ImageDownloader(for: server, limits: longLimits)
         await withTaskGroup(of: FetchError?.self) { running in
             for _ in 0..<4 { running.addTask { await downloader.failure(server.url("/x")) } }
             await server.waitForRequests("/x", count: 4)
@@ -163,7 +163,7 @@ struct TransferTests {
             "/stuck": OriginReply([.bytes(head), .drip(noise(100_000), interval: .milliseconds(2))]),
             "/x": .body(noise(10)),
         ])
-        let downloader = ImageDownloader(for: server, limits: patient)
+        let downloader = ImageDownloader(for: server, limits: longLimits)
         let files = (0..<100).map { _ in BodyFile() }
         await withTaskGroup(of: FetchError?.self) { group in
             for file in files { group.addTask { await downloader.failure(server.url("/stuck"), into: file) } }
@@ -184,7 +184,7 @@ struct TransferTests {
     @Test("a running download is counted until it is cancelled (test11)")
     func counted() async throws {
         let server = try OriginServer(["/x": .silent, "/y": .silent])
-        let downloader = ImageDownloader(for: server, limits: patient)
+        let downloader = ImageDownloader(for: server, limits: longLimits)
         #expect(await downloader.currentDownloadCount == 0)
         await withTaskGroup(of: FetchError?.self) { group in
             group.addTask { await downloader.failure(server.url("/x")) }
@@ -200,7 +200,7 @@ struct TransferTests {
         "cancelling all downloads ends running and waiting ones, but not later ones (test11)")
     func cancelAllDownloads() async throws {
         let server = try OriginServer(["/x": .silent, "/y": .body(noise(10))])
-        let downloader = ImageDownloader(for: server, limits: patient)
+        let downloader = ImageDownloader(for: server, limits: longLimits)
         await withTaskGroup(of: FetchError?.self) { group in
             for _ in 0..<10 { group.addTask { await downloader.failure(server.url("/x")) } }
             #expect(await reached { await downloader.currentDownloadCount >= 10 })
@@ -219,7 +219,7 @@ struct TransferTests {
         let server = try OriginServer([
             "/x": OriginReply([.wait(gate)] + OriginReply.body(noise(10)).steps), "/y": .body(noise(10)),
         ])
-        let downloader = ImageDownloader(for: server, limits: patient)
+        let downloader = ImageDownloader(for: server, limits: longLimits)
         await withTaskGroup(of: FetchError?.self) { group in
             group.addTask { await downloader.failure(server.url("/x")) }
             await server.waitForRequests("/x")

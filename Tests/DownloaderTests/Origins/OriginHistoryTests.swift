@@ -15,7 +15,7 @@ struct OriginHistoryTests {
         }
     }
 
-    @Test("one probe at a time, no request while held, no running request forgotten", arguments: 1...40)
+    @Test("one probe at a time, no request while held, every running request counted", arguments: 1...40)
     func history(seed: UInt64) {
         var random = Random(state: seed &* 0x9E37_79B9_7F4A_7C15 | 1)
         var configuration = FetchConfiguration()

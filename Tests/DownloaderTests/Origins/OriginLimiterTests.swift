@@ -12,7 +12,7 @@ struct OriginLimiterTests {
         let ports = Set(servers.map(\.port))
         var configuration = FetchConfiguration(
             policy: AddressPolicy(allowedAddresses: [CIDR("127.0.0.1")].compactMap { $0 }, allowedPorts: ports),
-            limits: patient)
+            limits: longLimits)
         change(&configuration.origins)
         return ImageDownloader(configuration, resolver: StubResolver([:]))
     }
@@ -45,7 +45,7 @@ struct OriginLimiterTests {
     }
 
     @Test("wait for the end of a hold within the maximum wait")
-    func patience() async throws {
+    func maxWait() async throws {
         let server = try OriginServer(["/a": .status(429, [("Retry-After", "1")]), "/b": .body(noise(10))])
         let downloader = downloader(server) { $0.maxWait = .seconds(60) }
         _ = await downloader.failure(server.url("/a"))

@@ -144,7 +144,7 @@ struct OriginLimitsTests {
     }
 
     @Test("with a maximum wait a transfer waits for the end of a hold")
-    func patience() {
+    func maxWait() {
         var limits = limits(perOrigin: 1) { $0.origins.maxWait = .seconds(60) }
         limits.wait(1, a, at: start)
         limits.end(limits.startAll(at: start)[1], .answered(status: 429, retryAfter: .seconds(50)), at: start)
@@ -206,7 +206,7 @@ struct OriginLimitsTests {
         #expect(limits.takeChanges() == [a: [.opened(for: .seconds(60), failedProbes: 0, failure)]])
     }
 
-    @Test("a rate starts requests evenly; those that would wait too long come back one after another")
+    @Test("a rate starts requests evenly; those that would wait too long are to be repeated one after another")
     func rate() {
         var limits = limits(total: 1000, perOrigin: 1000) { $0.origins.rate = 10 }
         for ticket in 0...50 { limits.wait(UInt64(ticket), a, at: start) }

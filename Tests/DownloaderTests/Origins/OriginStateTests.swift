@@ -109,14 +109,14 @@ struct OriginStateTests {
     func shared() {
         let failure = OriginFailure(code: .timedOut, httpStatus: nil)
         var state = state()
-        state.learn(SharedOrigin(origin: origin, reason: .held, remaining: .seconds(9)), at: start)
+        state.adopt(SharedOrigin(origin: origin, reason: .held, remaining: .seconds(9)), at: start)
         #expect(state.answer(at: start) == .held(until: start + .seconds(9)))
-        state.forget(hold: true, breaker: true)
+        state.withdraw(hold: true, breaker: true)
         #expect(state.refusal(at: start) == nil)
         let open = SharedOrigin(origin: origin, reason: .breaker(failedProbes: 3, failure), remaining: .seconds(9))
-        state.learn(open, at: start)
+        state.adopt(open, at: start)
         #expect(state.answer(at: start) == .down(failure))
-        state.forget(hold: true, breaker: true)
+        state.withdraw(hold: true, breaker: true)
         #expect(state.refusal(at: start) == nil)
     }
 
@@ -124,15 +124,15 @@ struct OriginStateTests {
     func unsaid() {
         var state = state { $0.failures = 1 }
         let changes = state.request(refused, at: start)
-        state.forget(hold: true, breaker: true)
+        state.withdraw(hold: true, breaker: true)
         #expect(state.refusal(at: start) != nil)
         let old = SharedOrigin(
             origin: origin, reason: .breaker(failedProbes: 0, OriginFailure(code: .timedOut, httpStatus: nil)),
             remaining: .seconds(-1))
-        state.learn(old, at: start)
+        state.adopt(old, at: start)
         #expect(state.answer(at: start) == .held(until: start + .seconds(60)))
         for change in changes { state.shared(change) }
-        state.forget(hold: true, breaker: true)
+        state.withdraw(hold: true, breaker: true)
         #expect(state.refusal(at: start) == nil)
     }
 }

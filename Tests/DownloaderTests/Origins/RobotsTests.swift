@@ -82,7 +82,7 @@ struct RobotsTests {
     // MARK: - From a server
 
     private func downloader(_ server: OriginServer, refuses: Bool = true, readsFile: Bool = true) -> ImageDownloader {
-        var configuration = FetchConfiguration(policy: loopback(server.port), limits: patient)
+        var configuration = FetchConfiguration(policy: loopback(server.port), limits: longLimits)
         configuration.robots.refuses = refuses
         configuration.robots.readsFile = readsFile
         return ImageDownloader(configuration, resolver: StubResolver([:]))
