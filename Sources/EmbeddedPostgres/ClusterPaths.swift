@@ -1,45 +1,32 @@
-/// The directories of a cluster and its socket: a pure decision.
-package struct ClusterPaths: Sendable, Equatable {
-    /// The input of the decision.
-    package struct Circumstances: Sendable {
+/// The directories of a cluster and its socket, computed without access to the file system.
+struct ClusterPaths: Sendable, Equatable {
+    /// The facts that determine the directories.
+    struct Circumstances: Sendable {
         /// An absolute path without symbolic links.
-        package var home: String
+        var home: String
         /// The account that runs the server.
-        package var account: ServerAccount
+        var account: ServerAccount
         /// True when the caller is root and `account` is Debian's: only then can the cluster be outside of the home.
-        package var rootServes: Bool
+        var rootServes: Bool
         /// The directory for clusters outside of their home, and for sockets of homes with an unsuitable path.
-        package var clusters: String
+        var clusters: String
         /// True when a cluster exists in the home.
-        package var existsInHome: Bool
+        var existsInHome = false
         /// True when a cluster for this home exists under `clusters`.
-        package var existsElsewhere: Bool
+        var existsElsewhere = false
         /// True when the account can enter the home. Used only while no cluster exists.
-        package var canEnterHome: Bool
-
-        package init(
-            home: String, account: ServerAccount, rootServes: Bool, clusters: String, existsInHome: Bool = false,
-            existsElsewhere: Bool = false, canEnterHome: Bool = true
-        ) {
-            self.home = home
-            self.account = account
-            self.rootServes = rootServes
-            self.clusters = clusters
-            self.existsInHome = existsInHome
-            self.existsElsewhere = existsElsewhere
-            self.canEnterHome = canEnterHome
-        }
+        var canEnterHome = true
     }
 
     /// The directory of the data directory, the lock and, if its path is suitable, the socket.
-    package let directory: String
+    let directory: String
     /// The directory of the socket.
-    package let socketDirectory: String
+    let socketDirectory: String
     /// Why `directory` is not in the home; nil when it is.
-    package let moved: String?
+    let moved: String?
 
-    /// A cluster that exists stays where it is; otherwise an empty one would replace it unnoticed.
-    package init(_ given: Circumstances) {
+    /// An existing cluster keeps its directory; otherwise a new empty one would replace it.
+    init(_ given: Circumstances) {
         let elsewhere = "\(given.clusters)/\(Self.hash(of: given.home))"
         if given.rootServes && !given.existsInHome && (given.existsElsewhere || !given.canEnterHome) {
             directory = elsewhere
@@ -59,14 +46,14 @@ package struct ClusterPaths: Sendable, Equatable {
     }
 
     /// The data directory of Postgres.
-    package var data: String { directory + "/data" }
+    var data: String { directory + "/data" }
 
     /// The directory of a cluster in its home.
-    package static func inHome(_ home: String) -> String { home == "/" ? "/postgres" : home + "/postgres" }
+    static func inHome(_ home: String) -> String { home == "/" ? "/postgres" : home + "/postgres" }
 
     /// True when a socket in `directory` can be bound, and be named in the server's settings and in a URL: `sun_path` has
     /// 107 bytes, and the settings and libpq's `host` are split at commas.
-    package static func isSuitableForSocket(_ directory: String) -> Bool {
+    static func isSuitableForSocket(_ directory: String) -> Bool {
         directory.utf8.count + "/.s.PGSQL.5432".utf8.count <= 107
             && directory.utf8.allSatisfy { byte in
                 switch byte {
@@ -79,7 +66,7 @@ package struct ClusterPaths: Sendable, Equatable {
     }
 
     /// The 64-bit FNV-1a hash of the bytes, in 16 hexadecimal digits.
-    package static func hash(of home: String) -> String {
+    static func hash(of home: String) -> String {
         let value = home.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
         let digits = String(value, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits

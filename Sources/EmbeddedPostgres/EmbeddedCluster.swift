@@ -7,7 +7,7 @@ internal import Concurrency
 /// as the user `postgres`; if that user cannot enter the home, the cluster is under `/var/lib/larder/clusters`. The
 /// permissions of existing directories are never changed.
 public struct EmbeddedCluster: Sendable {
-    /// Where a cluster is and which binaries it uses.
+    /// The directory and the binaries of a cluster.
     public struct Configuration: Sendable {
         /// The cluster is in `postgres` in this directory, which is created if it is missing. No default.
         public var home: String
@@ -39,9 +39,7 @@ public struct EmbeddedCluster: Sendable {
     /// One connection when the server is running. Several commands may call it at once; one does the work and the others
     /// wait, at most five minutes. The incomplete work of a killed command is repeated.
     public func start() async throws(ClusterError) -> String {
-        let site = site
-        return try await pool.run { () throws(ClusterError) in
-            let place = try site.locate()
+        try await located { (place) throws(ClusterError) in
             try place.start()
             return place.url
         }
@@ -49,25 +47,25 @@ public struct EmbeddedCluster: Sendable {
 
     /// Stops the server, if it is running, and ends its sessions.
     public func stop() async throws(ClusterError) {
-        let site = site
-        try await pool.run { () throws(ClusterError) in try site.locate().stop() }
+        try await located { (place) throws(ClusterError) in try place.stop() }
     }
 
     /// The status; creates and starts nothing.
     public func status() async throws(ClusterError) -> ClusterStatus {
-        let site = site
-        return try await pool.run { () throws(ClusterError) in try site.locate().status() }
+        try await located { (place) throws(ClusterError) in try place.status() }
     }
 
     /// The directory of the server's programs, such as `pgbench`.
     package func programs() async throws(ClusterError) -> String {
-        let site = site
-        return try await pool.run { () throws(ClusterError) in try site.locate().findBinaries().directory }
+        try await located { (place) throws(ClusterError) in try place.findBinaries().directory }
     }
 
     /// The URL, whether or not the server is running: `postgresql:///larder?host=…&port=5432&user=larder&…`.
-    public func url() async throws(ClusterError) -> String {
-        let site = site
-        return try await pool.run { () throws(ClusterError) in try site.locate().url }
+    public func url() async throws(ClusterError) -> String { try await located { $0.url } }
+
+    private func located<Value: Sendable>(
+        _ body: @escaping @Sendable (ClusterPlace) throws(ClusterError) -> Value
+    ) async throws(ClusterError) -> Value {
+        try await pool.run { [site] () throws(ClusterError) in try body(try site.locate()) }
     }
 }

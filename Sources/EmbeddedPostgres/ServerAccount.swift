@@ -9,13 +9,6 @@ package struct ServerAccount: Sendable, Equatable {
     /// The login name.
     package let name: String
 
-    /// An entry of the password database.
-    package init(userID: UInt32, groupID: UInt32, name: String) {
-        self.userID = userID
-        self.groupID = groupID
-        self.name = name
-    }
-
     /// The account that Debian's server packages create; it runs the server for root.
     package static let packaged = "postgres"
 

@@ -4,7 +4,7 @@ import JobQueue
 import TestSupport
 import Testing
 
-@Suite("Finding the server's binaries")
+@Suite("the search for server binaries")
 struct EmbeddedBinariesTests {
     private let directory: TemporaryDirectory
 
@@ -30,7 +30,7 @@ struct EmbeddedBinariesTests {
         }
     }
 
-    @Test("the newest whole version is taken, by number")
+    @Test("the newest complete version is used, by number")
     func newest() throws {
         #expect(try find().directory == directory.file("15/bin"))
         try install("100/bin")
@@ -46,7 +46,7 @@ struct EmbeddedBinariesTests {
             error == .serverMissing(package: "postgresql-16", searched: [directory.file("16/bin")]))
     }
 
-    @Test("elsewhere than in Debian's directory the program tells its version")
+    @Test("outside of Debian's directory the version is that printed by the program")
     func searchPath() throws {
         try install("local")
         let path = "/no/such:\(directory.file("local"))"

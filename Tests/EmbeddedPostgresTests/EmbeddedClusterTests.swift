@@ -5,8 +5,8 @@ import JobQueue
 import TestSupport
 import Testing
 
-/// Real servers: each test makes at most one cluster, since that takes a second.
-@Suite("The embedded cluster", .timeLimit(.minutes(5)))
+/// Tests with real servers. Each creates at most one cluster, which takes a second.
+@Suite("the embedded cluster", .timeLimit(.minutes(5)))
 struct EmbeddedClusterTests {
     private let home: ClusterHome
 
@@ -17,15 +17,15 @@ struct EmbeddedClusterTests {
         return pid
     }
 
-    @Test("two processes start it at once; it outlives them, its killed server, and a bad setting")
+    @Test("two processes start one server, which is restarted after a kill and refuses an invalid setting")
     func life() async throws {
         let configuration = home.configuration("home")
         let cluster = EmbeddedCluster(configuration)
         let before = try await cluster.status()
         #expect(before.state == .notCreated)
-        #expect(!FileManager.default.fileExists(atPath: configuration.home), "looking makes nothing")
+        #expect(!FileManager.default.fileExists(atPath: configuration.home), "status creates nothing")
 
-        // Each prints the URL. The result comes when the pipe has ended: the server does not hold it open.
+        // Each prints the URL. The result arrives when the pipe is closed, so the server does not hold it open.
         let (path, clusters) = (configuration.home, configuration.clusters)
         async let first = #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
             [path = path as String, clusters = clusters as String] in
@@ -45,7 +45,7 @@ struct EmbeddedClusterTests {
             #expect(text.contains("url \(url)\n"))
         }
 
-        // Both are gone, the server is not.
+        // Both processes have ended; the server still runs.
         let server = try #require(try await pid(cluster))
         #expect(try await cluster.status().serverVersion?.isEmpty == false)
         let session = try AdminSession(url)
@@ -60,7 +60,7 @@ struct EmbeddedClusterTests {
             "SELECT pg_encoding_to_char(encoding) || ' ' || datcollate FROM pg_database WHERE datname = 'larder'")
         #expect(database == "UTF8 C")
 
-        // Whatever the environment says, the URL leads here.
+        // The environment does not change the meaning of the URL.
         await #expect(processExitsWith: .success) { [url = url as String] in
             let environment = [
                 "PGHOSTADDR": "127.0.0.1", "PGHOST": "127.0.0.1", "PGPORT": "1", "PGUSER": "guest",
@@ -76,19 +76,19 @@ struct EmbeddedClusterTests {
             guard kept == "1", failure?.code == .notMigrated else { exit(3) }
         }
 
-        // Nobody logs in as another role, not even the owner.
+        // A login as another role is refused, also for the owner.
         try session.ask("CREATE ROLE guest LOGIN")
         let asGuest = url.replacingOccurrences(of: "user=larder", with: "user=guest")
         #expect(throws: QueueError.self) { try AdminSession(asGuest).ask("SELECT 1") }
 
-        // A killed server leaves its process id and its children behind.
+        // After a kill the file of its process id and its child processes remain.
         #expect(kill(server, SIGKILL) == 0)
         #expect(try await cluster.start() == url)
         #expect(try await pid(cluster) != server)
         let kept = try AdminSession(url).ask("SELECT value FROM kept")
         #expect(kept == "1")
 
-        // Somebody dropped the database.
+        // A dropped database is created again.
         try AdminSession(url.replacingOccurrences(of: "/larder?", with: "/postgres?")).ask(
             "DROP DATABASE larder WITH (FORCE)")
         let made = try AdminSession(try await cluster.start()).ask("SELECT current_database()")
@@ -100,7 +100,7 @@ struct EmbeddedClusterTests {
         #expect(stopped.serverVersion.flatMap { Int($0) } != nil)
         try await cluster.stop()
 
-        // A setting of the user's own that the server refuses: the error has the server's words.
+        // The server refuses a setting of the user; the error has the server's message.
         let file = try #require(FileHandle(forWritingAtPath: "\(stopped.directory)/data/postgresql.conf"))
         try file.seekToEnd()
         try file.write(contentsOf: Data("nonsense = 1\n".utf8))
@@ -113,7 +113,7 @@ struct EmbeddedClusterTests {
         #expect(lines.contains { $0.contains("nonsense") })
     }
 
-    @Test("starters killed in the middle leave nothing that a later start trips over, in a long and odd home")
+    @Test("a start succeeds after earlier starts were killed, in a home with a long and unusual path")
     func interrupted() async throws {
         let name = "it's \"$(touch x)\", ä \(String(repeating: "long", count: 30))"
         let configuration = home.configuration(name)
@@ -148,7 +148,7 @@ struct EmbeddedClusterTests {
         #expect(try await cluster.status().state == .stopped)
     }
 
-    @Test("in a home that the server's user cannot enter, root's cluster lies elsewhere", .enabled(if: geteuid() == 0))
+    @Test("root's cluster is outside a home that the server's user cannot enter", .enabled(if: geteuid() == 0))
     func unenterable() async throws {
         let closed = home.directory.file("closed")
         try FileManager.default.createDirectory(
@@ -164,7 +164,7 @@ struct EmbeddedClusterTests {
         let mode = try FileManager.default.attributesOfItem(atPath: closed)[.posixPermissions] as? Int
         #expect(mode == 0o700)
 
-        // Opened later, the home does not draw an empty cluster.
+        // No empty cluster is created in the home when the user can enter it later.
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: closed)
         #expect(try await cluster.start() == url)
         try await cluster.stop()
@@ -203,7 +203,7 @@ struct EmbeddedClusterTests {
         #expect(try await cluster.status().moved == nil)
     }
 
-    @Test("without server binaries nothing is made, and the error names the package")
+    @Test("without server binaries no file is created, and the error names the package")
     func missingBinaries() async throws {
         var configuration = home.configuration("home")
         configuration.packaged = home.directory.file("none")
@@ -217,7 +217,7 @@ struct EmbeddedClusterTests {
         try await cluster.stop()
     }
 
-    @Test("a directory that others can enter is refused, not used")
+    @Test("a directory that others can enter is refused")
     func unsafeDirectory() async throws {
         let configuration = home.configuration("home")
         let directory = configuration.home + "/postgres"

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("Commands under test", .timeLimit(.minutes(5)))
+@Suite("commands under test", .timeLimit(.minutes(5)))
 struct EmbeddedCommandTests {
     private func shell(_ script: String, input: String = "", limit: Duration = .seconds(30)) throws -> RunningCommand {
         try RunningCommand(
@@ -20,7 +20,7 @@ struct EmbeddedCommandTests {
         #expect(!outcome.ranOutOfTime)
     }
 
-    @Test("a command over its time limit is killed and says so")
+    @Test("a command over its time limit is killed and reported as such")
     func limit() async throws {
         let outcome = try await shell("echo begun; exec sleep 1000", limit: .milliseconds(50)).outcome()
         #expect(outcome.ranOutOfTime)

@@ -4,9 +4,9 @@ import JobQueue
 import TestSupport
 import Testing
 
-@Suite("Temporary databases", .timeLimit(.minutes(5)))
+@Suite("temporary databases", .timeLimit(.minutes(5)))
 struct EmbeddedDatabaseTests {
-    @Test("every test gets a copy of what was prepared once, and sees nothing of the others")
+    @Test("every test gets its own copy of a template that is prepared once")
     func copies() async throws {
         let prepared = Locked(0)
         let made = try await withThrowingTaskGroup(of: TemporaryDatabase.self) { group in
@@ -14,7 +14,7 @@ struct EmbeddedDatabaseTests {
                 group.addTask {
                     try await TemporaryDatabase.make(template: "copies") { url in
                         prepared.withLock { $0 += 1 }
-                        try AdminSession(url).ask("CREATE TABLE pictures AS SELECT 7 AS edge")
+                        try AdminSession(url).ask("CREATE TABLE images AS SELECT 7 AS edge")
                     }
                 }
             }
@@ -24,7 +24,7 @@ struct EmbeddedDatabaseTests {
         #expect(Set(made.map(\.url)).count == 3)
         for database in made {
             let session = try AdminSession(database.url)
-            let edge = try session.ask("UPDATE pictures SET edge = edge + 1 RETURNING edge")
+            let edge = try session.ask("UPDATE images SET edge = edge + 1 RETURNING edge")
             #expect(edge == "8")
         }
     }

@@ -1,8 +1,9 @@
-import EmbeddedPostgres
 import JobQueue
 import Testing
 
-@Suite("Where a cluster lies")
+@testable import EmbeddedPostgres
+
+@Suite("the directories of a cluster")
 struct EmbeddedPathsTests {
     private let postgres = ServerAccount(userID: 101, groupID: 104, name: "postgres")
     private let alice = ServerAccount(userID: 1000, groupID: 1000, name: "alice")
@@ -15,7 +16,7 @@ struct EmbeddedPathsTests {
         .init(home: home, account: alice, rootServes: false, clusters: "/var/lib/larder/clusters")
     }
 
-    @Test("cluster and socket lie in the home, for root and for others", arguments: [true, false])
+    @Test("cluster and socket are in the home, for root and for other users", arguments: [true, false])
     func plain(isRoot: Bool) {
         let paths = ClusterPaths(isRoot ? root("/srv/larder") : ordinary("/srv/larder"))
         #expect(paths.directory == "/srv/larder/postgres")
@@ -24,12 +25,12 @@ struct EmbeddedPathsTests {
         #expect(paths.moved == nil)
     }
 
-    @Test("the root directory is a home too")
+    @Test("the root directory can be a home")
     func slash() {
         #expect(ClusterPaths(root("/")).directory == "/postgres")
     }
 
-    @Test("a socket path may have 107 bytes and not one more")
+    @Test("a socket path has at most 107 bytes")
     func longPath() {
         // "/" + name + "/postgres" + "/.s.PGSQL.5432"
         let room = 107 - 1 - 9 - 14
@@ -39,7 +40,7 @@ struct EmbeddedPathsTests {
         #expect(long.directory.utf8.count == room + 11)
         #expect(long.socketDirectory.hasPrefix("/tmp/larder-1000-"))
         #expect(long.moved == nil)
-        // Bytes count, not characters.
+        // The limit counts bytes, not characters.
         let wide = ClusterPaths(ordinary("/" + String(repeating: "ä", count: room / 2 + 1)))
         #expect(wide.socketDirectory.hasPrefix("/tmp/larder-1000-"))
     }
@@ -61,7 +62,7 @@ struct EmbeddedPathsTests {
         #expect(paths.socketDirectory == "/var/lib/larder/clusters/" + ClusterPaths.hash(of: home))
     }
 
-    @Test("where the server's user cannot enter the home, root's cluster lies elsewhere and says why")
+    @Test("root's cluster is outside a home that the server's user cannot enter, with the reason")
     func moved() {
         var given = root("/root/larder")
         given.canEnterHome = false
@@ -71,7 +72,7 @@ struct EmbeddedPathsTests {
         #expect(paths.moved == "the server's user postgres cannot enter /root/larder")
     }
 
-    @Test("a cluster that exists stays where it is when the home opens or closes")
+    @Test("an existing cluster keeps its directory when the permissions of the home change")
     func staying() {
         var given = root("/srv/larder")
         given.existsElsewhere = true
@@ -82,7 +83,7 @@ struct EmbeddedPathsTests {
         #expect(ClusterPaths(given).directory == "/srv/larder/postgres")
     }
 
-    @Test("an ordinary user's cluster never lies elsewhere")
+    @Test("an ordinary user's cluster is always in the home")
     func ordinaryStays() {
         var given = ordinary("/srv/larder")
         given.canEnterHome = false

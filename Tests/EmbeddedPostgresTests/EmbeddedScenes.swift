@@ -4,11 +4,11 @@ import Glibc
 import JobQueue
 import TestSupport
 
-/// What processes of the embedded cluster's tests do.
+/// Code that tests of the embedded cluster run in their own processes.
 enum EmbeddedScenes {
     struct CannotBecome: Error { let name: String }
 
-    /// Starts a cluster and dies by SIGKILL as soon as `happened`, which the start brings about.
+    /// Starts a cluster and kills the process as soon as `happened` is true during the start.
     static func startAndDie(
         _ home: String, _ clusters: String, when happened: @escaping @Sendable (_ directory: String) -> Bool
     ) async throws {
@@ -22,7 +22,7 @@ enum EmbeddedScenes {
         }
     }
 
-    /// Changes this process' user for good.
+    /// Changes the user of this process.
     static func become(_ name: String) throws {
         guard let account = ServerAccount.named(name), setgroups(0, nil) == 0, setgid(account.groupID) == 0,
             setuid(account.userID) == 0

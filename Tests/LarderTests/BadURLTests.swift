@@ -12,19 +12,19 @@ struct BadURLTests {
 
     /// URLs whose connections fail have their own origins, so that no origin is given up.
     private func bad(_ scene: Scene) throws -> [Bad] {
-        let image = try Picture.bytes("plain.jpg")
+        let image = try TestImage.bytes("plain.jpg")
         let origin = scene.origin
         origin.on("/500.jpg", .status(500))
         origin.on("/410.jpg", .status(410))
         origin.on("/truncated.jpg", .truncated(Array(image.prefix(400)), promised: image.count))
         origin.on("/page.jpg", .body(Array("<!doctype html><p>Not found".utf8)))
         origin.on("/empty.jpg", .body([]))
-        origin.on("/broken.jpg", .body(try Picture.bytes("truncated.jpg")))
+        origin.on("/broken.jpg", .body(try TestImage.bytes("truncated.jpg")))
         origin.on("/large.jpg", .body(image + [UInt8](repeating: 0, count: 20_000)))
         origin.on("/chunked-large.jpg", .chunked([image, [UInt8](repeating: 0, count: 20_000)]))
         origin.on("/loop.jpg", .redirect(to: "/loop.jpg"))
-        origin.on("/pixels.png", .body(try Picture.bytes("bomb-pixels.png")))
-        origin.on("/edge.png", .body(try Picture.bytes("bomb-edge.png")))
+        origin.on("/pixels.png", .body(try TestImage.bytes("bomb-pixels.png")))
+        origin.on("/edge.png", .body(try TestImage.bytes("bomb-edge.png")))
         origin.on("/inward.jpg", .redirect(to: "http://10.0.0.1/secret.jpg"))
         let dead = scene.dead.port
         return [

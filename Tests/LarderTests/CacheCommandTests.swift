@@ -41,8 +41,8 @@ struct CacheCommandTests {
     }
 
     private func layThree() throws {
-        try lay("0cc175b9c0f1b6a831c399e269772661.jpg", try Picture.bytes("plain.jpg"), age: 10)
-        try lay("92eb5ffee6ae2fec3ad71c777531578f.000000},2)", try Picture.bytes("alpha.png"), age: 700_000)
+        try lay("0cc175b9c0f1b6a831c399e269772661.jpg", try TestImage.bytes("plain.jpg"), age: 10)
+        try lay("92eb5ffee6ae2fec3ad71c777531578f.000000},2)", try TestImage.bytes("alpha.png"), age: 700_000)
         try lay("4a8a08f09d37b73795649038408b5f33", Array("no image".utf8), age: 5_000_000)
     }
 
@@ -91,7 +91,7 @@ struct CacheCommandTests {
         let line = try last(outcome)
         #expect(line["path"] as? String == "default/0cc175b9c0f1b6a831c399e269772661.jpg")
         #expect(line["format"] as? String == "jpeg" && line["allocated"] != nil)
-        #expect(line["bytes"] as? Int == (try Picture.bytes("plain.jpg").count))
+        #expect(line["bytes"] as? Int == (try TestImage.bytes("plain.jpg").count))
     }
 
     @Test func `trim deletes files older than a week`() async throws {
@@ -154,7 +154,7 @@ struct CacheCommandTests {
     }
 
     @Test func `share prints files with the same bytes`() async throws {
-        let image = try Picture.bytes("rgb16.png") + [UInt8](repeating: 0, count: 4096)
+        let image = try TestImage.bytes("rgb16.png") + [UInt8](repeating: 0, count: 4096)
         for name in ["a", "b", "c"] { try lay(name, image) }
         let dry = try await larder("share", "--dry-run", "--files", "--json")
         #expect(dry.code == 0 && dry.lines.count == 3, "\(dry.errorText)")

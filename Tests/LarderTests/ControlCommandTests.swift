@@ -72,7 +72,7 @@ struct ControlCommandTests {
         let url = scene.origin.url("/a.jpg")
         scene.origin.on("/a.jpg", .body(Array("no image".utf8)))
         #expect(try await scene.larder("run", "--batch", "spring", url).code == 1)
-        scene.origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
+        scene.origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg")))
         let job = try #require(try await scene.sql("SELECT job_id FROM larder.failed"))
         let status = try await scene.larder("status", "--job", job)
         #expect(

@@ -40,7 +40,7 @@ struct DatabaseTests {
         #expect(try home.directory.names == [], "looking makes nothing")
         #expect(try await larder("db", "stop").run().code == 0, "and stopping what is not there is no error")
 
-        origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
+        origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg")))
         let run = try await larder("run", "--json", origin.url("/a.jpg")).run()
         #expect(run.code == 0, "\(run.errorText)")
         let path = try #require(try RunLines(run).job(origin.url("/a.jpg")).original?.path)
@@ -86,7 +86,7 @@ struct DatabaseTests {
         let place = home.directory.file("nobody")
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
         #expect(chown(place, OrdinaryUser.id, OrdinaryUser.id) == 0)
-        origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
+        origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg")))
         func nobody(_ arguments: String...) async throws -> CommandOutcome {
             let environment = environment.merging(["LARDER_HOME": "\(place)/home", "PATH": "/usr/bin:/bin"]) { $1 }
             return try await RunningCommand(

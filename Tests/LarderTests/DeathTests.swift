@@ -36,7 +36,7 @@ struct DeathTests {
         var served: [String: [UInt8]] = [:]
         let names = ["plain.jpg", "rgb.png", "still.webp"]
         for number in 0..<9 {
-            let image = try Picture.bytes(names[number % names.count])
+            let image = try TestImage.bytes(names[number % names.count])
             served[scene.origin.url("/\(number)")] = image
             var reply = OriginReply.body(image)
             if number >= 3 {
@@ -108,7 +108,7 @@ struct DeathTests {
         #expect(outcome.errorText.contains("decision=retried"))
         #expect(outcome.errorText.contains("LarderErrorDomain 301"))
         #expect(try await scene.sql("SELECT outcome || ' ' || attempt FROM larder_data.job_history") == "1 2")
-        try await expectWhole(scene, batch: "b", served: [slow: try Picture.bytes("interlaced-large.png")])
+        try await expectWhole(scene, batch: "b", served: [slow: try TestImage.bytes("interlaced-large.png")])
         #expect(scene.temporary == [])
         #expect(try await scene.faults() == [])
     }
@@ -153,7 +153,7 @@ struct DeathTests {
         try AdminSession(url).ask("UPDATE larder_data.settings SET lease_ms = 3600000")
         let gate = OriginGate()
         for number in 0..<3 {
-            var reply = OriginReply.body(try Picture.bytes("plain.jpg"))
+            var reply = OriginReply.body(try TestImage.bytes("plain.jpg"))
             reply.steps.insert(.wait(gate), at: 0)
             scene.origin.on("/\(number)", reply)
         }

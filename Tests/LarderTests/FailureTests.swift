@@ -68,7 +68,7 @@ struct FailureTests {
         }
         defer { umount2(scene.cache, Int32(MNT_DETACH)) }
         // Large enough that not all of them fit. Bytes after the end of a JPEG are ignored.
-        let image = try Picture.bytes("plain.jpg") + [UInt8](repeating: 0, count: 20_000)
+        let image = try TestImage.bytes("plain.jpg") + [UInt8](repeating: 0, count: 20_000)
         let urls = (0..<6).map { number in
             scene.origin.on("/\(number)", .body(image))
             return scene.origin.url("/\(number)")

@@ -50,7 +50,7 @@ struct FetchTests {
     }
 
     @Test func `fetch writes a changed copy and prints its validators`() async throws {
-        origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg"), [("ETag", "\"2\"")]))
+        origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg"), [("ETag", "\"2\"")]))
         let outcome = try await fetch("/a.jpg", "-o", directory.file("a.jpg"), "--if-none-match", "\"1\"")
         let line = try line(outcome)
         #expect(line["unchanged"] as? Bool == false && line["etag"] as? String == "\"2\"")
@@ -58,7 +58,7 @@ struct FetchTests {
     }
 
     @Test func `a credential profile is sent to its origin and an unknown one is wrong usage`() async throws {
-        origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
+        origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg")))
         let profiles = directory.file("profiles.json")
         try Data(#"{"cdn":{"origins":["\#(origin.url(""))"],"headers":{"X-Key":"s"}}}"#.utf8)
             .write(to: URL(filePath: profiles))
@@ -70,7 +70,7 @@ struct FetchTests {
     }
 
     @Test func `fetch prints robots rules and obeys them with --robots refuse`() async throws {
-        origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg"), [("X-Robots-Tag", "noai")]))
+        origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg"), [("X-Robots-Tag", "noai")]))
         origin.on("/robots.txt", .body(Array("User-agent: larder\nDisallow: /b".utf8)))
         let printed = try await fetch("/a.jpg", "--robots-txt")
         #expect(printed.code == 0)

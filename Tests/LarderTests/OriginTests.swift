@@ -23,7 +23,7 @@ struct OriginTests {
 
     @Test func `Retry-After holds an origin for all workers`() async throws {
         let scene = try await Scene()
-        let image = OriginReply.body(try Picture.bytes("rgb.png"))
+        let image = OriginReply.body(try TestImage.bytes("rgb.png"))
         let paths = (0..<20).map { "/\($0).png" }
         for path in paths { scene.origin.on(path, image) }
         scene.origin.on("/first.png", .status(429, [("Retry-After", "3")]), image)
@@ -52,7 +52,7 @@ struct OriginTests {
     @Test func `a held origin does not delay the jobs of another origin`() async throws {
         let scene = try await Scene()
         let other = try OriginServer()
-        let image = OriginReply.body(try Picture.bytes("rgb.png"))
+        let image = OriginReply.body(try TestImage.bytes("rgb.png"))
         let paths = (0..<20).map { "/\($0).png" }
         for path in paths {
             scene.origin.on(path, image)
@@ -92,7 +92,7 @@ struct OriginTests {
 
         // The origin works again, but the answer to the probe is delayed.
         let gate = OriginGate()
-        let image = OriginReply.body(try Picture.bytes("rgb.png"))
+        let image = OriginReply.body(try TestImage.bytes("rgb.png"))
         for path in paths { scene.origin.on(path, OriginReply([.wait(gate)] + image.steps, keepsConnection: true)) }
         let probing =
             "EXISTS (SELECT FROM larder_data.origin_hold WHERE probing_until > now() AND now() > probing_until - interval '57 s')"

@@ -63,7 +63,7 @@ struct ReportTests {
         let scene = try await Scene()
         let gate = OriginGate()
         for number in 0..<2 {
-            var reply = OriginReply.body(try Picture.bytes("plain.jpg"))
+            var reply = OriginReply.body(try TestImage.bytes("plain.jpg"))
             if number == 1 { reply.steps.insert(.wait(gate), at: 0) }
             scene.origin.on("/\(number)", reply)
         }

@@ -43,7 +43,7 @@ struct RunTests {
             #expect(job.outcome == "succeeded" && job.error == nil)
             let original = try #require(job.original)
             #expect(original.key == url)
-            let served = try Picture.bytes(name)
+            let served = try TestImage.bytes(name)
             #expect(try scene.bytes(original.path) == served)
             bytesIn += served.count
             #expect(job.variants.map(\.name) == ["small", "corner", "thumb"])
@@ -107,7 +107,7 @@ struct RunTests {
 
     @Test func `run waits for its scheduled retries`() async throws {
         let scene = try await Scene()
-        scene.origin.on("/a.jpg", .status(500), .status(503), .body(try Picture.bytes("plain.jpg")))
+        scene.origin.on("/a.jpg", .status(500), .status(503), .body(try TestImage.bytes("plain.jpg")))
         let url = scene.origin.url("/a.jpg")
         let outcome = try await scene.larder("run", "--json", "--retry-base", "300ms", url)
         #expect(outcome.code == 0)
@@ -187,7 +187,7 @@ struct RunTests {
 
     @Test func `no output of run has the password of a URL`() async throws {
         let scene = try await Scene()
-        let image = try Picture.bytes("plain.jpg")
+        let image = try TestImage.bytes("plain.jpg")
         scene.origin.on("/good.jpg", .body(image))
         let host = "http://user:s3cret@127.0.0.1:\(scene.origin.port)"
         let outcome = try await scene.larder("run", "--json", "\(host)/good.jpg", "\(host)/missing.jpg")

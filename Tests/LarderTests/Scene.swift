@@ -52,7 +52,7 @@ final class Scene: Sendable {
 
     /// Serves an image at `target` and returns its URL.
     func serve(_ image: String, at target: String) throws -> String {
-        origin.on(target, .body(try Picture.bytes(image)))
+        origin.on(target, .body(try TestImage.bytes(image)))
         return origin.url(target)
     }
 

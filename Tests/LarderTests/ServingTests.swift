@@ -32,7 +32,7 @@ struct ServingTests {
             var command = LarderCommand(environment: environment)
             command.arguments = ["key", key]
             let file = try #require(try fields(try await command.run().lines[0])["file"] as? String)
-            try Data(try Picture.bytes(image)).write(to: URL(filePath: place + "/" + file))
+            try Data(try TestImage.bytes(image)).write(to: URL(filePath: place + "/" + file))
             let line = try JSONSerialization.data(
                 withJSONObject: ["key": key, "file": file, "bytes": 1, "sha256": ""] as [String: Any])
             manifest += String(decoding: line, as: UTF8.self) + "\n"
@@ -57,8 +57,8 @@ struct ServingTests {
             )
             .replacing("/var/lib/larder/cache", with: cache)
             .replacing(
-                "# location /pictures/ { proxy_pass http://127.0.0.1:9000; }",
-                with: "location /pictures/ { proxy_pass http://127.0.0.1:\(service); }")
+                "# location /images/ { proxy_pass http://127.0.0.1:9000; }",
+                with: "location /images/ { proxy_pass http://127.0.0.1:\(service); }")
         }
     }
 
@@ -89,14 +89,14 @@ struct ServingTests {
                 head.contains(" 200 ") && head.contains("\r\ncontent-type: image/\(type)\r\n"), "\(address): \(head)")
             #expect(head.components(separatedBy: "content-type:").count == 2, "once")
             #expect(head.contains("\r\netag: ") && head.contains("\r\naccept-ranges: bytes"))
-            #expect(body == (try Picture.bytes(image)), "\(address)")
+            #expect(body == (try TestImage.bytes(image)), "\(address)")
         }
     }
 
     @Test func `nginx answers ranges and entity tags and serves no other files`() async throws {
         let address = "/a.example/plain"
         let part = try await get(address, "-r", "2-5")
-        let middle = Array(try Picture.bytes("still.gif")[2...5])
+        let middle = Array(try TestImage.bytes("still.gif")[2...5])
         #expect(part.head.contains(" 206 ") && part.body == middle)
         let whole = try await get(address)
         let tag = try #require(whole.head.firstMatch(of: /etag: ("[^"]*")/)).1
@@ -115,10 +115,10 @@ struct ServingTests {
             try FileManager.default.contentsOfDirectory(atPath: cache + "/default").first { $0.hasSuffix(".p$ng") })
         let escaped = name.replacing("$", with: "%24")
         origin.on(
-            "/pictures/7",
+            "/images/7",
             .body([], [("X-Accel-Redirect", "/larder-file/default/\(escaped)"), ("Content-Type", "image/png")]))
-        let (head, body) = try await get("/pictures/7")
+        let (head, body) = try await get("/images/7")
         #expect(head.contains(" 200 ") && head.contains("content-type: image/png"), "\(head)")
-        #expect(body == (try Picture.bytes("rgb.png")))
+        #expect(body == (try TestImage.bytes("rgb.png")))
     }
 }

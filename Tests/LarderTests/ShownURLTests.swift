@@ -6,7 +6,7 @@ import Testing
 struct ShownURLTests {
     @Test func `reports and run show no userinfo`() async throws {
         let scene = try await Scene()
-        scene.origin.on("/good.jpg", .body(try Picture.bytes("plain.jpg")))
+        scene.origin.on("/good.jpg", .body(try TestImage.bytes("plain.jpg")))
         let host = "http://user:s3cret@127.0.0.1:\(scene.origin.port)"
         let urls = ["\(host)/good.jpg", "\(host)/missing.jpg"]
         let answers = try await scene.larder(["enqueue", "--json", "--batch", "spring"] + urls).run()

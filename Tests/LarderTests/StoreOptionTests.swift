@@ -58,7 +58,7 @@ struct StoreOptionTests {
     @Test func `a file over the size limit of the process is a store error`() async throws {
         let directory = try TemporaryDirectory()
         let origin = try OriginServer()
-        origin.on("/long", .body(try Picture.bytes("plain.jpg") + [UInt8](repeating: 7, count: 1 << 20)))
+        origin.on("/long", .body(try TestImage.bytes("plain.jpg") + [UInt8](repeating: 7, count: 1 << 20)))
         let words = [LarderCommand.executable, "fetch", origin.url("/long"), "-o", directory.file("out"), "--json"]
         let outcome = try await RunningCommand(
             "/bin/bash", ["-c", #"ulimit -f 64; exec "$@""#, "bash"] + words,

@@ -88,7 +88,7 @@ struct ToolTests {
     }
 
     @Test func `transform names an unwritable output and leaves no file`() async throws {
-        origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
+        origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg")))
         let output = directory.file("no/such/directory/out")
         for command in [
             larder("transform", image("plain.jpg"), "-o", output, "--variant", Variants.small, "--json"),
@@ -106,7 +106,7 @@ struct ToolTests {
     // MARK: fetch
 
     @Test func `fetch prints the facts and writes the body`() async throws {
-        let image = try Picture.bytes("plain.jpg")
+        let image = try TestImage.bytes("plain.jpg")
         origin.on("/a.jpg", .redirect(to: "/b.jpg"))
         origin.on("/b.jpg", .body(image))
         let outcome = try await larder("fetch", origin.url("/a.jpg"), "-o", directory.file("out"), "--json").run()
@@ -130,9 +130,9 @@ struct ToolTests {
     @Test func `fetch has the worker's errors and leaves no file`() async throws {
         origin.on("/page.jpg", .body(Array("<html>".utf8)))
         origin.on("/500.jpg", .status(500))
-        origin.on("/short.jpg", .truncated(try Picture.bytes("plain.jpg"), promised: 2000))
+        origin.on("/short.jpg", .truncated(try TestImage.bytes("plain.jpg"), promised: 2000))
         origin.on("/loop.jpg", .redirect(to: "/loop.jpg"))
-        origin.on("/large.jpg", .body(try Picture.bytes("animated.gif")))
+        origin.on("/large.jpg", .body(try TestImage.bytes("animated.gif")))
         for (url, kind) in [
             (origin.url("/missing.jpg"), "SDWebImageErrorDomain 2001"),
             (origin.url("/500.jpg"), "SDWebImageErrorDomain 2001"),
@@ -164,7 +164,7 @@ struct ToolTests {
     }
 
     @Test func `fetch retries from the start of the body`() async throws {
-        let image = try Picture.bytes("plain.jpg")
+        let image = try TestImage.bytes("plain.jpg")
         origin.on(
             "/a.jpg", .status(503), .truncated(image + [UInt8](repeating: 7, count: 3000), promised: 9000),
             .body(image))

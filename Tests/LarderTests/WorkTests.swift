@@ -13,7 +13,7 @@ struct WorkTests {
         let gate = OriginGate()
         var served: [String: [UInt8]] = [:]
         for number in 0..<60 {
-            let image = try Picture.bytes(names[number % names.count])
+            let image = try TestImage.bytes(names[number % names.count])
             var reply = OriginReply.body(image)
             reply.steps.insert(.wait(gate), at: 0)
             scene.origin.on("/\(number)", reply)
@@ -117,7 +117,7 @@ struct WorkTests {
     @Test func `SIGTERM finishes running jobs and releases the others`() async throws {
         let scene = try await Scene()
         let gate = OriginGate()
-        var reply = OriginReply.body(try Picture.bytes("plain.jpg"))
+        var reply = OriginReply.body(try TestImage.bytes("plain.jpg"))
         reply.steps.insert(.wait(gate), at: 0)
         for number in 1...3 { scene.origin.on("/\(number)", reply) }
         _ = try await scene.larder(["enqueue"] + (1...3).map { scene.origin.url("/\($0)") }).run()
@@ -155,7 +155,7 @@ struct WorkTests {
         #expect(try await scene.sql("SELECT attempt + rescues + crashes FROM larder_data.job") == "0")
         #expect(scene.temporary == [] && scene.stored == [])
         // Another worker claims the job at once.
-        scene.origin.on("/never", .body(try Picture.bytes("plain.jpg")))
+        scene.origin.on("/never", .body(try TestImage.bytes("plain.jpg")))
         #expect(try await scene.larder("work", "--drain").code == 0)
         #expect(try await scene.faults() == [])
     }

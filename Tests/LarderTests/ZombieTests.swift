@@ -13,8 +13,8 @@ struct ZombieTests {
         // The shortest lease; it passes in real time, because the worker uses its own clock.
         _ = try await scene.sql("UPDATE larder_data.settings SET lease_ms = 10000")
         let gate = OriginGate()
-        let old = try Picture.bytes("plain.jpg")
-        let new = try Picture.bytes("rgb.png")
+        let old = try TestImage.bytes("plain.jpg")
+        let new = try TestImage.bytes("rgb.png")
         let urls = (0..<3).map { scene.origin.url("/\($0)") }
         for number in 0..<3 {
             let half = old.count / 2

@@ -1,24 +1,24 @@
 import Concurrency
 import Foundation
 
-/// libjpeg with faults: what a transcoder's child does when a codec breaks over a picture.
+/// A libjpeg that fails on images of three widths, for tests of a transcoder's children.
 ///
-/// A library that is loaded before the real one, and hands on all but the pictures of three widths. Goes with its last
-/// reference; children that have it loaded keep it.
+/// The library is loaded before the real one and passes all other images on. Its file is deleted with the last reference;
+/// children that have loaded it are not affected.
 public final class FaultyCodec: Sendable {
     struct Failure: Error { let output: String }
 
-    /// What happens when a JPEG of that many pixels' width is decoded.
+    /// A fault; the raw value is the width in pixels of the JPEG that causes it.
     public enum Fault: Int, CaseIterable, Sendable {
-        /// A write where there is no memory.
+        /// A write to an unmapped address.
         case crash = 611
-        /// It never comes back.
+        /// An endless loop.
         case loop = 612
-        /// It takes memory until there is none for a buffer of the picture's size, and then gives up.
-        case hunger = 613
+        /// The codec allocates memory until no more is available, then fails.
+        case memory = 613
 
-        /// A picture that it happens with.
-        public var picture: [UInt8] { MadeJPEG.bytes(rawValue, 1024) }
+        /// An image that causes the fault.
+        public var image: [UInt8] { MadeJPEG.bytes(rawValue, 1024) }
     }
 
     private let directory: TemporaryDirectory
@@ -33,7 +33,7 @@ public final class FaultyCodec: Sendable {
         guard outcome.code == 0 else { throw Failure(output: String(decoding: outcome.errors, as: UTF8.self)) }
     }
 
-    /// The line of a child's environment that gives it the faults.
+    /// The line of a child's environment that loads the library.
     public var environment: String { "LD_PRELOAD=\(directory.file("libfaulty.so"))" }
 
     private static let source = """
@@ -58,7 +58,7 @@ public final class FaultyCodec: Sendable {
             switch (info->image_width) {
             case \(Fault.crash.rawValue): *nowhere = 1; break;
             case \(Fault.loop.rawValue): for (;;) { pause(); }
-            case \(Fault.hunger.rawValue): take_all(); ERREXIT1(info, JERR_OUT_OF_MEMORY, 1); break;
+            case \(Fault.memory.rawValue): take_all(); ERREXIT1(info, JERR_OUT_OF_MEMORY, 1); break;
             default: break;
             }
             return real(info);

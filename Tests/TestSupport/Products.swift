@@ -19,8 +19,8 @@ public enum Products {
     public static var larder: String { directory + "/larder" }
 }
 
-/// The small pictures that the tests carry.
-public enum Picture {
+/// The small images of the tests.
+public enum TestImage {
     /// The bytes of `Tests/TranscoderTests/Images/<name>`.
     public static func bytes(_ name: String) throws -> [UInt8] {
         Array(try Data(contentsOf: URL(filePath: PackageRoot.path + "/Tests/TranscoderTests/Images/" + name)))

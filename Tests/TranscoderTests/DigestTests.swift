@@ -67,7 +67,7 @@ struct DigestTests {
         #expect(hash.count == 5 + (27 + 5 + 5 + 1) / 2)
     }
 
-    @Test func `a request without variants has a digest unless it wants none`() async throws {
+    @Test func `a request without variants has a digest unless wantsDigest is false`() async throws {
         let source = try ScratchFile(try Fixtures.image("orientation-6.jpg"))
         var request = TranscodeRequest(source: source.descriptor, variants: [], outputs: [])
         let report = try await harness.pool.transcode(request)

@@ -29,7 +29,7 @@ struct FaultyCodecTests {
         let good = try Fixtures.image("plain.jpg"), variant = small
         let outcomes = try await withThrowingTaskGroup(of: Outcome.self) { group in
             for fault in FaultyCodec.Fault.allCases {
-                group.addTask { Outcome(name: "\(fault)", error: try await harness.refusal(fault.picture, variant)) }
+                group.addTask { Outcome(name: "\(fault)", error: try await harness.refusal(fault.image, variant)) }
                 for _ in 0..<4 {
                     group.addTask { Outcome(name: "good", error: try await harness.refusal(good, variant)) }
                 }
@@ -39,11 +39,11 @@ struct FaultyCodecTests {
         func error(_ fault: FaultyCodec.Fault) -> TranscodeError? { outcomes.first { $0.name == "\(fault)" }?.error }
         #expect(error(.crash)?.code == .died && error(.crash)?.signal == SIGSEGV)
         #expect(error(.loop)?.code == .time)
-        #expect(error(.hunger)?.code == .memory)
+        #expect(error(.memory)?.code == .memory)
         let neighbours = outcomes.filter { $0.name == "good" }
         #expect(neighbours.count == 12 && neighbours.allSatisfy { $0.error == nil }, "\(neighbours)")
         // The same image fails again, and others still succeed.
-        #expect(try await harness.refusal(FaultyCodec.Fault.crash.picture, variant)?.code == .died)
+        #expect(try await harness.refusal(FaultyCodec.Fault.crash.image, variant)?.code == .died)
         #expect(try await harness.refusal(good, variant) == nil)
     }
 
@@ -55,7 +55,7 @@ struct FaultyCodecTests {
         }
         #expect(try await harness.refusal(MadeJPEG.bytes(614, 1024), small) == nil, "another width is decoded")
         let child = try #require(harness.pool.children.first)
-        #expect(try await harness.refusal(FaultyCodec.Fault.hunger.picture, small)?.code == .memory)
+        #expect(try await harness.refusal(FaultyCodec.Fault.memory.image, small)?.code == .memory)
         #expect(harness.pool.children.isEmpty && kill(child, 0) == -1)
     }
 

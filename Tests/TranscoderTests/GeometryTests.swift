@@ -59,7 +59,7 @@ struct GeometryTests {
         #expect(Geometry.content(of: size(300, 300), width: 0.009, height: 100, mode: .fill) != nil)
     }
 
-    @Test func `the drawn rectangle lies within the canvas or covers it`() {
+    @Test func `the drawn rectangle is within the canvas or covers it`() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<20_000 {
             let image = size(.random(in: 1...5000, using: &generator), .random(in: 1...5000, using: &generator))

@@ -55,7 +55,7 @@ struct MachineMemoryTests {
         #expect(MachineMemory.bytes(root: root.path) == 1 << 30)
     }
 
-    @Test func `this machine's memory is found, and 4 GiB is assumed where nothing is known`() {
+    @Test func `this machine's memory is found, and the default without any limit is 4 GiB`() {
         #expect(MachineMemory.bytes(root: root.file("nowhere")) == 4 << 30)
         let here = MachineMemory.bytes()
         #expect(here > 64 << 20 && UInt64(here) <= ProcessInfo.processInfo.physicalMemory)

@@ -109,18 +109,18 @@ struct PathDistanceTests {
     }
 
     @Test(arguments: 0..<8)
-    func `a file's planes give results as close to the exact one as libvips`(lane: Int) async throws {
-        try await compare(lane, isConverted: false)
+    func `a file's planes give results as close to the exact one as libvips`(part: Int) async throws {
+        try await compare(part, isConverted: false)
     }
 
     @Test(arguments: 0..<4)
-    func `converted planes give results as close to the exact one as libvips`(lane: Int) async throws {
-        try await compare(lane, isConverted: true)
+    func `converted planes give results as close to the exact one as libvips`(part: Int) async throws {
+        try await compare(part, isConverted: true)
     }
 
-    private func compare(_ lane: Int, isConverted: Bool) async throws {
+    private func compare(_ part: Int, isConverted: Bool) async throws {
         var psnr: [Double] = [], ssim: [Double] = [], made = 0
-        for seed in stride(from: lane, to: Self.count, by: 8) {
+        for seed in stride(from: part, to: Self.count, by: 8) {
             guard let found = try await distances(UInt64(seed), isConverted: isConverted) else { continue }
             made += 1
             if Self.count > 200 {

@@ -215,7 +215,7 @@ struct PlanTests {
         #expect(try self.plan(header(400, 300), #""keySuffix":"a","keepICC":true"#).outputs[0].get().start == .base)
     }
 
-    @Test func `the plan knows whether the result has transparency`() throws {
+    @Test func `the plan has the transparency of the result`() throws {
         let alpha = { (transform: String) in
             try self.output(self.plan(self.header(400, 300), #""transform":[\#(transform)]"#), 0).drawing.hasAlpha
         }

@@ -26,7 +26,7 @@ struct TranscodeTests {
         #expect(output.report.peakResidentBytes > 0 && output.report.processorTime > .zero)
     }
 
-    @Test func `every format that can be asked for is written, and smaller at a lower quality`() async throws {
+    @Test func `every output format is written, and is smaller at a lower quality`() async throws {
         let image = try Fixtures.image("rgb.png")
         let output = try await harness.make(
             image, #""keySuffix":"a","format":"jpeg""#, #""keySuffix":"b","format":"png""#,
@@ -94,7 +94,7 @@ struct TranscodeTests {
     @Test func `an embedded profile is applied and removed`() async throws {
         let output = try await harness.make(try Fixtures.image("wide.png"), #""keySuffix":"x""#)
         let sample = try output.sample()
-        // Adobe RGB's (100,200,100) converted by matrices and curves: red lies below sRGB's zero.
+        // Adobe RGB's (100,200,100) converted by matrices and curves: red is below sRGB's zero.
         #expect(isClose(sample.pixel(4, 4), [0, 201, 93, 255], within: 2))
         #expect(sample.metadata.isEmpty)
     }
@@ -117,7 +117,7 @@ struct TranscodeTests {
     }
 
     @Test(arguments: [("animated.gif", ImageFormat.gif, 3), ("animated.webp", .webp, 2), ("animated.png", .png, 2)])
-    func `an animation is copied, or its first frame is transformed where that is asked for`(
+    func `an animation is copied, or its first frame is transformed with transformsAnimated`(
         name: String, format: ImageFormat, frames: Int
     ) async throws {
         let image = try Fixtures.image(name)

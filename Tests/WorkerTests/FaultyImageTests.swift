@@ -49,8 +49,8 @@ struct FaultyImageTests {
     @Test func `two crashes are poison, endless time and memory exceed limits, other images succeed`()
         async throws
     {
-        let image = try Picture.bytes("plain.jpg")
-        for fault in FaultyCodec.Fault.allCases { origin.on("/\(fault).jpg", .body(fault.picture)) }
+        let image = try TestImage.bytes("plain.jpg")
+        for fault in FaultyCodec.Fault.allCases { origin.on("/\(fault).jpg", .body(fault.image)) }
         let names = FaultyCodec.Fault.allCases.map { "\($0)" } + (0..<6).map { "good\($0)" }
         for name in names.suffix(6) { origin.on("/\(name).jpg", .body(image)) }
         var request = EnqueueRequest(urls: names.map { origin.url("/\($0).jpg") }, batch: "b")

@@ -51,7 +51,7 @@ struct ImageManagerTests {
 
     @Test("a load stores the original's bytes and every variant under SDWebImage's names")
     func stores() async throws {
-        let image = try Picture.bytes("plain.jpg")
+        let image = try TestImage.bytes("plain.jpg")
         origin.on("/a.jpg", .body(image))
         let url = origin.url("/a.jpg")
         let report = try await manager.load(try request(url))
@@ -77,7 +77,7 @@ struct ImageManagerTests {
 
     @Test("a second load sends no request")
     func cached() async throws {
-        origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
+        origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg")))
         _ = try await manager.load(try request(origin.url("/a.jpg")))
         let again = try await manager.load(try request(origin.url("/a.jpg")))
         #expect(again.downloads == 0)
@@ -88,7 +88,7 @@ struct ImageManagerTests {
 
     @Test("a new variant of a cached original is made without a download")
     func newVariant() async throws {
-        origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
+        origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg")))
         let url = origin.url("/a.jpg")
         _ = try await manager.load(try request(url, "[]"))
         let report = try await manager.load(try request(url))
@@ -99,7 +99,7 @@ struct ImageManagerTests {
 
     @Test("a cached original that does not decode is downloaded again and replaced")
     func damagedOriginal() async throws {
-        let image = try Picture.bytes("plain.jpg")
+        let image = try TestImage.bytes("plain.jpg")
         origin.on("/a.jpg", .body(image))
         let url = origin.url("/a.jpg")
         let path = cache.layout.path(of: CacheKey(url))
@@ -112,7 +112,7 @@ struct ImageManagerTests {
 
     @Test("a failed variant leaves the original and the other variants stored")
     func badVariant() async throws {
-        origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
+        origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg")))
         let json = #"""
             [{"name":"outside","transform":[{"type":"crop","x":5000,"y":5000,"width":5,"height":5}]},
              {"name":"good","transform":[{"type":"resize","width":5,"height":5}]}]
@@ -137,7 +137,7 @@ struct ImageManagerTests {
 
     @Test("a body with an image's signature that does not decode fails with 1001 and stores nothing")
     func undecodable() async throws {
-        let image = try Picture.bytes("plain.jpg")
+        let image = try TestImage.bytes("plain.jpg")
         origin.on("/a.jpg", .body(Array(image.prefix(image.count / 2))))
         let error = try await failure(of: try request(origin.url("/a.jpg")))
         #expect(error.failure.code == 1001)
@@ -147,7 +147,7 @@ struct ImageManagerTests {
 
     @Test("an original without variants must decode, too")
     func originalAlone() async throws {
-        let image = try Picture.bytes("plain.jpg")
+        let image = try TestImage.bytes("plain.jpg")
         origin.on("/good.jpg", .body(image))
         origin.on("/bad.jpg", .body(Array(image.prefix(image.count / 2))))
         let report = try await manager.load(try request(origin.url("/good.jpg"), "[]"))
@@ -159,7 +159,7 @@ struct ImageManagerTests {
 
     @Test("a worker without a lease publishes nothing")
     func lostLease() async throws {
-        origin.on("/a.jpg", .body(try Picture.bytes("plain.jpg")))
+        origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg")))
         var request = try request(origin.url("/a.jpg"))
         request.mayPublish = { false }
         let error = try await failure(of: request)

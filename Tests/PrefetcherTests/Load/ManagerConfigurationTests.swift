@@ -50,7 +50,7 @@ struct ManagerConfigurationTests {
 
     @Test("the last source has precedence")
     func sourcesInOrder() async throws {
-        let other = try Picture.bytes("rgb.png")
+        let other = try TestImage.bytes("rgb.png")
         let manager = try harness.manager { $0.sources.append(FixedSource(bytes: other)) }
         _ = try await manager.load(try harness.request())
         #expect(harness.stored(url) == other)

@@ -25,7 +25,7 @@ struct ManagerHarness {
         configuration.count = 1
         configuration.executable = Products.larder
         transcoders = TranscoderPool(configuration: configuration)
-        image = try Picture.bytes("plain.jpg")
+        image = try TestImage.bytes("plain.jpg")
     }
 
     /// A source that may connect to the server.

@@ -131,7 +131,7 @@ struct ManagerMemoryTests {
             ("animated.png", "png"),
         ])
     func formats(image: String, format: String) async throws {
-        let bytes = try Picture.bytes(image)
+        let bytes = try TestImage.bytes(image)
         harness.origin.on("/\(image)", .body(bytes))
         let report = try await manager.load(try harness.request("/\(image)"))
         let stored = try #require(report.stored.last)
@@ -143,7 +143,7 @@ struct ManagerMemoryTests {
 
     @Test("an AVIF image with alpha becomes a PNG")
     func undefinedWithAlpha() async throws {
-        harness.origin.on("/alpha.png", .body(try Picture.bytes("alpha.png")))
+        harness.origin.on("/alpha.png", .body(try TestImage.bytes("alpha.png")))
         let avif = #"[{"name":"avif","keySuffix":"avif","format":"avif"}]"#
         let made = try await manager.load(try harness.request("/alpha.png", variants: avif))
         let stored = try #require(made.stored.last)

@@ -16,7 +16,7 @@ struct RefreshTests {
     init() throws {
         harness = try ManagerHarness()
         manager = try harness.manager()
-        other = try Picture.bytes("rgb.png")
+        other = try TestImage.bytes("rgb.png")
     }
 
     private var url: String { harness.origin.url("/a.jpg") }

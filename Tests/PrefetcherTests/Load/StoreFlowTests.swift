@@ -89,7 +89,7 @@ struct StoreFlowTests {
 
     @Test("an animated image without TransformAnimatedImage has its bytes under both keys")
     func animated() async throws {
-        let animation = try Picture.bytes("animated.gif")
+        let animation = try TestImage.bytes("animated.gif")
         harness.origin.on("/b.gif", .body(animation))
         let report = try await manager.load(try harness.request("/b.gif"))
         #expect(report.stored.map(\.origin) == [.downloaded, .copied])
@@ -100,10 +100,10 @@ struct StoreFlowTests {
         "with TransformAnimatedImage or DecodeFirstFrameOnly the variant is made of the first frame",
         arguments: [LoadOptions.transformAnimatedImage, .decodeFirstFrameOnly])
     func animatedTransformed(option: LoadOptions) async throws {
-        harness.origin.on("/b.gif", .body(try Picture.bytes("animated.gif")))
+        harness.origin.on("/b.gif", .body(try TestImage.bytes("animated.gif")))
         let report = try await manager.load(try harness.request("/b.gif", option))
         #expect(report.stored.last?.origin == .transcoded)
-        #expect(harness.stored(harness.origin.url("/b.gif")) == (try Picture.bytes("animated.gif")))
+        #expect(harness.stored(harness.origin.url("/b.gif")) == (try TestImage.bytes("animated.gif")))
     }
 
     @Test(
@@ -142,7 +142,7 @@ struct StoreFlowTests {
         "a declared size over the limit ends the download with 202 or 203",
         arguments: [(8000, 8000, 202), (20000, 10, 203)])
     func declaredSize(width: Int, height: Int, code: Int) async throws {
-        var png = try Picture.bytes("rgb.png")
+        var png = try TestImage.bytes("rgb.png")
         for (offset, value) in [(16, width), (20, height)] {
             for byte in 0..<4 { png[offset + byte] = UInt8(truncatingIfNeeded: value >> (24 - 8 * byte)) }
         }

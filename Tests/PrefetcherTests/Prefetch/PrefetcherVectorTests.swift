@@ -69,7 +69,7 @@ struct PrefetcherVectorTests {
 
     @Test("RefreshCached counts each URL once")
     func refreshCached() async throws {
-        let other = try Picture.bytes("rgb.png")
+        let other = try TestImage.bytes("rgb.png")
         for path in ["/1.jpg", "/2.jpg"] { harness.origin.on(path, .body(harness.image), .body(other)) }
         let manager = try harness.manager()
         let list = urls("/1.jpg", "/2.jpg")
