@@ -1,6 +1,6 @@
 public import ImageModel
 
-/// What the codecs of this machine did when a child tried them.
+/// The results of the codec tests that a child ran on this machine.
 public struct CodecReport: Sendable, Hashable, Codable {
     /// libvips' version, `8.14.1`.
     public let libvips: String
@@ -14,7 +14,7 @@ public struct CodecReport: Sendable, Hashable, Codable {
     public let strips: [String: Bool]
     /// Whether a truncated file is refused, by format name.
     public let refusesTruncated: [String: Bool]
-    /// What the kernel denies a child, by name: `no network`, `no files`, `no programs`, `no processes`, `memory limit`;
-    /// false where this kernel or container does not support it.
+    /// The restrictions of a child by name, true when the kernel enforces them: `no network`, `no files`, `no programs`, `no processes`, `memory limit`;
+    /// false when this kernel or container does not support it.
     public var sandbox: [String: Bool] = [:]
 }

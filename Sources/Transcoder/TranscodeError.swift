@@ -34,9 +34,9 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
 
     /// What went wrong.
     public let code: Code
-    /// One line for people; its wording may change.
+    /// One line of text; its wording may change.
     public let message: String
-    /// The signal that ended the child, where one did.
+    /// The signal that ended the child; nil when none did.
     public let signal: Int32?
 
     package init(_ code: Code, _ message: String, signal: Int32? = nil) {
@@ -45,7 +45,7 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
         self.signal = signal
     }
 
-    /// `SDWebImageErrorDomain` where SDWebImage has the code, else `LarderErrorDomain`.
+    /// `SDWebImageErrorDomain` when SDWebImage has the code, else `LarderErrorDomain`.
     public var domain: String { code.rawValue >= 1000 ? "SDWebImageErrorDomain" : "LarderErrorDomain" }
 
     /// `202 the image has 90000000 pixels; the limit is 50000000`.

@@ -6,9 +6,9 @@ public struct TranscodeReport: Sendable, Hashable {
     public let source: SourceHeader
     /// One result per variant, in the request's order.
     public let variants: [Result<TranscodedVariant, TranscodeError>]
-    /// Nil where the request wants none.
+    /// Nil when the request has `wantsDigest` false.
     public let digest: ImageDigest?
-    /// Processor time that the child spent on the request.
+    /// The child's processor time for the request.
     public let processorTime: Duration
     /// The most memory that the child has held since it started, in bytes.
     public let peakResidentBytes: Int
@@ -26,7 +26,7 @@ public struct TranscodedVariant: Sendable, Hashable, Codable {
     public let copied: Bool
     /// The quality it was written at; nil for copies and formats without one.
     public var quality: Int?
-    /// The format that was asked for, where another was written: there is no encoder, or the image is too large for it.
+    /// The requested format, when another was written because there is no encoder or the image is too large for it.
     public var replaced: ImageFormat?
     /// Whether the output has more bytes than `maxBytes` at every quality.
     public var exceedsMaxBytes = false

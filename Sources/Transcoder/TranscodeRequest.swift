@@ -1,6 +1,6 @@
 public import ImageModel
 
-/// One image and the variants wanted of it, as open descriptors: the child opens no files.
+/// One image and its requested variants, as open descriptors, because the child opens no files.
 public struct TranscodeRequest: Sendable {
     /// The original, open for reading, from offset 0.
     public var source: Int32

@@ -4,7 +4,7 @@ enum ChildExit {
     static let done: Int32 = 0
     /// The sandbox could not be set up, or a message could not be read.
     static let unfit: Int32 = 69
-    /// An allocation failed where the library cannot go on.
+    /// An allocation failed in a library that cannot report it.
     static let memory: Int32 = 70
     /// The pool ended while the child held an image.
     static let orphaned: Int32 = 71

@@ -7,7 +7,7 @@ struct ChildRequest: Codable, Sendable {
     static let version = 4
     /// The longest message, far above 32 variants of 16 transformers each.
     static let maxLength = 192 << 10
-    /// A child asks the pool before it takes more memory than this for an image.
+    /// A child requests a grant from the pool for an image that needs more memory than this.
     static let unreservedBytes = 64 << 20
 
     enum Operation: String, Codable {
@@ -46,7 +46,7 @@ extension ChildRequest {
     }
 }
 
-/// The pool's answer to a child that asked for memory.
+/// The pool's grant of the memory that a child requested.
 struct ChildGrant: Codable, Sendable {
     /// The request's number.
     let number: UInt64
@@ -76,7 +76,7 @@ struct ChildReply: Codable, Sendable {
     }
 
     let number: UInt64
-    /// Set in a message that is not the answer yet: the child waits until this much memory is granted.
+    /// Set in a message before the answer: the child waits until this much memory is granted.
     var wantedBytes: Int?
     /// Why the request failed as a whole.
     var failure: TranscodeError?
@@ -89,12 +89,12 @@ struct ChildReply: Codable, Sendable {
     var processorTime: Duration = .zero
     var residentBytes = 0
     var peakResidentBytes = 0
-    /// The child came near its memory limit and must be replaced.
+    /// Whether the child must be replaced because its memory came near the limit.
     var mustRecycle = false
 }
 
 extension Encodable {
-    /// The message as it crosses the socket.
+    /// The bytes of the message.
     func message() throws(TranscodeError) -> [UInt8] {
         do {
             return Array(try JSONEncoder().encode(self))

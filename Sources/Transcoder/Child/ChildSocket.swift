@@ -10,8 +10,8 @@ struct ChildSocket: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The next message and its descriptors, which the caller closes; nil once the pool has gone, or when a message cannot
-    /// be received.
+    /// The next message and its descriptors, which the caller closes; nil after the pool closed its end, or when a message
+    /// cannot be received.
     func receive() -> (message: [UInt8], descriptors: [Int32])? {
         var message = [UInt8](repeating: 0, count: ChildRequest.maxLength)
         var descriptors = [Int32](repeating: -1, count: Pipeline.variantLimit + 1)
@@ -23,7 +23,7 @@ struct ChildSocket: ~Copyable {
         return (Array(message.prefix(length)), Array(descriptors.prefix(Int(count))))
     }
 
-    /// Sends a message; false once the pool has gone.
+    /// Sends a message; false after the pool closed its end.
     func send(_ message: [UInt8]) -> Bool {
         message.withUnsafeBytes { larder_send_descriptors(descriptor, $0.baseAddress, $0.count, nil, 0) }
             == message.count

@@ -46,13 +46,13 @@ extension CodecReport {
     }
 }
 
-/// The formats that libvips writes on this machine. Those whose operation may lack its encoder are tried when they are
-/// first wanted.
+/// The formats that libvips writes on this machine. A format whose operation may lack its encoder is tried at its first
+/// use.
 struct WritableFormats {
     private var known = Set(ImageFormat.outputs.filter { VipsLibrary.allows(VipsCodec.all[$0]?.saver?.operation) })
     private var tried: Set<ImageFormat> = []
 
-    /// The formats known so far, those of `wanted` after a trial.
+    /// The writable formats known so far; those of `wanted` are tried first.
     mutating func formats(wanted: Set<ImageFormat>) -> Set<ImageFormat> {
         for format in wanted.intersection(known).subtracting(tried) where format.output?.needsTrial == true {
             tried.insert(format)

@@ -3,13 +3,13 @@ internal import ImageModel
 
 /// The decoded pixels that the variants of a plan are drawn from. The plan's path chooses the implementation.
 protocol DecodedImage {
-    /// Decodes the image once, shrunk to the largest need, upright.
+    /// Decodes the image once, upright, at the largest size that an output needs.
     init(_ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader) throws(CodecFailure)
 
-    /// Draws an output, after the one that it is drawn from; keeps the pixels for outputs that start from them.
+    /// Draws an output. The output that it starts from must have been drawn before.
     func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage
 
-    /// A digest of the original, from the smallest whole image at hand that is large enough.
+    /// A digest of the original, from the smallest whole image in memory that is large enough.
     func digest() throws(CodecFailure) -> ImageDigest?
 }
 
@@ -41,7 +41,7 @@ final class EncodedFile {
         self.release = release
     }
 
-    /// - Throws: `CodecFailure` where there is no memory.
+    /// - Throws: `CodecFailure` when there is no memory.
     convenience init(copying bytes: [UInt8]) throws(CodecFailure) {
         guard let start = malloc(max(1, bytes.count)) else { throw CodecFailure.memory }
         start.copyMemory(from: bytes, byteCount: bytes.count)
@@ -53,10 +53,10 @@ final class EncodedFile {
 
 /// A codec's operation that failed.
 struct CodecFailure: Error {
-    /// The library's words, for people.
+    /// The library's message.
     let message: String
 
-    static let memory = CodecFailure(message: "there is no memory")
+    static let memory = CodecFailure(message: "out of memory")
 
     /// The failure as an error of the stage where it happened.
     func `as`(_ code: TranscodeError.Code, _ what: String) -> TranscodeError {

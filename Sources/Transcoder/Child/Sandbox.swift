@@ -32,7 +32,7 @@ struct Sandbox: ~Copyable {
     /// poppler with text from the file.
     static func silenceStandardError() { dup2(STDOUT_FILENO, STDERR_FILENO) }
 
-    /// Returns nil where the process cannot read its own status.
+    /// Returns nil when the process cannot read its own status.
     init?() {
         let descriptor = Glibc.open("/proc/self/status", O_RDONLY | O_CLOEXEC)
         var memory = larder_memory()
@@ -81,7 +81,7 @@ struct Sandbox: ~Copyable {
     /// Whether memory has run out, or one more buffer of the image's size would exceed the limit. A failure then counts as
     /// 205: a refused allocation leaves no trace but the libraries' messages.
     ///
-    /// The kernel keeps one peak for the child's whole life, so it counts for this image only where it has grown.
+    /// The kernel keeps one peak for the child's whole life, so it counts for this image only when it has grown.
     func isOutOfMemory(_ header: SourceHeader?) -> Bool {
         guard let memory else { return false }
         let buffer = UInt64((header?.storedSize.area ?? 0) * 8)

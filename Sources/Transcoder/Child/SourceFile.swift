@@ -7,7 +7,7 @@ struct SourceFile: ~Copyable {
 
     /// Maps the file; the caller keeps the descriptor.
     ///
-    /// - Throws: `TranscodeError` 1001 where the file is empty, 205 where there is no memory.
+    /// - Throws: `TranscodeError` 1001 when the file is empty, 205 when there is no memory.
     init(descriptor: Int32) throws(TranscodeError) {
         var information = stat()
         guard fstat(descriptor, &information) == 0, information.st_size > 0 else {

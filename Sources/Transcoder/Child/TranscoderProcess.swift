@@ -12,9 +12,9 @@ public enum TranscoderProcess {
         guard VipsLibrary.start(memoryExit: ChildExit.memory) else { return ChildExit.unfit }
         var writable = WritableFormats()
         guard let sandbox = Sandbox() else { return ChildExit.unfit }
-        // x265 reads the machine's processors when it first runs, and fails where it may not.
+        // x265 reads the machine's processors when it first runs, and fails when access is denied.
         _ = writable.formats(wanted: [.heic])
-        // After every library is loaded and has opened its files; before there is another thread.
+        // After every library has opened its files, and before another thread starts.
         _ = larder_restrict_process()
         guard larder_exit_on_hangup(descriptor, ChildExit.orphaned) == 0 else { return ChildExit.unfit }
         var server = ChildServer(socket: ChildSocket(descriptor), sandbox: sandbox, writable: writable)
@@ -100,7 +100,7 @@ private struct ChildServer: ~Copyable {
 
     /// Makes every variant and writes it to its output.
     ///
-    /// - Throws: `TranscodeError` where none can be made: 1001, 205, 206.
+    /// - Throws: `TranscodeError` when none can be made: 1001, 205, 206.
     private func transcode(
         _ request: ChildRequest, _ file: borrowing SourceFile, _ header: SourceHeader,
         _ wanted: [(variant: Variant, output: OutputDescriptor)], _ start: ContinuousClock.Instant,
@@ -118,10 +118,10 @@ private struct ChildServer: ~Copyable {
         try limits.checkMemory(plan.memoryBytes)
         if plan.memoryBytes > ChildRequest.unreservedBytes {
             try reserve(plan.memoryBytes, request)
-            // The wait does not count.
+            // The wait does not count against the time limit.
             start = .now
         }
-        // Also where nothing is drawn: a file that does not decode must not be stored as an image.
+        // Also when nothing is drawn, because a file that does not decode must not be stored as an image.
         let image = try decode(file, header, plan)
         var writer = VariantWriter(plan, image, request, start: start)
         var results: [Int: Result<TranscodedVariant, TranscodeError>] = [:]
@@ -144,7 +144,7 @@ private struct ChildServer: ~Copyable {
         let message = try ChildReply(number: request.number, wantedBytes: bytes).message()
         guard socket.send(message), let (grant, _) = socket.receive(),
             try ChildGrant(message: grant).number == request.number
-        else { throw TranscodeError(.cancelled, "the pool has gone") }
+        else { throw TranscodeError(.cancelled, "the pool has ended") }
     }
 
     private func decode(

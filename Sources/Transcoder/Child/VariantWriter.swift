@@ -7,7 +7,7 @@ struct VariantWriter {
     private let limits: TranscodeLimits
     private let deadline: ContinuousClock.Instant
     private let wantsRawRGBA: Bool
-    /// Outputs whose bytes other outputs have, too.
+    /// Outputs whose bytes other outputs reuse.
     private var written: [Int: (variant: TranscodedVariant, file: EncodedFile)] = [:]
 
     /// - Parameter start: when the first stage of the request began.
@@ -19,7 +19,7 @@ struct VariantWriter {
         wantsRawRGBA = request.wantsRawRGBA
     }
 
-    /// Makes one output, after those that it is drawn from or has the bytes of.
+    /// Makes one output. Those that it starts from or has the bytes of must have been made before.
     ///
     /// - Throws: `TranscodeError` 206, 401, 402, 403.
     mutating func write(_ number: Int, to descriptor: OutputDescriptor) throws(TranscodeError) -> TranscodedVariant {
@@ -57,7 +57,7 @@ struct VariantWriter {
         }
     }
 
-    /// At the quality asked for, or at the highest that keeps to the limit on bytes; the lowest where none does.
+    /// Encodes at the requested quality, or at the highest one within the limit on bytes; at the lowest when none is.
     private func encode(
         _ drawn: any DrawnImage, _ encoding: Encoding
     ) throws(TranscodeError) -> (EncodedFile, quality: Int?) {

@@ -1,6 +1,6 @@
-/// How long frames show and how often an animation plays.
+/// The duration of frames and the loop count of an animation.
 package enum FrameTiming {
-    /// Seconds that a frame shows; 0.1 where the file has none or less than 11 ms. Source: SDWebImage 5.21.5,
+    /// The duration of a frame in seconds; 0.1 when the file has none or less than 11 ms. Source: SDWebImage 5.21.5,
     /// SDImageIOAnimatedCoder.
     package static func duration(_ raw: Double?) -> Double {
         guard let raw, raw >= 0.011 else { return 0.1 }

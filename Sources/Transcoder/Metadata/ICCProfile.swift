@@ -25,10 +25,7 @@ package enum ICCProfile {
         ]
         let samePrimaries = primaries.allSatisfy { name, expected in
             guard let offset = tag(name) else { return false }
-            return expected.enumerated().allSatisfy { index, value in
-                guard let found = fixed16(profile, at: offset + 8 + 4 * index) else { return false }
-                return abs(found - value) < 0.003
-            }
+            return hasNumbers(expected, in: profile, at: offset + 8)
         }
         let curves: [StaticString] = ["rTRC", "gTRC", "bTRC"]
         return samePrimaries && curves.allSatisfy { tag($0).map { isSRGBCurve(profile, at: $0) } ?? false }
@@ -38,10 +35,7 @@ package enum ICCProfile {
         if profile.has("para", at: offset) {
             guard profile.bigEndian(at: offset + 8, length: 2) == 3 else { return false }
             let expected = [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045]
-            return expected.enumerated().allSatisfy { index, value in
-                guard let found = fixed16(profile, at: offset + 12 + 4 * index) else { return false }
-                return abs(found - value) < 0.003
-            }
+            return hasNumbers(expected, in: profile, at: offset + 12)
         }
         guard profile.has("curv", at: offset), let count = profile.bigEndian(at: offset + 8),
             (16...65536).contains(count)
@@ -53,8 +47,11 @@ package enum ICCProfile {
         }
     }
 
-    /// An s15Fixed16 number.
-    private static func fixed16(_ profile: [UInt8], at offset: Int) -> Double? {
-        profile.bigEndian(at: offset).map { Double(Int32(truncatingIfNeeded: $0)) / 65536 }
+    /// Whether the s15Fixed16 numbers at `offset` are `expected`, with a tolerance of 0.003.
+    private static func hasNumbers(_ expected: [Double], in profile: [UInt8], at offset: Int) -> Bool {
+        expected.enumerated().allSatisfy { index, value in
+            guard let found = profile.bigEndian(at: offset + 4 * index) else { return false }
+            return abs(Double(Int32(truncatingIfNeeded: found)) / 65536 - value) < 0.003
+        }
     }
 }

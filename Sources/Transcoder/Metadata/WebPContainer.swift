@@ -2,7 +2,7 @@ private import ImageModel
 
 /// The chunks of a WebP file.
 package enum WebPContainer {
-    /// The file without EXIF, XMP and profile, except what is to be kept; nil where its chunks are not sound.
+    /// The file without EXIF, XMP and profile, except what is to be kept; nil when its chunks are not sound.
     ///
     /// `webpsave` of libvips 8.14.1 writes EXIF even for an image that has none.
     @Sendable package static func withoutMetadata(

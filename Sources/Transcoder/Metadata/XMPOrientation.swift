@@ -1,7 +1,7 @@
-/// The orientation in XMP, which counts where EXIF has none: some programs write it nowhere else, and Apple's codecs,
-/// which SDWebImage uses, apply it.
+/// The orientation in XMP, used when EXIF has none. Some programs write only this one, and Apple's codecs, which
+/// SDWebImage uses, apply it.
 package enum XMPOrientation {
-    /// 1…8; nil where there is none. Searches for the property in its two forms and does not parse RDF.
+    /// 1…8; nil when there is none. Searches for the property in its two forms and does not parse RDF.
     package static func read(_ xmp: [UInt8]) -> Int? {
         let name = Array("tiff:Orientation".utf8)
         guard xmp.count > name.count + 2 else { return nil }

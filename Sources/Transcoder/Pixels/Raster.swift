@@ -1,3 +1,5 @@
+internal import ImageModel
+
 /// 8-bit RGBA pixels with straight alpha, changed in place. A view, which does not own the memory.
 package struct Raster {
     /// Red, green, blue, alpha of each pixel, row by row.
@@ -14,6 +16,10 @@ package struct Raster {
 
     /// The components of one pixel, 0…1, premultiplied; the last is alpha.
     typealias Pixel = SIMD4<Float>
+
+    static func premultiplied(_ color: Color) -> Pixel {
+        Pixel(Float(color.red), Float(color.green), Float(color.blue), 1) * Float(color.alpha)
+    }
 
     func premultiplied(_ index: Int) -> Pixel {
         let start = index * 4

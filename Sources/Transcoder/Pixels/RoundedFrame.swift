@@ -61,9 +61,7 @@ extension Raster {
                 if kept[x] >= 1 - 1e-9 && covered < 1e-9 { continue }
                 var pixel = premultiplied(index) * Float(min(1, kept[x]))
                 if let color = frame.border?.color, covered > 0 {
-                    let alpha = Float(color.alpha * min(1, covered))
-                    var source = Pixel(Float(color.red), Float(color.green), Float(color.blue), 1) * alpha
-                    source.w = alpha
+                    let source = Self.premultiplied(color) * Float(min(1, covered))
                     pixel = BlendMode.normal.blend(source, over: pixel)
                 }
                 store(premultiplied: pixel, index)

@@ -6,7 +6,7 @@ package struct RoundedRect: Sendable, Hashable {
     /// Top left, top right, bottom left, bottom right.
     let radii: [Double]
 
-    /// The canvas, inset on each side; nil where nothing is left. The radius is limited to half the shorter side.
+    /// The canvas, inset on each side; nil when nothing is left. The radius is limited to half the shorter side.
     init?(_ canvas: PixelSize, inset: Double, radius: Double, corners: Corners) {
         left = inset
         top = inset

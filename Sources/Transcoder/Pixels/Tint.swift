@@ -3,9 +3,7 @@ package import ImageModel
 extension Raster {
     /// Composites a colour over the whole canvas. Source: SDWebImage 5.21.5, SDImageTintTransformer.
     package func tint(_ color: Color, _ mode: BlendMode) {
-        let alpha = Float(color.alpha)
-        var source = Pixel(Float(color.red), Float(color.green), Float(color.blue), 1) * alpha
-        source.w = alpha
+        let source = Self.premultiplied(color)
         for index in 0..<width * height {
             store(premultiplied: mode.blend(source, over: premultiplied(index)), index)
         }

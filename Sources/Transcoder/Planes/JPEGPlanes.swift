@@ -23,7 +23,7 @@ extension PlaneCodec {
 private struct JPEGReader: ~Copyable {
     private let handle: OpaquePointer
 
-    /// Nil where the file has no such planes. `bytes` must outlive the reader.
+    /// Nil when the file has no such planes. `bytes` must outlive the reader.
     init?(_ bytes: UnsafeRawBufferPointer, shrink: Int) {
         guard let handle = larder_jpeg_open(bytes.baseAddress, bytes.count, Int32(shrink)) else { return nil }
         self.handle = handle

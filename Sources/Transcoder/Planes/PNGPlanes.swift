@@ -51,7 +51,7 @@ private struct PNGReader: ~Copyable {
 
     /// Decodes the image; only one row is held as red, green and blue.
     ///
-    /// - Throws: `CodecFailure` where the file is truncated or broken, or there is no memory.
+    /// - Throws: `CodecFailure` when the file is truncated or broken, or there is no memory.
     func image() throws(CodecFailure) -> PlanarImage {
         let format = isGrey ? SPNG_FMT_G8 : SPNG_FMT_RGB8
         try check(spng_decode_image(context, nil, 0, Int32(format.rawValue), Int32(SPNG_DECODE_PROGRESSIVE.rawValue)))

@@ -6,7 +6,7 @@ final class PlanarDecodedImage: DecodedImage {
     private let header: SourceHeader
     private let base: PlanarImage
     private var drawn: [Int: PlanarImage] = [:]
-    /// The smallest image at hand that shows the whole original and is large enough for a digest.
+    /// The smallest image in memory that shows the whole original and is large enough for a digest.
     private var smallestWhole: PlanarImage
 
     init(_ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader) throws(CodecFailure) {
@@ -24,7 +24,7 @@ final class PlanarDecodedImage: DecodedImage {
 
     func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage {
         var (source, steps) = (base, output.drawing.steps)
-        // Where the other output failed, this one is drawn in full.
+        // When the other output failed, this one is drawn with all steps.
         if case .output(let other) = output.start, let made = drawn[other] { (source, steps) = (made, output.steps) }
         guard let view = PlaneView(steps, of: source.size) else {
             throw CodecFailure(message: "planes cannot be drawn by these steps")

@@ -19,14 +19,12 @@ package struct PlanarImage {
     let luma, cb, cr: SamplePlane
 
     var planes: [SamplePlane] { [luma, cb, cr] }
+}
 
-    init(size: PixelSize, luma: SamplePlane, cb: SamplePlane, cr: SamplePlane) {
-        (self.size, self.luma, self.cb, self.cr) = (size, luma, cb, cr)
-    }
-
+extension PlanarImage {
     /// Space for 4:4:4 planes, or for luma alone; the samples are undefined.
     ///
-    /// - Throws: `CodecFailure` where there is no memory.
+    /// - Throws: `CodecFailure` when there is no memory.
     init(uninitialized size: PixelSize, isGrey: Bool) throws(CodecFailure) {
         func chroma() throws(CodecFailure) -> SamplePlane { isGrey ? try .neutral() : try SamplePlane(size) }
         self.init(size: size, luma: try SamplePlane(size), cb: try chroma(), cr: try chroma())
@@ -45,7 +43,7 @@ package struct PlanarImage {
 
     /// The image as a view shows it, resampled once; unchanged planes are shared.
     ///
-    /// - Throws: `CodecFailure` where there is no memory.
+    /// - Throws: `CodecFailure` when there is no memory.
     func drawn(_ view: PlaneView, chroma: Chroma) throws(CodecFailure) -> PlanarImage {
         let size = view.window.size
         let lumaFilter = PlaneFilter(view, of: luma, factor: 1)

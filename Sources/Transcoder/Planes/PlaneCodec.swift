@@ -5,10 +5,10 @@ struct PlaneCodec: Sendable {
     /// Whether a file can be decoded to planes: opaque, still and of 8 bits.
     let canDecode: @Sendable (UnsafeRawBufferPointer) -> Bool
     /// Decodes a file for which `canDecode` holds, as stored. `shrink` is libjpeg's shrink factor, 1 for other formats.
-    /// Throws where the file is truncated or broken, or there is no memory.
+    /// Throws when the file is truncated or broken, or there is no memory.
     let decode:
         @Sendable (_ file: UnsafeRawBufferPointer, _ size: PixelSize, _ shrink: Int) throws(CodecFailure) -> PlanarImage
-    /// Nil where the format is not written from planes.
+    /// Nil when the format is not written from planes.
     var encoder: Encoder?
 
     struct Encoder: Sendable {

@@ -14,7 +14,7 @@ package struct PlaneView: Sendable, Hashable {
         window = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
     }
 
-    /// The view for a list of steps on an image of `size`; nil where they are anything but resampling without enlarging,
+    /// The view for a list of steps on an image of `size`; nil when they are anything but resampling without enlarging,
     /// then cutting.
     package init?(_ steps: [DrawStep], of size: PixelSize) {
         self.init(whole: size)
@@ -47,7 +47,7 @@ extension FilterTable {
     ) {
         let scale = exact / Double(scaled)
         // The centre of the first sample, from the image's edge. An image of odd size ends within its last sample of
-        // chroma at the right and at the bottom, also where it is mirrored.
+        // chroma at the right and at the bottom, also when it is mirrored.
         let first = (Double(offset) + Double(factor) / 2) * scale
         self.init(
             count: (pixels + factor - 1) / factor, length: length, start: (isMirrored ? exact - first : first) - 0.5,

@@ -18,8 +18,8 @@ final class SamplePlane {
     /// Allocates a plane; its samples are undefined.
     ///
     /// - Parameters:
-    ///   - columns, rows: the space that the creator needs, where that is more than the size.
-    /// - Throws: `CodecFailure` where there is no memory.
+    ///   - columns, rows: the space that the creator needs, when that is more than the size.
+    /// - Throws: `CodecFailure` when there is no memory.
     init(
         width: Int, height: Int, exactWidth: Double, exactHeight: Double, columns: Int = 0, rows: Int = 0
     ) throws(CodecFailure) {

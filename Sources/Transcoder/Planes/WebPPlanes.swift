@@ -19,7 +19,7 @@ extension PlaneCodec {
 }
 
 extension WebPBitstreamFeatures {
-    /// Nil where the file is not sound.
+    /// Nil when the file is invalid.
     fileprivate init?(_ file: UnsafeRawBufferPointer) {
         self.init()
         let status = WebPGetFeatures(file.bindMemory(to: UInt8.self).baseAddress, file.count, &self)
@@ -42,7 +42,7 @@ extension PlanarImage {
         self.init(size: size, luma: luma, cb: cb, cr: cr)
     }
 
-    /// libwebp holds the whole lossless image in any case, so all pixels are read at once.
+    /// libwebp decodes a lossless image as a whole, so all pixels are read at once.
     fileprivate init(losslessWebP file: UnsafeRawBufferPointer, _ size: PixelSize) throws(CodecFailure) {
         let stride = size.width * 3
         guard let memory = malloc(stride * size.height) else { throw CodecFailure.memory }
@@ -63,23 +63,23 @@ extension PlanarImage {
             try SampleRange.chromaToLimited.applied(to: cr),
         ]
         var configuration = WebPConfig()
-        var picture = WebPPicture()
-        guard WebPConfigPreset(&configuration, WEBP_PRESET_DEFAULT, Float(quality)) != 0, WebPPictureInit(&picture) != 0
+        var input = WebPPicture()
+        guard WebPConfigPreset(&configuration, WEBP_PRESET_DEFAULT, Float(quality)) != 0, WebPPictureInit(&input) != 0
         else { throw CodecFailure(message: "libwebp has another version") }
         configuration.method = 4
-        (picture.width, picture.height) = (Int32(size.width), Int32(size.height))
-        picture.use_argb = 0
-        (picture.y, picture.u, picture.v) = (planes[0].start, planes[1].start, planes[2].start)
-        (picture.y_stride, picture.uv_stride) = (Int32(planes[0].stride), Int32(planes[1].stride))
+        (input.width, input.height) = (Int32(size.width), Int32(size.height))
+        input.use_argb = 0
+        (input.y, input.u, input.v) = (planes[0].start, planes[1].start, planes[2].start)
+        (input.y_stride, input.uv_stride) = (Int32(planes[0].stride), Int32(planes[1].stride))
         var writer = WebPMemoryWriter()
         WebPMemoryWriterInit(&writer)
         let isWritten = withUnsafeMutablePointer(to: &writer) { writer in
-            picture.writer = WebPMemoryWrite
-            picture.custom_ptr = UnsafeMutableRawPointer(writer)
-            return withExtendedLifetime(planes) { WebPEncode(&configuration, &picture) != 0 }
+            input.writer = WebPMemoryWrite
+            input.custom_ptr = UnsafeMutableRawPointer(writer)
+            return withExtendedLifetime(planes) { WebPEncode(&configuration, &input) != 0 }
         }
         let file = EncodedFile(writer.mem, count: writer.size, WebPFree)
-        guard isWritten else { throw CodecFailure(message: "libwebp's error \(picture.error_code.rawValue)") }
+        guard isWritten else { throw CodecFailure(message: "libwebp's error \(input.error_code.rawValue)") }
         return file
     }
 }
@@ -89,7 +89,7 @@ private struct WebPFrame: ~Copyable {
     private let container: OpaquePointer
     private let frame: WebPIterator
 
-    /// Nil where there is none. `bytes` must outlive the frame.
+    /// Nil when there is none. `bytes` must outlive the frame.
     init?(_ bytes: UnsafeRawBufferPointer) {
         var data = WebPData(bytes: bytes.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
         guard let container = WebPDemux(&data) else { return nil }
@@ -110,7 +110,7 @@ private struct WebPFrame: ~Copyable {
 
     var size: PixelSize { PixelSize(width: Int(frame.width), height: Int(frame.height)) }
 
-    /// Writes red, green and blue of as many rows as the frame has; false where it is broken.
+    /// Writes red, green and blue of all rows of the frame; false when it is invalid.
     func decode(into pixels: UnsafeMutablePointer<UInt8>, stride: Int) -> Bool {
         let room = stride * size.height
         return WebPDecodeRGBInto(frame.fragment.bytes, frame.fragment.size, pixels, room, Int32(stride)) != nil

@@ -1,8 +1,8 @@
 package import ImageModel
 
-/// How one image becomes its variants: decoded once, at the largest size that any of them needs, and drawn from there.
+/// The plan for the variants of one image. It is decoded once, at the largest size that any of them needs.
 package struct DecodePlan: Sendable, Hashable {
-    /// What makes the pixels.
+    /// The libraries that decode, resample and encode.
     package enum Path: String, Sendable, Hashable, Codable {
         /// libvips decodes, resamples and encodes. Any image, any variant.
         case libvips
@@ -19,9 +19,9 @@ package struct DecodePlan: Sendable, Hashable {
     package let base: PixelSize
     /// Frames decoded: 1 unless a variant has all of an animation's.
     package let frames: Int
-    /// What to do for each variant, or why it cannot be made.
+    /// The output of each variant, or the reason why it cannot be made.
     package let outputs: [Result<PlannedOutput, TranscodeError>]
-    /// The order of making them: each after the one that it is drawn from.
+    /// The order of making the outputs: each after the one that it is drawn from.
     package let order: [Int]
     /// The memory it takes beyond that of an idle child, estimated.
     package let memoryBytes: Int
@@ -63,7 +63,7 @@ package struct DecodePlan: Sendable, Hashable {
         let full = header.uprightSize
         var need = PixelSize(width: 1, height: 1)
         for drawing in drawings {
-            // Where one side grows and the other shrinks, both are resampled in one step, from every pixel.
+            // When one side grows and the other shrinks, both are resampled in one step, from every pixel.
             let grows = drawing.firstScale.map { $0.width > full.width || $0.height > full.height } ?? true
             let first = grows ? full : drawing.firstScale ?? full
             need.width = min(full.width, max(need.width, first.width))
@@ -73,7 +73,7 @@ package struct DecodePlan: Sendable, Hashable {
         return header.orientation >= 5 ? need.transposed : need
     }
 
-    /// The box that is decoded where no variant is made: enough for the digest.
+    /// The box that is decoded when no variant is made: enough for the digest.
     private static let digestBox = Variant.Thumbnail(width: 64, height: 64)
 
     /// The largest shrink factor that leaves `headroom` times the needed size. libvips gets twice the size, as

@@ -57,7 +57,7 @@ package enum DrawStep: Sendable, Hashable {
         }
     }
 
-    /// `scale to 200×100`, for people.
+    /// `scale to 200×100`.
     var text: String {
         switch self {
         case .scale(let size): "scale to \(size.text)"

@@ -13,7 +13,7 @@ package struct Drawing: Sendable, Hashable {
     /// Pixels per point.
     private let scale: Double
 
-    /// - Throws: `TranscodeError` 401 where a transformer has no result, 203 where the result is too large.
+    /// - Throws: `TranscodeError` 401 when a transformer has no result, 203 when the result is too large.
     package init(_ variant: Variant, of header: SourceHeader, scale: Double, limits: TranscodeLimits)
         throws(TranscodeError)
     {
@@ -29,7 +29,7 @@ package struct Drawing: Sendable, Hashable {
         try limits.checkOutput(size)
     }
 
-    /// The size to which the first step resamples the whole image; nil where it needs every pixel.
+    /// The size to which the first step resamples the whole image; nil when it needs every pixel.
     var firstScale: PixelSize? {
         switch steps.first {
         case .scale(let size): size

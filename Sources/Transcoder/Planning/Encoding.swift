@@ -5,7 +5,7 @@ package struct Encoding: Sendable, Hashable {
     package let format: ImageFormat
     /// The format that was wanted and is not written.
     package let replaced: ImageFormat?
-    /// 0…100, the highest where there is a limit on bytes; nil for a format without a quality.
+    /// 0…100, the highest when there is a limit on bytes; nil for a format without a quality.
     package let quality: Int?
     package let maxBytes: Int?
     /// The colour under transparency in a format without it; nil is white.
@@ -37,7 +37,7 @@ package struct QualitySearch: Sendable, Hashable {
     private var high: Int
     /// The quality to try next; nil once the search is over.
     package private(set) var next: Int?
-    /// The highest quality known to fit; nil where none is.
+    /// The highest quality known to fit; nil when none is.
     package private(set) var best: Int?
 
     /// - Parameter highest: the first quality to try.

@@ -5,20 +5,12 @@ package import ImageModel
 package struct PixelRect: Sendable, Hashable {
     package var x, y, width, height: Int
 
-    package init(x: Int, y: Int, width: Int, height: Int) {
-        (self.x, self.y, self.width, self.height) = (x, y, width, height)
-    }
-
     var size: PixelSize { PixelSize(width: width, height: height) }
 }
 
 /// A rectangle in fractions of pixels.
 package struct FractionalRect: Sendable, Hashable {
     package var x, y, width, height: Double
-
-    package init(x: Double, y: Double, width: Double, height: Double) {
-        (self.x, self.y, self.width, self.height) = (x, y, width, height)
-    }
 }
 
 /// SDWebImage's arithmetic of sizes and rectangles.
@@ -35,7 +27,7 @@ package enum Geometry {
         return PixelSize(width: side(width), height: side(height))
     }
 
-    /// The longer side for a thumbnail box; nil where the image is decoded in full.
+    /// The longer side for a thumbnail box; nil when the image is decoded in full.
     ///
     /// The box is compared with the size as stored, before orientation. Source: SDWebImage 5.21.5, SDImageIOCoder.
     package static func thumbnailLongestSide(stored: PixelSize, width: Double, height: Double) -> Double? {
@@ -46,7 +38,7 @@ package enum Geometry {
             ? max(width, width * pixelHeight / pixelWidth) : max(height, height * pixelWidth / pixelHeight)
     }
 
-    /// The size to which a thumbnail is decoded, as stored; nil where the image is decoded in full.
+    /// The size to which a thumbnail is decoded, as stored; nil when the image is decoded in full.
     package static func thumbnail(stored: PixelSize, box: Variant.Thumbnail) -> PixelSize? {
         let longest = thumbnailLongestSide(stored: stored, width: box.width, height: box.height)
         guard let longest else { return nil }
@@ -81,12 +73,12 @@ package enum Geometry {
             height: max(1, Self.pixels((width * ratio).rounded(.down))))
     }
 
-    /// The size of an image shrunk into a box, its aspect ratio kept; nil where it fits already.
+    /// The size of an image shrunk into a box, its aspect ratio kept; nil when it fits already.
     package static func fitted(_ size: PixelSize, into box: Variant.Thumbnail) -> PixelSize? {
         thumbnail(stored: size, box: Variant.Thumbnail(width: box.width, height: box.height))
     }
 
-    /// The rectangle of a canvas that the whole image is drawn into when it is resized; nil where nothing is drawn.
+    /// The rectangle of a canvas that the whole image is drawn into when it is resized; nil when nothing is drawn.
     ///
     /// Source: SDWebImage 5.21.5, SDImageResizingTransformer and SDCGRectFitWithScaleMode.
     package static func content(
@@ -121,7 +113,7 @@ package enum Geometry {
         return (min(max(0, pixels(start.rounded())), side - whole), whole)
     }
 
-    /// The part of `image` that is visible where only part of `content` lies on the canvas, in whole pixels.
+    /// The part of `image` that is visible when only part of `content` lies on the canvas, in whole pixels.
     static func visible(of image: PixelSize, in content: FractionalRect, on canvas: PixelSize) -> PixelRect {
         func part(_ start: Double, _ length: Double, side: Int, pixels count: Int) -> (start: Int, length: Int) {
             let scale = length / Double(count)
@@ -134,7 +126,7 @@ package enum Geometry {
         return PixelRect(x: horizontal.start, y: vertical.start, width: horizontal.length, height: vertical.length)
     }
 
-    /// The pixels of a crop: the rectangle grown to whole pixels and cut to the image; nil where nothing is left.
+    /// The pixels of a crop: the rectangle grown to whole pixels and cut to the image; nil when nothing is left.
     ///
     /// Source: SDWebImage 5.21.5, SDImageCroppingTransformer; the result is not padded to the size asked for.
     package static func crop(_ rect: FractionalRect, scale: Double, of image: PixelSize) -> PixelRect? {
@@ -155,7 +147,7 @@ package enum Geometry {
         return canvas(width: width * cosine + height * sine, height: width * sine + height * cosine, scale: scale)
     }
 
-    /// The number of right angles, 0…3 counter-clockwise; nil where an angle differs from one by more than a millionth of
+    /// The number of right angles, 0…3 counter-clockwise; nil when an angle differs from one by more than a millionth of
     /// a pixel at the far side.
     package static func rightAngles(_ angle: Double, of size: PixelSize) -> Int? {
         let turns = angle / (.pi / 2)

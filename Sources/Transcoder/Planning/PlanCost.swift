@@ -1,7 +1,7 @@
 internal import ImageModel
 
-/// What a plan costs, estimated, for comparing plans. The times of codecs and resampling are measured, see
-/// `ImageFormat.DecodeCost`; those of other steps are guesses.
+/// The estimated cost of a plan, for comparing plans. The times of codecs and resampling are measured, see
+/// `ImageFormat.DecodeCost`; those of other steps are rough estimates.
 struct PlanCost {
     let memoryBytes: Int
     let processorTime: Duration

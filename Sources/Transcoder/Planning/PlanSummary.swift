@@ -1,31 +1,31 @@
 public import ImageModel
 
-/// A plan for people and for `larder plan`: how an image would be made into its variants, and its estimated cost.
+/// A plan as `larder plan` prints it: the steps of each variant, and the estimated cost.
 public struct PlanSummary: Sendable, Hashable, Encodable {
     /// One variant of the plan.
     public struct Variant: Sendable, Hashable, Encodable {
         /// The variant's name.
         public let name: String
-        /// What its pixels start from: `decoded image`, `own profile`, the name of another variant in quotes, or `copy`
+        /// The source of its pixels: `decoded image`, `own profile`, the name of another variant in quotes, or `copy`
         /// of an animation's bytes.
         public let from: String
         /// The steps, one text each.
         public var steps: [String] = []
-        /// The size written, in pixels; nil where nothing is.
+        /// The size written, in pixels; nil when nothing is written.
         public var width, height: Int?
         /// The format written.
         public var format: ImageFormat?
-        /// The format asked for, where another is written.
+        /// The requested format, when another is written.
         public var replaced: ImageFormat?
-        /// 0…100, for formats that have one; the highest where there is a limit on bytes.
+        /// 0…100, for formats that have one; the highest when there is a limit on bytes.
         public var quality: Int?
         /// The variant that has the same bytes.
         public var sameBytesAs: String?
-        /// Why it cannot be made.
+        /// The reason why it cannot be made.
         public var error: String?
     }
 
-    /// What makes the pixels: `libvips`, or `planes`, which is faster.
+    /// The decoder of the pixels: `libvips`, or `planes`, which is faster.
     public let path: String
     /// The header of the original.
     public let source: SourceHeader

@@ -1,21 +1,21 @@
 internal import ImageModel
 
-/// One variant in a plan: where its pixels come from, what is done to them, and how they are written.
+/// One variant in a plan: the source of its pixels, the drawing steps, and the encoding.
 package struct PlannedOutput: Sendable, Hashable {
-    /// What the steps start from.
+    /// The source of the pixels.
     package enum Start: Sendable, Hashable {
         /// The decoded image.
         case base
-        /// The image decoded once more, with its own colours.
+        /// The image decoded a second time, with the colours of its own profile.
         case ownProfile
         /// The pixels of another variant.
         case output(Int)
     }
 
-    /// The drawing that the variant asks for.
+    /// The variant's drawing.
     package let drawing: Drawing
     package private(set) var start: Start
-    /// The steps from the start; empty where another variant has the same pixels.
+    /// The steps from the start; empty when another variant has the same pixels.
     package private(set) var steps: [DrawStep]
     package let encoding: Encoding
     /// The variant that has the same bytes.
@@ -52,7 +52,7 @@ package struct PlannedOutput: Sendable, Hashable {
         return (outputs, order)
     }
 
-    /// Takes bytes or pixels from a larger variant where the result is the same, or as good.
+    /// Reuses bytes or pixels of a larger variant when the result is the same, or the difference is not visible.
     private mutating func reuse(_ other: PlannedOutput, number: Int) {
         guard sameBytesAs == nil else { return }
         let hasSameSteps = drawing.steps == other.drawing.steps

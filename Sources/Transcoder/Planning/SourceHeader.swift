@@ -1,6 +1,6 @@
 public import ImageModel
 
-/// What is known of an image before its pixels are decoded.
+/// The facts about an image that are read before its pixels are decoded.
 public struct SourceHeader: Sendable, Hashable, Codable {
     /// The format, by its signature.
     public var format: ImageFormat
@@ -8,7 +8,7 @@ public struct SourceHeader: Sendable, Hashable, Codable {
     public var width, height: Int
     /// Frames; 1 for a still.
     public var frames: Int
-    /// EXIF orientation, 1…8; 1 where there is none.
+    /// EXIF orientation, 1…8; 1 when there is none.
     public var orientation: Int
     /// Whether the image has an alpha channel.
     public var hasAlpha: Bool
@@ -17,7 +17,7 @@ public struct SourceHeader: Sendable, Hashable, Codable {
 
     /// How often an animation plays, 0 for ever; undefined for a still. 1 for a GIF without the block.
     public var loopCount = 0
-    /// How long each frame of an animated GIF or WebP shows; 100 where the file has less than 11, as in SDWebImage.
+    /// How long each frame of an animated GIF or WebP shows; 100 when the file has less than 11, as in SDWebImage.
     public var frameMilliseconds: [Int] = []
     /// Whether the colours are RGB of an embedded profile that is not sRGB.
     public var hasOwnProfile = false

@@ -1,6 +1,6 @@
 public import ImageModel
 
-/// What one image may cost. Exceeding a limit is an error that names the limit and the value.
+/// The limits of one image. Exceeding a limit is an error that names the limit and the value.
 public struct TranscodeLimits: Sendable, Hashable, Codable {
     /// The accepted formats, by default `ImageFormat.acceptedByDefault`; `ImageFormat.acceptedOnRequest` may be added.
     public var formats: Set<ImageFormat> = ImageFormat.acceptedByDefault
@@ -23,7 +23,7 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
     public var softTime: Duration = .seconds(20)
     /// The child is killed after this time; 30 s by default.
     public var hardTime: Duration = .seconds(30)
-    /// Whether images are made from their planes, without libvips, where that is possible; `true` by default.
+    /// Whether images are made from their planes, without libvips, when that is possible; `true` by default.
     public var allowsPlanes = true
 
     /// The default limits.

@@ -2,7 +2,7 @@ private import Foundation
 
 /// The memory of this machine, or of the control group that this process runs in.
 package enum MachineMemory {
-    /// In bytes: the lowest limit of the machine and of the groups above this process; 4 GiB where nothing is known.
+    /// In bytes: the lowest limit of the machine and of the groups above this process; 4 GiB when none is known.
     ///
     /// - Parameter root: the directory that stands for `/`.
     package static func bytes(root: String = "") -> Int {

@@ -41,7 +41,7 @@ struct RunningChild: ~Copyable {
 
     deinit { close(socket) }
 
-    /// Sends a request; false, with `errno`, where the child has gone.
+    /// Sends a request; false, with `errno`, when the child has ended.
     func send(_ message: [UInt8], _ descriptors: [Int32]) -> Bool {
         message.withUnsafeBytes {
             larder_send_descriptors(socket, $0.baseAddress, $0.count, descriptors, Int32(descriptors.count))
@@ -67,7 +67,7 @@ struct RunningChild: ~Copyable {
         }
     }
 
-    /// How the process ended after its socket closed; nil where it still runs. Waits up to 5 s: on a busy machine the exit
+    /// How the process ended after its socket closed; nil when it still runs. Waits up to 5 s: on a busy machine the exit
     /// takes time, and a signal sent meanwhile would be taken for the cause.
     mutating func exitStatus() -> ExitStatus? {
         let deadline = ContinuousClock.now + .seconds(5)

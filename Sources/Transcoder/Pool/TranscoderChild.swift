@@ -17,7 +17,7 @@ actor TranscoderChild {
         case none, idle, sending, working
     }
 
-    /// What other threads read of the process.
+    /// The part of the process's state that other threads read.
     private struct ChildSlot {
         var process: Int32?
         var state = ChildState.none
@@ -70,7 +70,7 @@ actor TranscoderChild {
 
     /// Sends one request and returns its reply. The caller makes one call at a time.
     ///
-    /// Fails with 205, 206 or 301 where the child was lost, with 2002 where the task was cancelled.
+    /// Fails with 205, 206 or 301 when the child was lost, with 2002 when the task was cancelled.
     func answer(
         _ operation: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
     ) async -> Result<ChildReply, TranscodeError> {
@@ -132,12 +132,12 @@ actor TranscoderChild {
         }
     }
 
-    /// The reply to the current request. A child that asks for memory gets it once there is enough.
+    /// The reply to the current request. Memory that the child requests is granted when enough is free.
     private func reply() async throws(TranscodeError) -> ChildReply {
         let first = try receive()
         guard let bytes = first.wantedBytes else { return first }
         guard bytes > 0, bytes <= configuration.limits.memoryBytes else {
-            throw TranscodeError(.died, "the child asks for more memory than its limit")
+            throw TranscodeError(.died, "the child requested more memory than its limit")
         }
         let permits = min(MemoryUnit.count(bytes), memory.permits)
         guard await memory.acquire(permits) else { throw TranscodeError(.cancelled, "cancelled") }
@@ -145,7 +145,7 @@ actor TranscoderChild {
         let grant = try ChildGrant(number: requests).message()
         guard process?.send(grant, []) == true else { throw death() }
         let reply = try receive()
-        guard reply.wantedBytes == nil else { throw TranscodeError(.died, "the child asks for memory twice") }
+        guard reply.wantedBytes == nil else { throw TranscodeError(.died, "the child requested memory twice") }
         return reply
     }
 

@@ -15,10 +15,10 @@ public final class TranscoderPool: Sendable {
         public var arguments = ["transcoder"]
         /// Its whole environment, `NAME=value`; nothing of this process's environment by default.
         public var environment = ["LC_ALL=C", "SWIFT_BACKTRACE=enable=no"]
-        /// What one image may cost.
+        /// The limits of one image.
         public var limits = TranscodeLimits()
-        /// Memory for all images together, in bytes: an image that needs more than is free waits. Nil by default: three
-        /// quarters of the machine's or of its control group's memory.
+        /// Memory for all images together, in bytes. An image waits until enough is free. Nil by default, for three quarters
+        /// of the machine's or of its control group's memory.
         public var memoryBudget: Int?
         /// A child is replaced after this many images; 500 by default.
         public var imagesPerChild = 500
@@ -36,7 +36,7 @@ public final class TranscoderPool: Sendable {
     }
 
     private let configuration: Configuration
-    /// A permit for each child. The holder of one finds an idle child or may start one.
+    /// One permit for each child. The holder uses an idle child or starts one.
     private let slots: AsyncSemaphore
     /// The memory for all children's images, in units of `MemoryUnit`.
     private let memory: AsyncSemaphore
@@ -127,7 +127,7 @@ public final class TranscoderPool: Sendable {
 
     /// Tests the codecs of this machine, for `larder doctor`.
     ///
-    /// - Throws: `TranscodeError` 301 where no child can be started.
+    /// - Throws: `TranscodeError` 301 when no child can be started.
     public func selfTest() async throws(TranscodeError) -> CodecReport {
         guard let codecs = try await ask(.selfTest, nil, descriptors: []).codecs else {
             throw TranscodeError.malformedReply
@@ -157,7 +157,7 @@ public final class TranscoderPool: Sendable {
     private func exchange(
         _ operation: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
     ) async throws(TranscodeError) -> ChildReply {
-        // The child that worked last, so that children that are not needed are not started.
+        // The child that worked last is used first, so that no more children run than are needed.
         let child = state.withLock { state -> TranscoderChild? in
             if state.isShutDown { return nil }
             if let child = state.idle.popLast() { return child }

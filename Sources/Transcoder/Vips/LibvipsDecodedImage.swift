@@ -12,10 +12,10 @@ final class LibvipsDecodedImage: DecodedImage {
     private let plan: DecodePlan
     private let header: SourceHeader
     private let base: Pass
-    /// With the colours of the original's own profile; nil where no variant keeps it.
+    /// With the colours of the original's own profile; nil when no variant keeps it.
     private let ownProfile: Pass?
     private var drawn: [Int: [SharedImage]] = [:]
-    /// The smallest output that shows the whole original and is large enough for a digest; nil where there is none.
+    /// The smallest output that shows the whole original and is large enough for a digest; nil when there is none.
     private let digestSource: Int?
 
     init(_ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader) throws(CodecFailure) {
@@ -67,16 +67,16 @@ final class LibvipsDecodedImage: DecodedImage {
     func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage {
         let pass = output.encoding.keepICC ? ownProfile ?? base : base
         var (sources, steps) = (pass.frames, output.drawing.steps)
-        // Where the other output failed, this one is drawn in full.
+        // When the other output failed, this one is drawn with all steps.
         if case .output(let other) = output.start, let made = drawn[other] { (sources, steps) = (made, output.steps) }
-        // Kept for the digest, too: a digest of the decoded image would cost more than the smallest variant.
+        // Also kept for the digest, because a digest of the decoded image costs more than the smallest variant.
         let isReused = number == digestSource || plan.isStart(number)
         var frames: [SharedImage] = []
         for source in output.encoding.isAnimated ? sources[...] : sources.prefix(1) {
             var image = try source.image.copy()
             for step in steps { image = try image.drawn(step) }
             if !output.drawing.hasAlpha { image = try image.opaque() }
-            // Computed once where it is read again: by another variant, or by an encoding at another quality.
+            // Computed once when it is read again: by another variant, or by an encoding at another quality.
             let isReadAgain = isReused || output.encoding.maxBytes != nil
             frames.append(SharedImage(isReadAgain ? try image.inMemory() : image))
         }

@@ -3,7 +3,7 @@ private import Glibc
 internal import ImageModel
 
 extension LibvipsImage {
-    /// Resampled to exactly `size`, on premultiplied pixels where there is alpha.
+    /// Resampled to exactly `size`, on premultiplied pixels when there is alpha.
     func scaled(to size: PixelSize) throws(CodecFailure) -> LibvipsImage {
         let horizontal = Double(size.width) / Double(self.size.width)
         let vertical = Double(size.height) / Double(self.size.height)
@@ -23,7 +23,7 @@ extension LibvipsImage {
         return try LibvipsImage { larder_round(straight.pointer, $0) }
     }
 
-    /// 8-bit sRGB, three bands or four: by the embedded profile where that is not sRGB itself.
+    /// 8-bit sRGB, three bands or four: by the embedded profile when that is not sRGB itself.
     ///
     /// CMYK without a profile is converted by libvips' built-in one.
     func inSRGB() throws(CodecFailure) -> LibvipsImage {
@@ -133,7 +133,7 @@ extension LibvipsImage {
         return memory
     }
 
-    /// Without the alpha channel that a step added, where the plan says that the result is opaque.
+    /// Without the alpha channel that a step added, when the plan says that the result is opaque.
     func opaque() throws(CodecFailure) -> LibvipsImage {
         hasAlpha ? try LibvipsImage { larder_without_alpha(pointer, $0) } : try copy()
     }

@@ -56,7 +56,7 @@ extension LibvipsImage {
         return EncodedFile(start, count: length, g_free)
     }
 
-    /// On a colour, which is composited on white where it is not opaque; nil is white.
+    /// On a colour, which is composited on white when it is not opaque; nil is white.
     private func flattened(onto background: Color?) throws(CodecFailure) -> LibvipsImage {
         let color = background.map { color in
             [color.red, color.green, color.blue].map { ($0 * color.alpha + 1 - color.alpha) * 255 }

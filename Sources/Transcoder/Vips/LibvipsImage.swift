@@ -9,7 +9,7 @@ struct LibvipsImage: ~Copyable {
 
     /// Takes over the image that `body` puts into its out-pointer.
     ///
-    /// - Throws: `CodecFailure` where `body` returns anything but 0.
+    /// - Throws: `CodecFailure` when `body` returns anything but 0.
     init(_ body: (UnsafeMutablePointer<UnsafeMutablePointer<VipsImage>?>) -> Int32) throws(CodecFailure) {
         var made: UnsafeMutablePointer<VipsImage>?
         guard body(&made) == 0, let made else {

@@ -12,20 +12,20 @@ struct VipsCodec: Sendable {
     var printsMessages = false
     /// Whether libvips counts the first play, which the file does not.
     var addsFirstPlay = false
-    /// nil where the format is not written.
+    /// nil when the format is not written.
     var saver: Saver?
 
     struct Saver: Sendable {
         /// `jpegsave_buffer`.
         let operation: String
         var lowestQuality = 0
-        /// The options for a quality; `strip` is true where no metadata is kept.
+        /// The options for a quality; `strip` is true when no metadata is kept.
         let options: @Sendable (_ quality: Int, _ strip: Bool) -> String
         /// Whether the encoder starts threads of its own.
         var startsThreads = false
-        /// The PNG keyword under which libvips writes a field of EXIF; nil where it writes EXIF itself.
+        /// The PNG keyword under which libvips writes a field of EXIF; nil when it writes EXIF itself.
         var textKeywords: [String: String] = [:]
-        /// Removes metadata that libvips writes by itself; nil where the file is not sound.
+        /// Removes metadata that libvips writes by itself; nil when the file is not sound.
         var clean: (@Sendable (UnsafeRawBufferPointer, KeptMetadata) -> [UInt8]?)?
     }
 

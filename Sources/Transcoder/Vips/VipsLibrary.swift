@@ -13,9 +13,9 @@ enum VipsLibrary {
         "VipsForeignLoadMatrix", "VipsForeignLoadRaw", "VipsForeignLoadVips",
     ]
 
-    /// Starts libvips; false where it cannot start.
+    /// Starts libvips; false when it cannot start.
     ///
-    /// - Parameter memoryExit: the exit code of the process when an allocation fails where GLib cannot go on.
+    /// - Parameter memoryExit: the exit code of the process when an allocation fails in GLib, which cannot report it.
     static func start(memoryExit: Int32) -> Bool {
         larder_quiet_log(memoryExit)
         guard larder_vips_init("larder") == 0 else { return false }
