@@ -49,13 +49,13 @@ extension Benchmark {
                 { try measure("stat") { try CacheUsage(of: store).files } },
                 {
                     try measure("list") {
-                        var bytes = 0, met = 0
+                        var bytes = 0, seen = 0
                         try store.list { entry in
                             bytes += entry.path.utf8.count
-                            met += 1
+                            seen += 1
                             return true
                         }
-                        return bytes > 32 * met ? met : 0
+                        return bytes > 32 * seen ? seen : 0
                     }
                 },
             ])
@@ -72,11 +72,11 @@ extension Benchmark {
         rounds.add([
             "delete_expired": Double(tree.oldest) / deleted.seconds, "delete_find": Double(tree.older) / found.seconds,
         ])
-        let looks = ["expire_by_age", "expire_by_size", "stat", "list"]
+        let reads = ["expire_by_age", "expire_by_size", "stat", "list"]
         return Findings(
             measurements: try rounds.measurements(
-                looks.map { Figure($0, "s", against: "find") } + [Figure("find", "s")]
-                    + looks.map { Figure("memory_\($0)", "MiB") }
+                reads.map { Figure($0, "s", against: "find") } + [Figure("find", "s")]
+                    + reads.map { Figure("memory_\($0)", "MiB") }
                     + [Figure("delete_expired", "files/s", against: "delete_find"), Figure("delete_find", "files/s")]),
             input: "\(count) files of 100 bytes in one directory, \(scratch.fileSystem); dry runs; memory is the peak "
                 + "of this process; the deletions once, a tenth of the files each")

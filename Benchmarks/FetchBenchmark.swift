@@ -67,7 +67,7 @@ private struct FetchRun {
 
     /// Downloads per second, processor time of the process per download, and of its network thread.
     private func larder(_ version: Version) async throws -> [String: Double] {
-        // The network thread of the round before may not have ended yet.
+        // The network thread of the previous round may still be running.
         let older = Self.threads
         let downloader = ImageDownloader(try configuration())
         let directory = try makeDirectory("larder-\(version)")
@@ -81,10 +81,10 @@ private struct FetchRun {
                 try await group.waitForAll()
             }
         }
-        let spent = (processorSeconds - before, Self.networkSeconds(without: older))
+        let used = (processorSeconds - before, Self.networkSeconds(without: older))
         scratch.clear(directory)
         let each = 1e6 / Double(names.count)
-        return ["fetch_\(version)": rate, "cpu_\(version)": spent.0 * each, "thread_\(version)": spent.1 * each]
+        return ["fetch_\(version)": rate, "cpu_\(version)": used.0 * each, "thread_\(version)": used.1 * each]
     }
 
     private func download(_ url: String, by downloader: ImageDownloader, to path: String) async throws {
@@ -112,9 +112,9 @@ private struct FetchRun {
         let rate = try await ContinuousClock().rate(of: names.count) {
             _ = try await disk.run { () throws(any Error) in try Shell.output("curl \(options) \(own)") }
         }
-        let spent = childrenSeconds - before
+        let used = childrenSeconds - before
         scratch.clear(directory)
-        return ["curl_\(version)": rate, "curl_cpu_\(version)": spent * 1e6 / Double(names.count)]
+        return ["curl_\(version)": rate, "curl_cpu_\(version)": used * 1e6 / Double(names.count)]
     }
 
     /// The peak of the process's memory above its idle value, in MiB, with many large bodies at once.
@@ -174,9 +174,9 @@ private struct FetchRun {
                 name.hasPrefix("larder-fetch"),
                 // Nanoseconds on a processor, then waiting, then time slices.
                 let line = try? String(contentsOfFile: "/proc/self/task/\(thread)/schedstat", encoding: .utf8),
-                let spent = line.split(separator: " ").first.flatMap({ Double($0) })
+                let used = line.split(separator: " ").first.flatMap({ Double($0) })
             else { return sum }
-            return sum + spent / 1e9
+            return sum + used / 1e9
         }
     }
 }

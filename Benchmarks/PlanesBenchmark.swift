@@ -36,7 +36,7 @@ extension Benchmark {
 }
 
 /// The files with which every variant can be made.
-private func goodFiles(_ options: Options, _ harness: TranscodeHarness) async throws -> [String] {
+func goodFiles(_ options: Options, _ harness: TranscodeHarness) async throws -> [String] {
     var good: [String] = []
     for file in try imageFiles(options.images) where await harness.canMake(file) { good.append(file) }
     return good

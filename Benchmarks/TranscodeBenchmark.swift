@@ -23,10 +23,8 @@ extension Benchmark {
 private func measureTranscoding(
     in harness: TranscodeHarness, _ options: Options, _ scratch: Scratch
 ) async throws -> Benchmark.Findings {
-    let files = try imageFiles(options.images)
-    var good: [String] = []
-    for file in files where await harness.canMake(file) { good.append(file) }
-    guard !good.isEmpty else { throw MeasuringError("none of \(files.count) files is an image") }
+    let good = try await goodFiles(options, harness)
+    guard !good.isEmpty else { throw MeasuringError("there is no image") }
     // Repeats few images, so that a round takes long enough.
     let images = Array(repeatElement(good, count: max(1, 100 / good.count)).joined())
 
@@ -67,7 +65,7 @@ private func measureTranscoding(
         measurements: try rounds.measurements(figures),
         input:
             "\(options.images == nil ? "the tests' images" : "a directory"): \(images.count) images a round, "
-            + "\(good.count) of \(files.count) files can be made, \((Double(bytes / good.count) / 1024).short) KiB each; "
+            + "\(good.count) files, \((Double(bytes / good.count) / 1024).short) KiB each; "
             + "\(harness.children) children; apart_cpu requests each variant by itself",
         facts: ["libvips": try await harness.pool.selfTest().libvips])
 }

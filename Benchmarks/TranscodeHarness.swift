@@ -83,16 +83,16 @@ struct TranscodeHarness: Sendable {
 
     /// Makes all variants of all images with all children.
     ///
-    /// - Parameter together: one request pern image, which decodes once, instead of one per variant.
+    /// - Parameter together: one request per image, which decodes once, instead of one per variant.
     func make(_ images: [String], together: Bool) async throws -> Cost {
         let parentBefore = processorSeconds
         let start = ContinuousClock.now
         var total = try await withThrowingTaskGroup(of: Cost.self) { group in
-            for lane in 0..<children {
+            for child in 0..<children {
                 group.addTask {
                     let outputs = try outputs()
                     var cost = Cost()
-                    for index in stride(from: lane, to: images.count, by: children) {
+                    for index in stride(from: child, to: images.count, by: children) {
                         try await make(images[index], together: together, into: outputs, &cost)
                     }
                     return cost
@@ -116,7 +116,7 @@ struct TranscodeHarness: Sendable {
         let all = Array(variants.indices)
         for wanted in together ? [all] : all.map({ [$0] }) {
             for index in wanted { ftruncate(outputs[index].descriptor, 0) }
-            if countsEachPeak { for child in pool.children { forgetPeak(of: child) } }
+            if countsEachPeak { for process in pool.children { resetPeak(of: process) } }
             let report = try await pool.transcode(
                 TranscodeRequest(
                     source: source, variants: wanted.map { variants[$0] },
@@ -132,7 +132,7 @@ struct TranscodeHarness: Sendable {
 }
 
 /// Resets the peak of a process's memory.
-private func forgetPeak(of process: Int32) {
+private func resetPeak(of process: Int32) {
     let file = open("/proc/\(process)/clear_refs", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return }
     write(file, "5", 1)

@@ -9,17 +9,17 @@ extension ContinuousClock {
         return Double(count) / (now - start).seconds
     }
 
-    /// The rate of steps that do `width` things each, until `most` are done or `budget` is spent, so that a slow disk
+    /// The rate of steps that do `width` things each, until `limit` are done or `budget` has passed, so that a slow disk
     /// shortens the sample.
     package func rate(
-        of width: Int, most: Int, within budget: Duration = .milliseconds(600), _ step: () async throws -> Void
+        of width: Int, limit: Int, within budget: Duration = .milliseconds(600), _ step: () async throws -> Void
     ) async rethrows -> Double {
         let start = now
         var done = 0
         repeat {
             try await step()
             done += width
-        } while done < most && now - start < budget
+        } while done < limit && now - start < budget
         return Double(done) / (now - start).seconds
     }
 }

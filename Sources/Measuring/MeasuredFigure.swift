@@ -5,11 +5,6 @@ package struct MeasuredFigure: Codable, Sendable {
     /// The range of the rounds.
     package struct Spread: Codable, Sendable {
         package let low, high: Double
-
-        package init(low: Double, high: Double) {
-            self.low = low
-            self.high = high
-        }
     }
 
     package let name: String
@@ -50,9 +45,9 @@ package struct MeasuredFigure: Codable, Sendable {
         func encode(to encoder: any Encoder) throws {
             var line = encoder.container(keyedBy: Keys.self)
             try line.encode(measurement.name, forKey: .name)
-            try line.encode(measurement.value.rounded(toDigits: 4), forKey: .value)
+            try line.encode(measurement.value, forKey: .value)
             try line.encode(measurement.unit, forKey: .unit)
-            try line.encode(measurement.ratio?.rounded(toDigits: 4), forKey: .ratio)
+            try line.encode(measurement.ratio, forKey: .ratio)
             try line.encode(measurement.against, forKey: .against)
         }
     }

@@ -40,7 +40,7 @@ package struct Rounds {
         for (name, value) in values { series[name, default: []].append(value) }
     }
 
-    /// The measured `figures` in their order.
+    /// The measured `figures` in their order, with four significant digits.
     ///
     /// - Throws: `MeasuringError` when a series is missing or has a value that is no positive number.
     package func measurements(_ figures: [Figure]) throws -> [MeasuredFigure] {
@@ -50,8 +50,9 @@ package struct Rounds {
                 zip(values, try self.values(of: peer)).map { $0 / $1 }
             }
             return MeasuredFigure(
-                name: figure.name, value: values.median, unit: figure.unit, ratio: ratios?.median,
-                against: figure.against, values: values.spread, ratios: ratios?.spread, rounds: values)
+                name: figure.name, value: values.median.rounded(toDigits: 4), unit: figure.unit,
+                ratio: ratios?.median.rounded(toDigits: 4), against: figure.against, values: values.spread,
+                ratios: ratios?.spread, rounds: values.map { $0.rounded(toDigits: 4) })
         }
     }
 
@@ -76,6 +77,7 @@ extension [Double] {
     }
 
     fileprivate var spread: MeasuredFigure.Spread {
-        MeasuredFigure.Spread(low: self.min() ?? .nan, high: self.max() ?? .nan)
+        MeasuredFigure.Spread(
+            low: (self.min() ?? .nan).rounded(toDigits: 4), high: (self.max() ?? .nan).rounded(toDigits: 4))
     }
 }

@@ -18,17 +18,8 @@ package struct SavedResult: Codable {
     package init(
         benchmark: String, rounds: Int, input: String, machine: [String: String], measurements: [MeasuredFigure]
     ) {
-        self.init(
-            benchmark: benchmark, date: Self.today, rounds: rounds, input: input, machine: machine,
-            measurements: measurements)
-    }
-
-    private init(
-        benchmark: String, date: String, rounds: Int, input: String, machine: [String: String],
-        measurements: [MeasuredFigure]
-    ) {
         self.benchmark = benchmark
-        self.date = date
+        date = Self.today
         self.rounds = rounds
         self.input = input
         self.machine = machine
@@ -41,7 +32,7 @@ package struct SavedResult: Codable {
     package func write(to directory: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        var text = String(decoding: try encoder.encode(rounded), as: UTF8.self)
+        var text = String(decoding: try encoder.encode(self), as: UTF8.self)
         text += "\n"
         try Data(text.utf8).write(to: URL(filePath: "\(directory)/\(date)-\(benchmark).json"))
     }
@@ -58,27 +49,5 @@ package struct SavedResult: Codable {
             let data = try Data(contentsOf: URL(filePath: "\(directory)/\(name)"))
             return try JSONDecoder().decode(SavedResult.self, from: data)
         }
-    }
-
-    /// With four significant digits.
-    private var rounded: SavedResult {
-        SavedResult(
-            benchmark: benchmark, date: date, rounds: rounds, input: input, machine: machine,
-            measurements: measurements.map(\.rounded))
-    }
-}
-
-extension MeasuredFigure {
-    fileprivate var rounded: MeasuredFigure {
-        MeasuredFigure(
-            name: name, value: value.rounded(toDigits: 4), unit: unit, ratio: ratio?.rounded(toDigits: 4),
-            against: against, values: values.rounded, ratios: ratios?.rounded,
-            rounds: rounds.map { $0.rounded(toDigits: 4) })
-    }
-}
-
-extension MeasuredFigure.Spread {
-    fileprivate var rounded: MeasuredFigure.Spread {
-        MeasuredFigure.Spread(low: low.rounded(toDigits: 4), high: high.rounded(toDigits: 4))
     }
 }
