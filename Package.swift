@@ -60,7 +60,8 @@ let package = Package(
         .target(
             name: "EmbeddedPostgres", dependencies: ["Concurrency", "JobQueue"], swiftSettings: strict),
         .target(
-            name: "Worker", dependencies: ["ImageModel", "Concurrency", "Downloader", "Prefetcher", "JobQueue"],
+            name: "Worker",
+            dependencies: ["ImageModel", "Concurrency", "DiskCache", "Downloader", "Prefetcher", "JobQueue"],
             swiftSettings: strict),
         .target(name: "Measuring", dependencies: ["Concurrency"], swiftSettings: strict),
         .executableTarget(

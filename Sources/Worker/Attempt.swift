@@ -2,7 +2,7 @@ internal import ImageModel
 internal import JobQueue
 internal import Prefetcher
 
-/// One attempt at a job: its pipeline is read, its image loaded, its variants made and stored.
+/// One attempt at a job: reads its pipeline and loads its image and variants into the cache.
 struct Attempt: Sendable {
     let job: Job
     let loader: any Loader
@@ -10,9 +10,9 @@ struct Attempt: Sendable {
     let lease: Lease
     let claimedAt: ContinuousClock.Instant
 
-    /// Runs the load; nil when it was cut off, by cancellation or a lost lease, and nothing is to be recorded.
+    /// The result of the load; nil when it was cancelled or the lease was lost, as there is nothing to record then.
     ///
-    /// Fails when the database cannot be asked for the pipeline.
+    /// Fails when the pipeline cannot be read from the database.
     func run() async -> Result<AttemptResult?, QueueError> {
         do throws(QueueError) {
             let pipeline = try await pipelines.pipeline(job.pipeline)
@@ -40,13 +40,13 @@ struct Attempt: Sendable {
             if error.isCancellation { return nil }
             if let delay = error.heldFor { return .snoozed(job, for: delay) }
             var report = error.report
-            // The retry rules need the status: without it every 500 would be final.
+            // The retry rules distinguish HTTP errors by the status.
             report.httpStatus = error.httpStatus
             return AttemptResult(job, .failed(error.failure, retryAfter: error.retryAfter), report, waited: waited)
         }
     }
 
-    /// The job's context, which SQL producers can enqueue unchecked.
+    /// The job's context. SQL does not validate it, so it may be invalid.
     private func context() throws(LoadError) -> LoadContext {
         guard let json = job.context else { return LoadContext() }
         do throws(VariantError) {
@@ -58,7 +58,7 @@ struct Attempt: Sendable {
     }
 }
 
-/// The database's blocklist as the claim returned it. It is changed with the completion, by the rows of `retry_rule`.
+/// The database's blocklist as returned by the claim. The completion changes it by the rows of `retry_rule`.
 private struct ClaimedBlocklist: Blocklist {
     let isBlocked: Bool
 

@@ -2,12 +2,12 @@ internal import ImageModel
 internal import JobQueue
 internal import Prefetcher
 
-/// How an attempt ended, and what the queue records of it.
+/// The result of an attempt, as the queue records it.
 struct AttemptResult: Sendable {
     let job: Job
-    /// What is recorded, unless `delay` is set.
+    /// The recorded outcome, unless `delay` is set.
     let outcome: Outcome
-    /// When set, the job goes back to the queue after this time instead, its attempt refunded.
+    /// When set, the job returns to the queue after this time with its attempt refunded, and no outcome is recorded.
     let delay: Duration?
     private let load: LoadReport?
 
@@ -18,7 +18,7 @@ struct AttemptResult: Sendable {
         self.delay = delay
     }
 
-    /// A load that ended, after `waited` between the claim and its start.
+    /// - Parameter waited: the time between the claim and the start of the load.
     init(_ job: Job, _ result: Outcome.Result, _ load: LoadReport, waited: Duration) {
         var outcome = Outcome(job.held, result)
         outcome.httpStatus = load.httpStatus
@@ -40,15 +40,15 @@ struct AttemptResult: Sendable {
     /// A job that was cancelled while it ran.
     static func cancelled(_ job: Job) -> AttemptResult { AttemptResult(job, .cancelled) }
 
-    /// A job whose origin takes no requests for this time.
+    /// A job whose origin is held for this time.
     static func snoozed(_ job: Job, for delay: Duration) -> AttemptResult {
         AttemptResult(job, .cancelled, delay: delay)
     }
 
-    /// A job whose load was cut off while its worker goes on: it is ready again at once.
+    /// A job whose load was cut off while its worker continues: it becomes ready again at once.
     static func released(_ job: Job) -> AttemptResult { snoozed(job, for: .zero) }
 
-    /// The event's content; nil where nothing was loaded.
+    /// The report for the event; nil when nothing was loaded.
     func report(_ decision: CompletionResult.Decision) -> AttemptReport? {
         guard let load else { return nil }
         var failure: FailureReason?

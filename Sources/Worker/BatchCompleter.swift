@@ -12,22 +12,12 @@ struct BatchCompleter: WorkerService {
     let observe: @Sendable (WorkerEvent) -> Void
     private let hasResults = AsyncEvent()
 
-    init(
-        session: WorkerSession, state: Locked<WorkerState>, wake: AsyncEvent,
-        observe: @escaping @Sendable (WorkerEvent) -> Void
-    ) {
-        self.session = session
-        self.state = state
-        self.wake = wake
-        self.observe = observe
-    }
-
-    /// Takes the result of an attempt, whose slot it frees later.
+    /// Adds the result of an attempt. Its slot is freed after the commit.
     func add(_ result: AttemptResult) {
         if state.withLock({ $0.ended(result, at: .now) }) { hasResults.signal() }
     }
 
-    /// Commits results until cancelled. What is left then is released with the registration.
+    /// Commits results until cancelled. Jobs with uncommitted results are released when the worker deregisters.
     func run() async {
         while !Task.isCancelled {
             switch state.withLock({ $0.nextCompletionAction(at: .now) }) {
@@ -52,7 +42,7 @@ struct BatchCompleter: WorkerService {
         } catch {
             observe(.queueUnavailable(error))
             if !error.isTransient { state.withLock { $0.fail(error) } }
-            // They are sent again unchanged: completing is idempotent, so a lost answer does no harm.
+            // The results are sent again. Completing is idempotent, so a repeated result has no further effect.
         }
         state.withLock { [decisions, left] in $0.completed(decisions, left: left, at: .now) }
         wake.signal()

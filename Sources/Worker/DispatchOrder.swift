@@ -1,10 +1,10 @@
 internal import JobQueue
 
-/// The order in which the attempts of one claim start. All of them start at once, but starting each takes a moment.
+/// The order in which the attempts of one claim start. They start without waiting for each other, but one by one.
 ///
-/// The origin with the most jobs decides when a claim is done, as an origin gets few requests at a time. So within a
-/// priority the job with the most jobs of its own origin behind it starts first, before hundreds of origins that may
-/// never answer. With one job per origin it is the queue's order.
+/// An origin gets few requests at a time, so the origin with the most jobs determines when a claim is done. Within a
+/// priority, jobs are therefore ordered by the number of later jobs of the same origin, the highest first. With one job
+/// per origin it is the queue's order.
 struct DispatchOrder {
     let jobs: [Job]
 

@@ -1,10 +1,10 @@
 internal import Concurrency
 import Glibc
 
-/// A worker's right to publish: it holds while the last confirmed heartbeat is younger than the lease less a margin.
+/// A worker's right to publish. It is valid while the last confirmed heartbeat is younger than the lease less a margin.
 ///
-/// It counts on the boot-time clock, which goes on while the machine sleeps and which cannot be set: a worker that was
-/// stopped for a minute finds its lease lost before it touches the cache.
+/// The boot-time clock counts while the machine sleeps and cannot be set, so a worker that was stopped for a minute finds
+/// its lease lost before it changes the cache.
 package final class Lease: Sendable {
     private struct State: Sendable {
         var length: Double
@@ -15,16 +15,18 @@ package final class Lease: Sendable {
     private let state: Locked<State>
     private let clock: @Sendable () -> Double
 
-    /// Seconds that the lease ends early, for a write under way.
+    /// Seconds by which the lease ends early, so that a commit that has begun ends within it.
     package static let margin = 3.0
 
-    /// A lease of `seconds` (15 by default in the database), confirmed at the moment `asked`.
+    /// - Parameters:
+    ///   - seconds: the length of the lease, in the database 15 by default.
+    ///   - asked: when the confirming call was sent; now by default.
     package init(seconds: Double, asked: Double? = nil, clock: @escaping @Sendable () -> Double = Lease.bootTime) {
         self.clock = clock
         state = Locked(State(length: seconds - Self.margin, confirmed: asked ?? clock()))
     }
 
-    /// Whether the worker still owns its jobs. A lost lease stays lost, as work may have been dropped for it.
+    /// Whether the worker still owns its jobs. A lost lease stays lost, because jobs may have been given up since.
     package var holds: Bool {
         let now = clock()
         return state.withLock { state in
@@ -33,7 +35,7 @@ package final class Lease: Sendable {
         }
     }
 
-    /// The database confirmed the lease, for `seconds` from the moment before the question was sent.
+    /// Extends the lease to `seconds` after `moment`, the time before the heartbeat was sent.
     package func confirm(askedAt moment: Double, seconds: Double) {
         state.withLock {
             $0.confirmed = max($0.confirmed, moment)
@@ -41,7 +43,7 @@ package final class Lease: Sendable {
         }
     }
 
-    /// The database has given the worker's jobs to others.
+    /// Marks the lease as lost: the database has given the worker's jobs to other workers.
     package func lose() { state.withLock { $0.isLost = true } }
 
     /// The current time of the lease's clock.

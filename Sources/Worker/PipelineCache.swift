@@ -2,7 +2,7 @@ internal import Concurrency
 internal import ImageModel
 internal import JobQueue
 
-/// The pipeline versions that a worker has read; a version never changes.
+/// The pipeline versions that a worker has read. A version never changes, so an entry stays valid.
 actor PipelineCache {
     /// Reads a version from the database.
     typealias Read = @Sendable (Int) async throws(QueueError) -> PipelineVersion
@@ -22,9 +22,9 @@ actor PipelineCache {
 
     init(read: @escaping Read) { self.read = read }
 
-    /// The pipeline, or why this program cannot make its variants. Waits while the database is unavailable.
+    /// The pipeline, or the reason why this program cannot make its variants. Waits while the database is unavailable.
     ///
-    /// - Throws: an error that waiting does not mend, or the last one when the task is cancelled.
+    /// - Throws: an error that is not transient, or the last error when the task is cancelled.
     func pipeline(_ id: Int) async throws(QueueError) -> Result<Pipeline, FailureReason> {
         if let answer = known[id] { return answer }
         let answer = await reads.run(id) { await add(id) }
@@ -35,7 +35,7 @@ actor PipelineCache {
     private func add(_ id: Int) async -> Result<Answer, QueueError> {
         if let answer = known[id] { return .success(answer) }
         do throws(QueueError) {
-            let answer = Self.parse(try await readPatiently(id))
+            let answer = Self.parse(try await readWhenAvailable(id))
             if known.count >= Self.limit { known.removeAll() }
             known[id] = answer
             return .success(answer)
@@ -44,7 +44,7 @@ actor PipelineCache {
         }
     }
 
-    private func readPatiently(_ id: Int) async throws(QueueError) -> PipelineVersion {
+    private func readWhenAvailable(_ id: Int) async throws(QueueError) -> PipelineVersion {
         while true {
             do throws(QueueError) {
                 return try await read(id)

@@ -1,30 +1,33 @@
 internal import Concurrency
+public import DiskCache
 package import Downloader
 public import JobQueue
 public import Prefetcher
 
-/// A worker: claims jobs, runs each through the loader, completes them in batches, and keeps its lease while it does.
+/// A worker: claims jobs, loads each with the loader, completes them in batches, and extends its lease meanwhile.
 ///
 /// When `run` returns, nothing that it started runs any more and no job is left half-claimed.
 public struct PrefetchWorker: Sendable {
-    /// How a worker works.
+    /// The settings of a worker.
     public struct Configuration: Sendable {
-        /// How the worker is shown in views and logs, and how many slots it has: the jobs that it holds at once.
+        /// The worker's name in views and logs, and its slots: the number of jobs that it holds at once.
         public var description: WorkerDescription
-        /// The queue from which it claims, `default` by default; ignored by a worker that ends with a batch.
+        /// The queue to claim from, `default` by default; ignored by a worker that ends with a batch.
         public var queue = "default"
         /// When the worker ends by itself, `.stopped` by default.
         public var end = End.stopped
-        /// How long it claims at most; nil, the default, is without limit.
+        /// The time after which claiming ends; nil by default, for no limit.
         public var runtime: Duration?
         /// How long attempts may run after claiming has ended, 20 s by default.
         public var grace = Duration.seconds(20)
-        /// Services that run beside the worker's own, none by default.
+        /// The cache that the worker expires every hour and at its end, with its policy; none by default.
+        public var expiry: (store: any ImageStore, policy: ExpiryPolicy)?
+        /// Further services, none by default.
         public var services: [any WorkerService] = []
-        /// The limiter of the loader's downloads, whose findings are exchanged with other workers; none by default.
+        /// The limiter of the loader's downloads; its origin states are exchanged with other workers. None by default.
         package var origins: OriginLimiter?
 
-        /// The defaults for a worker with this description.
+        /// The default settings.
         public init(_ description: WorkerDescription) { self.description = description }
 
         /// Where jobs are claimed from.
@@ -37,13 +40,13 @@ public struct PrefetchWorker: Sendable {
     public enum End: Sendable, Equatable {
         /// Only on request.
         case stopped
-        /// When nothing is left that is due within 30 s.
+        /// When no job is left that is due within 30 s.
         case drained
-        /// When this batch has no open item. The worker claims the jobs that this batch wants, from any queue.
+        /// When this batch has no open item. The worker claims the jobs of this batch's items, from any queue.
         case batchFinished(Int64)
     }
 
-    /// What a run did.
+    /// The counts of a run.
     public struct Summary: Sendable, Equatable {
         /// Jobs that this worker completed as succeeded.
         public var succeeded = 0
@@ -51,21 +54,21 @@ public struct PrefetchWorker: Sendable {
         public var failed = 0
         /// Failed attempts that will be repeated.
         public var retried = 0
-        /// What was left at the end; determined only if the worker was to end by itself.
+        /// The work left at the end; determined only for a configured end other than `stopped`, or with a time limit.
         public var left = Left.nothing
-        /// Whether the worker ended because its time was up.
+        /// Whether the worker ended because of its time limit.
         public var timeIsUp = false
 
-        /// Creates a summary of a worker that has done nothing.
+        /// A summary with zero counts.
         public init() {}
 
-        /// What a run left.
+        /// The work that a run left.
         public enum Left: Sendable, Equatable {
-            /// Nothing that the worker was to wait for.
+            /// No work that the configured end waits for.
             case nothing
-            /// Only work that is due later than 30 s from then.
+            /// Only work that is due later than 30 s after the end.
             case later
-            /// Work that is due: the worker was stopped, its time was up, or an operator suspended it.
+            /// Work that is due: the worker was stopped or reached its time limit, or the work is suspended.
             case work
         }
     }
@@ -75,7 +78,9 @@ public struct PrefetchWorker: Sendable {
     let configuration: Configuration
     let observe: @Sendable (WorkerEvent) -> Void
 
-    /// A worker on `queue` that loads with `loader`, usually an `ImageManager`; `observe` must not block.
+    /// A worker on `queue` that loads with `loader`, usually an `ImageManager`.
+    ///
+    /// - Parameter observe: called for each event on the worker's tasks; it must not block.
     public init(
         queue: PostgresJobQueue, loader: any Loader, configuration: Configuration,
         observe: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
@@ -86,8 +91,8 @@ public struct PrefetchWorker: Sendable {
         self.observe = observe
     }
 
-    /// All services of a worker but the heartbeat, which belongs to one registration.
-    private var services: [any WorkerService] {
+    /// The services that run as long as the worker. Those of one registration are in `WorkerRegistration.run`.
+    private func services(until shutdown: ShutdownRequest) -> [any WorkerService] {
         var services: [any WorkerService] = [
             MaintenanceService(kind: .urgent, queue: queue, observe: observe),
             MaintenanceService(kind: .routine, queue: queue, observe: observe),
@@ -96,22 +101,25 @@ public struct PrefetchWorker: Sendable {
         if let origins = configuration.origins {
             services.append(OriginExchange(origins: origins, queue: queue, observe: observe))
         }
+        if let (store, policy) = configuration.expiry {
+            services.append(ExpiryService(store: store, policy: policy, shutdown: shutdown, observe: observe))
+        }
         return services + configuration.services
     }
 
-    /// Works until shutdown is requested or the configured end is reached; cancelling the task requests it urgently.
+    /// Works until shutdown is requested or the configured end is reached. Cancelling the task requests an urgent shutdown.
     ///
-    /// A worker that loses its lease registers again. A database that is unavailable is waited for.
+    /// A worker that loses its lease registers again. While the database is unavailable, calls are repeated.
     ///
-    /// - Throws: an error that waiting does not mend, such as a protocol that the database no longer offers, and any
+    /// - Throws: an error that is not transient, such as a protocol version that the database does not offer, and any
     ///   error of the first registration.
     public func run(until shutdown: ShutdownRequest) async throws(QueueError) -> Summary {
         let deadline = configuration.runtime.map { ContinuousClock.now + $0 }
-        // A registration under way is not interrupted; the claim loop then ends before its first claim.
+        // Cancellation does not interrupt a registration; the claim loop then ends before its first claim.
         let result = await withTaskCancellationHandler { () async -> Result<Summary, QueueError> in
             do throws(QueueError) {
                 let registration = try await WorkerRegistration(self, shutdown, deadline: deadline, summary: Summary())
-                return await withServices(services) { await work(registration, shutdown, deadline) }
+                return await withServices(services(until: shutdown)) { await work(registration, shutdown, deadline) }
             } catch {
                 return .failure(error)
             }
@@ -121,7 +129,7 @@ public struct PrefetchWorker: Sendable {
         return try result.get()
     }
 
-    /// Works under a registration, and after a lost lease under another.
+    /// Works under a registration, and after a lost lease under a new one.
     private func work(
         _ first: WorkerRegistration, _ shutdown: ShutdownRequest, _ deadline: ContinuousClock.Instant?
     ) async -> Result<Summary, QueueError> {

@@ -1,14 +1,14 @@
 internal import Concurrency
 
-/// Asks a worker to end. May be used from any thread, also a signal handler's.
+/// A request to a worker to end. It can be made from any thread.
 public final class ShutdownRequest: Sendable {
-    /// How a worker ends. It only becomes more urgent.
+    /// How a worker ends. The urgency never decreases.
     public enum Urgency: Int, Sendable, Comparable {
         /// No shutdown is requested.
         case none
-        /// Claim nothing more, finish what runs.
+        /// Stop claiming, finish running jobs.
         case finish
-        /// Cancel what runs and release it.
+        /// Cancel running jobs and release them.
         case cancel
 
         /// Whether `a` is less urgent than `b`.
@@ -19,7 +19,7 @@ public final class ShutdownRequest: Sendable {
     /// Wakes the worker's claim loop, also when a slot has become free.
     let wake = AsyncEvent()
 
-    /// Creates a request that asks for nothing yet.
+    /// Creates a request with the urgency `none`.
     public init() {}
 
     /// The urgency requested so far.

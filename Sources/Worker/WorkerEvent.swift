@@ -1,8 +1,9 @@
+public import DiskCache
 public import ImageModel
 public import JobQueue
 public import Prefetcher
 
-/// What a worker reports while it runs, for logs, progress and result lines.
+/// An event of a running worker, for logs, progress and result lines.
 public enum WorkerEvent: Sendable {
     /// The worker is registered under this number.
     case started(worker: Int64)
@@ -10,10 +11,14 @@ public enum WorkerEvent: Sendable {
     case claimed(count: Int)
     /// An attempt ended and its result is committed.
     case completed(AttemptReport)
-    /// The database is unavailable or refused a call; the worker tries again.
+    /// The database is unavailable or refused a call, which the worker repeats.
     case queueUnavailable(QueueError)
     /// The lease is lost: attempts are cancelled, and the worker registers again.
     case leaseLost
+    /// Expired files were deleted from the cache.
+    case expired(ExpiryReport)
+    /// The cache could not be expired. The worker tries again after an hour.
+    case expiryFailed(StoreError)
     /// Claiming has ended while this many slots are in use.
     case stopping(running: Int)
 }
@@ -22,10 +27,10 @@ public enum WorkerEvent: Sendable {
 public struct AttemptReport: Sendable {
     /// The job.
     public let job: Job
-    /// What the load did and what is in the cache now.
+    /// The report of the load, with the stored files.
     public let load: LoadReport
     /// Why the attempt failed, nil when it succeeded.
     public let failure: FailureReason?
-    /// What the database decided: final, to be retried, or stale.
+    /// The database's decision: final, to be retried, or stale.
     public let decision: CompletionResult.Decision
 }

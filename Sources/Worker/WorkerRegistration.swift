@@ -3,7 +3,7 @@ internal import JobQueue
 
 /// One registration of a worker with the queue, until it ends or loses its lease: the shell around `WorkerState`.
 struct WorkerRegistration: Sendable {
-    /// Work that is due later than this does not keep a drain waiting.
+    /// A drain does not wait for work that is due later than this.
     static let drainHorizon = Duration.seconds(30)
 
     private let worker: PrefetchWorker
@@ -38,13 +38,13 @@ struct WorkerRegistration: Sendable {
         worker.observe(.started(worker: session.id))
     }
 
-    /// Works until there is a reason to end; nothing that it started runs after it.
+    /// Works until `WorkerState` has a reason to end. All tasks that it started have ended when it returns.
     func run() async -> (summary: PrefetchWorker.Summary, ending: WorkerState.Ending) {
         let heartbeat = HeartbeatService(
             session: session, lease: lease, running: running, wake: shutdown.wake, observe: worker.observe)
         let ending = await withServices([heartbeat, completer]) { await claimLoop() }
         var summary = state.withLock { $0.summary }
-        // Jobs that are still held are released, their attempt refunded; without a database the end of the lease does it.
+        // Releases the jobs that are still held. Without a database they are released at the end of the lease.
         do throws(QueueError) {
             try await session.stop()
             if case .failed = ending {} else { summary.left = try await left() }
@@ -107,7 +107,7 @@ struct WorkerRegistration: Sendable {
         for job in DispatchOrder(jobs).jobs { attempts.addTask { await perform(job, claimedAt: now) } }
     }
 
-    /// One job: its attempt, whose result the completer commits. Only then its slot is free.
+    /// Runs one attempt and adds its result to the completer. The slot is free after the commit.
     private func perform(_ job: Job, claimedAt: ContinuousClock.Instant) async {
         let attempt = Attempt(
             job: job, loader: worker.loader, pipelines: pipelines, lease: lease, claimedAt: claimedAt)
@@ -115,9 +115,9 @@ struct WorkerRegistration: Sendable {
         switch result {
         case _ where wasCancelled: completer.add(.cancelled(job))
         case .success(let result?): completer.add(result)
-        // Cut off by a lease that was lost for a moment, or by the loader's owner: the worker goes on.
+        // The lease was lost for a moment, or the loader cancelled the load. The worker continues.
         case .success(nil) where !Task.isCancelled: completer.add(.released(job))
-        // Cut off with the registration, whose end releases the job.
+        // The registration ends, which releases the job.
         case .success(nil): cutOff(nil)
         case .failure(let error): cutOff(Task.isCancelled ? nil : error)
         }
@@ -145,7 +145,7 @@ struct WorkerRegistration: Sendable {
         try await worker.queue.progress(of: .id(batch), isDetailed: false).open == 0
     }
 
-    /// What is left of the work that the worker was to wait for.
+    /// The work left that the configured end waits for.
     private func left() async throws(QueueError) -> PrefetchWorker.Summary.Left {
         switch configuration.end {
         case .stopped where configuration.runtime == nil: return .nothing

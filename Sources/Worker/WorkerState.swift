@@ -1,9 +1,9 @@
 internal import JobQueue
 
-/// The slots of a registered worker, and what its claim loop and its batch completer do next.
+/// The slots of a registered worker, and the next actions of its claim loop and its batch completer.
 ///
-/// A pure value: it reads no clock, calls nothing and waits for nothing. `WorkerRegistration` reports events to it and
-/// performs the actions that it returns.
+/// A pure value that reads no clock and does no I/O. `WorkerRegistration` reports events to it and performs the actions
+/// that it returns.
 ///
 /// A slot has one of these states:
 /// - free → running: a claim brought a job.
@@ -21,12 +21,12 @@ internal import JobQueue
 struct WorkerState: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// What the claim loop does next.
+    /// The next action of the claim loop.
     enum ClaimAction: Sendable {
         /// Claim at most this many jobs; report `claimed` or `claimFailed`.
         case claim(Int)
-        /// Find out whether the configured end is reached; report `checkedEnd` or `claimFailed`. When `isIdle`, no slot
-        /// is in use.
+        /// Check whether the configured end is reached; report `checkedEnd` or `claimFailed`. `isIdle` when no slot is in
+        /// use.
         case checkEnd(isIdle: Bool)
         /// Announce that claiming has ended while this many slots are in use.
         case announceStop(inUse: Int)
@@ -38,7 +38,7 @@ struct WorkerState: Sendable {
         case leave(Ending)
     }
 
-    /// What the batch completer does next.
+    /// The next action of the batch completer.
     enum CompletionAction: Sendable {
         /// Commit these results together; report `completed`.
         case complete([AttemptResult])
@@ -69,17 +69,17 @@ struct WorkerState: Sendable {
         var grace = Duration.seconds(20)
     }
 
-    /// The pauses between two claims that bring nothing: doubled from the lower to the upper bound, which is also the
-    /// longest wait, after which the lease is looked at again.
+    /// The pauses between two claims that return no job: doubled from the lower to the upper bound. The upper bound also
+    /// limits every wait, so that the lease is checked that often.
     static let pauses: ClosedRange<Duration> = .milliseconds(50)...(.seconds(1))
-    /// How long results are gathered at most while no slot waits for work.
+    /// The longest time for which results are gathered while no slot waits for work.
     static let gatherTime = Duration.milliseconds(50)
     /// Results per statement at most.
     static let maxBatch = 500
     /// The pause before results are sent again.
     static let retryPause = Duration.milliseconds(200)
 
-    /// What this worker did so far, previous registrations included.
+    /// The worker's counts so far, previous registrations included.
     private(set) var summary: PrefetchWorker.Summary
     private let configuration: Configuration
     private var phase = Phase.claiming
@@ -90,10 +90,10 @@ struct WorkerState: Sendable {
     private var completing = 0
     /// When the oldest gathered result came.
     private var gatheredSince: Instant?
-    /// Before this time nothing is sent, as the last statement failed or left results over.
+    /// Nothing is sent before this time, because the last statement failed or left results over.
     private var retryAt: Instant?
 
-    /// Before this time nothing is claimed, as the last claim was not filled; nil: claim as soon as a slot is free.
+    /// Nothing is claimed before this time, because the last claim was not filled. Nil: claim as soon as a slot is free.
     private var claimAt: Instant?
     private var emptyClaims = 0
     private var mustCheckEnd = false
@@ -135,12 +135,12 @@ struct WorkerState: Sendable {
         return .wait(wait(until: min(claimAt, configuration.deadline ?? claimAt), from: now))
     }
 
-    /// A claim for `limit` jobs brought `count`.
+    /// A claim for `limit` jobs returned `count`.
     mutating func claimed(_ count: Int, of limit: Int, at now: Instant) {
         running += count
         emptyClaims = count == 0 ? emptyClaims + 1 : 0
         mustCheckEnd = count == 0 && configuration.end != .stopped
-        // A filled claim means that there is probably more; any other that the queue is empty for now.
+        // After a filled claim there are probably more jobs; after any other the queue is empty for now.
         claimAt = count >= limit ? nil : now + pause
     }
 
@@ -153,7 +153,7 @@ struct WorkerState: Sendable {
 
     /// The check found that the end is reached, or that there is still work to wait for.
     ///
-    /// Attempts that still run at the end belong to a cancelled batch: they are cut off and their jobs released.
+    /// Attempts that still run then belong to a cancelled batch: they are cancelled and their jobs released.
     mutating func checkedEnd(isReached: Bool) {
         mustCheckEnd = false
         guard isReached, phase == .claiming else { return }
@@ -170,15 +170,15 @@ struct WorkerState: Sendable {
     /// The lease is lost: other workers may have the jobs.
     mutating func loseLease() { end(.leaseLost) }
 
-    /// The worker's task is cancelled: nothing can be waited for, and nothing is committed any more.
+    /// The worker's task is cancelled: it cannot wait, so results are no longer committed.
     mutating func abandon() { end(.finished) }
 
-    /// An error that waiting does not mend.
+    /// An error that is not transient.
     mutating func fail(_ error: QueueError) { end(.failed(error)) }
 
     // MARK: - The batch completer
 
-    /// An attempt ended with a result. True when the completer must be woken for it.
+    /// An attempt ended with a result. True when the completer must be woken.
     mutating func ended(_ result: AttemptResult, at now: Instant) -> Bool {
         running -= 1
         gathered.append(result)

@@ -12,7 +12,7 @@ import Testing
 
     private func advance(to moment: Double) { time.withLock { $0 = moment } }
 
-    @Test func `a lease holds until its margin before the end, longer when confirmed, and never again once lost`() {
+    @Test func `a lease is valid until its margin, is extended by a confirmation, and stays lost`() {
         let lease = lease()
         #expect(lease.holds)
         advance(to: 111.9)
@@ -26,7 +26,7 @@ import Testing
         #expect(!lease.holds)
     }
 
-    @Test func `a confirmation counts from the moment of its question, and an older one changes nothing`() {
+    @Test func `a confirmation counts from the time of its call, and an older one has no effect`() {
         let lease = lease(asked: 95)
         advance(to: 107.1)
         #expect(!lease.holds)

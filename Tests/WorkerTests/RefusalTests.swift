@@ -10,10 +10,10 @@ import Transcoder
 @testable import Prefetcher
 @testable import Worker
 
-/// Attempts to make a worker reach what it must not (guarantee 10), each as a job: the worker tells each refusal once.
+/// Jobs whose URLs lead to forbidden addresses (guarantee 10). The worker reports each refusal once.
 ///
-/// Over a connection that an earlier, laxer policy left open, see ForbiddenAddressTests: jobs have one policy.
-@Suite("Every attempt is refused, and told once", .timeLimit(.minutes(5)))
+/// ForbiddenAddressTests has the case of a connection that an earlier policy allowed; the jobs of a worker have one policy.
+@Suite("refused addresses", .timeLimit(.minutes(5)))
 struct RefusalTests {
     private struct Attempt {
         let way: String
@@ -21,7 +21,7 @@ struct RefusalTests {
         let row: String
     }
 
-    /// Ways to write an address that is closed.
+    /// Spellings of a forbidden address.
     private static let hosts = [
         "127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "017700000001",
         "127.0.0.1.",
@@ -34,7 +34,7 @@ struct RefusalTests {
         "example.com@127.0.0.1", "example.com:80@127.0.0.1", "user:pass@127.0.0.1",
     ]
 
-    /// Closed addresses that a name server may answer with.
+    /// Forbidden addresses in the answers of a name server.
     private static let answers = [
         "127.0.0.1", "0.0.0.0", "10.1.2.3", "100.64.0.1", "169.254.169.254", "172.31.0.1", "192.168.1.1", "224.0.0.1",
         "240.0.0.1", "::1", "::", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "2001::1", "fe80::1",
@@ -42,7 +42,7 @@ struct RefusalTests {
         "ff02::1",
     ]
 
-    /// Where a redirect may lead besides.
+    /// Further forbidden targets of redirects.
     private static let places = [
         ("file:///etc/passwd", "NSURLErrorDomain -1002"), ("ftp://127.0.0.1/", "NSURLErrorDomain -1002"),
         ("gopher://127.0.0.1:6379/_INFO", "NSURLErrorDomain -1002"),
@@ -51,7 +51,7 @@ struct RefusalTests {
         ("http://127.0.0.2:5432/", "LarderErrorDomain 102"), ("https://127.0.0.2:25/", "LarderErrorDomain 102"),
     ]
 
-    /// All attempts. `closed` listens where nobody may go, `open` where all may.
+    /// All attempts. `closed` listens at a forbidden address, `open` at an allowed one.
     private static func attempts(closed: UInt16, open: OriginServer) -> (
         attempts: [Attempt], names: [String: [[String]]]
     ) {
@@ -79,7 +79,7 @@ struct RefusalTests {
             attempts.append(Attempt(way: "by DNS: \(answer)", url: "http://\(name):\(closed)/", row: address))
         }
         for answer in answers {
-            // The name is good when the first hop asks and closed when the second does.
+            // The name has an allowed address in the first request and a forbidden one after the redirect.
             let name = "rebound\(attempts.count).test"
             names[name] = [["127.0.0.2"], [answer]]
             let path = "/again\(attempts.count)"
@@ -94,7 +94,7 @@ struct RefusalTests {
         return (attempts, names)
     }
 
-    @Test func `more than forty attempts: nothing is reached, each has its code, and each is told once`() async throws {
+    @Test func `no forbidden address is reached, and each refusal is reported once with its code`() async throws {
         let closed = try OriginServer(["/": .body(noise(10))])
         let open = try OriginServer(address: "127.0.0.2")
         open.on("/there", .body(noise(10)))
@@ -114,19 +114,19 @@ struct RefusalTests {
             configuration: ImageManager.Configuration(sources: [downloader]))
         _ = try await queue.enqueue(EnqueueRequest(urls: attempts.map(\.url), batch: "attempts"))
 
-        let told = Locked<[String: [String]]>([:])
+        let reported = Locked<[String: [String]]>([:])
         var configuration = PrefetchWorker.Configuration(
             WorkerDescription(name: "test", host: "test", processID: 1, version: "test", slots: 16))
         configuration.end = .drained
         let worker = PrefetchWorker(queue: queue, loader: manager, configuration: configuration) { event in
             guard case .completed(let report) = event, let failure = report.failure else { return }
-            told.withLock { $0[report.job.url, default: []].append("\(failure.domain) \(failure.code)") }
+            reported.withLock { $0[report.job.url, default: []].append("\(failure.domain) \(failure.code)") }
         }
         let summary = try await worker.run(until: ShutdownRequest())
         await transcoders.shutdown()
         #expect(summary.failed == attempts.count && summary.succeeded == 0 && summary.retried == 0)
         for attempt in attempts {
-            let rows = told.withLock { $0[attempt.url] ?? [] }
+            let rows = reported.withLock { $0[attempt.url] ?? [] }
             #expect(rows == [attempt.row], "\(attempt.way)")
         }
         #expect(closed.acceptedConnections == 0)

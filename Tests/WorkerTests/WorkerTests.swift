@@ -1,4 +1,5 @@
 import Concurrency
+import DiskCache
 import ImageModel
 import JobQueue
 import TestSupport
@@ -8,7 +9,7 @@ import Transcoder
 @testable import Prefetcher
 @testable import Worker
 
-/// The worker on a real queue, with a loader of the test's own.
+/// A worker on a real queue with a test loader.
 @Suite(.timeLimit(.minutes(5)))
 struct WorkerTests {
     private let database: TemporaryDatabase
@@ -21,7 +22,7 @@ struct WorkerTests {
         queue = PostgresJobQueue(.init(databaseURL: database.url))
     }
 
-    /// Does what the test says for a URL.
+    /// Runs the test's closure for each URL.
     private struct TestLoader: Loader {
         let body: @Sendable (String) async throws(LoadError) -> LoadReport
 
@@ -44,14 +45,15 @@ struct WorkerTests {
             queue: queue, loader: TestLoader(body: body), configuration: configuration, observe: observe)
     }
 
-    @Test func `every job is told once, after it was committed, and no more run than there are slots`() async throws {
+    @Test func `every job is reported once, after its commit, and at most as many run as there are slots`() async throws
+    {
         try await enqueue(700, "good")
         try await enqueue(300, "bad")
         let running = Locked((now: 0, most: 0))
-        let told = Locked<[String: Int]>([:])
+        let reported = Locked<[String: Int]>([:])
         let observe: @Sendable (WorkerEvent) -> Void = { event in
             guard case .completed(let report) = event else { return }
-            told.withLock { $0[report.job.url, default: 0] += 1 }
+            reported.withLock { $0[report.job.url, default: 0] += 1 }
         }
         let summary = try await worker(slots: 40, .drained, observe: observe) { url throws(LoadError) in
             running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
@@ -64,15 +66,15 @@ struct WorkerTests {
         }.run(until: ShutdownRequest())
         #expect(summary.succeeded == 700 && summary.failed == 300 && summary.retried == 0)
         #expect(summary.left == .nothing)
-        #expect(told.withLock { $0.count } == 1_000)
-        #expect(told.withLock { $0.values.allSatisfy { $0 == 1 } })
+        #expect(reported.withLock { $0.count } == 1_000)
+        #expect(reported.withLock { $0.values.allSatisfy { $0 == 1 } })
         #expect(running.withLock { $0.most } <= 40)
         #expect(try await queue.progress(of: .name("good")).succeeded == 700)
         #expect(try await queue.progress(of: .name("bad")).failed == 300)
         #expect(try await queue.check().isEmpty)
     }
 
-    @Test func `who works for one batch touches no other's jobs, does those it has joined, and ends with it`()
+    @Test func `a worker of one batch runs its own and its joined jobs only, and ends with the batch`()
         async throws
     {
         try await queue.setQueue("other")
@@ -100,32 +102,33 @@ struct WorkerTests {
         #expect(try await queue.check().isEmpty)
     }
 
-    @Test func `a load that is cut off while its worker goes on comes back at once, no attempt used`() async throws {
+    @Test func `a load that is cut off while its worker continues is released with its attempt refunded`() async throws
+    {
         try await enqueue(20, "cut")
         let seen = Locked<[String: Int]>([:])
-        let told = Locked(0)
+        let reported = Locked(0)
         let observe: @Sendable (WorkerEvent) -> Void = { event in
-            if case .completed = event { told.withLock { $0 += 1 } }
+            if case .completed = event { reported.withLock { $0 += 1 } }
         }
         let summary = try await worker(slots: 5, .drained, observe: observe) { url throws(LoadError) in
             let count = seen.withLock { seen in
                 seen[url, default: 0] += 1
                 return seen[url] ?? 0
             }
-            // As when somebody cancels the manager's loads, or a lease was gone for a moment.
+            // As when the manager's loads are cancelled, or the lease was lost for a moment.
             if count < 3 { throw .cancelled }
             return LoadReport()
         }.run(until: ShutdownRequest())
         #expect(summary.succeeded == 20 && summary.failed == 0 && summary.retried == 0)
         #expect(seen.withLock { $0.values.allSatisfy { $0 == 3 } })
-        // Of what was given back nothing is told.
-        #expect(told.withLock { $0 } == 20)
+        // Released jobs are not reported.
+        #expect(reported.withLock { $0 } == 20)
         let progress = try await queue.progress(of: .name("cut"))
         #expect(progress.succeeded == 20 && progress.retries == 0)
         #expect(try await queue.check().isEmpty)
     }
 
-    @Test func `a worker whose task is cancelled ends at once and gives back what it held, no attempt used`()
+    @Test func `a worker whose task is cancelled ends at once and releases its jobs with their attempts refunded`()
         async throws
     {
         try await enqueue(8, "held")
@@ -137,7 +140,7 @@ struct WorkerTests {
                 return started
             }
             if count == 4 { begun.signal() }
-            // Until the task is cancelled.
+            // Waits until the task is cancelled.
             await AsyncEvent().wait()
             throw .cancelled
         }
@@ -169,13 +172,13 @@ struct WorkerTests {
             return try await worker.run(until: ShutdownRequest())
         }
         task.cancel()
-        // A registration that is refused for the cancellation, or a run that ends at once: nothing is claimed by either.
+        // The registration fails because of the cancellation, or the run ends before its first claim.
         _ = await task.result
         #expect(ran.withLock { $0 } == 0)
         #expect(try await queue.progress(of: .name("never")).open == 3)
     }
 
-    @Test func `a pipeline is read once, however many jobs ask for it at once`() async throws {
+    @Test func `a pipeline is read once for many simultaneous jobs`() async throws {
         let version = try await queue.setPipeline(name: "p", spec: #"{"name":"p","variants":[]}"#)
         let reads = Locked(0)
         let cache = PipelineCache { [queue] id throws(QueueError) in
@@ -189,7 +192,7 @@ struct WorkerTests {
         #expect(reads.withLock { $0 } == 1)
     }
 
-    @Test func `a batch that is cancelled in flight ends its loads, and its worker goes on with the others`()
+    @Test func `cancelling a batch cancels its loads, and its worker continues with the other batches`()
         async throws
     {
         try await enqueue(6, "unwanted")
@@ -209,7 +212,7 @@ struct WorkerTests {
             }
             if isLast { begun.signal() }
             if url.contains("/wanted/0.") { return LoadReport() }
-            // Until the task is cancelled, or the others were.
+            // Ends after the loads of the other batch.
             if url.contains("/wanted/1.") {
                 _ = await reached { cutOff.withLock { $0 } == 6 }
                 return LoadReport()
@@ -227,7 +230,7 @@ struct WorkerTests {
         #expect(try await queue.check().isEmpty)
     }
 
-    @Test func `who is stopped at once commits what ended, and gives the rest back`() async throws {
+    @Test func `an urgent shutdown commits ended attempts and releases the others`() async throws {
         try await enqueue(5, "stuck")
         try await enqueue(20, "quick")
         let stop = ShutdownRequest()
@@ -242,7 +245,7 @@ struct WorkerTests {
         }
         let summary = try await worker(slots: 25, .stopped, observe: observe) { url throws(LoadError) in
             guard url.contains("/stuck/") else { return LoadReport() }
-            // Until the task is cancelled.
+            // Waits until the task is cancelled.
             await AsyncEvent().wait()
             throw .cancelled
         }.run(until: stop)
@@ -254,5 +257,30 @@ struct WorkerTests {
         let again = try await next.run(until: ShutdownRequest())
         #expect(again.succeeded == 5)
         #expect(try await queue.check().isEmpty)
+    }
+
+    @Test func `the expiry service deletes expired files when the worker ends, and not after an urgent shutdown`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        let store = try DirectoryStore(opening: directory.path)
+        for urgency in [ShutdownRequest.Urgency.cancel, .finish] {
+            try store.store([1, 2, 3], as: CacheKey("old"))
+            let later = ExpiryPolicy(maxAge: .zero, sparing: .zero)
+            let expired = Locked<[Int]>([])
+            var configuration = PrefetchWorker.Configuration(
+                WorkerDescription(name: "test", host: "test", processID: 1, version: "test", slots: 1))
+            configuration.expiry = (store, later)
+            let worker = PrefetchWorker(
+                queue: queue, loader: TestLoader { _ throws(LoadError) in LoadReport() }, configuration: configuration
+            ) { event in
+                if case .expired(let report) = event { expired.withLock { $0.append(report.expiredByAge.files) } }
+            }
+            let stop = ShutdownRequest()
+            stop.request(urgency)
+            _ = try await worker.run(until: stop)
+            #expect(expired.withLock { $0 } == (urgency == .finish ? [1] : []))
+            #expect(try store.contains(CacheKey("old")) == (urgency == .cancel))
+        }
     }
 }

@@ -3,7 +3,7 @@ internal import JobQueue
 
 /// Extends the lease with heartbeats and cancels the attempts whose jobs were cancelled.
 struct HeartbeatService: WorkerService {
-    /// The time between two heartbeats: a cancelled job ends within a second, and several heartbeats fit into the lease.
+    /// The time between two heartbeats. Below 1 s, so that a cancelled job ends within a second.
     static let interval = Duration.milliseconds(750)
 
     let session: WorkerSession

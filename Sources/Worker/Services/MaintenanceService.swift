@@ -1,6 +1,6 @@
 internal import JobQueue
 
-/// Calls one kind of the queue's maintenance at its interval. Every worker does; what another one is doing is skipped.
+/// Calls one kind of the queue's maintenance at its interval. A task that another worker runs at the time is skipped.
 struct MaintenanceService: WorkerService {
     let kind: MaintenanceKind
     let queue: PostgresJobQueue
@@ -9,7 +9,7 @@ struct MaintenanceService: WorkerService {
     func run() async {
         while !Task.isCancelled {
             do throws(QueueError) {
-                // After a full portion there is probably more of the same.
+                // A full portion means that there is probably more work of this kind.
                 if try await queue.maintain(kind) >= PostgresJobQueue.maintenancePortion { continue }
             } catch {
                 observe(.queueUnavailable(error))

@@ -2,11 +2,11 @@ internal import Concurrency
 internal import Downloader
 internal import JobQueue
 
-/// Exchanges what workers found out about origins: local changes are reported at once, those of others read every second.
+/// Exchanges the states of origins between workers: reports local changes at once, and reads those of others every second.
 struct OriginExchange: WorkerService {
-    /// The time between two looks at the origins that other workers hold.
+    /// The time between two reads of the origins that other workers hold.
     static let interval = Duration.seconds(1)
-    /// The time between two looks at the rules by which failures count against an origin.
+    /// The time between two reads of the rules by which failures count against an origin.
     static let ruleInterval = Duration.seconds(60)
 
     let origins: OriginLimiter
@@ -14,7 +14,7 @@ struct OriginExchange: WorkerService {
     let observe: @Sendable (WorkerEvent) -> Void
 
     func run() async {
-        var rulesAsked: ContinuousClock.Instant?
+        var rulesReadAt: ContinuousClock.Instant?
         while !Task.isCancelled {
             let changes = origins.limits.withLock { $0.takeChanges() }
             do throws(QueueError) {
@@ -29,12 +29,12 @@ struct OriginExchange: WorkerService {
                 observe(.queueUnavailable(error))
                 try? await Task.sleep(for: Self.interval)
             }
-            if rulesAsked.map({ .now - $0 >= Self.ruleInterval }) ?? true, await readRules() { rulesAsked = .now }
+            if rulesReadAt.map({ .now - $0 >= Self.ruleInterval }) ?? true, await readRules() { rulesReadAt = .now }
             await origins.changed.wait(atMost: Self.interval)
         }
     }
 
-    /// False when the rules could not be read and stay as they are.
+    /// False when the rules could not be read; the previous ones stay in use.
     private func readRules() async -> Bool {
         do throws(QueueError) {
             let faults = OriginFaults(try await queue.originFaults())

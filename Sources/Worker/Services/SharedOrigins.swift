@@ -2,15 +2,15 @@ internal import Downloader
 internal import ImageModel
 internal import JobQueue
 
-/// Origins as the queue's database names them, and what is said of them there.
+/// Conversions between origins and the rows of the queue's database.
 extension Origin {
-    /// `https://example.com:443`: the port always there.
+    /// `https://example.com:443`, always with the port.
     var queueName: String {
         let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         return "\(scheme)://\(name):\(port)"
     }
 
-    /// Reads a name of the database's; nil for what is no origin here.
+    /// Nil when the text is not an origin that this program can request.
     init?(queueName: String) {
         guard let url = try? SourceURL(queueName) else { return nil }
         self = url.origin
@@ -18,7 +18,7 @@ extension Origin {
 }
 
 extension SharedOrigin {
-    /// Reads a row; nil for an origin that cannot be one here.
+    /// Nil for an origin that this program cannot request.
     init?(_ row: HeldOrigin) {
         guard let origin = Origin(queueName: row.origin) else { return nil }
         let reason: Reason
@@ -41,7 +41,7 @@ extension OriginFailure {
         self.init(code: code ?? .cannotConnect, httpStatus: status)
     }
 
-    /// The failure as the database keeps it.
+    /// The failure as stored in the database.
     fileprivate var reason: FailureReason {
         let error = FetchError(code, "")
         return FailureReason(domain: error.domain, code: error.domainCode, message: "")
@@ -49,7 +49,7 @@ extension OriginFailure {
 }
 
 extension OriginLimiter {
-    /// What changed, as the database is told it.
+    /// The changes as reports for the database.
     func reports(_ changes: [Origin: [OriginChange]]) -> [OriginReport] {
         changes.flatMap { origin, changes in
             changes.map { change in

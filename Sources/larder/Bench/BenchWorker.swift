@@ -41,7 +41,7 @@ struct BenchWorker: Sendable {
     func rate(width: Int, limit: Int) async throws -> (rate: Double, completed: Int) {
         let session = try await start(slots: width)
         var completed = 0
-        let rate = try await ContinuousClock().rate(of: width, most: limit, within: .seconds(2)) {
+        let rate = try await ContinuousClock().rate(of: width, limit: limit, within: .seconds(2)) {
             try await step(width, in: session)
             completed += width
         }

@@ -38,7 +38,7 @@ actor QueueBench {
         for number in 0...rounds {
             let roundStart = ContinuousClock.now
             guard number <= 1 || roundStart - start < Self.lastRoundStart else {
-                note("no more rounds: this machine is slow or busy")
+                note("further rounds are skipped: this machine is slow or busy")
                 break
             }
             let round = try await round(number, jobs: number == 0 ? max(2_000, jobs / 10) : jobs)

@@ -14,12 +14,6 @@ struct CacheVerification {
         }
     }
 
-    private struct FaultLine: Encodable {
-        let file: String
-        let fault: FileFault
-        let message: String?
-    }
-
     private enum Finding: Sendable {
         case decoded
         case skipped
@@ -79,7 +73,7 @@ struct CacheVerification {
         }
     }
 
-    /// Decodes every file, as many at a time as there are transcoders, and one more.
+    /// Decodes every file; one file more than there are transcoders is in work at a time.
     mutating func decodeAll(_ pool: TranscoderPool) async throws {
         let files = EntryStream(place)
         var progress = WalkProgress("files decoded", of: await place.total(isSlow: true))
@@ -154,10 +148,10 @@ struct CacheVerification {
     private mutating func report(_ file: String, _ fault: FileFault, _ message: String?) async throws {
         counts.faults += 1
         faulty.insert(file)
+        let line: JSONObject = ["file": file, "fault": fault.rawValue, "message": message]
         try Console.show(
-            FaultLine(file: file, fault: fault, message: message), arguments,
-            "\(file)\t\(fault.rawValue)" + (message.map { "\t" + $0 } ?? ""))
-        // A file with another name does not belong to the cache.
+            line.withoutNulls, arguments, "\(file)\t\(fault.rawValue)" + (message.map { "\t" + $0 } ?? ""))
+        // A file with another name is not the cache's.
         guard removes, fault != .missing, fault != .name else { return }
         _ = try await place.disk.run { [store = place.store] in try store.remove(named: file) }
         counts.removed += 1

@@ -63,11 +63,11 @@ struct CachedOriginals {
             ? try await queue.progress(limit: .max >> 1, isDetailed: false).map(\.id)
             : [try await queue.id(ofBatch: source)]
         for batch in batches {
-            try await queue.forEachRecord(of: batch) { record in
+            for try await record in BatchRecords(of: batch, in: queue) {
                 // A key filter may have changed the key, so it is not always the URL.
-                guard let original = record.stored.first(where: { $0.name == nil && $0.path != nil }) else { return }
+                guard let original = record.stored.first(where: { $0.name == nil && $0.path != nil }) else { continue }
                 let key = CacheKey(original.key)
-                guard seen.insert(place.store.naming.fileName(of: key)).inserted else { return }
+                guard seen.insert(place.store.naming.fileName(of: key)).inserted else { continue }
                 switch try await isComplete(key) {
                 case nil: counts.missing += 1
                 case true?: counts.complete += 1

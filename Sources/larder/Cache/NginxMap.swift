@@ -22,7 +22,7 @@ struct NginxMap {
     private(set) var count = 0
     /// The number of keys that are not http or https URLs.
     private(set) var skipped = 0
-    /// The number of keys whose path another key has, as `http` and `https` have the same path.
+    /// The number of keys whose path another key already has: `http` and `https` URLs have the same path.
     private(set) var shadowed = 0
     /// The number of keys that are too long for nginx.
     private(set) var tooLong = 0

@@ -54,15 +54,15 @@ struct TableExport {
         var seen: Set<String> = []
         var progress = WalkProgress("jobs")
         defer { progress.end() }
-        try await queue.forEachRecord(of: batch) { record in
+        for try await record in BatchRecords(of: batch, in: queue) {
             progress.count()
             guard let file = record.stored.first(where: { $0.name == variant && $0.path != nil }),
                 seen.insert(place.store.naming.fileName(of: CacheKey(file.key))).inserted
-            else { return }
+            else { continue }
             guard let image = try await pixels(of: CacheKey(file.key)) else {
                 counts.missing += 1
                 Console.note("larder: not in the cache, or not an image: \(ShownURL.text(file.key))")
-                return
+                continue
             }
             let target: ImageTable
             if let table {
@@ -79,7 +79,7 @@ struct TableExport {
                 Console.note(
                     "larder: \(image.width) × \(image.height) pixels, not the size of the table: "
                         + ShownURL.text(file.key))
-                return
+                continue
             }
             try await store(image, of: file, record, in: target)
             counts.stored += 1

@@ -69,8 +69,8 @@ struct Arguments: Sendable {
         return value
     }
 
-    /// All values of a repeatable option. A variable separates them by commas, unless the values may contain commas: then
-    /// it holds one value.
+    /// All values of a repeatable option. A variable has several values separated by commas, or one value when values may
+    /// contain commas.
     func list(_ name: String) throws(CommandError) -> [String] {
         if let given = values[name] {
             return try given.map { (bytes) throws(CommandError) in try text(bytes, of: "--\(name)") }

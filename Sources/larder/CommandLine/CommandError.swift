@@ -14,16 +14,9 @@ struct CommandError: Error, Sendable {
     let message: String
     var exit = ExitCode.failed
 
-    init(domain: String, code: Int, message: String, exit: ExitCode = .failed) {
-        self.domain = domain
-        self.code = code
-        self.message = message
-        self.exit = exit
-    }
-
     /// Wrong usage: code 1, exit code 2.
     static func usage(_ message: String) -> CommandError {
-        CommandError(domain: "LarderErrorDomain", code: 1, message: message, exit: .wrongUsage)
+        larder(1, message, exit: .wrongUsage)
     }
 
     /// The same error with `text` after its message.
@@ -40,6 +33,9 @@ struct CommandError: Error, Sendable {
         larder(2, "cannot \(verb) \(path): \(String(cString: strerror(errno)))")
     }
 
+}
+
+extension CommandError {
     /// The error of any module.
     init(_ error: any Error) {
         switch error {

@@ -1,6 +1,6 @@
 import Worker
 
-/// Where several apply, the first of this list is used.
+/// When several apply, the first of this list is used.
 enum ExitCode: Int32, Sendable {
     case wrongUsage = 2
     case timeLimitReached = 3
@@ -12,10 +12,10 @@ enum ExitCode: Int32, Sendable {
 extension ExitCode {
     /// The exit code of `run` and `work`.
     ///
-    /// - Parameter someFailed: whether an item failed, or is left although the worker was not asked to stop.
+    /// - Parameter someFailed: whether an item failed, or is left without a requested shutdown.
     init(_ summary: PrefetchWorker.Summary, someFailed: Bool) {
         switch summary.left {
-        // Other reasons for work that is left are a stop and jobs suspended by an operator.
+        // Work is also left after a requested shutdown, or when an operator suspended it.
         case .work where summary.timeIsUp, .later where summary.timeIsUp: self = .timeLimitReached
         case .later: self = .onlyLaterWorkLeft
         case .work, .nothing: self = someFailed ? .failed : .done

@@ -7,7 +7,7 @@ struct HelpPage {
 
     private let topic: Topic
 
-    /// The page that `help ...`, `--help` or `--version` among the words asks for; nil when there is none of them.
+    /// The page for `help ...`, `--help` or `--version`; nil when the words have none of them.
     ///
     /// - Throws: wrong usage for help on an unknown command.
     init?(for words: [String]) throws(CommandError) {
@@ -85,7 +85,7 @@ extension Command {
         return text
     }
 
-    /// The help as `help --json` prints it. `value` is null for a flag, `variable` for what no variable sets.
+    /// The help as `help --json` prints it. `value` is null for a flag, `variable` for an option that has none.
     fileprivate var helpJSON: JSONObject {
         let options = (options + CommandTable.commonOptions).map { option -> JSONObject in
             [

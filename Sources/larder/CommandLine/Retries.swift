@@ -41,9 +41,7 @@ struct Retries {
             }
             defer { race.cancelAll() }
             guard let first = try await race.next(), let value = first else {
-                throw CommandError(
-                    domain: "LarderErrorDomain", code: 3, message: "the time limit is reached, see --max-runtime",
-                    exit: .timeLimitReached)
+                throw CommandError.larder(3, "the time limit is reached, see --max-runtime", exit: .timeLimitReached)
             }
             return value
         }

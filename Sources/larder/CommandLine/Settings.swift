@@ -43,7 +43,7 @@ struct Settings {
 
     var cluster: EmbeddedCluster { EmbeddedCluster(home: home) }
 
-    /// The URL of the database. Starts the embedded database when no other is given.
+    /// The URL of the database. The embedded database is started when no other is given.
     func startedDatabase() async throws -> String {
         if let databaseURL { return databaseURL }
         return try await cluster.start()
@@ -53,7 +53,7 @@ struct Settings {
     ///
     /// - Parameters:
     ///   - migrate: migrates a given database, too; the embedded one is always migrated.
-    ///   - maxWait: how long later calls wait for a database that is away; zero by default.
+    ///   - maxWait: how long later calls wait for an unavailable database; zero by default.
     func openQueue(migrate: Bool = false, maxWait: Duration = .zero) async throws -> PostgresJobQueue {
         var configuration = PostgresJobQueue.Configuration(databaseURL: try await startedDatabase())
         if migrate || databaseURL == nil {

@@ -10,19 +10,17 @@ import Worker
 struct WorkerSetup {
     static let options =
         [
-            Option("slots", .value("N"), "jobs at once, default 32"),
-            Option("grace", .value("DURATION"), "how long running jobs may go on once stopped, default 20s"),
+            Option("slots", .value("N"), "jobs held at once, default 32"),
+            Option("grace", .value("DURATION"), "time for running jobs to finish after a stop, default 20s"),
             Option(
                 "fallback-cache", .values("DIR"),
-                "a cache that is read when the main cache lacks a file, and never changed, such as an unpacked bundle"),
-            Option(
-                "allow-invalid-certificates",
-                "hear jobs that ask for no check of certificates (AllowInvalidSSLCertificates)"),
+                "a read-only cache for files that the main cache lacks, such as an unpacked bundle"),
+            Option("allow-invalid-certificates", "honour AllowInvalidSSLCertificates, which accepts any certificate"),
             Settings.databaseOption, Settings.cacheOption,
         ] + StoreOptions.options + Limits.fetchOptions + Limits.originOptions + Limits.transcodeOptions
 
-    /// How long one call of a worker waits for its database. The worker's own loops ride out longer outages, and
-    /// between calls they hear that they are to stop.
+    /// How long one call waits for an unavailable database. The worker's loops repeat calls during a longer outage and
+    /// check for a shutdown before each.
     static let maxWait = Duration.seconds(5)
 
     let cache: any ImageStore
@@ -32,7 +30,7 @@ struct WorkerSetup {
     /// The worker's configuration from the options.
     let configuration: PrefetchWorker.Configuration
 
-    /// Reads all options before it touches the disk: wrong usage leaves no directory behind.
+    /// Reads all options before it creates the cache, so that wrong usage creates no directory.
     init(_ arguments: Arguments, cacheRoot: String) throws {
         let durability = try StoreOptions.durability(arguments)
         let permissions = try StoreOptions.permissions(arguments)
@@ -61,6 +59,6 @@ struct WorkerSetup {
         self.configuration = configuration
     }
 
-    /// Ends what the setup started.
+    /// Ends the transcoders.
     func shutdown() async { await transcoders.shutdown() }
 }

@@ -55,9 +55,12 @@ extension Command {
         }
         // Without an output, standard output is the manifest.
         if output != nil {
-            let line = BundleLine(
-                files: entries.count, bytes: entries.reduce(0) { $0 + $1.bytes }, missing: missing, changed: changed)
-            try Console.show(line, arguments, line.text)
+            let bytes = entries.reduce(0) { $0 + $1.bytes }
+            try Console.show(
+                ["files": entries.count, "bytes": bytes, "missing": missing, "changed": changed], arguments,
+                "\(entries.count.counted("file")), \(ByteCount(bytes).text)"
+                    + (missing > 0 ? "; \(missing) no longer in the cache" : "")
+                    + (changed > 0 ? "; \(changed) different from their record" : ""))
         }
         return missing + changed == 0 ? .done : .failed
     }
@@ -72,11 +75,7 @@ extension Command {
         examples: ["larder cache import spring.tar.zst"],
         options: CachePlace.options + StoreOptions.options
     ) { arguments in
-        struct Line: Encodable {
-            let stored, present, bytes: Int
-        }
-        let operands = try arguments.operands()
-        guard operands.count == 1 else { throw CommandError.usage("cache import needs one BUNDLE") }
+        let bundle = try arguments.operand("BUNDLE", of: "cache import")
         let place = try CachePlace(arguments)
         let durability = try StoreOptions.durability(arguments)
         let permissions = try StoreOptions.permissions(arguments)
@@ -86,11 +85,11 @@ extension Command {
                 permissions: permissions)
             var progress = WalkProgress("files imported")
             defer { progress.end() }
-            return try BundleImport(into: store).run(operands[0]) { progress.count() }
+            return try BundleImport(into: store).run(bundle) { progress.count() }
         }
         try Console.show(
-            Line(stored: report.stored, present: report.present, bytes: report.bytes), arguments,
-            "\(report.stored) files stored, \(ByteCount(report.bytes).text); \(report.present) were there already")
+            ["stored": report.stored, "present": report.present, "bytes": report.bytes], arguments,
+            "\(report.stored) files stored, \(ByteCount(report.bytes).text); \(report.present) were already stored")
         return .done
     }
 }
@@ -115,8 +114,7 @@ private enum BundleOutput {
 
         private static let otherArchives = [
             ".tar", ".zst", ".zip", ".gz", ".tgz", ".xz", ".txz", ".bz2", ".tbz", ".tbz2", ".7z", ".rar", ".lz4",
-            ".lzma",
-            ".cpio", ".jar", ".apk", ".ipa", ".dmg", ".iso", ".car", ".json", ".jsonl",
+            ".lzma", ".cpio", ".jar", ".apk", ".ipa", ".dmg", ".iso", ".car", ".json", ".jsonl",
         ]
     }
 
@@ -143,15 +141,5 @@ private enum BundleOutput {
         let file = try OutputFile(output)
         try file.write(Array(lines.map { $0 + "\n" }.joined().utf8))
         try file.keep()
-    }
-}
-
-private struct BundleLine: Encodable {
-    let files, bytes, missing, changed: Int
-
-    var text: String {
-        "\(files) files, \(ByteCount(bytes).text)"
-            + (missing > 0 ? "; \(missing) are no longer in the cache" : "")
-            + (changed > 0 ? "; \(changed) differ from their record" : "")
     }
 }

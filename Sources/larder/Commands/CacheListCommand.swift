@@ -4,7 +4,7 @@ import DiskCache
 extension Command {
     static let cacheList = Command(
         words: ["cache", "list"], operands: "",
-        summary: "List the files of the cache, in no order",
+        summary: "List the files of the cache, unordered",
         discussion: """
             Prints one file per line: name, bytes, and the time of the last read in seconds since 1970. With --json one object per
             line, with all dates. Only files that pass all given filters are listed; ages are counted from the last read.
@@ -17,7 +17,6 @@ extension Command {
         let place = try CachePlace(ofExisting: arguments)
         let filter = try CacheFilter(arguments)
         let needsFormat = arguments.flag("formats") || filter.needsFormat
-        let isJSON = arguments.flag("json")
         try await place.disk.run { [store = place.store] in
             var failure: (any Error)?
             try store.list(hidden: false) { entry in
@@ -25,7 +24,16 @@ extension Command {
                 let format = needsFormat ? FileFormat.name(ofFile: entry.path, in: store) : nil
                 guard filter.passes(format) else { return true }
                 do {
-                    try EntryLine(entry, directory: store.directory, format: format).show(asJSON: isJSON)
+                    let line: JSONObject = [
+                        "file": entry.path, "path": store.directory + "/" + entry.path, "bytes": entry.size,
+                        "allocated": entry.allocated, "accessed": entry.accessed.seconds,
+                        "modified": entry.modified.seconds, "created": entry.created.seconds,
+                        "changed": entry.changed.seconds, "format": format,
+                    ]
+                    try Console.show(
+                        line.withoutNulls, arguments,
+                        "\(LogValue.oneLine(entry.path))\t\(entry.size)\t\(entry.accessed.seconds)"
+                            + (format.map { "\t" + $0 } ?? ""))
                 } catch {
                     failure = error
                 }
@@ -34,29 +42,6 @@ extension Command {
             if let failure { throw failure }
         }
         return .done
-    }
-}
-
-private struct EntryLine: Encodable {
-    let file, path: String
-    let bytes, allocated, accessed, modified, created, changed: Int
-    let format: String?
-
-    init(_ entry: CacheEntry, directory: String, format: String?) {
-        file = entry.path
-        path = directory + "/" + entry.path
-        bytes = entry.size
-        allocated = entry.allocated
-        accessed = entry.accessed.seconds
-        modified = entry.modified.seconds
-        created = entry.created.seconds
-        changed = entry.changed.seconds
-        self.format = format
-    }
-
-    func show(asJSON isJSON: Bool) throws {
-        if isJSON { return try Console.json(self) }
-        Console.line("\(LogValue.oneLine(file))\t\(bytes)\t\(accessed)" + (format.map { "\t" + $0 } ?? ""))
     }
 }
 

@@ -12,20 +12,15 @@ extension Command {
         examples: ["larder cache path https://example.com/a.jpg"],
         options: CachePlace.options
     ) { arguments in
-        struct Line: Encodable {
-            let key: String
-            let path: String
-            let exists: Bool
-        }
         let keys = try arguments.operands()
-        guard !keys.isEmpty else { throw CommandError.usage("cache path: no KEY given") }
+        guard !keys.isEmpty else { throw CommandError.usage("cache path: at least one KEY is required") }
         let place = try CachePlace(arguments)
         for key in keys.map(CacheKey.init) {
             if arguments.flag("json") {
                 let exists = try await place.disk.run { [store = place.store] in
                     try store.peek(named: store.naming.fileName(of: key)) != nil
                 }
-                try Console.json(Line(key: key.text, path: place.store.relativePath(of: key), exists: exists))
+                try Console.json(["key": key.text, "path": place.store.relativePath(of: key), "exists": exists])
             } else {
                 Console.line(place.layout.path(of: key))
             }

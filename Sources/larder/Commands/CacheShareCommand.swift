@@ -16,9 +16,6 @@ extension Command {
             Option("dry-run", "share nothing, print what could be shared"),
         ]
     ) { arguments in
-        struct FileLine: Encodable {
-            let file, sharesWith: String
-        }
         let place = try CachePlace(ofExisting: arguments)
         let isDryRun = arguments.flag("dry-run")
         let listsFiles = arguments.flag("files")
@@ -29,29 +26,23 @@ extension Command {
             return try Reflink(DirectoryStore(layout), isDryRun: isDryRun).run(
                 shared: { file, first in
                     guard listsFiles else { return }
-                    try? Console.show(FileLine(file: file, sharesWith: first), arguments, "\(file)\t\(first)")
+                    try? Console.show(["file": file, "sharesWith": first], arguments, "\(file)\t\(first)")
                 },
                 progress: { report in progress.count(", \(report.shared) shared") })
         }
-        let line = ReflinkLine(
-            files: report.seen, read: report.read, shared: report.shared, sharedBytes: report.sharedBytes,
-            failed: report.failed, dryRun: isDryRun)
-        try Console.show(line, arguments, line.text)
+        let verb = isDryRun ? "could share" : "share"
+        try Console.show(
+            [
+                "files": report.seen, "read": report.read, "shared": report.shared, "sharedBytes": report.sharedBytes,
+                "failed": report.failed, "dryRun": isDryRun,
+            ], arguments,
+            "\(report.shared) of \(report.seen) files \(verb) the blocks of another one, "
+                + ByteCount(report.sharedBytes).text
+                + (report.failed > 0 ? "; \(report.failed) could not be read or shared" : ""))
         if let failure = report.firstFailure {
             Console.report(CommandError(failure), asJSON: arguments.flag("json"))
             return .failed
         }
         return .done
-    }
-}
-
-private struct ReflinkLine: Encodable {
-    let files, read, shared, sharedBytes, failed: Int
-    let dryRun: Bool
-
-    var text: String {
-        let verb = dryRun ? "could share" : "share"
-        return "\(shared) of \(files) files \(verb) the blocks of another one, \(ByteCount(sharedBytes).text)"
-            + (failed > 0 ? "; \(failed) could not be read or shared" : "")
     }
 }

@@ -28,12 +28,12 @@ extension Command {
             }
             return statistics
         }
-        if arguments.flag("json") { try Console.json(statistics) } else { Console.write(statistics.text) }
+        if arguments.flag("json") { try Console.json(statistics.json) } else { Console.write(statistics.text) }
         return .done
     }
 }
 
-private struct CacheStatistics: Encodable, Sendable {
+private struct CacheStatistics: Sendable {
     struct Count: Encodable {
         var files = 0
         var bytes = 0
@@ -62,18 +62,12 @@ private struct CacheStatistics: Encodable, Sendable {
         ages[index].add(entry.size)
     }
 
-    private enum Keys: CodingKey { case files, entries, bytes, allocated, formats, ages, oldestAccess }
-
-    func encode(to encoder: any Encoder) throws {
-        var object = encoder.container(keyedBy: Keys.self)
-        try object.encode(usage.files, forKey: .files)
-        try object.encode(usage.entries, forKey: .entries)
-        try object.encode(usage.bytes, forKey: .bytes)
-        try object.encode(usage.allocated, forKey: .allocated)
-        try object.encode(formats, forKey: .formats)
-        try object.encode(
-            Dictionary(zip(Self.ages.map(\.name), ages)) { first, _ in first }, forKey: .ages)
-        try object.encode(usage.oldestAccess?.seconds, forKey: .oldestAccess)
+    var json: JSONObject {
+        [
+            "files": usage.files, "entries": usage.entries, "bytes": usage.bytes, "allocated": usage.allocated,
+            "formats": formats, "ages": Dictionary(zip(Self.ages.map(\.name), ages)) { first, _ in first },
+            "oldestAccess": usage.oldestAccess?.seconds,
+        ]
     }
 
     var text: String {

@@ -29,14 +29,11 @@ extension Command {
             Settings.databaseOption,
         ]
     ) { arguments in
-        struct Line: Encodable {
-            let table: String
-            let stored, missing, otherSize: Int
-        }
         guard let name = try arguments.value("batch") else { throw CommandError.usage("cache table needs --batch") }
         guard let root = try arguments.value("output") else { throw CommandError.usage("cache table needs --output") }
         let place = try CachePlace(ofExisting: arguments)
-        let style = try style(arguments)
+        let word = try arguments.choice("style", of: ImageTableFormat.Style.allCases.map { "\($0)" })
+        let style = ImageTableFormat.Style.allCases.first { "\($0)" == word } ?? .bgra32
         let queue = try await Settings(arguments).openQueue()
         let batch = try await queue.progress(of: try await queue.batch(called: name))
         let variant = try arguments.value("variant")
@@ -62,20 +59,12 @@ extension Command {
         }
         let table = "\(root)/ImageTables/\(shape.namespace)/\(shape.name).imageTable"
         try Console.show(
-            Line(table: table, stored: counts.stored, missing: counts.missing, otherSize: counts.otherSize), arguments,
+            [
+                "table": table, "stored": counts.stored, "missing": counts.missing, "otherSize": counts.otherSize,
+            ], arguments,
             "\(counts.stored) images in \(table)"
                 + (counts.otherSize > 0 ? "; \(counts.otherSize) of another size" : "")
-                + (counts.missing > 0 ? "; \(counts.missing) are no longer in the cache" : ""))
+                + (counts.missing > 0 ? "; \(counts.missing) no longer in the cache" : ""))
         return counts.stored > 0 && counts.missing + counts.otherSize == 0 ? .done : .failed
-    }
-
-    private static func style(_ arguments: Arguments) throws(CommandError) -> ImageTableFormat.Style {
-        switch try arguments.value("style") {
-        case nil, "bgra32": return .bgra32
-        case "bgr32": return .bgr32
-        case "rgb16": return .rgb16
-        case "grey8": return .grey8
-        case let word?: throw .usage("--style: '\(word)' is none of bgra32, bgr32, rgb16, grey8")
-        }
     }
 }

@@ -8,7 +8,7 @@ extension Command {
         discussion: """
             BATCH is a name or a number. All open items of the batch finish at once as skipped (SDWebImageErrorDomain
             2002). A job that another batch also needs continues; a running job is cancelled by its worker within a second.
-            --job cancels one job for all batches and prints whether it is cancelled, was requested to stop or is over.
+            --job cancels one job for all batches and prints whether it is cancelled, will be stopped or is complete.
             """,
         examples: ["larder cancel spring", "larder cancel --job 17"],
         options: [ControlTarget.jobOption, Settings.databaseOption]
@@ -28,7 +28,7 @@ extension Command {
     static let pause = Command(
         words: ["pause"], operands: "[BATCH]",
         summary: "Pause a batch, or a queue",
-        discussion: "Workers claim no more of its jobs. Running jobs continue, and URLs can still be enqueued.",
+        discussion: "Its jobs are no longer claimed. Running jobs continue, and URLs can still be enqueued.",
         examples: ["larder pause spring", "larder pause --queue default"],
         options: [ControlTarget.queueOption, Settings.databaseOption]
     ) { arguments in
@@ -118,7 +118,7 @@ extension Command {
         return .done
     }
 
-    /// Changes the batch `name` and prints where it then stands.
+    /// Changes the batch `name` and prints its new state.
     ///
     /// - Parameter body: makes the change; returns its counts as JSON fields and as text.
     private static func change(

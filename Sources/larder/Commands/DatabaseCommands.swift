@@ -6,16 +6,11 @@ extension Command {
         words: ["db", "start"], operands: "",
         summary: "Start the embedded database; create it when there is none",
         discussion: """
-            'run', 'enqueue' and 'work' start it themselves unless --database, LARDER_DATABASE_URL or DATABASE_URL names
-            another database. It lies in LARDER_HOME, by default ~/.local/share/larder, for root /var/lib/larder.
+            'run', 'enqueue' and 'work' also start it unless --database, LARDER_DATABASE_URL or DATABASE_URL names another
+            database. Its directory is LARDER_HOME, by default ~/.local/share/larder, for root /var/lib/larder.
             """,
         examples: ["larder db start"],
-        options: []
-    ) { arguments in
-        let url = try await startedDatabase(arguments)
-        try Console.show(["url": url], arguments, url)
-        return .done
-    }
+        options: [], run: printStartedURL)
 
     static let databaseStop = Command(
         words: ["db", "stop"], operands: "",
@@ -32,16 +27,11 @@ extension Command {
         words: ["db", "url"], operands: "",
         summary: "Print the URL of the embedded database for psql and other clients; start it when it is stopped",
         examples: ["psql \"$(larder db url)\""],
-        options: []
-    ) { arguments in
-        let url = try await startedDatabase(arguments)
-        try Console.show(["url": url], arguments, url)
-        return .done
-    }
+        options: [], run: printStartedURL)
 
     static let databaseStatus = Command(
         words: ["db", "status"], operands: "",
-        summary: "Print whether the embedded database runs, and where it lies",
+        summary: "Print whether the embedded database runs, and its directories",
         examples: ["larder db status --json"],
         options: []
     ) { arguments in
@@ -66,15 +56,16 @@ extension Command {
         return .done
     }
 
-    /// Starts and migrates the embedded database, so that clients of its URL find the schema.
-    private static func startedDatabase(_ arguments: Arguments) async throws -> String {
+    /// Starts the embedded database, migrates it, so that clients of its URL find the schema, and prints the URL.
+    @Sendable private static func printStartedURL(_ arguments: Arguments) async throws -> ExitCode {
         let url = try await Settings(arguments).cluster.start()
         do throws(QueueError) {
             try await Migrator(PostgresJobQueue.Configuration(databaseURL: url)).migrate()
         } catch {
-            // The database of a newer program is usable, too.
+            // A newer program migrated the database; other clients can use it.
             guard error.code == .newerSchema else { throw error }
         }
-        return url
+        try Console.show(["url": url], arguments, url)
+        return .done
     }
 }

@@ -104,15 +104,15 @@ private struct Checkup {
         }
     }
 
-    /// The result of `look`; nil, and a skipped check, where the login is not permitted.
+    /// The result of `call`; nil, and a skipped check, when the login is not permitted to make it.
     private mutating func permitted<Value>(
-        _ check: String, _ look: () async throws(QueueError) -> Value
+        _ check: String, _ call: () async throws(QueueError) -> Value
     ) async throws(QueueError) -> Value? {
         do throws(QueueError) {
-            return try await look()
+            return try await call()
         } catch {
             guard error.isDenied else { throw error }
-            record(check, ok: nil, "not permitted for this login; the role larder_reader is")
+            record(check, ok: nil, "not permitted for this login; grant it the role larder_reader")
             return nil
         }
     }

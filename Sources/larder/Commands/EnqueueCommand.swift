@@ -6,7 +6,7 @@ extension Command {
         words: ["enqueue"], operands: "[URL]...",
         summary: "Put URLs in the queue",
         discussion: """
-            The answer for each URL is inserted, joined (a live job for the URL gets this item, too), fresh, blocked or
+            The answer for each URL is inserted, joined (the item was added to a live job for the URL), fresh, blocked or
             invalid; --json prints a line per URL. A blocked or invalid URL is a failed item, and the exit code is then 1.
             The batch is sealed at the end, so that it can finish, unless --open is given. When 'enqueue --from FILE
             --batch NAME' is interrupted, the same command continues after the last URL that was enqueued.

@@ -18,11 +18,11 @@ extension Command {
         ],
         options: [
             Option("output", short: "o", .value("FILE"), "write the body to FILE; without it the body is discarded"),
-            Option("retries", .value("N"), "tries after the first one, default 3"),
+            Option("retries", .value("N"), "attempts after the first, default 3"),
             Option(
                 "retry-base", .value("DURATION"),
                 "longest wait before the first retry, four times as long before each further one; default 1s"),
-            Option("max-runtime", .value("DURATION"), "time limit for all tries, default 45s"),
+            Option("max-runtime", .value("DURATION"), "time limit for all attempts, default 45s"),
             Option("profile", .value("NAME"), "credential profile of --credentials to send"),
             Option("if-none-match", .value("ETAG"), "ETag of the present copy, quotes included"),
             Option("if-modified-since", .value("DATE"), "Last-Modified of the present copy"),
@@ -30,13 +30,12 @@ extension Command {
             Limits.formatOption,
         ] + Limits.fetchOptions + Limits.downloadOptions
     ) { arguments in
-        let operands = try arguments.operands()
-        guard operands.count == 1 else { throw CommandError.usage("fetch: one URL is expected") }
+        let url = try arguments.operand("URL", of: "fetch")
         var policy = RetryPolicy()
         if let retries = try arguments.number("retries", in: 0...99) { policy.retries = retries }
         if let base = try arguments.duration("retry-base") { policy.base = base }
         let limit = try arguments.duration("max-runtime") ?? .seconds(45)
-        let request = try request(operands[0], arguments)
+        let request = try request(url, arguments)
         let configuration = try Limits.fetch(arguments)
         if let profile = request.credentials, configuration.credentials[profile] == nil {
             throw CommandError.usage("--profile: '\(profile)' is not a profile of --credentials")
@@ -47,14 +46,29 @@ extension Command {
         let descriptor = file.descriptor
         let response = try await Retries(policy: policy, deadline: .now + limit).run {
             () async throws(FetchError) in
-            // An earlier try may have left a part of the body.
+            // An earlier attempt may have written a part of the body.
             ftruncate(descriptor, 0)
             lseek(descriptor, 0, SEEK_SET)
             return try await downloader.fetch(request, into: descriptor)
         }
-        let line = FetchLine(operands[0], response, file, output: output)
-        if output != nil && !response.isNotModified { try file.keep() }
-        if arguments.flag("json") { try Console.json(line) } else { Console.line(line.text) }
+        let status = response.status ?? 0
+        var line: JSONObject = [
+            "url": ShownURL.text(url), "httpStatus": status, "bytes": response.bytes, "redirects": response.redirects,
+            "unchanged": response.isNotModified, "etag": response.etag, "lastModified": response.lastModified,
+            "robots": response.robots,
+        ]
+        if response.isNotModified {
+            try Console.show(line.withoutNulls, arguments, "\(status), unchanged")
+            return .done
+        }
+        let format = ImageFormat.recognise(file.prefix(ImageFormat.recognisedBytes))?.name
+        let digest = SHA256Digest.hex(response.sha256)
+        if output != nil { try file.keep() }
+        (line["sha256"], line["format"], line["path"]) = (digest, format, output)
+        let robots = response.robots.map { ", robots: \($0)" } ?? ""
+        try Console.show(
+            line.withoutNulls, arguments,
+            "\(status), \(format ?? "?"), \(ByteCount(response.bytes).text), \(digest)\(robots)")
         return .done
     }
 
@@ -68,41 +82,5 @@ extension Command {
             etag: try arguments.value("if-none-match"), lastModified: try arguments.value("if-modified-since"))
         request.allowsInvalidCertificates = arguments.flag("allow-invalid-certificates")
         return request
-    }
-}
-
-/// The output of `fetch --json`.
-private struct FetchLine: Encodable {
-    let url: String
-    let httpStatus: Int
-    let bytes: Int
-    let sha256: String?
-    let format: String?
-    let redirects: Int
-    let path: String?
-    let unchanged: Bool
-    let etag: String?
-    let lastModified: String?
-    let robots: String?
-
-    init(_ url: String, _ response: FetchResponse, _ file: OutputFile, output: String?) {
-        self.url = ShownURL.text(url)
-        httpStatus = response.status ?? 0
-        bytes = response.bytes
-        unchanged = response.isNotModified
-        sha256 = unchanged ? nil : SHA256Digest.hex(response.sha256)
-        format = unchanged ? nil : ImageFormat.recognise(file.prefix(ImageFormat.recognisedBytes))?.name
-        redirects = response.redirects
-        path = unchanged ? nil : output
-        etag = response.etag
-        lastModified = response.lastModified
-        robots = response.robots
-    }
-
-    /// The output without `--json`.
-    var text: String {
-        guard let sha256 else { return "\(httpStatus), unchanged" }
-        let robots = robots.map { ", robots: \($0)" } ?? ""
-        return "\(httpStatus), \(format ?? "?"), \(ByteCount(bytes).text), \(sha256)\(robots)"
     }
 }

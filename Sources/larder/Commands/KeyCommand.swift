@@ -20,35 +20,17 @@ extension Command {
             Option("suffix", .texts("TEXT"), "the key of an app's own transformer; repeatable"),
         ]
     ) { arguments in
-        struct Line: Encodable {
-            let variant: String?
-            let key: String?
-            let file: String?
-
-            func encode(to encoder: any Encoder) throws {
-                var container = encoder.container(keyedBy: CodingKeys.self)
-                try container.encode(variant, forKey: .variant)
-                try container.encode(key, forKey: .key)
-                try container.encode(file, forKey: .file)
-            }
-
-            enum CodingKeys: CodingKey { case variant, key, file }
-        }
         let keys = try arguments.operands()
-        guard !keys.isEmpty else { throw CommandError.usage("key: give a KEY") }
+        guard !keys.isEmpty else { throw CommandError.usage("key: at least one KEY is required") }
         let variants = try VariantJSON.variants(try arguments.list("variant"))
         let suffixes = try arguments.list("suffix")
         let naming = SDWebImageNaming()
         for text in keys {
             let original = CacheKey(text)
-            try Console.json(Line(variant: nil, key: original.text, file: naming.fileName(of: original)))
-            for variant in variants {
-                let key = naming.variantKey(of: original, suffixes: variant.keySuffixes)
-                try Console.json(Line(variant: variant.name, key: key?.text, file: key.map(naming.fileName)))
-            }
-            for suffix in suffixes {
-                let key = naming.variantKey(of: original, suffixes: [suffix])
-                try Console.json(Line(variant: suffix, key: key?.text, file: key.map(naming.fileName)))
+            try Console.json(["variant": nil, "key": original.text, "file": naming.fileName(of: original)])
+            for (name, added) in variants.map({ ($0.name, $0.keySuffixes) }) + suffixes.map({ ($0, [$0]) }) {
+                let key = naming.variantKey(of: original, suffixes: added)
+                try Console.json(["variant": name, "key": key?.text, "file": key.map(naming.fileName)])
             }
         }
         return .done

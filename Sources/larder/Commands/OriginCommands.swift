@@ -8,26 +8,17 @@ extension Command {
         examples: ["larder origin list"],
         options: [Settings.databaseOption]
     ) { arguments in
-        struct Line: Encodable {
-            let origin: String
-            let why: String
-            let seconds: Int
-            let failedProbes: Int
-            let givenUp: Bool
-            let error: String?
-        }
         for held in try await Settings(arguments).openQueue().heldOrigins() {
-            let line = Line(
-                origin: held.origin, why: held.reason.rawValue, seconds: Int(held.remaining.components.seconds),
-                failedProbes: held.failedProbes, givenUp: held.isGivenUp,
-                error: held.failure.map { "\($0.domain) \($0.code)" })
-            if arguments.flag("json") {
-                try Console.json(line)
-            } else {
-                let state = held.isGivenUp ? ", given up" : ""
-                Console.line(
-                    "\(line.origin)\t\(line.why)\(state)\t\(line.seconds) s\(line.error.map { "\t" + $0 } ?? "")")
-            }
+            let seconds = Int(held.remaining.components.seconds)
+            let error = held.failure.map { "\($0.domain) \($0.code)" }
+            let line: JSONObject = [
+                "origin": held.origin, "why": held.reason.rawValue, "seconds": seconds,
+                "failedProbes": held.failedProbes, "givenUp": held.isGivenUp, "error": error,
+            ]
+            let state = held.isGivenUp ? ", given up" : ""
+            try Console.show(
+                line.withoutNulls, arguments,
+                "\(held.origin)\t\(held.reason.rawValue)\(state)\t\(seconds) s\(error.map { "\t" + $0 } ?? "")")
         }
         return .done
     }
@@ -58,11 +49,7 @@ extension Command {
         var cleared = 0
         if operands.isEmpty { cleared = try await queue.clearOrigin() }
         for operand in operands { cleared += try await queue.clearOrigin(operand) }
-        if arguments.flag("json") {
-            try Console.json(["cleared": cleared])
-        } else {
-            Console.line("\(cleared) origins cleared")
-        }
+        try Console.show(["cleared": cleared], arguments, "\(cleared.counted("origin")) cleared")
         return .done
     }
 }

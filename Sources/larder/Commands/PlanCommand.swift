@@ -7,9 +7,9 @@ import Transcoder
 extension Command {
     static let plan = Command(
         words: ["plan"], operands: "FILE",
-        summary: "Print how a local file would be made into variants, and the estimated cost",
+        summary: "Print the plan for the variants of a local file, and its estimated cost",
         discussion: """
-            Reads only the header. The estimates are for comparing images and pipelines; --json prints the plan as one
+            Only the header is read. The estimates serve to compare images and pipelines. --json prints the plan as one
             object.
             """,
         examples: ["larder plan in.jpg --variant '{\"name\":\"v\",\"transform\":[{\"type\":\"blur\",\"radius\":5}]}'"],
@@ -20,8 +20,7 @@ extension Command {
             Settings.databaseOption,
         ] + Limits.transcodeOptions
     ) { arguments in
-        let operands = try arguments.operands()
-        guard operands.count == 1 else { throw CommandError.usage("plan: give one FILE") }
+        let path = try arguments.operand("FILE", of: "plan")
         let options = try EnqueueOptions.loadOptions(try arguments.value("options"))
         var variants = try VariantJSON.variants(try arguments.list("variant"))
         if let name = try arguments.value("pipeline") {
@@ -29,10 +28,10 @@ extension Command {
             let stored = try await Settings(arguments).openQueue().pipeline(named: name)
             variants = try Pipeline(json: stored.spec.utf8).variants
         } else if variants.isEmpty {
-            throw CommandError.usage("plan: give --pipeline or --variant")
+            throw CommandError.usage("plan: --pipeline or --variant is required")
         }
-        let source = open(operands[0], O_RDONLY | O_CLOEXEC)
-        guard source >= 0 else { throw CommandError.file("read", operands[0]) }
+        let source = open(path, O_RDONLY | O_CLOEXEC)
+        guard source >= 0 else { throw CommandError.file("read", path) }
         defer { close(source) }
         let pool = TranscoderPool(configuration: try Limits.transcoders(arguments))
         let plan = try await pool.plan(

@@ -26,17 +26,15 @@ extension Command {
         case ("html", _):
             try await writePage(report, queue, cacheRoot: settings.cacheRoot)
         case ("json", true):
-            try await queue.visitRecords(of: report.progress.id) { record in
+            for try await record in BatchRecords(of: report.progress.id, in: queue) {
                 try Console.json(JobLine(record))
-                return true
             }
         case (_, true):
-            try await queue.visitRecords(of: report.progress.id) { record in
+            for try await record in BatchRecords(of: report.progress.id, in: queue) {
                 for file in record.stored {
                     guard let path = file.path else { continue }
                     Console.line("\(ShownURL.text(record.url))\t\(file.key)\t\(path)")
                 }
-                return true
             }
         case ("json", false):
             try Console.json(report.json)
@@ -68,12 +66,12 @@ extension Command {
         // Browsers get slow with more images on a page.
         let limit = 500
         var shown = 0
-        try await queue.visitRecords(of: report.progress.id) { record in
+        for try await record in BatchRecords(of: report.progress.id, in: queue) {
             let figure = page.figure(record)
-            if figure.isEmpty { return true }
+            if figure.isEmpty { continue }
             Console.write(shown == 0 ? HTMLReport.galleryStart + figure : figure)
             shown += 1
-            return shown < limit
+            if shown == limit { break }
         }
         Console.write(page.tail(shown: shown, isCut: shown == limit))
     }

@@ -9,9 +9,9 @@ extension Command {
         words: ["run"], operands: "[URL]...",
         summary: "Prefetch URLs in one step: enqueue, work until all are done, print the report",
         discussion: """
-            Works on these URLs and nothing else that the queue holds; what another batch wants as well is done for both.
-            With --json one line per job as it ends and the report as the last line; the paths are relative to the
-            cache root. The exit code is 1 when an item failed.
+            Only jobs of these URLs run; a job that another batch also needs is completed for both. --json prints a line per
+            job as it ends, with paths relative to the cache root, and the report as the last line. The exit code is 1 when
+            an item failed.
             """,
         examples: [
             "larder run https://example.com/a.jpg https://example.com/b.png",
@@ -19,10 +19,11 @@ extension Command {
         ],
         options: EnqueueOptions.options(priority: 1) + [
             Option(
-                "max-runtime", .value("DURATION"), "claim for so long at most; the exit code is 3 when work is left"),
-            Option("migrate", "migrate the database given by --database, too"),
+                "max-runtime", .value("DURATION"), "stop claiming after this time; the exit code is 3 when work is left"
+            ),
+            Option("migrate", "also migrate the database given by --database"),
             Option("verbose", short: "v", "log every attempt"),
-            Option("log-format", .value("FORMAT"), "of --verbose: text (default) or json"),
+            Option("log-format", .value("FORMAT"), "the format of --verbose: text (default) or json"),
         ] + WorkerSetup.options
     ) { arguments in
         let json = arguments.flag("json")
@@ -36,7 +37,8 @@ extension Command {
         var configuration = setup.configuration
         let queue = try await settings.openQueue(migrate: arguments.flag("migrate"), maxWait: WorkerSetup.maxWait)
 
-        // What fails at once has its line at once; ahead of the queue's other work, as somebody waits for it.
+        // Items that fail here have no job and print their line now. Priority 1 places the jobs ahead of the queue's
+        // default of 4, because the command waits for them.
         let batch = try await EnqueueStream(queue: queue, options: options).all(from: &source, priority: 1) {
             url, answer, _ in
             guard let error = answer.error else { return }
@@ -57,7 +59,7 @@ extension Command {
                     if verbose { log.write(event, to: printer) }
                     guard case .completed(let report) = event, let line = JobLine(report) else { return }
                     if json {
-                        // A line that finds no room comes at the end, from the database.
+                        // A line that the printer refuses is printed at the end, from the database.
                         guard let text = try? JSONLine.text(line), printer.result(text) else { return }
                         printed.withLock { _ = $0.insert(report.job.id) }
                     } else if !verbose, let failure = report.failure {
@@ -76,8 +78,8 @@ extension Command {
             if report.progress.open > 0, stop.urgency == .none {
                 let items = report.progress.open.counted("item")
                 Console.note(
-                    "larder: \(items) left, held: 'larder resume' lets a paused batch or queue go on, 'larder retry --job N' a "
-                        + "job that lost its workers")
+                    "larder: \(items) left, held: 'larder resume' resumes a paused batch or queue, 'larder retry --job N' a "
+                        + "job that was suspended as crashed")
                 for line in try await HeldOriginLine.all(in: queue) { Console.note("larder: \(line)") }
             }
             if json {
@@ -85,17 +87,17 @@ extension Command {
             } else {
                 Console.write(TextReport.text(report))
             }
-            // What the time limit cut off may have been done by another worker since.
+            // Another worker may have completed the jobs that were left at the time limit.
             var ended = summary
             ended.left = report.progress.open > 0 ? .work : .nothing
             return ExitCode(ended, someFailed: report.progress.skipped > 0 || report.progress.open > 0)
         } catch {
             let name = options.template.batch ?? "\(batch)"
-            throw CommandError(error).adding("batch \(name) is sealed; 'larder work' goes on with what is left of it")
+            throw CommandError(error).adding("batch \(name) is sealed; 'larder work' continues with its open items")
         }
     }
 
-    /// Shows progress beside `body`, and ends with it.
+    /// Runs `body` and shows progress until it returns.
     private static func showing<Value: Sendable>(
         _ watch: ProgressWatch?, of batch: Int64, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -117,26 +119,20 @@ extension Command {
         }
     }
 
-    /// The lines of jobs that another worker ended, that were joined, or that found no room while the reader paused.
+    /// Prints the lines of jobs that another worker ended, that were joined, or whose lines the printer refused.
     private static func printOthers(
         of batch: Int64, in queue: PostgresJobQueue, except printed: Set<Int64>
     ) async throws {
-        var cursor = Cursor.start
-        while true {
-            let page = try await queue.records(of: batch, after: cursor)
-            for record in page {
-                // Items that ended without a job had their line when they were enqueued.
-                guard let job = record.job, !printed.contains(job) else { continue }
-                try Console.json(JobLine(record))
-            }
-            guard let last = page.last else { return }
-            cursor = last.cursor
+        for try await record in BatchRecords(of: batch, in: queue) {
+            // The lines of items without a job were printed when they were enqueued.
+            guard let job = record.job, !printed.contains(job) else { continue }
+            try Console.json(JobLine(record))
         }
     }
 }
 
 extension JobLine {
-    /// The line of an attempt that was the job's last; nil for one that will be made again.
+    /// The line of a job's last attempt; nil when the job is not complete.
     init?(_ report: AttemptReport) {
         let outcome: String
         var error: FailureReason?

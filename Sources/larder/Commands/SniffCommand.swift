@@ -7,26 +7,20 @@ extension Command {
         words: ["sniff"], operands: "FILE...",
         summary: "Print the format of files by their bytes, as SDWebImage sniffs them",
         discussion: """
-            Prints {"path":...,"format":"jpeg","sdImageFormat":0}; -1 and "undefined" for a format that SDWebImage does not know.
+            Prints {"path":...,"format":"jpeg","sdImageFormat":0}; -1 and "undefined" for a format that SDWebImage does not recognise.
             """,
         examples: ["larder sniff a.jpg b.webp"],
         options: []
     ) { arguments in
-        struct Line: Encodable {
-            let path: String
-            let format: String
-            let sdImageFormat: Int
-        }
         let paths = try arguments.operands()
-        guard !paths.isEmpty else { throw CommandError.usage("sniff: give a FILE") }
+        guard !paths.isEmpty else { throw CommandError.usage("sniff: at least one FILE is required") }
         var failed = false
         for path in paths {
             do {
                 let ends = try FileEnds(path)
                 let format = SDImageFormat.sniff(prefix: ends.prefix, suffix: ends.suffix)
-                try Console.json(Line(path: path, format: "\(format)", sdImageFormat: format.rawValue))
+                try Console.json(["path": path, "format": "\(format)", "sdImageFormat": format.rawValue])
             } catch {
-                // The other files are still read.
                 Console.report(CommandError(error), asJSON: arguments.flag("json"))
                 failed = true
             }
@@ -43,10 +37,10 @@ struct FileEnds {
     /// - Throws: `CommandError` with the file's name.
     init(_ path: String) throws(CommandError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.unreadable(path) }
+        guard descriptor >= 0 else { throw .file("read", path) }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw Self.unreadable(path) }
+        guard fstat(descriptor, &status) == 0 else { throw .file("read", path) }
         let size = Int(status.st_size)
         let wanted = SDImageFormat.sniffedBytes
         prefix = try Self.read(descriptor, wanted.prefix, at: 0, of: path)
@@ -58,11 +52,7 @@ struct FileEnds {
     ) throws(CommandError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let got = pread(descriptor, &bytes, count, off_t(offset))
-        guard got >= 0 else { throw unreadable(path) }
+        guard got >= 0 else { throw .file("read", path) }
         return Array(bytes.prefix(got))
-    }
-
-    private static func unreadable(_ path: String) -> CommandError {
-        .larder(2, "cannot read \(path): \(String(cString: strerror(errno)))")
     }
 }

@@ -18,30 +18,21 @@ extension Command {
             Option("options", .value("LIST"), "SDWebImage's options, such as TransformAnimatedImage"),
         ] + Limits.transcodeOptions
     ) { arguments in
-        struct Line: Encodable {
-            let path: String
-            let format: String
-            let width: Int
-            let height: Int
-            let bytes: Int
-            let copied: Bool
-        }
-        let operands = try arguments.operands()
-        guard operands.count == 1 else { throw CommandError.usage("transform: give one IN file") }
+        let path = try arguments.operand("IN", of: "transform")
         let explains = arguments.flag("explain")
         guard let output = try arguments.value("output") ?? (explains ? "" : nil) else {
-            throw CommandError.usage("transform: give -o FILE")
+            throw CommandError.usage("transform: --output is required")
         }
         guard let text = try arguments.value("variant") else {
-            throw CommandError.usage("transform: give --variant JSON")
+            throw CommandError.usage("transform: --variant is required")
         }
         let options = try EnqueueOptions.loadOptions(try arguments.value("options"))
         let drawsFirstFrame = !options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly])
         let variant = try VariantJSON.variant(text, from: "--variant")
         try VariantJSON.checking("--variant") { () throws(VariantError) in try variant.validateSupported() }
 
-        let source = open(operands[0], O_RDONLY | O_CLOEXEC)
-        guard source >= 0 else { throw CommandError.file("read", operands[0]) }
+        let source = open(path, O_RDONLY | O_CLOEXEC)
+        guard source >= 0 else { throw CommandError.file("read", path) }
         defer { close(source) }
         let pool = TranscoderPool(configuration: try Limits.transcoders(arguments))
         if explains {
@@ -59,14 +50,12 @@ extension Command {
         await pool.shutdown()
         let made = try report.variants[0].get()
         try file.keep()
-        if arguments.flag("json") {
-            try Console.json(
-                Line(
-                    path: output, format: made.format.name, width: made.width, height: made.height,
-                    bytes: made.bytes, copied: made.copied))
-        } else {
-            Console.line("\(output): \(made.format.name), \(made.width)×\(made.height), \(ByteCount(made.bytes).text)")
-        }
+        try Console.show(
+            [
+                "path": output, "format": made.format.name, "width": made.width, "height": made.height,
+                "bytes": made.bytes, "copied": made.copied,
+            ], arguments,
+            "\(output): \(made.format.name), \(made.width)×\(made.height), \(ByteCount(made.bytes).text)")
         return .done
     }
 }

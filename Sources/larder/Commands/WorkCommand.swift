@@ -1,3 +1,4 @@
+import DiskCache
 import JobQueue
 import Prefetcher
 import Worker
@@ -7,39 +8,43 @@ extension Command {
         words: ["work"], operands: "",
         summary: "Work on the queue",
         discussion: """
-            Without --drain until stopped. SIGTERM or SIGINT ends claiming: what runs is finished within --grace, the
-            rest goes back with its attempt refunded; a second signal gives up what runs at once. A drain does not wait
-            for what an operator holds, paused queues and batches and suspended jobs, but tells it on standard error. The
-            exit code is 1 when a job failed here, 4 when only work due later than 30 s from now is left.
+            Runs until it is stopped, or with --drain until the queue is empty. SIGTERM or SIGINT ends claiming: running jobs
+            may finish within --grace, and the others return to the queue with their attempt refunded. A second signal
+            cancels the running jobs at once. A drain does not wait for paused queues and batches and suspended jobs, but
+            reports them on standard error. The exit code is 1 when a job failed in this worker, and 4 when the only work
+            left is due later than 30 s from now.
             """,
         examples: ["larder work", "larder work --drain --max-runtime 50m --log-format json"],
         options: [
             Option("queue", .value("NAME"), "the queue to work on, default 'default'"),
             Option("drain", "end when nothing is left that is due within 30 s"),
             Option(
-                "max-runtime", .value("DURATION"), "claim for so long at most; the exit code is 3 when work is left"),
+                "max-runtime", .value("DURATION"), "stop claiming after this time; the exit code is 3 when work is left"
+            ),
             Option("log-format", .value("FORMAT"), "text (default) or json"),
-        ] + WorkExpiry.options + WorkerSetup.options
+        ] + ExpiryOptions.work + WorkerSetup.options
     ) { arguments in
         let log = try EventLog(arguments)
         let stop = ShutdownRequest()
         await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
-        let expiry = try WorkExpiry(arguments, cacheRoot: settings.cacheRoot)
+        let expiry = try ExpiryOptions.policy(arguments, age: nil)
         let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration
         if arguments.flag("drain") { configuration.end = .drained }
         configuration.queue = try arguments.value("queue") ?? configuration.queue
+        if expiry.maxAge != nil || expiry.maxSize > 0 { configuration.expiry = (setup.cache, expiry) }
 
         let queue = try await settings.openQueue(maxWait: WorkerSetup.maxWait)
         let summary = try await Printer.printing { printer in
             let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) { event in
                 log.write(event, to: printer)
             }
-            return try await expiry.during(log, printer, until: stop) { try await worker.run(until: stop) }
+            return try await worker.run(until: stop)
         }
         await setup.shutdown()
         Signals.release()
+        // `nothing`, `later`, `work`, or `held` when only paused or suspended work is left.
         var left = "\(summary.left)"
         if configuration.end == .drained, stop.urgency == .none {
             let held = try await HeldWork(of: configuration.queue, in: queue)
@@ -50,26 +55,12 @@ extension Command {
             if !held.isEmpty, summary.left == .nothing { left = "held" }
         }
         if arguments.flag("json") {
-            try Console.json(WorkLine(summary, left: left))
+            try Console.json([
+                "succeeded": summary.succeeded, "failed": summary.failed, "retried": summary.retried, "left": left,
+            ])
         } else {
-            Console.line("\(summary.succeeded) succeeded, \(summary.failed) failed, \(summary.retried) tried again")
+            Console.line("\(summary.succeeded) succeeded, \(summary.failed) failed, \(summary.retried) retried")
         }
         return ExitCode(summary, someFailed: summary.failed > 0)
-    }
-}
-
-/// What a worker did, as `work --json` prints it.
-private struct WorkLine: Encodable {
-    let succeeded: Int
-    let failed: Int
-    let retried: Int
-    /// `nothing`, `later`, `work`, or `held`: nothing but what an operator holds.
-    let left: String
-
-    init(_ summary: PrefetchWorker.Summary, left: String) {
-        succeeded = summary.succeeded
-        failed = summary.failed
-        retried = summary.retried
-        self.left = left
     }
 }

@@ -1,7 +1,7 @@
 import JobQueue
 
 extension BatchProgress {
-    /// Whether the batch changes no more unless its failures are retried.
+    /// Whether the batch is complete. It changes again only when its failures are retried.
     var isOver: Bool { state == .finished || state == .cancelled }
 
     /// The name, or the number of a batch without a name.

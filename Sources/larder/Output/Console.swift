@@ -8,7 +8,7 @@ enum Console {
     /// The first `errno` of a failed write to standard output, else 0. EPIPE does not count.
     private static let fault = Locked<Int32>(0)
 
-    /// The error of standard output; nil also when its reader has ended (`... | head`).
+    /// The error of standard output; nil when its reader has ended (`... | head`).
     static var failure: CommandError? {
         let code = fault.withLock { $0 }
         return code == 0 ? nil : .larder(2, "cannot write to standard output: \(String(cString: strerror(code)))")

@@ -6,12 +6,6 @@ import Worker
 
 /// Writes a worker's events to standard error, one line each: `key=value` text, or JSON.
 struct EventLog: Sendable {
-    /// Events of the expiry that runs beside the worker.
-    enum ExpiryEvent {
-        case expired(ExpiryLine)
-        case expiryFailed(StoreError)
-    }
-
     private let json: Bool
 
     init(_ arguments: Arguments) throws(CommandError) {
@@ -27,16 +21,11 @@ struct EventLog: Sendable {
         case .stopping(let running): printer.note(line("stopping", [("running", "\(running)")]))
         case .queueUnavailable(let error): printer.note(line("queue_unavailable", [("error", error.description)]))
         case .completed(let report): printer.note(line("completed", Self.fields(report)))
-        }
-    }
-
-    /// Does not block.
-    func write(_ event: ExpiryEvent, to printer: Printer) {
-        switch event {
-        case .expired(let expired):
+        case .expired(let report):
+            let (age, size) = (report.expiredByAge, report.expiredBySize)
             let counts = [
-                ("files", expired.files), ("deleted", expired.deleted), ("bytes", expired.deletedBytes),
-                ("spared", expired.spared), ("failed", expired.failed),
+                ("files", report.seen.files), ("deleted", age.files + size.files), ("bytes", age.bytes + size.bytes),
+                ("spared", report.spared.files), ("failed", report.failed.files),
             ]
             printer.note(line("expired", counts.map { ($0, "\($1)") }))
         case .expiryFailed(let error): printer.note(line("expiry_failed", [("error", error.description)]))

@@ -2,7 +2,7 @@ import Foundation
 import ImageModel
 import JobQueue
 
-/// Lines about origins that all workers hold back, so that a user sees why their jobs do not run.
+/// Lines about held origins: the reason why their jobs do not run.
 enum HeldOriginLine {
     /// A line for each origin whose jobs are currently deferred.
     static func all(in queue: PostgresJobQueue, now: Date = .now) async throws(QueueError) -> [String] {

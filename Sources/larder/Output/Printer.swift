@@ -35,7 +35,7 @@ final class Printer: Sendable {
         if !submit({ Console.note(line) }) { state.withLock { $0.dropped += 1 } }
     }
 
-    /// Prints text to standard error that the next text replaces. It is dropped when too many lines wait.
+    /// Prints text without a newline to standard error. It is dropped when too many lines wait.
     func progress(_ text: String) { _ = submit { Console.noteRaw(text) } }
 
     /// Waits until all accepted lines are written, and prints how many were dropped.

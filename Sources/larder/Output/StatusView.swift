@@ -1,7 +1,7 @@
 import Glibc
 import JobQueue
 
-/// Prints where batches stand on standard output.
+/// Prints the progress of batches on standard output.
 struct StatusView {
     let json: Bool
     let isTerminal: Bool
