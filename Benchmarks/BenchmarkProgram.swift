@@ -43,12 +43,9 @@ struct BenchmarkProgram {
             FileHandle.standardOutput.write(Data((line + "\n").utf8))
         }
         guard let directory = options.save else { return }
-        let facts = await MachineFacts.gathered(load: loadBefore).merging(findings.facts) { $1 }
-        let result = SavedResult(
-            benchmark: benchmark.name, rounds: options.rounds, input: findings.input, machine: facts,
-            measurements: findings.measurements)
-        try result.write(to: directory)
-        try ResultTable.rewrite(in: directory)
+        try await SavedResult.save(
+            benchmark.name, rounds: options.rounds, input: findings.input, load: loadBefore, facts: findings.facts,
+            findings.measurements, in: directory)
     }
 }
 

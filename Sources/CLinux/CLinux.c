@@ -1,4 +1,4 @@
-// _GNU_SOURCE stands here, not in the public header, where it would clash with other modules' view of glibc.
+// _GNU_SOURCE is defined here and not in the public header, where it would change glibc's declarations for other modules.
 #define _GNU_SOURCE
 #include "CLinux.h"
 
@@ -132,7 +132,7 @@ struct hangup { int socket, code; };
 
 static void *watch_hangup(void *argument) {
     struct hangup *hangup = argument;
-    // No events asked for: only hang-up and errors end the wait.
+    // Without requested events only a hang-up or an error ends the wait.
     struct pollfd watched = {.fd = hangup->socket};
     while (poll(&watched, 1, -1) < 0 && errno == EINTR) {}
     _exit(hangup->code);
@@ -174,7 +174,7 @@ long larder_copy_range(int source, long long *position, int target, size_t lengt
 }
 
 int larder_share_bytes(int source, int target, unsigned long long *length) {
-    // File systems take no more at a time.
+    // The limit of file systems for one call.
     enum { step = 16 << 20 };
     union {
         struct file_dedupe_range head;
@@ -211,7 +211,7 @@ static long long nanoseconds(struct statx_timestamp time) {
 
 int larder_read_entry(int directory, const char *name, struct larder_entry *entry) {
     struct statx status;
-    // A network file system may answer from what it knows already: expiry does not go by the second.
+    // A network file system may answer from its cache, because expiry does not need the latest second.
     if (statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME, &status) != 0) {
         return -1;
     }
@@ -232,7 +232,7 @@ int larder_open_unseen(const char *path) {
 
 int larder_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 
-_Static_assert(sizeof(struct larder_processors) == sizeof(cpu_set_t), "as many processors as the C library knows");
+_Static_assert(sizeof(struct larder_processors) == sizeof(cpu_set_t), "the set has the size of the C library's");
 
 int larder_pin_processor(struct larder_processors *before) {
     int here = sched_getcpu();

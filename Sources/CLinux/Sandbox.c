@@ -21,7 +21,7 @@
 
 /// System calls that codecs do not need. Threads, memory, clocks, and the use of open files stay allowed.
 static const uint16_t forbidden[] = {
-    // The network; the socket to the pool is open.
+    // The network. The socket to the pool is already open.
     __NR_socket, __NR_socketpair, __NR_connect, __NR_bind, __NR_listen, __NR_accept, __NR_accept4,
     // Programs and processes.
     __NR_execve, __NR_execveat, __NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_kill, __NR_tkill,
@@ -38,7 +38,7 @@ static const uint16_t forbidden[] = {
     __NR_open, __NR_creat, __NR_unlink, __NR_rmdir, __NR_rename, __NR_link, __NR_symlink, __NR_mkdir, __NR_mknod,
     __NR_chmod, __NR_chown, __NR_lchown, __NR_fork, __NR_vfork,
 #endif
-    // The kernel's administration.
+    // System administration.
     __NR_bpf, __NR_perf_event_open, __NR_userfaultfd, __NR_io_uring_setup, __NR_io_uring_enter, __NR_io_uring_register,
     __NR_add_key, __NR_request_key, __NR_keyctl, __NR_init_module, __NR_finit_module, __NR_delete_module,
     __NR_kexec_load, __NR_reboot, __NR_setuid, __NR_setgid, __NR_setresuid, __NR_setresgid, __NR_capset,
@@ -60,7 +60,7 @@ static int forbid_system_calls(void) {
     // The x32 numbers are other entries to the same calls.
     ADD(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1));
     FAIL(EPERM);
-    // A filter cannot read its flags, which lie in memory: the C library then uses the older call.
+    // A filter cannot read its flags, which are in memory; the C library then uses the older call.
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone3, 0, 1));
     FAIL(ENOSYS);
     for (size_t index = 0; index < sizeof forbidden / sizeof *forbidden; index++) {

@@ -1,9 +1,9 @@
 import Foundation
 
 /// The Markdown table with the newest result of each benchmark.
-package enum ResultTable {
+enum ResultTable {
     /// Rewrites `directory/README.md`.
-    package static func rewrite(in directory: String) throws {
+    static func rewrite(in directory: String) throws {
         var text = """
             # Results
 

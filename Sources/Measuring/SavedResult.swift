@@ -10,31 +10,26 @@ package struct SavedResult: Codable {
     let machine: [String: String]
     let measurements: [MeasuredFigure]
 
-    /// A run of today.
+    /// Saves a run of today in `directory`, in place of an earlier one of the day, and rewrites the table of results.
     ///
     /// - Parameters:
     ///   - input: the input of the measurement, one line.
-    ///   - machine: the facts of `MachineFacts`.
-    package init(
-        benchmark: String, rounds: Int, input: String, machine: [String: String], measurements: [MeasuredFigure]
-    ) {
-        self.benchmark = benchmark
-        date = Self.today
-        self.rounds = rounds
-        self.input = input
-        self.machine = machine
-        self.measurements = measurements
-    }
-
-    package static var today: String { Date.now.formatted(.iso8601.year().month().day()) }
-
-    /// Writes the result into `directory`, replacing an earlier one of the same day.
-    package func write(to directory: String) throws {
+    ///   - load: the load before the run.
+    ///   - facts: facts that replace those of `MachineFacts`.
+    package static func save(
+        _ benchmark: String, rounds: Int, input: String, load: String, facts: [String: String],
+        _ measurements: [MeasuredFigure], in directory: String
+    ) async throws {
+        let date = Date.now.formatted(.iso8601.year().month().day())
+        let machine = await MachineFacts.gathered(load: load).merging(facts) { $1 }
+        let result = SavedResult(
+            benchmark: benchmark, date: date, rounds: rounds, input: input, machine: machine,
+            measurements: measurements)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        var text = String(decoding: try encoder.encode(self), as: UTF8.self)
-        text += "\n"
+        let text = String(decoding: try encoder.encode(result), as: UTF8.self) + "\n"
         try Data(text.utf8).write(to: URL(filePath: "\(directory)/\(date)-\(benchmark).json"))
+        try ResultTable.rewrite(in: directory)
     }
 
     /// The newest result of each benchmark, by name, in `directory`.

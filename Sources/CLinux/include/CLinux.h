@@ -1,5 +1,5 @@
 #pragma once
-// The few calls of Linux that Swift cannot see: macros, and declarations behind _GNU_SOURCE.
+// Calls of Linux that Swift cannot import: macros, and declarations that need _GNU_SOURCE.
 #include <stddef.h>
 
 /// Names the calling thread, at most 15 bytes, for `top -H` and crash reports.
@@ -9,7 +9,7 @@ void larder_thread_set_name(const char *name);
 /// Returns the bytes sent, or -1 with errno. At most 253 descriptors, the kernel's limit.
 long larder_send_descriptors(int socket, const void *bytes, size_t length, const int *descriptors, int count);
 
-/// Receives one such message; `*count` is in: room in `descriptors`, out: how many came.
+/// Receives one such message. `*count` is the room in `descriptors` before, and the number received after the call.
 /// Received descriptors are close-on-exec. Returns the bytes received, 0 at end of file, or -1 with errno;
 /// a message that did not fit, or whose descriptors did not, is -1 with EMSGSIZE and leaves none open.
 long larder_receive_descriptors(int socket, void *bytes, size_t length, int *descriptors, int *count);
@@ -61,20 +61,19 @@ long larder_get_attribute(int descriptor, const char *name, void *bytes, size_t 
 int larder_set_attribute(int descriptor, const char *name, const void *bytes, size_t length);
 
 /// Copies up to `length` bytes from `*position` of one file to the current position of another, within the kernel, and
-/// moves both positions on; file systems that can share the blocks do. The bytes copied, 0 at the end of the source, or
+/// advances both positions; file systems share the blocks if they can. Returns the bytes copied, 0 at the end of the source, or
 /// -1 with errno. The corresponding C function is `copy_file_range`.
 long larder_copy_range(int source, long long *position, int target, size_t length);
 
-/// Lets bytes of one file take the room of the same bytes in another, which the kernel compares first: all from the
-/// beginning up to `*length`. Names, dates and contents of both stay. Sets `*length` to the bytes that are shared then.
-/// 0, or -1 with errno: EILSEQ when the bytes differ. The corresponding request is `ioctl(FIDEDUPERANGE)`.
+/// Shares the blocks of equal bytes in two files, from the beginning up to `*length`; the kernel compares them first.
+/// Names, dates and contents stay. Sets `*length` to the number of shared bytes. Returns 0, or -1 with errno: EILSEQ when the bytes differ. The corresponding request is `ioctl(FIDEDUPERANGE)`.
 int larder_share_bytes(int source, int target, unsigned long long *length);
 
-/// What an entry of a directory is; times in nanoseconds since 1970, as far as 64 bits go.
+/// The attributes of a directory entry; times in nanoseconds since 1970, clamped to 64 bits.
 struct larder_entry {
     long long size, allocated;
     long long accessed, modified, changed;
-    /// Its birth; the modification where the file system keeps none.
+    /// The birth; the modification when the file system records none.
     long long created;
     unsigned long long inode;
     unsigned mode, links;
@@ -83,11 +82,11 @@ struct larder_entry {
 /// Reads it in one call, of a symbolic link itself; 0, or -1 with errno. The corresponding C function is `statx`.
 int larder_read_entry(int directory, const char *name, struct larder_entry *entry);
 
-/// Opens a file for reading so that reading it leaves its access time, where the caller may ask for that (its owner and
-/// root may), else like any file. Never waits for a named pipe. The descriptor, close-on-exec, or -1 with errno.
+/// Opens a file for reading without changing its access time; only its owner and root may do so, and for others reading
+/// changes it. Does not wait for a named pipe. Returns the descriptor, close-on-exec, or -1 with errno.
 int larder_open_unseen(const char *path);
 
-/// Opens a file without a disk, empty, `name` for people alone. The descriptor, close-on-exec, or -1 with errno.
+/// Opens an empty file in memory; `name` only serves debugging. Returns the descriptor, close-on-exec, or -1 with errno.
 /// The corresponding C function is `memfd_create`.
 int larder_memory_file(const char *name);
 
@@ -96,7 +95,7 @@ struct larder_processors {
     unsigned long bits[16];
 };
 
-/// Binds this thread, and every thread it starts, to the current processor, and stores where it could run before in
+/// Binds this thread, and every thread that it starts later, to the current processor, and stores the previous set in
 /// `before`. Returns 0, or -1 with errno. The corresponding C function is `sched_setaffinity`.
 int larder_pin_processor(struct larder_processors *before);
 
@@ -106,8 +105,8 @@ void larder_unpin_processor(const struct larder_processors *before);
 /// The restrictions that `larder_restrict_process` could set, as bits.
 enum larder_restriction { larder_restricts_system_calls = 1, larder_restricts_files = 2 };
 
-/// Denies this process what codecs do not need: the network, other programs and processes, and files by name (seccomp;
-/// Landlock for this thread and those it starts). Denied calls fail with EPERM or EACCES. It cannot be undone.
+/// Denies this process the network, other programs and processes, and files by name, which codecs do not need (seccomp;
+/// Landlock for this thread and those that it starts later). Denied calls fail with EPERM or EACCES. It cannot be undone.
 /// Returns the restrictions that hold; a kernel or a container may support neither.
 int larder_restrict_process(void);
 

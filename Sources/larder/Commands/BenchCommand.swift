@@ -36,13 +36,9 @@ extension Command {
         }
         for figure in figures { Console.line(arguments.flag("json") ? try figure.jsonLine : figure.textLine) }
         if let directory {
-            let result = SavedResult(
-                benchmark: "queue", rounds: rounds,
-                input: "\(Double(jobs).short) jobs a round, one connection, \(BenchWorker.slots) slots for no-op jobs",
-                machine: await MachineFacts.gathered(load: load).merging(["postgres": version]) { $1 },
-                measurements: figures)
-            try result.write(to: directory)
-            try ResultTable.rewrite(in: directory)
+            let input = "\(Double(jobs).short) jobs a round, one connection, \(BenchWorker.slots) slots for no-op jobs"
+            try await SavedResult.save(
+                "queue", rounds: rounds, input: input, load: load, facts: ["postgres": version], figures, in: directory)
         }
         return .done
     }

@@ -30,7 +30,10 @@ extension Command {
             Limits.formatOption,
         ] + Limits.fetchOptions + Limits.downloadOptions
     ) { arguments in
-        let url = try arguments.operand("URL", of: "fetch")
+        // An empty URL is the same error as in a worker.
+        let operands = try arguments.operands()
+        guard operands.count == 1 else { throw CommandError.usage("fetch: exactly one URL is required") }
+        let url = operands[0]
         var policy = RetryPolicy()
         if let retries = try arguments.number("retries", in: 0...99) { policy.retries = retries }
         if let base = try arguments.duration("retry-base") { policy.base = base }
