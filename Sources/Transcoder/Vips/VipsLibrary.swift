@@ -21,6 +21,14 @@ enum VipsLibrary {
         guard larder_vips_init("larder") == 0 else { return false }
         vips_block_untrusted_set(1)
         for name in blocked { vips_operation_block_set(name, 1) }
+        // Encoders read no untrusted bytes.
+        for codec in VipsCodec.all.values {
+            guard let saver = codec.saver, let name = g_type_name(vips_type_find("VipsOperation", saver.operation))
+            else {
+                continue
+            }
+            vips_operation_block_set(name, 0)
+        }
         // No image is decoded twice, so the cache would only hold memory.
         vips_cache_set_max(0)
         vips_cache_set_max_mem(0)
