@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Measuring
 
-/// Runs the benchmarks asked for, one after another, and prints a line per figure.
+/// Runs the given benchmarks one after another and prints a line per figure.
 ///
 /// Stays on the main thread, which may block: nothing else runs there.
 @main

@@ -5,7 +5,7 @@ import Measuring
 /// Sets the peak of this process's memory (`VmHWM`) back to its present value.
 func resetPeakMemory() { try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8) }
 
-/// A size from /proc/self/status, in MiB; 0 where the kernel has no such field.
+/// A size from /proc/self/status, in MiB; 0 when the kernel has no such field.
 func memorySize(_ name: String) -> Double {
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
     let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }

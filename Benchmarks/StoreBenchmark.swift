@@ -14,7 +14,7 @@ extension Benchmark {
         let bytes = (0..<20_000).map { _ in UInt8.random(in: 0...255) }
         var used = 0
 
-        /// Alternates between a hundred stores and a hundred bare writes, so that other load affects both alike.
+        /// Alternates between a hundred stores and a hundred bare writes, so that other load affects both equally.
         func published(_ durability: Durability) -> Rounds.Step {
             return {
                 used += 1

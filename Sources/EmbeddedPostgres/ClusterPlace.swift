@@ -27,7 +27,7 @@ struct ClusterPlace: Sendable {
         TextFile.firstLine(paths.data + "/PG_VERSION").flatMap(ServerBinaries.majorVersion)
     }
 
-    /// Starts the server and creates its database, as far as they are missing.
+    /// Starts the server and creates its database, if they are missing.
     func start() throws(ClusterError) {
         if case .session(let session) = connect(), try hasDatabase(session) { return }
         try makeDirectories()

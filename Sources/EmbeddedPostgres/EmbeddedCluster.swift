@@ -34,7 +34,7 @@ public struct EmbeddedCluster: Sendable {
     /// Creates and starts nothing.
     public init(_ configuration: Configuration) { site = ClusterSite(configuration) }
 
-    /// Creates the cluster and the database `larder` and starts the server, as far as necessary; returns the URL.
+    /// Creates the cluster and the database `larder` and starts the server, if necessary; returns the URL.
     ///
     /// One connection when the server is running. Several commands may call it at once; one does the work and the others
     /// wait, at most five minutes. The incomplete work of a killed command is repeated.

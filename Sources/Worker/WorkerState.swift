@@ -88,7 +88,7 @@ struct WorkerState: Sendable {
     private var running = 0
     private var gathered: [AttemptResult] = []
     private var completing = 0
-    /// When the oldest gathered result came.
+    /// When the oldest gathered result was added.
     private var gatheredSince: Instant?
     /// Nothing is sent before this time, because the last statement failed or left results over.
     private var retryAt: Instant?
@@ -167,7 +167,7 @@ struct WorkerState: Sendable {
         if urgency == .cancel { cancel() }
     }
 
-    /// The lease is lost: other workers may have the jobs.
+    /// The lease is lost: the jobs may belong to other workers.
     mutating func loseLease() { end(.leaseLost) }
 
     /// The worker's task is cancelled: it cannot wait, so results are no longer committed.

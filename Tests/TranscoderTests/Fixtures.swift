@@ -18,7 +18,7 @@ enum Fixtures {
 
     static func bytes(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
 
-    /// The directory of SDWebImage's test images, which are not part of this repository; nil where it is missing.
+    /// The directory of SDWebImage's test images, which are not part of this repository; nil when it is missing.
     static let shared: String? = {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

@@ -3,7 +3,7 @@ import Testing
 @testable import ImageModel
 @testable import Transcoder
 
-/// TIFF, SVG, JPEG XL and PDF: read only where the limits list them.
+/// TIFF, SVG, JPEG XL and PDF: read only when the limits list them.
 @Suite(.timeLimit(.minutes(5)))
 struct OptionalFormatTests {
     private let harness = TranscodeHarness {

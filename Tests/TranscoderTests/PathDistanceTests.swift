@@ -82,7 +82,7 @@ struct PathDistanceTests {
     private static let count =
         ProcessInfo.processInfo.environment["LARDER_PATH_IMAGES"].flatMap(Int.init) ?? 200
 
-    /// The distances of planes and libvips from the exact result; nil where the plan uses libvips.
+    /// The distances of planes and libvips from the exact result; nil when the plan uses libvips.
     private func distances(_ seed: UInt64, isConverted: Bool) async throws -> Distances? {
         let wanted = try Case(seed, isConverted: isConverted)
         let output = try await planes.make(wanted.file, wanted.variant)

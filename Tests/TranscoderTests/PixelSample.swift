@@ -11,7 +11,7 @@ struct PixelSample: Sendable {
     /// Red, green, blue and straight alpha of each pixel, row by row.
     private let bytes: [UInt8]
 
-    /// Decodes a file; nil where it is not an image.
+    /// Decodes a file; nil when it is not an image.
     init?(_ file: [UInt8]) {
         guard Self.isStarted, let format = ImageFormat.recognise(file),
             let sample = file.withUnsafeBytes({ try? PixelSample(format, $0) })

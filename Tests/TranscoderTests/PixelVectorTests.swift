@@ -13,7 +13,7 @@ struct PixelVectorTests {
         try await harness.make(image, #""transform":[\#(transform)],"format":"png""#).sample()
     }
 
-    /// The code of a transformer's failure; nil where it draws.
+    /// The code of a transformer's failure; nil when it draws.
     private func failure(_ image: [UInt8], _ transform: String) async throws -> TranscodeError.Code? {
         let output = try await harness.make(image, #""transform":[\#(transform)]"#)
         guard case .failure(let error) = output.report.variants[0] else { return nil }

@@ -60,7 +60,7 @@ struct TranscodeHarness: Sendable {
         return Array(bytes.prefix(max(0, read)))
     }
 
-    /// The error of transcoding an image; nil where it succeeds.
+    /// The error of transcoding an image; nil when it succeeds.
     func refusal(_ image: [UInt8], _ variant: String = #""keySuffix":"x""#) async throws -> TranscodeError? {
         do {
             _ = try await make(image, variant)

@@ -4,7 +4,7 @@ internal import ImageModel
 
 /// The limits of a child: set before the first image, tightened around each.
 ///
-/// Move-only: the single owner of the descriptor through which the child reads its own status once it can open no files.
+/// Move-only: the single owner of the descriptor through which the child reads its own status when it can no longer open files.
 struct Sandbox: ~Copyable {
     private let status: Int32
     /// The address space of the idle child, before any image.
@@ -89,7 +89,7 @@ struct Sandbox: ~Copyable {
         return peak + buffer >= end
     }
 
-    /// Whether the peak is so high that it may hide the next image's own.
+    /// Whether the peak is so high that the peak of the next image might not be visible.
     var mustRecycle: Bool { (memory?.mapped_peak ?? 0) > recycleAbove }
 
     /// Resident memory now, and its peak.

@@ -3,7 +3,7 @@ package import ImageModel
 /// How a variant's pixels are encoded.
 package struct Encoding: Sendable, Hashable {
     package let format: ImageFormat
-    /// The format that was wanted and is not written.
+    /// The requested format, when it is not written.
     package let replaced: ImageFormat?
     /// 0…100, the highest when there is a limit on bytes; nil for a format without a quality.
     package let quality: Int?

@@ -128,7 +128,7 @@ package enum Geometry {
 
     /// The pixels of a crop: the rectangle grown to whole pixels and cut to the image; nil when nothing is left.
     ///
-    /// Source: SDWebImage 5.21.5, SDImageCroppingTransformer; the result is not padded to the size asked for.
+    /// Source: SDWebImage 5.21.5, SDImageCroppingTransformer; the result is not padded to the requested size.
     package static func crop(_ rect: FractionalRect, scale: Double, of image: PixelSize) -> PixelRect? {
         let left = max(0, pixels((rect.x * scale).rounded(.down)))
         let top = max(0, pixels((rect.y * scale).rounded(.down)))

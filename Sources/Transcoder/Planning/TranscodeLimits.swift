@@ -34,23 +34,13 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
     /// - Throws: `TranscodeError` 1001 (format), 202, 203 or 204.
     public func check(_ header: SourceHeader) throws(TranscodeError) {
         try check(header.format)
-        let edge = max(header.width, header.height)
-        guard edge <= inputEdge else {
-            throw TranscodeError(.edge, "the longer edge has \(edge) pixels; the limit is \(inputEdge)")
-        }
+        try check(max(header.width, header.height), inputEdge, .edge) { "the longer edge has \($0) pixels" }
         let area = header.storedSize.area
-        guard area <= framePixels else {
-            throw TranscodeError(.pixels, "the image has \(area) pixels; the limit is \(framePixels)")
-        }
+        try check(area, framePixels, .pixels) { "the image has \($0) pixels" }
         guard case .all = header.format.frames else { return }
-        guard header.frames <= frames else {
-            throw TranscodeError(.frames, "the image has \(header.frames) frames; the limit is \(frames)")
-        }
-        guard !header.isAnimated || area * header.frames <= animatedPixels else {
-            throw TranscodeError(
-                .frames, "the image's frames have \(area * header.frames) pixels in all; the limit is \(animatedPixels)"
-            )
-        }
+        try check(header.frames, frames, .frames) { "the image has \($0) frames" }
+        guard header.isAnimated else { return }
+        try check(area * header.frames, animatedPixels, .frames) { "the image's frames have \($0) pixels in all" }
     }
 
     /// - Throws: `TranscodeError` 1001.
@@ -64,18 +54,19 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
     ///
     /// - Throws: `TranscodeError` 203.
     func checkOutput(_ size: PixelSize) throws(TranscodeError) {
-        let edge = max(size.width, size.height)
-        guard edge <= outputEdge else {
-            throw TranscodeError(.edge, "the variant's longer edge has \(edge) pixels; the limit is \(outputEdge)")
-        }
+        try check(max(size.width, size.height), outputEdge, .edge) { "the variant's longer edge has \($0) pixels" }
     }
 
     /// Checks an estimate before pixels are made.
     ///
     /// - Throws: `TranscodeError` 205.
     func checkMemory(_ bytes: Int) throws(TranscodeError) {
-        guard bytes <= memoryBytes else {
-            throw TranscodeError(.memory, "the image needs about \(bytes) bytes; the limit is \(memoryBytes)")
-        }
+        try check(bytes, memoryBytes, .memory) { "the image needs about \($0) bytes" }
+    }
+
+    private func check(
+        _ value: Int, _ limit: Int, _ code: TranscodeError.Code, _ text: (Int) -> String
+    ) throws(TranscodeError) {
+        if value > limit { throw TranscodeError(code, "\(text(value)); the limit is \(limit)") }
     }
 }

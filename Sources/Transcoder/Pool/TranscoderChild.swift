@@ -2,7 +2,7 @@ internal import Concurrency
 private import Glibc
 internal import ImageModel
 
-/// One child of the pool, on a thread of its own that may block on it: started when needed, replaced when it dies.
+/// One child of the pool, with a thread that blocks on it. The process is started when needed and replaced when it dies.
 actor TranscoderChild {
     /// The state of the process. An interrupt kills it in `sending` and `working` alone.
     ///
@@ -52,7 +52,7 @@ actor TranscoderChild {
 
     /// Kills the process if it holds a request or is about to get one; the request then fails.
     ///
-    /// A process that has just replied is left alone, as its next request may be another caller's.
+    /// A process that has just replied is not killed, because its next request may be another caller's.
     ///
     /// - Parameter forever: no process is started again.
     nonisolated func interrupt(forever: Bool = false) {

@@ -66,7 +66,7 @@ extension LibvipsImage {
 
     /// A copy without any field that can be removed: EXIF, XMP, IPTC, profiles, comments. Animations keep their timing.
     ///
-    /// By hand, as `webpsave` of libvips 8.14.1 ignores `strip`.
+    /// Necessary because `webpsave` of libvips 8.14.1 ignores `strip`.
     private func withoutMetadata() throws(CodecFailure) -> LibvipsImage {
         let copy = try copy()
         for name in copy.fieldNames where !Self.animationFields.contains(name) { vips_image_remove(copy.pointer, name) }

@@ -58,7 +58,7 @@ struct BenchServer: Sendable {
         try await Migrator(PostgresJobQueue.Configuration(databaseURL: url)).migrate()
     }
 
-    /// Runs `body`, then `end`, also after an error, whose own error is then dropped.
+    /// Runs `body`, then `end`. After an error of `body` that of `end` is ignored.
     private static func finally<Value>(
         _ end: () async throws -> Void, _ body: () async throws -> Value
     ) async throws -> Value {

@@ -1,4 +1,4 @@
-/// One option of a command, for the parser and the help alike.
+/// One option of a command, used by the parser and by the help.
 struct Option: Sendable {
     enum Kind: Sendable, Equatable {
         case flag
