@@ -58,21 +58,6 @@ struct BenchServer: Sendable {
         try await Migrator(PostgresJobQueue.Configuration(databaseURL: url)).migrate()
     }
 
-    /// Runs `body`, then `end`. After an error of `body` that of `end` is ignored.
-    private static func finally<Value>(
-        _ end: () async throws -> Void, _ body: () async throws -> Value
-    ) async throws -> Value {
-        let value: Value
-        do {
-            value = try await body()
-        } catch {
-            try? await end()
-            throw error
-        }
-        try await end()
-        return value
-    }
-
     func session() -> BenchSession { BenchSession(url) }
 
     /// A path for a file of this run.

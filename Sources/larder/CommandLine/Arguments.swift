@@ -43,6 +43,15 @@ struct Arguments: Sendable {
         try operandBytes.map { (bytes) throws(CommandError) in try text(bytes, of: "an argument") }
     }
 
+    /// The operands of `command`.
+    ///
+    /// - Throws: wrong usage, naming `placeholder`, when there is none.
+    func operands(_ placeholder: String, of command: String) throws(CommandError) -> [String] {
+        let operands = try operands()
+        guard !operands.isEmpty else { throw .usage("\(command): at least one \(placeholder) is required") }
+        return operands
+    }
+
     /// The only operand of `command`.
     ///
     /// - Throws: wrong usage, naming `placeholder`, when there is none, an empty one, or more than one.

@@ -11,8 +11,7 @@ enum BlockableURL {
 
     /// The operands of `command`, at least one. They can be other texts than URLs, so that any entry can be removed.
     static func operands(of arguments: Arguments, _ command: String) throws(CommandError) -> [String] {
-        let urls = try arguments.operands()
-        guard !urls.isEmpty else { throw .usage("\(command): at least one URL is required") }
+        let urls = try arguments.operands("URL", of: command)
         for url in urls where !(1...limit).contains(url.utf8.count) {
             throw .usage("\(command): a URL has 1 to \(limit) bytes, not \(url.utf8.count)")
         }

@@ -12,8 +12,7 @@ extension Command {
         examples: ["larder cache path https://example.com/a.jpg"],
         options: CachePlace.options
     ) { arguments in
-        let keys = try arguments.operands()
-        guard !keys.isEmpty else { throw CommandError.usage("cache path: at least one KEY is required") }
+        let keys = try arguments.operands("KEY", of: "cache path")
         let place = try CachePlace(arguments)
         for key in keys.map(CacheKey.init) {
             if arguments.flag("json") {

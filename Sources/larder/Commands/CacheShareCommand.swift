@@ -39,10 +39,6 @@ extension Command {
             "\(report.shared) of \(report.seen) files \(verb) the blocks of another one, "
                 + ByteCount(report.sharedBytes).text
                 + (report.failed > 0 ? "; \(report.failed) could not be read or shared" : ""))
-        if let failure = report.firstFailure {
-            Console.report(CommandError(failure), asJSON: arguments.flag("json"))
-            return .failed
-        }
-        return .done
+        return Console.report(report.firstFailure, arguments)
     }
 }

@@ -44,15 +44,8 @@ extension Command {
             style: style, pageSize: try arguments.number("page-size", in: 4096...16_384) ?? 16_384,
             maximum: try arguments.number("maximum", in: 1...1_000_000) ?? max(1, batch.total))
         let pool = TranscoderPool(configuration: try Limits.transcoders(arguments))
-        let result: Result<TableExport.Counts, any Error>
-        do {
-            let export = TableExport(queue: queue, place: place, pool: pool, variant: variant)
-            result = .success(try await export.write(batch.id, as: shape))
-        } catch {
-            result = .failure(error)
-        }
-        await pool.shutdown()
-        let counts = try result.get()
+        let export = TableExport(queue: queue, place: place, pool: pool, variant: variant)
+        let counts = try await finally(pool.shutdown) { try await export.write(batch.id, as: shape) }
         guard counts.stored + counts.missing + counts.otherSize > 0 else {
             throw CommandError.larder(
                 2, "batch \(name) has stored nothing as \(variant.map { "variant \($0)" } ?? "original")")

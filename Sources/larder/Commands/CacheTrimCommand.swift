@@ -43,11 +43,7 @@ extension Command {
                 })
         }
         try Console.show(report.json(isDryRun: isDryRun), arguments, report.text(isDryRun: isDryRun))
-        if let failure = report.firstFailure {
-            Console.report(CommandError(failure), asJSON: arguments.flag("json"))
-            return .failed
-        }
-        return .done
+        return Console.report(report.firstFailure, arguments)
     }
 }
 

@@ -20,8 +20,7 @@ extension Command {
             Option("suffix", .texts("TEXT"), "the key of an app's own transformer; repeatable"),
         ]
     ) { arguments in
-        let keys = try arguments.operands()
-        guard !keys.isEmpty else { throw CommandError.usage("key: at least one KEY is required") }
+        let keys = try arguments.operands("KEY", of: "key")
         let variants = try VariantJSON.variants(try arguments.list("variant"))
         let suffixes = try arguments.list("suffix")
         let naming = SDWebImageNaming()

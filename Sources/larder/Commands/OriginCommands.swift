@@ -30,8 +30,7 @@ extension Command {
         options: [Option("for", .value("DURATION"), "duration of the hold, default 1h"), Settings.databaseOption]
     ) { arguments in
         let length = try arguments.duration("for") ?? .seconds(3600)
-        let operands = try arguments.operands()
-        guard !operands.isEmpty else { throw CommandError.usage("origin hold: at least one URL is expected") }
+        let operands = try arguments.operands("URL", of: "origin hold")
         let queue = try await Settings(arguments).openQueue()
         for operand in operands { try await queue.holdOrigin(operand, for: length) }
         if arguments.flag("json") { try Console.json(["held": operands.count]) }

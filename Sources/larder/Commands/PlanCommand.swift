@@ -30,26 +30,26 @@ extension Command {
         } else if variants.isEmpty {
             throw CommandError.usage("plan: --pipeline or --variant is required")
         }
+        return try await printPlan(of: path, variants, options, arguments)
+    }
+
+    /// Prints the plan for the variants of a file as one JSON object or as lines.
+    static func printPlan(
+        of path: String, _ variants: [Variant], _ options: LoadOptions, _ arguments: Arguments
+    ) async throws -> ExitCode {
         let source = open(path, O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw CommandError.file("read", path) }
         defer { close(source) }
         let pool = TranscoderPool(configuration: try Limits.transcoders(arguments))
-        let plan = try await pool.plan(
-            source, variants: variants,
-            transformsAnimated: !options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly]))
-        await pool.shutdown()
-        try Console.plan(plan, json: arguments.flag("json"))
+        let plan = try await finally(pool.shutdown) {
+            try await pool.plan(source, variants: variants, transformsAnimated: options.drawsFirstFrame)
+        }
+        try Console.show(plan, arguments, plan.lines.joined(separator: "\n"))
         return .done
     }
 }
 
-extension Console {
-    /// Prints a plan as one JSON object or as lines.
-    static func plan(_ plan: PlanSummary, json isJSON: Bool) throws {
-        if isJSON {
-            try json(plan)
-        } else {
-            for text in plan.lines { line(text) }
-        }
-    }
+extension LoadOptions {
+    /// Whether the variants of an animation show its first frame.
+    var drawsFirstFrame: Bool { !isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly]) }
 }

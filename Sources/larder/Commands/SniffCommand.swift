@@ -12,8 +12,7 @@ extension Command {
         examples: ["larder sniff a.jpg b.webp"],
         options: []
     ) { arguments in
-        let paths = try arguments.operands()
-        guard !paths.isEmpty else { throw CommandError.usage("sniff: at least one FILE is required") }
+        let paths = try arguments.operands("FILE", of: "sniff")
         var failed = false
         for path in paths {
             do {

@@ -27,26 +27,19 @@ extension Command {
             throw CommandError.usage("transform: --variant is required")
         }
         let options = try EnqueueOptions.loadOptions(try arguments.value("options"))
-        let drawsFirstFrame = !options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly])
         let variant = try VariantJSON.variant(text, from: "--variant")
         try VariantJSON.checking("--variant") { () throws(VariantError) in try variant.validateSupported() }
 
+        if explains { return try await printPlan(of: path, [variant], options, arguments) }
         let source = open(path, O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw CommandError.file("read", path) }
         defer { close(source) }
         let pool = TranscoderPool(configuration: try Limits.transcoders(arguments))
-        if explains {
-            try Console.plan(
-                try await pool.plan(source, variants: [variant], transformsAnimated: drawsFirstFrame),
-                json: arguments.flag("json"))
-            await pool.shutdown()
-            return .done
-        }
         let file = try OutputFile(output)
         let report = try await pool.transcode(
             TranscodeRequest(
                 source: source, variants: [variant], outputs: [file.descriptor],
-                transformsAnimated: drawsFirstFrame))
+                transformsAnimated: options.drawsFirstFrame))
         await pool.shutdown()
         let made = try report.variants[0].get()
         try file.keep()

@@ -54,6 +54,13 @@ enum Console {
         }
     }
 
+    /// Prints the error of a command that continued after it, if there is one.
+    static func report(_ error: (any Error)?, _ arguments: Arguments) -> ExitCode {
+        guard let error else { return .done }
+        report(CommandError(error), asJSON: arguments.flag("json"))
+        return .failed
+    }
+
     private static func put(_ text: String, on descriptor: Int32) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {

@@ -17,14 +17,7 @@ final class Printer: Sendable {
     /// Runs `body` with a printer and returns after all accepted lines are written.
     static func printing<Value>(_ body: (Printer) async throws -> Value) async throws -> Value {
         let printer = Printer()
-        do {
-            let value = try await body(printer)
-            await printer.flush()
-            return value
-        } catch {
-            await printer.flush()
-            throw error
-        }
+        return try await finally(printer.flush) { try await body(printer) }
     }
 
     /// Prints a line to standard output; false when too many lines wait.
