@@ -7,9 +7,6 @@ package struct SemaphoreQueue: Sendable {
     /// A queue with `permits` permits.
     package init(permits: Int) { free = permits }
 
-    /// Waiting tickets.
-    package var waitingCount: Int { waiting.count }
-
     /// True when `count` permits were granted at once; otherwise `ticket` waits.
     package mutating func acquire(_ ticket: UInt64, _ count: Int = 1) -> Bool {
         guard waiting.isEmpty, count <= free else {
@@ -70,7 +67,6 @@ package final class AsyncSemaphore: Sendable {
         return isGranted
     }
 
-    /// Returns permits.
     package func release(_ count: Int = 1) {
         waiters.resume { queue in queue.release(count).map { ($0, true) } }
     }

@@ -16,9 +16,7 @@ package enum ExitStatus: Sendable, Equatable {
 
 /// Why a child could not be started: `errno` of the failed call.
 package struct SpawnError: Error, Equatable {
-    /// The program.
     package let program: String
-    /// `errno`.
     package let code: Int32
 }
 

@@ -9,7 +9,6 @@ package final class RunningTasks<Name: Hashable & Sendable>: Sendable {
 
     package init() {}
 
-    /// Whether no task runs.
     package var isEmpty: Bool { entries.withLock { $0.isEmpty } }
 
     /// Runs `body` in the calling task under a name that no other running task has.
@@ -37,9 +36,7 @@ package final class RunningTasks<Name: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Cancels the tasks whose name `matches`.
     package func cancel(where matches: (Name) -> Bool) { cancel(entries.withLock { Array($0.keys) }.filter(matches)) }
 
-    /// Cancels all tasks.
     package func cancelAll() { cancel { _ in true } }
 }

@@ -23,7 +23,6 @@ package struct RecencyList<Key: Hashable, Value> {
         self.countLimit = countLimit
     }
 
-    /// The number of values.
     package var count: Int { indexes.count }
 
     /// Clamped to `Int`.
@@ -35,7 +34,6 @@ package struct RecencyList<Key: Hashable, Value> {
     /// The value of `key`; not a use.
     package func value(_ key: Key) -> Value? { indexes[key].flatMap { nodes[$0]?.value } }
 
-    /// The least recently used key.
     package var oldestKey: Key? { oldest.flatMap { nodes[$0]?.key } }
 
     /// Calls `body` with every value, the most recently used first.

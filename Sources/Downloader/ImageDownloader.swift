@@ -13,7 +13,6 @@ public final class ImageDownloader: Sendable {
     private let resolver: any NameResolving
     private let transfers: Transfers
     let robots = RobotsCache()
-    /// The limits of all origins.
     package let origins: OriginLimiter
 
     /// A downloader with a network thread and a name server thread of its own.

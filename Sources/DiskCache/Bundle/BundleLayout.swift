@@ -2,6 +2,5 @@
 public enum BundleLayout {
     /// The manifest, in the root.
     public static let manifest = "manifest.jsonl"
-    /// The directory of the images.
     static let directory = "default"
 }

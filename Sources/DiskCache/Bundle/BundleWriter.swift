@@ -5,7 +5,6 @@ protocol BundleWriter: ~Copyable {
     /// Passes the contents of a file to its parameter, block by block.
     typealias Fill = (_ write: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) -> Void
 
-    /// Adds a file of `size` bytes.
     func add(_ name: String, size: Int, _ fill: Fill) throws(StoreError)
 
     /// Completes the bundle; without this call it is not usable.
@@ -52,7 +51,6 @@ struct BundleDirectoryWriter: BundleWriter, ~Copyable {
         guard futimens(number, [timespec(), timespec()]) == 0 else { throw StoreError("futimens", path) }
     }
 
-    /// Gives the directory its name.
     func finish() throws(StoreError) {
         guard rename(path, destination) == 0 else { throw StoreError("rename", destination) }
     }

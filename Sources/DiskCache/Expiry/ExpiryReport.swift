@@ -28,7 +28,6 @@ public struct ExpiryReport: Hashable, Sendable {
     /// Whether the run was stopped before its end.
     public var isPartial = false
 
-    /// Counts a deleted file.
     mutating func count(_ file: ExpiredFile) {
         switch file.reason {
         case .age: expiredByAge.add(file.allocated)

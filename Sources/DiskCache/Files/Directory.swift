@@ -1,6 +1,5 @@
 import Glibc
 
-/// Creates and syncs directories.
 enum Directory {
     /// Creates `path` and its missing parents; an existing directory is left as it is.
     ///

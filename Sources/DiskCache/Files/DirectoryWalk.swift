@@ -3,7 +3,6 @@ import Glibc
 
 /// Visits everything below a directory, in no order. Holds only the directories that are still to be read.
 struct DirectoryWalk {
-    /// The top directory.
     let directory: String
     /// Whether entries with a hidden name, or below one, are visited.
     let includesHidden: Bool

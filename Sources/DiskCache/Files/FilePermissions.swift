@@ -35,7 +35,6 @@ public struct FilePermissions: Hashable, Sendable {
         return file
     }
 
-    /// Applies the permissions to a new directory.
     func apply(toDirectory path: String) throws(StoreError) {
         if (user != nil || group != nil) && lchown(path, user ?? .max, group ?? .max) != 0 {
             throw StoreError("lchown", path)

@@ -43,7 +43,6 @@ final class OpenMarker: Sendable {
         try TemporaryName.files(.openMarker, in: root).contains { !$0.isAbandoned }
     }
 
-    /// The paths of the markers of dead processes.
     static func ofDeadProcesses(in root: String) throws(StoreError) -> [String] {
         try TemporaryName.files(.openMarker, in: root).filter(\.isAbandoned).map(\.path)
     }

@@ -30,6 +30,11 @@ public final class TemporaryFile: Sendable {
     /// - Throws: `StoreError`, `diskFull` when they do not fit.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) { try file.write(bytes, to: path) }
 
+    /// Reads everything that was written.
+    package func bytes() throws(StoreError) -> [UInt8] {
+        try file.read(Int(try file.status(of: path).st_size), at: 0, from: path)
+    }
+
     func synchronize(_ durability: Durability) throws(StoreError) {
         switch durability {
         case .none: return

@@ -6,7 +6,6 @@ import Glibc
 /// there may be such files, and otherwise once a day, when files of other hosts may have become a day old. Failures are
 /// ignored: files of another user remain until that user opens the store.
 struct TemporaryFileCleanup {
-    /// The cache root.
     let root: String
     /// Those of the file that dates the last search.
     let permissions: FilePermissions

@@ -1,7 +1,6 @@
 import Glibc
 
 extension TemporaryName {
-    /// The file of a temporary name.
     struct File {
         let path: String
         let isAbandoned: Bool

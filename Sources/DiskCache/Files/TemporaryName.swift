@@ -68,7 +68,6 @@ struct TemporaryName: Equatable {
 }
 
 extension TemporaryName.Writer {
-    /// This process.
     static let this: TemporaryName.Writer = {
         let process = getpid()
         return TemporaryName.Writer(

@@ -30,7 +30,6 @@ public struct EntityID: Hashable, Sendable {
         }
     }
 
-    /// A UUID in upper case.
     var text: String {
         var text = ""
         for (index, byte) in bytes.enumerated() {

@@ -13,7 +13,6 @@ struct ImageTableIndex {
 
     init() {}
 
-    /// The number of images.
     var count: Int { entries.count }
 
     /// Calls `body` with every image, the most recently used first.

@@ -40,7 +40,6 @@ public struct CacheEntry: Sendable {
         links = Int(status.links)
     }
 
-    /// The date that expiry compares.
     func date(_ kind: ExpiryPolicy.DateKind) -> Timestamp {
         switch kind {
         case .access: accessed

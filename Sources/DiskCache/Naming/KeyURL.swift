@@ -131,7 +131,6 @@ struct KeyURL {
             && bytes.dropFirst().allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
-    /// An address in brackets.
     private static func literalHost(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
         let inside = bytes.dropFirst().dropLast().filter { $0 != UInt8(ascii: ":") }
         return encoded(inside[...], for: .host) == inside ? Array(bytes) : nil

@@ -26,7 +26,6 @@ enum PathString {
         path[..<endOfName(in: path)] + [dot] + pathExtension
     }
 
-    /// The last extension, without its dot.
     private static func extensionRange(in path: [UInt8]) -> Range<Int>? {
         let end = endOfName(in: path)
         let start = path[..<end].lastIndex(of: slash).map { $0 + 1 } ?? 0

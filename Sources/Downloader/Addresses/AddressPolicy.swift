@@ -34,7 +34,6 @@ public struct AddressPolicy: Sendable, Equatable {
         return nil
     }
 
-    /// The name of the first special range that contains the address.
     private static func special(_ address: IPAddress) -> String? {
         if let range = ranges.first(where: { $0.0.contains(address) }) { return range.1 }
         if address.family == .v4 || globalUnicast.contains(address) || translated.contains(address) { return nil }

@@ -1,6 +1,5 @@
 /// A range of addresses: those that share the first `prefix` bits with `base`.
 public struct CIDR: Hashable, Sendable, CustomStringConvertible {
-    /// The first address of the range.
     package let base: IPAddress
     /// 0…32 for IPv4, 0…128 for IPv6.
     public let prefix: Int

@@ -11,7 +11,6 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
     package let origin: Origin
     /// The address where the host is one, in any notation.
     package let literal: IPAddress?
-    /// Whether it contains a user or a password.
     package let hasUserinfo: Bool
     /// The URL without userinfo, query and fragment: for messages, logs and metrics.
     package let description: String

@@ -12,13 +12,10 @@ struct HTTP2Fallback: Sendable, Equatable {
     private var count = 0
     private var failedAt: Instant?
 
-    /// Whether HTTP/2 is not used now.
     func isAvoided(at now: Instant) -> Bool { count >= Self.failures && !isExpired(at: now) }
 
-    /// Whether no failure is remembered.
     func isForgettable(at now: Instant) -> Bool { count == 0 || isExpired(at: now) }
 
-    /// A transfer over HTTP/2 failed by the protocol.
     mutating func fail(began: Instant, at now: Instant) {
         if isExpired(at: now) { self = HTTP2Fallback() }
         if let failedAt, began < failedAt { return }
@@ -26,7 +23,6 @@ struct HTTP2Fallback: Sendable, Equatable {
         failedAt = now
     }
 
-    /// A transfer over HTTP/2 succeeded.
     mutating func succeed(began: Instant) {
         if count < Self.failures, let failedAt, began >= failedAt { self = HTTP2Fallback() }
     }

@@ -6,21 +6,19 @@ package struct OriginPermit: Sendable, Equatable {
     let isProbe: Bool
     /// The breaker's period in which it started.
     let epoch: Int
-    /// Whether HTTP/2 may be used.
     let allowsHTTP2: Bool
 }
 
-/// Why a transfer may not start.
 enum OriginRefusal: Sendable, Equatable {
-    /// The origin is held, or its breaker is open, for this time.
-    case held(for: Duration)
+    /// The origin is held, or its breaker is open.
+    case held(until: ContinuousClock.Instant)
     /// The origin is given up after this failure.
     case down(OriginFailure)
 
-    func error(_ url: SourceURL, _ settings: OriginSettings) -> FetchError {
+    func error(_ url: SourceURL, _ settings: OriginSettings, at now: ContinuousClock.Instant = .now) -> FetchError {
         switch self {
-        case .held(let time):
-            let wait = max(time, .milliseconds(1))
+        case .held(let until):
+            let wait = max(until - now, .milliseconds(1))
             let seconds = wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)
             return FetchError(
                 .originHeld, "\(url): not requested, \(url.origin) is held for \(seconds) s", retryAfter: wait)
@@ -43,7 +41,7 @@ package struct OriginFailure: Sendable, Equatable {
     }
 }
 
-/// A change of an origin's state that is reported to other workers.
+/// A change of an origin's state that workers report to each other. Times may have passed already.
 package enum OriginChange: Sendable, Equatable {
     /// The origin requested a pause of this length.
     case held(for: Duration)
@@ -54,23 +52,4 @@ package enum OriginChange: Sendable, Equatable {
 
     /// Whether it concerns the hold, not the breaker.
     var isHold: Bool { if case .held = self { true } else { false } }
-}
-
-/// A held origin as other workers have reported it.
-package struct SharedOrigin: Sendable, Equatable {
-    package enum Reason: Sendable, Equatable {
-        case held
-        case breaker(failedProbes: Int, OriginFailure)
-    }
-
-    package let origin: Origin
-    package let reason: Reason
-    /// The rest of the hold; zero or less when a probe is due.
-    package let remaining: Duration
-
-    package init(origin: Origin, reason: Reason, remaining: Duration) {
-        self.origin = origin
-        self.reason = reason
-        self.remaining = remaining
-    }
 }

@@ -21,7 +21,6 @@ package struct OriginFaults: Sendable, Equatable {
         for rule in rules { rows[Fault(domain: rule.domain, code: rule.code, status: rule.httpStatus)] = rule.counts }
     }
 
-    /// Whether an outcome counts.
     func counts(_ outcome: RequestOutcome) -> Bool {
         switch outcome {
         case .answered(let status, _, _):

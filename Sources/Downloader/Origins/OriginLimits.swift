@@ -4,7 +4,6 @@
 package struct OriginLimits: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// What the next step is.
     enum Decision: Sendable, Equatable {
         case start(UInt64, OriginPermit)
         case refuse(UInt64, OriginRefusal)
@@ -47,7 +46,7 @@ package struct OriginLimits: Sendable {
 
     /// Why a transfer to `origin` would be refused now; nil when it may wait or start.
     func refusal(_ origin: Origin, at now: Instant) -> OriginRefusal? {
-        states[origin]?.refusal(at: now).flatMap { refusal($0, since: now, at: now) }
+        states[origin]?.refusal(at: now).flatMap { mayWait($0, since: now) ? nil : $0 }
     }
 
     /// The transfer `ticket`, larger than all before, waits to start; or it is refused.
@@ -58,7 +57,7 @@ package struct OriginLimits: Sendable {
         let behind = waiting[origin]?.count ?? 0
         remember(origin, at: now)
         if let back = states[origin]?.rate.returnTime(behind: behind, limit: limit, at: now) {
-            return .held(for: back - now)
+            return .held(until: back)
         }
         waiting[origin, default: []].append(Waiting(ticket: ticket, priority: priority, since: now))
         return nil
@@ -81,14 +80,11 @@ package struct OriginLimits: Sendable {
             switch answer {
             case .full: continue
             case .wait(let until): note(until)
-            case .held(let until):
-                for (index, transfer) in queue.enumerated() {
-                    guard let refusal = refusal(answer, since: transfer.since, at: now) else { continue }
+            case .refused(let refusal):
+                if let index = queue.firstIndex(where: { !mayWait(refusal, since: $0.since) }) {
                     return .refuse(take(index, origin), refusal)
                 }
-                note(until)
-            case .down(let failure):
-                return .refuse(take(0, origin), .down(failure))
+                if case .held(let until) = refusal { note(until) }
             case .ready:
                 guard let index = nextIndex(queue) else { continue }
                 if best.map({ precedes(queue[index], $0.waiting) }) ?? true { best = (origin, index, queue[index]) }
@@ -111,7 +107,6 @@ package struct OriginLimits: Sendable {
         return !newer.isEmpty
     }
 
-    /// A transfer's try over HTTP/2 succeeded.
     mutating func http2Succeeded(_ permit: OriginPermit, began: Instant) {
         states[permit.origin]?.http2Succeeded(began: began)
     }
@@ -121,12 +116,9 @@ package struct OriginLimits: Sendable {
         states[permit.origin]?.http2Failed(began: began, at: now) ?? false
     }
 
-    private func refusal(_ answer: OriginState.Answer, since: Instant, at now: Instant) -> OriginRefusal? {
-        switch answer {
-        case .held(let until): until - since > settings.maxWait ? .held(for: until - now) : nil
-        case .down(let failure): .down(failure)
-        case .ready, .full, .wait: nil
-        }
+    /// Whether a transfer that waits since `since` may wait for the end of a hold.
+    private func mayWait(_ refusal: OriginRefusal, since: Instant) -> Bool {
+        if case .held(let until) = refusal { until - since <= settings.maxWait } else { false }
     }
 
     private mutating func take(_ index: Int, _ origin: Origin) -> UInt64 {
@@ -173,13 +165,15 @@ package struct OriginLimits: Sendable {
     }
 
     /// Adopts everything that other workers report now; what they no longer report ends here as well.
-    package mutating func adopt(_ known: [SharedOrigin], at now: ContinuousClock.Instant = .now) {
+    package mutating func adopt(
+        _ known: [(origin: Origin, change: OriginChange)], at now: ContinuousClock.Instant = .now
+    ) {
         var held: Set<Origin> = []
         var open: Set<Origin> = []
-        for item in known.prefix(settings.remembered) {
-            if case .held = item.reason { held.insert(item.origin) } else { open.insert(item.origin) }
-            remember(item.origin, at: now)
-            states[item.origin]?.adopt(item, at: now)
+        for (origin, change) in known.prefix(settings.remembered) {
+            if change.isHold { held.insert(origin) } else { open.insert(origin) }
+            remember(origin, at: now)
+            states[origin]?.adopt(change, at: now)
         }
         for origin in states.keys {
             states[origin]?.withdraw(hold: !held.contains(origin), breaker: !open.contains(origin))

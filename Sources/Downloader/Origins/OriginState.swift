@@ -19,9 +19,7 @@ struct OriginState: Sendable, Equatable {
         case full
         /// The rate admits the next request then.
         case wait(until: Instant)
-        case held(until: Instant)
-        /// Given up.
-        case down(OriginFailure)
+        case refused(OriginRefusal)
     }
 
     private enum Breaker: Sendable, Equatable {
@@ -61,9 +59,8 @@ struct OriginState: Sendable, Equatable {
 
     // MARK: - Requests
 
-    /// Whether a request may start now.
     func answer(at now: Instant) -> Answer {
-        if let refusal = refusal(at: now) { return refusal }
+        if let refusal = refusal(at: now) { return .refused(refusal) }
         if running >= (isMultiplexed ? streams : connections) { return .full }
         if case .open = breaker { return .ready }
         if let limit = concurrency.limit, running >= Int(limit) { return .full }
@@ -71,8 +68,8 @@ struct OriginState: Sendable, Equatable {
         return .ready
     }
 
-    /// `held` or `down` while requests are refused.
-    func refusal(at now: Instant) -> Answer? {
+    /// Why no request may start now; nil when one may, as far as the limits allow.
+    func refusal(at now: Instant) -> OriginRefusal? {
         if let hold, now < hold { return .held(until: hold) }
         switch breaker {
         case .open(let until, let failed) where now < until:
@@ -169,7 +166,6 @@ struct OriginState: Sendable, Equatable {
 
     // MARK: - HTTP/2
 
-    /// A transfer over HTTP/2 succeeded.
     mutating func http2Succeeded(began: Instant) {
         isMultiplexed = true
         http2.succeed(began: began)
@@ -198,24 +194,25 @@ struct OriginState: Sendable, Equatable {
     }
 
     /// Adopts what another worker or an operator has reported.
-    mutating func adopt(_ known: SharedOrigin, at now: Instant) {
-        switch known.reason {
-        case .held:
-            let until = now + min(known.remaining, settings.longestHold)
+    mutating func adopt(_ change: OriginChange, at now: Instant) {
+        switch change {
+        case .held(let remaining):
+            let until = now + min(remaining, settings.longestHold)
             // A hold found here and not reported yet is newer.
             if !holdIsShared, let hold, hold > until { return }
             hold = until
             holdIsShared = true
-        case .breaker(let failedProbes, let cause):
+        case .opened(let remaining, let failedProbes, let cause):
             switch breaker {
             case .probing: return
             case .open where !breakerIsShared: return
             case .open: break
             case .closed: epoch += 1
             }
-            breaker = .open(until: now + min(known.remaining, settings.longestHold), failedProbes: failedProbes)
+            breaker = .open(until: now + min(remaining, settings.longestHold), failedProbes: failedProbes)
             breakerIsShared = true
             failure = cause
+        case .closed: break
         }
     }
 

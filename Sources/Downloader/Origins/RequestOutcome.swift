@@ -18,7 +18,6 @@ package enum RequestOutcome: Sendable, Equatable {
         return wait
     }
 
-    /// The outcome of a finished transfer.
     init(_ result: Result<FetchResponse, FetchError>) {
         switch result {
         case .success(let response):

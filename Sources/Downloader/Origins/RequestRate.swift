@@ -12,7 +12,6 @@ struct RequestRate: Sendable, Equatable {
     /// No limit when `perSecond` is nil.
     init(perSecond: Double?) { gap = perSecond.map { .seconds(1 / $0) } }
 
-    /// A request starts.
     mutating func start(at now: Instant) {
         if let gap { nextStart = max(nextStart ?? now, now) + gap }
     }

@@ -48,8 +48,6 @@ public struct FetchResponse: Sendable {
     public var etag: String? { header("ETag") }
     /// `Last-Modified`, at most 512 bytes.
     public var lastModified: String? { header("Last-Modified") }
-    /// `Content-Type`, at most 512 bytes.
-    public var contentType: String? { header("Content-Type") }
     /// The lines of `X-Robots-Tag`, separated by `;`, at most 512 bytes.
     public var robotsTag: String? {
         let lines = headers.filter { $0.isNamed("X-Robots-Tag") }.map(\.value)

@@ -16,7 +16,6 @@ struct HTTPRequest: Sendable {
     private(set) var cookies: [String]?
     /// The approved addresses, the only ones that libcurl receives; behind a proxy, the proxy's.
     var addresses: [IPAddress] = []
-    /// The remainder of the total limit.
     var timeLeft: Duration
 
     /// The first request of a download.

@@ -63,7 +63,6 @@ extension ImageDownloader {
 }
 
 extension SourceURL {
-    /// Path and query as sent.
     fileprivate var target: String {
         let rest = requestText.utf8.dropFirst(origin.scheme.rawValue.utf8.count + 3)
         guard let start = rest.firstIndex(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) else {

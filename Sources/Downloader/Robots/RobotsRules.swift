@@ -13,7 +13,6 @@ package struct RobotsRules: Sendable, Equatable {
     private static let maximumPatternBytes = 2048
 
     private let rules: [Rule]
-    /// The size of the file.
     let bytes: Int
 
     /// No rules: everything is allowed.

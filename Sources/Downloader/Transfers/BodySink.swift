@@ -47,7 +47,6 @@ final class BodySink {
         }
     }
 
-    /// The body is complete.
     func end(expected: Int64?) {
         guard failure == nil else { return }
         if case .unrecognised = verdict { return fail(.badImageData, "the body is not an image (\(received) bytes)") }

@@ -69,7 +69,6 @@ final class CurlTransfer {
         request = nil
     }
 
-    /// Whether the last response came over HTTP/2.
     var isMultiplexed: Bool { easy.count(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) }
 
     private func failure(_ code: CURLcode, _ request: HTTPRequest, _ handler: ResponseHandler) -> FetchError {

@@ -62,7 +62,6 @@ struct EasyHandle: ~Copyable {
         return PercentEscape.printable(bytes.lazy.map { UInt8(bitPattern: $0) }, limit: limit)
     }
 
-    /// libcurl's message about the last failure.
     func errorMessage(_ code: CURLcode) -> String {
         let text = errorText.pointee == 0 ? curl_easy_strerror(code) : UnsafePointer(errorText)
         return text.map { PercentEscape.printable(String(cString: $0).utf8, limit: 200) } ?? ""
@@ -71,7 +70,6 @@ struct EasyHandle: ~Copyable {
     func clearError() { errorText.pointee = 0 }
 }
 
-/// A list of texts. The corresponding C type is `curl_slist`.
 struct CurlList: ~Copyable {
     let pointer: UnsafeMutablePointer<curl_slist>
 

@@ -33,7 +33,6 @@ final class ResponseHandler {
     private(set) var expected: Int64?
     /// When bytes arrived last, or the try began.
     private(set) var lastActivity: ContinuousClock.Instant
-    /// Why the transfer must end.
     private(set) var failure: FetchError?
     /// Why an address was refused; a failure only when no other address was accepted.
     private(set) var refusedAddress: FetchError?
@@ -218,7 +217,6 @@ final class ResponseHandler {
     /// Headers of the next try beside the request's own.
     var resumptionHeaders: [HeaderField] { resumption?.headers ?? [] }
 
-    /// Ends the transfer.
     func fail(_ error: FetchError) { failure = error }
 
     private func restartBody() {

@@ -44,7 +44,6 @@ struct Resumption: Equatable {
         self.total = total
     }
 
-    /// The headers of the range request.
     var headers: [HeaderField] {
         [HeaderField("Range", "bytes=\(offset)-"), HeaderField("If-Range", validator)]
     }

@@ -60,7 +60,6 @@ final class SharedTransfer {
         subscriber.continuation.resume(returning: .failure(error))
     }
 
-    /// Requests whose deadline has passed.
     func late(at now: ContinuousClock.Instant) -> [UInt64] {
         subscribers.filter { $0.deadline.map { $0 <= now } ?? false }.map(\.ticket)
     }
@@ -79,7 +78,6 @@ final class SharedTransfer {
         curl.begin(request, handler, http2: usesHTTP2, timeLeft: request.timeLeft - (now - start))
     }
 
-    /// Whether the response has a head.
     var hasHead: Bool { handler.verdict != nil }
 
     /// Prepares to continue a broken body; false when the transfer has ended.
@@ -111,7 +109,6 @@ final class SharedTransfer {
         return (subscribers.compactMap(\.deadline) + [idle].compactMap { $0 }).min()
     }
 
-    /// Whether nothing has arrived for the idle limit.
     func isIdle(at now: ContinuousClock.Instant) -> Bool {
         curl != nil && handler.lastActivity + request.limits.idle <= now
     }

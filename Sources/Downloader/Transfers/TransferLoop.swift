@@ -60,7 +60,6 @@ final class TransferLoop: EventPoller, @unchecked Sendable {  // protected by: o
         curl_multi_perform(multi, &running)
     }
 
-    /// The next transfer that has ended.
     func nextEnded() -> (easy: UnsafeMutableRawPointer, code: CURLcode)? {
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {

@@ -13,7 +13,6 @@ actor Transfers {
     private let thread: EventLoop
     /// By the ticket of the first subscriber.
     private var transfers: [UInt64: SharedTransfer] = [:]
-    /// The transfer of each subscriber.
     private var subscriptions: [UInt64: UInt64] = [:]
     /// Transfers that others may join, by the URL sent.
     private var joinable: [String: [UInt64]] = [:]

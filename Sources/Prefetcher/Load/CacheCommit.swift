@@ -17,11 +17,8 @@ struct Download: Sendable {
 struct CacheCommit: Sendable {
     let plan: LoadPlan
     let cached: CachedImages
-    /// A new original.
     let original: Download?
-    /// The variants to make.
     let missing: [LoadPlan.Entry]
-    /// The files of `missing`.
     var outputs: [TemporaryFile] = []
     /// The transcoder's results for `missing`.
     var transcoded: TranscodeReport?
@@ -123,9 +120,9 @@ struct CacheCommit: Sendable {
             // Called once for each key; SDWebImage calls it twice for a plain original.
             let target = try storing(try cache.begin())
             validators?.save(to: target)
-            if let count = try content.transform(into: target, plan.request.url, serializer) {
+            if let made = try content.transform(into: target, plan.request.url, serializer) {
                 content = target
-                file.bytes = count
+                file.bytes = made.count
                 file.sha256 = nil
             }
         }
@@ -136,8 +133,8 @@ struct CacheCommit: Sendable {
         guard isPublished else { throw LoadError.cancelled }
         if !types.contains(.disk) { file.path = nil }
         if types.contains(.memory), let memory = plan.memory {
-            let bytes = try content.contents()
-            memory.store(bytes, for: key, cost: bytes.count)
+            let bytes = try storing(try content.bytes())
+            memory.store(Data(bytes), for: key, cost: bytes.count)
         }
     }
 

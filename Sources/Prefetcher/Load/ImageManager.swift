@@ -1,6 +1,7 @@
 internal import Concurrency
 public import DiskCache
 internal import Downloader
+internal import Foundation
 internal import ImageModel
 public import Transcoder
 
@@ -15,8 +16,7 @@ public struct ImageManager: Loader {
     private let configuration: Configuration
     /// Runs the loads, whose file calls block.
     private let disk: ThreadPool
-    private let running = RunningTasks<UInt64>()
-    private let lastNumber = Locked<UInt64>(0)
+    private let running = RunningTasks<UUID>()
 
     /// A manager over an open cache.
     ///
@@ -51,11 +51,7 @@ public struct ImageManager: Loader {
             throw LoadError.blocked(plan.request.url)
         }
 
-        let number = lastNumber.withLock { number in
-            number += 1
-            return number
-        }
-        let (result, _) = await running.run(number) {
+        let (result, _) = await running.run(UUID()) {
             // On the disk threads, also when the caller is an actor: from here on calls may block.
             await withTaskExecutorPreference(disk) { await run(plan) }
         }
@@ -192,11 +188,10 @@ public struct ImageManager: Loader {
     ) throws(LoadError) -> Download {
         let file = try storing(try plan.originalCache.begin())
         let url = plan.request.url
-        guard let count = try download.file.transform(into: file, url, decryptor), file.isAccepted(by: formats) else {
-            throw LoadError(.badImageData, url, "the decrypted bytes are not an image")
-        }
+        guard let made = try download.file.transform(into: file, url, decryptor), made.withUnsafeBytes(formats.accepts)
+        else { throw LoadError(.badImageData, url, "the decrypted bytes are not an image") }
         var decrypted = Download(file: file, response: download.response, validators: download.validators)
-        decrypted.response.bytes = count
+        decrypted.response.bytes = made.count
         decrypted.response.sha256 = []
         return decrypted
     }

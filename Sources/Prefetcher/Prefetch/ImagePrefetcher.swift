@@ -48,7 +48,7 @@ public final class ImagePrefetcher: Sendable {
 
     private let loader: any Loader
     private let observer: (any PrefetchObserver)?
-    private let permits: AsyncSemaphore
+    private let slots: AsyncSemaphore
     private let state = Locked(State())
     private let running = RunningTasks<Element>()
     private let changed = AsyncEvent()
@@ -62,7 +62,7 @@ public final class ImagePrefetcher: Sendable {
     public init(loader: any Loader, maxConcurrent: Int = 3, observer: (any PrefetchObserver)? = nil) {
         self.loader = loader
         self.observer = observer
-        permits = AsyncSemaphore(maxConcurrent)
+        slots = AsyncSemaphore(maxConcurrent)
     }
 
     // MARK: - Lists
@@ -120,14 +120,14 @@ public final class ImagePrefetcher: Sendable {
     public func run() async {
         await withDiscardingTaskGroup { loads in
             while !Task.isCancelled {
-                while await permits.acquire() {
+                while await slots.acquire() {
                     guard let (element, request) = next() else {
-                        permits.release()
+                        slots.release()
                         break
                     }
                     loads.addTask { [self] in
                         await load(element, request)
-                        permits.release()
+                        slots.release()
                     }
                 }
                 if state.withLock({ $0.isFinishing && $0.order.isEmpty }) { break }

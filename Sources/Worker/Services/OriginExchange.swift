@@ -19,7 +19,9 @@ struct OriginExchange: WorkerService {
             let changes = origins.limits.withLock { $0.takeChanges() }
             do throws(QueueError) {
                 try await queue.report(origins.reports(changes))
-                let known = try await queue.originHolds().compactMap { SharedOrigin($0) }
+                let known = try await queue.originHolds().compactMap { row in
+                    Origin(queueName: row.origin).map { ($0, OriginChange(row)) }
+                }
                 origins.limits.withLock {
                     $0.shared(changes)
                     $0.adopt(known)

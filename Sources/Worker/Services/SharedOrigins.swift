@@ -17,18 +17,16 @@ extension Origin {
     }
 }
 
-extension SharedOrigin {
-    /// Nil for an origin that this program cannot request.
-    init?(_ row: HeldOrigin) {
-        guard let origin = Origin(queueName: row.origin) else { return nil }
-        let reason: Reason
+extension OriginChange {
+    /// The change that a row reports.
+    init(_ row: HeldOrigin) {
         switch row.reason {
         case .retryAfter, .operator:
-            reason = .held
+            self = .held(for: row.remaining)
         case .breaker:
-            reason = .breaker(failedProbes: row.failedProbes, OriginFailure(row.failure, row.httpStatus))
+            let failure = OriginFailure(row.failure, row.httpStatus)
+            self = .opened(for: row.remaining, failedProbes: row.failedProbes, failure)
         }
-        self.init(origin: origin, reason: reason, remaining: row.remaining)
     }
 }
 

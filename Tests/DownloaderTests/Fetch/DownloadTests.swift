@@ -24,7 +24,7 @@ struct DownloadTests {
         #expect(result.bytes == 300_000)
         #expect(result.sha256 == sha256(body))
         #expect(result.status == 200)
-        #expect(result.contentType == "image/png")
+        #expect(result.headers["Content-Type"] == "image/png")
         #expect(result.etag == "\"x%C3%A9y\"")
         #expect(result.lastModified == "yesterday")
         #expect(result.robotsTag == "noai")

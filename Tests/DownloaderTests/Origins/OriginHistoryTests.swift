@@ -36,7 +36,7 @@ struct OriginHistoryTests {
             now += .milliseconds(Int.random(in: 0...800, using: &random))
             if Bool.random(using: &random) || running.isEmpty {
                 let answer = state.answer(at: now)
-                if let refusal = state.refusal(at: now) { #expect(answer == refusal) }
+                if let refusal = state.refusal(at: now) { #expect(answer == .refused(refusal)) }
                 if case .wait(let until) = answer { #expect(until > now && until - now <= .milliseconds(200)) }
                 guard answer == .ready else { continue }
                 let permit = state.start(at: now)

@@ -138,8 +138,8 @@ struct OriginLimitsTests {
         limits.wait(2, a, at: start)
         let permits = limits.startAll(at: start)
         limits.end(permits[1], .answered(status: 503, retryAfter: .seconds(60)), at: start)
-        #expect(limits.refusal(a, at: start) == .held(for: .seconds(60)))
-        #expect(limits.next(at: start) == .refuse(2, .held(for: .seconds(60))))
+        #expect(limits.refusal(a, at: start) == .held(until: start + .seconds(60)))
+        #expect(limits.next(at: start) == .refuse(2, .held(until: start + .seconds(60))))
         #expect(limits.next(at: start) == .wait(until: nil))
     }
 
@@ -155,7 +155,7 @@ struct OriginLimitsTests {
         #expect(permits.keys.sorted() == [2])
         limits.wait(3, a, at: start + .seconds(50))
         limits.end(permits[2], .answered(status: 429, retryAfter: .seconds(70)), at: start + .seconds(50))
-        #expect(limits.next(at: start + .seconds(50)) == .refuse(3, .held(for: .seconds(70))))
+        #expect(limits.next(at: start + .seconds(50)) == .refuse(3, .held(until: start + .seconds(120))))
     }
 
     @Test("after the time of an open breaker one of fifty starts as the probe; its success admits all")
@@ -169,7 +169,7 @@ struct OriginLimitsTests {
         #expect(probe.isProbe)
         for _ in 2...50 {
             guard case .refuse(_, let refusal) = limits.next(at: later) else { return #expect(Bool(false)) }
-            #expect(refusal == .held(for: OriginState.probePause))
+            #expect(refusal == .held(until: later + OriginState.probePause))
         }
         limits.end(probe, .answered(status: 404), at: later)
         for ticket in 51...100 { limits.wait(UInt64(ticket), a, at: later) }
@@ -189,7 +189,7 @@ struct OriginLimitsTests {
         let probe = limits.startAll(at: later)[3]
         #expect(cancelled?.isProbe == true && probe?.isProbe == true)
         limits.end(probe, .answered(status: 500), at: later)
-        #expect(limits.refusal(a, at: later) == .held(for: .seconds(60)))
+        #expect(limits.refusal(a, at: later) == .held(until: later + .seconds(60)))
     }
 
     @Test("an origin that is given up refuses with the failure that opened its breaker")
@@ -210,8 +210,8 @@ struct OriginLimitsTests {
     func rate() {
         var limits = limits(total: 1000, perOrigin: 1000) { $0.origins.rate = 10 }
         for ticket in 0...50 { limits.wait(UInt64(ticket), a, at: start) }
-        #expect(limits.enqueue(51, a, at: start) == .held(for: .seconds(5)))
-        #expect(limits.enqueue(52, a, at: start) == .held(for: .milliseconds(5100)))
+        #expect(limits.enqueue(51, a, at: start) == .held(until: start + .seconds(5)))
+        #expect(limits.enqueue(52, a, at: start) == .held(until: start + .milliseconds(5100)))
         for number in 0...50 {
             let now = start + .milliseconds(100) * number
             #expect(limits.startAll(at: now).keys.sorted() == [UInt64(number)])

@@ -24,7 +24,7 @@ struct OriginStateTests {
         for _ in 0..<9 { #expect(state.request(refused, at: start) == []) }
         let failure = OriginFailure(code: .cannotConnect, httpStatus: nil)
         #expect(state.request(refused, at: start) == [.opened(for: .seconds(60), failedProbes: 0, failure)])
-        #expect(state.answer(at: start + .seconds(59)) == .held(until: start + .seconds(60)))
+        #expect(state.answer(at: start + .seconds(59)) == .refused(.held(until: start + .seconds(60))))
     }
 
     @Test(
@@ -51,7 +51,7 @@ struct OriginStateTests {
         #expect(state.answer(at: later) == .ready)
         let probe = state.start(at: later)
         #expect(probe.isProbe)
-        #expect(state.answer(at: later) == .held(until: later + OriginState.probePause))
+        #expect(state.answer(at: later) == .refused(.held(until: later + OriginState.probePause)))
         #expect(state.end(probe, good, OriginFaults(), at: later) == [.closed])
         #expect(state.refusal(at: later) == nil)
     }
@@ -67,7 +67,7 @@ struct OriginStateTests {
             let failure = OriginFailure(code: .badStatus, httpStatus: 502)
             #expect(change == [.opened(for: .seconds(60), failedProbes: failed, failure)])
         }
-        #expect(state.answer(at: now) == .down(OriginFailure(code: .badStatus, httpStatus: 502)))
+        #expect(state.answer(at: now) == .refused(.down(OriginFailure(code: .badStatus, httpStatus: 502))))
         now += .seconds(60)
         #expect(state.request(good, at: now) == [.closed])
         #expect(state.request(good, at: now) == [])
@@ -95,7 +95,7 @@ struct OriginStateTests {
     func retryAfter() {
         var held = state()
         #expect(held.request(.answered(status: 429, retryAfter: .seconds(3)), at: start) == [.held(for: .seconds(3))])
-        #expect(held.answer(at: start + .seconds(2)) == .held(until: start + .seconds(3)))
+        #expect(held.answer(at: start + .seconds(2)) == .refused(.held(until: start + .seconds(3))))
         #expect(held.refusal(at: start + .seconds(3)) == nil)
         _ = held.request(.answered(status: 503, retryAfter: .seconds(86_400)), at: start + .seconds(3))
         #expect(held.refusal(at: start + .seconds(3602)) != nil)
@@ -109,13 +109,12 @@ struct OriginStateTests {
     func shared() {
         let failure = OriginFailure(code: .timedOut, httpStatus: nil)
         var state = state()
-        state.adopt(SharedOrigin(origin: origin, reason: .held, remaining: .seconds(9)), at: start)
-        #expect(state.answer(at: start) == .held(until: start + .seconds(9)))
+        state.adopt(.held(for: .seconds(9)), at: start)
+        #expect(state.answer(at: start) == .refused(.held(until: start + .seconds(9))))
         state.withdraw(hold: true, breaker: true)
         #expect(state.refusal(at: start) == nil)
-        let open = SharedOrigin(origin: origin, reason: .breaker(failedProbes: 3, failure), remaining: .seconds(9))
-        state.adopt(open, at: start)
-        #expect(state.answer(at: start) == .down(failure))
+        state.adopt(.opened(for: .seconds(9), failedProbes: 3, failure), at: start)
+        #expect(state.answer(at: start) == .refused(.down(failure)))
         state.withdraw(hold: true, breaker: true)
         #expect(state.refusal(at: start) == nil)
     }
@@ -126,11 +125,9 @@ struct OriginStateTests {
         let changes = state.request(refused, at: start)
         state.withdraw(hold: true, breaker: true)
         #expect(state.refusal(at: start) != nil)
-        let old = SharedOrigin(
-            origin: origin, reason: .breaker(failedProbes: 0, OriginFailure(code: .timedOut, httpStatus: nil)),
-            remaining: .seconds(-1))
-        state.adopt(old, at: start)
-        #expect(state.answer(at: start) == .held(until: start + .seconds(60)))
+        let failure = OriginFailure(code: .timedOut, httpStatus: nil)
+        state.adopt(.opened(for: .seconds(-1), failedProbes: 0, failure), at: start)
+        #expect(state.answer(at: start) == .refused(.held(until: start + .seconds(60))))
         for change in changes { state.shared(change) }
         state.withdraw(hold: true, breaker: true)
         #expect(state.refusal(at: start) == nil)
