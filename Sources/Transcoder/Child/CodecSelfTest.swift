@@ -14,6 +14,8 @@ extension CodecReport {
                 continue
             }
             writable.append(format)
+            // A format that is not accepted cannot be read back.
+            guard accepted.contains(format) else { continue }
             strips[format.name] = hasNoMetadata(format, file.bytes)
             let half = UnsafeRawBufferPointer(rebasing: file.bytes.prefix(file.bytes.count / 2))
             refusesTruncated[format.name] = (try? LibvipsImage(format, half).inMemory()) == nil
