@@ -26,6 +26,19 @@
 
 enum { maxDescriptors = 253 };
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+const char *__asan_default_options(void);
+
+// Only in builds of scripts/sanitize. A child has no environment to read options from. Its limit on memory must refuse an
+// allocation as malloc does, freed memory must not count against it for long, a crash must stay a signal, and searching for
+// leaks needs system calls that the sandbox denies.
+const char *__asan_default_options(void) {
+    return "allocator_may_return_null=1:quarantine_size_mb=1:handle_segv=0:abort_on_error=1:detect_leaks=0";
+}
+#endif
+#endif
+
 void larder_thread_set_name(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 long larder_send_descriptors(int socket, const void *bytes, size_t length, const int *descriptors, int count) {
