@@ -43,10 +43,7 @@ struct CrashTests {
                 throw QueueError(.unreachable, "the server does not run")
             }
             kill(process, SIGQUIT)
-            while kill(process, 0) == 0 {
-                try Task.checkCancellation()
-                await Task.yield()
-            }
+            try #require(await reached { kill(process, 0) != 0 })
             _ = try await cluster.start()
         }
     }
@@ -121,10 +118,10 @@ struct CrashTests {
             }
             group.addTask {
                 for milestone in [150, 450, 900] {
-                    while told.withLock({ $0.count }) < milestone, enqueuersLeft.withLock({ $0 > 0 }) {
-                        try Task.checkCancellation()
-                        await Task.yield()
+                    let isDue = await reached {
+                        told.withLock { $0.count } >= milestone || enqueuersLeft.withLock { $0 == 0 }
                     }
+                    try #require(isDue)
                     try await server.crash()
                 }
             }

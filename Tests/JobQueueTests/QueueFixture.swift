@@ -91,10 +91,7 @@ final class QueueFixture: Sendable {
     func waitUntilSomebodyWaits() async throws {
         let waiting =
             "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-        while try await value(waiting) == "0" {
-            try Task.checkCancellation()
-            await Task.yield()
-        }
+        try #require(await reached { try await value(waiting) != "0" })
     }
 
     /// An enqueue that joins and a complete may wait for each other, for the 25 ms after which the complete gives up. On a

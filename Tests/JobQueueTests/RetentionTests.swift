@@ -101,7 +101,7 @@ struct RetentionTests {
         let pending = "SELECT count(*) FROM pg_inherits WHERE inhdetachpending"
         async let broken = sqlState(
             of: "ALTER TABLE larder_data.job_history DETACH PARTITION larder_data.\(days[0]) CONCURRENTLY", in: fixture)
-        while try await fixture.value(pending) != "1" { await Task.yield() }
+        try #require(await reached { try await fixture.value(pending) == "1" })
         try await fixture.sql(
             "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'ALTER TABLE%'"
         )

@@ -62,10 +62,7 @@ struct RollingDeployTests {
             }
             group.addTask {
                 func wait(for count: Int) async throws {
-                    while rounds.least(of: names) < count {
-                        try Task.checkCancellation()
-                        await Task.yield()
-                    }
+                    try #require(await reached { rounds.least(of: names) >= count })
                 }
                 try await wait(for: 5)
                 #expect(try await Migrator(configuration).migrate().count == 1)

@@ -17,7 +17,7 @@ struct WaitTests {
         // Between two looks it has no transaction: nothing of it holds vacuum back for long.
         let idle =
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'CALL larder.wait_batch%' AND pid <> pg_backend_pid()"
-        while try await fixture.value(idle) == "0" { await Task.yield() }
+        try #require(await reached { try await fixture.value(idle) != "0" })
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
         _ = try await worker.complete([Outcome(job.held, .succeeded)])
@@ -49,10 +49,11 @@ struct WaitTests {
         let started =
             "SELECT xact_start FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'CALL larder.wait_batch%' AND pid <> pg_backend_pid()"
         var looks: Set<String> = []
-        while looks.count < 3 {
+        let isMoving = try await reached {
             if let look = try await fixture.value(started) { looks.insert(look) }
-            await Task.yield()
+            return looks.count >= 3
         }
+        #expect(isMoving)
         try await fixture.queue.cancel(.name("batch"))
         _ = try await waited
     }

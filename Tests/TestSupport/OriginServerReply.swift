@@ -87,9 +87,13 @@ package struct OriginRequest: Sendable {
 /// Something the server waits for until the test, or the server's end, opens it.
 package final class OriginGate: Sendable {
     private let open = Locked(false)
+    private let waiting = Locked(0)
     private let condition = NSCondition()
 
     package init() {}
+
+    /// How many connections wait.
+    package var waiterCount: Int { waiting.withLock { $0 } }
 
     package func openUp() {
         condition.lock()
@@ -100,6 +104,8 @@ package final class OriginGate: Sendable {
 
     /// Blocks the calling thread until the gate is open.
     package func wait() {
+        waiting.withLock { $0 += 1 }
+        defer { waiting.withLock { $0 -= 1 } }
         condition.lock()
         while !open.withLock({ $0 }) { condition.wait() }
         condition.unlock()

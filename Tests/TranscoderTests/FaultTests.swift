@@ -2,6 +2,7 @@ import Concurrency
 import Foundation
 import Glibc
 import ImageModel
+import TestSupport
 import Testing
 
 @testable import Transcoder
@@ -34,7 +35,7 @@ struct FaultTests {
                 defer { ended.set() }
                 return try await harness.refusal(image, variant)
             }
-            while harness.pool.workingCount == 0 && !ended.isSet && !Task.isCancelled { await Task.yield() }
+            _ = await reached { harness.pool.workingCount > 0 || ended.isSet }
             fault(child)
             if cancelling { group.cancelAll() }
             return try await group.next() ?? nil
@@ -215,13 +216,12 @@ struct FaultTests {
     }
 
     private static func waitForEnd(_ child: Int32) async {
-        while !Task.isCancelled {
+        _ = await reached {
             let text = (try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8)) ?? ""
             let state = text.split(separator: ")").last?.split(separator: " ").first
             // The first thread is a zombie before the others have closed the socket.
             let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(child)/task")) ?? []
-            if (state == "Z" && threads.count <= 1) || text.isEmpty { return }
-            await Task.yield()
+            return (state == "Z" && threads.count <= 1) || text.isEmpty
         }
     }
 }

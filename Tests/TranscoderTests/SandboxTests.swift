@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import ImageModel
@@ -91,7 +92,7 @@ struct SandboxTests {
         let codes = try await withThrowingTaskGroup(of: TranscodeError.Code?.self) { group in
             for _ in 0..<2 { group.addTask { try await harness.refusal(image, variant)?.code } }
             // Both are stopped, so both keep working.
-            while harness.pool.workingCount < 2 && !Task.isCancelled { await Task.yield() }
+            _ = await reached { harness.pool.workingCount == 2 }
             kill(children[0], SIGSEGV)
             for child in children { kill(child, SIGCONT) }
             return try await group.reduce(into: [TranscodeError.Code?]()) { $0.append($1) }
