@@ -14,7 +14,11 @@ enum CacheID {
         try Array((id + "\n").utf8).withBytes { (bytes) throws(StoreError) in try draft.write(bytes) }
         try draft.synchronize(.data)
         // link(2) keeps an existing file, rename(2) would replace it.
-        if link(draft.path, path) == 0 { return id }
+        if link(draft.path, path) == 0 {
+            // Network file systems may report no link for a file that has one: `draft` must not truncate the id.
+            unlink(draft.path)
+            return id
+        }
         switch errno {
         case EEXIST: break
         // The errors of FUSE, SMB and FAT file systems without hard links.
