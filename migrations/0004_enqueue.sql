@@ -257,14 +257,13 @@ CREATE FUNCTION larder_data.insert_jobs(
 )
 LANGUAGE plpgsql AS $$
 BEGIN
-    WITH given AS MATERIALIZED (
-        SELECT g.*, min(g.ord) OVER same AS first, count(*) OVER same AS items
-        FROM unnest(urls, keys, origin_ids) WITH ORDINALITY AS g (url, key, origin_id, ord)
-        WINDOW same AS (PARTITION BY g.key)
+    WITH new AS (
+        SELECT k.key, min(k.ord) AS ord, count(*) AS items FROM unnest(keys) WITH ORDINALITY AS k (key, ord)
+        WHERE k.key IS NOT NULL AND k.key NOT IN (SELECT unnest(live_keys)) GROUP BY k.key
     ), turns AS (
         -- Origins take turns, so that one of them does not fill the head of the queue.
-        SELECT g.*, row_number() OVER (PARTITION BY g.origin_id ORDER BY g.ord) AS turn
-        FROM given g WHERE g.ord = g.first AND g.key IS NOT NULL AND g.key NOT IN (SELECT unnest(live_keys))
+        SELECT n.*, g.url, g.origin_id, row_number() OVER (PARTITION BY g.origin_id ORDER BY g.ord) AS turn
+        FROM new n JOIN unnest(urls, origin_ids) WITH ORDINALITY AS g (url, origin_id, ord) USING (ord)
     ), numbered AS MATERIALIZED (
         SELECT nextval('larder_data.job_id') AS id, t.* FROM (SELECT * FROM turns x ORDER BY x.turn, x.ord) AS t
     ), to_job AS (
@@ -280,8 +279,9 @@ BEGIN
     ), to_scheduled AS (
         INSERT INTO larder_data.scheduled (run_at, job_id) SELECT due, n.id FROM numbered n WHERE due IS NOT NULL
     )
-    SELECT array_agg(n.id ORDER BY g.ord), array_agg(n.ord IS NOT DISTINCT FROM g.ord ORDER BY g.ord)
-    INTO jobs, are_new FROM given g LEFT JOIN numbered n ON n.ord = g.first;
+    SELECT array_agg(p.id), array_agg(p.is_new) INTO jobs, are_new FROM (
+        SELECT n.id, n.ord IS NOT DISTINCT FROM k.ord AS is_new
+        FROM unnest(keys) WITH ORDINALITY AS k (key, ord) LEFT JOIN numbered n USING (key) ORDER BY k.ord) AS p;
 END $$;
 COMMENT ON FUNCTION larder_data.insert_jobs IS
     'Inserts a job for each key that is neither NULL nor live. Per URL: the job, and whether it is the first of it.';
@@ -428,7 +428,8 @@ BEGIN
         WHEN a.fault IS NOT NULL THEN 'invalid' ELSE 'joined' END, a.job, f.domain, f.code, f.message
     FROM unnest(urls, early.answers, put.are_new, put.jobs, faults)
         WITH ORDINALITY AS a (url, early, is_new, job, fault, n)
-    LEFT JOIN larder_data.enqueue_error f ON f.fault = a.fault ORDER BY a.n;
+    -- Nested loops keep the order of the arrays.
+    LEFT JOIN LATERAL (SELECT * FROM larder_data.enqueue_error x WHERE x.fault = a.fault OFFSET 0) AS f ON true;
 END $$;
 COMMENT ON FUNCTION larder.enqueue_many IS
     'Enqueues up to 10,000 URLs in the caller''s transaction. Returns per URL, in order, inserted, joined, fresh, '

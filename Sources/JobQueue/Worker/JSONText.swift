@@ -1,6 +1,4 @@
-/// JSON written straight into text.
-///
-/// Settling hundreds of outcomes a call, a `Codable` encoder would take longer than the database.
+/// JSON written into a string. A `Codable` encoder would take longer than the database for hundreds of outcomes.
 struct JSONText {
     private(set) var text = ""
 
@@ -24,27 +22,29 @@ struct JSONText {
     }
 
     /// Adds a member's name, with the comma before it.
-    mutating func member(_ name: StaticString) {
+    mutating func member(_ name: String) {
         if text.utf8.last != UInt8(ascii: "{") { text += "," }
-        text += "\"\(name)\":"
+        text += "\""
+        text += name
+        text += "\":"
     }
 
     /// Adds a whole number, when there is one.
-    mutating func add<Number: BinaryInteger>(_ name: StaticString, _ value: Number?) {
+    mutating func add<Number: BinaryInteger>(_ name: String, _ value: Number?) {
         guard let value else { return }
         member(name)
         text += String(value)
     }
 
     /// Adds a truth value, when there is one.
-    mutating func add(_ name: StaticString, _ value: Bool?) {
+    mutating func add(_ name: String, _ value: Bool?) {
         guard let value else { return }
         member(name)
         text += value ? "true" : "false"
     }
 
     /// Adds a text, when there is one.
-    mutating func add(_ name: StaticString, _ value: String?) {
+    mutating func add(_ name: String, _ value: String?) {
         guard let value else { return }
         member(name)
         string(value)
@@ -53,6 +53,11 @@ struct JSONText {
     /// Writes a string. A zero character, which Postgres cannot hold, becomes U+FFFD.
     private mutating func string(_ value: String) {
         text += "\""
+        defer { text += "\"" }
+        guard value.utf8.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) else {
+            text += value
+            return
+        }
         for scalar in value.unicodeScalars {
             switch scalar {
             case "\"": text += "\\\""
@@ -65,6 +70,5 @@ struct JSONText {
             default: text.unicodeScalars.append(scalar)
             }
         }
-        text += "\""
     }
 }
