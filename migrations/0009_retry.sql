@@ -130,9 +130,16 @@ COMMENT ON FUNCTION larder_data.retry_failures IS
     'Makes jobs of failures, or joins live ones; answers how many items were reopened, and the last job.';
 
 CREATE FUNCTION larder.batch_retry_failed(batch text) RETURNS bigint
-LANGUAGE sql AS $$
-    SELECT r.items FROM larder_data.retry_failures(larder_data.lock_batch(batch, '{cancelled}'), 10000) AS r
-$$;
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+    b larder_data.batch := larder_data.lock_batch(batch, '{cancelled}');
+BEGIN
+    -- Live jobs are locked before any job is inserted, as enqueue does. Otherwise the two could deadlock.
+    PERFORM FROM larder_data.job j WHERE j.key = ANY (ARRAY(
+        SELECT larder_data.job_key(f.url, f.pipeline_id) FROM larder_data.failures_of(b, 10000, NULL) AS f))
+    ORDER BY j.key FOR UPDATE;
+    RETURN (larder_data.retry_failures(b, 10000)).items;
+END $$;
 COMMENT ON FUNCTION larder.batch_retry_failed IS
     'Reopens the failed items of a batch, blocked ones included, at most 10,000 records a call: repeat until it '
     'answers 0. They get new jobs, with RetryFailed and unused attempts. Answers how many items.';
@@ -225,9 +232,9 @@ BEGIN
         IF FOUND THEN
             RETURN 'scheduled';
         END IF;
-        PERFORM FROM larder_data.job j, generate_series(0, 9) AS lane (p), LATERAL (
+        PERFORM FROM larder_data.job j, generate_series(0, 9) AS any_priority (p), LATERAL (
             SELECT FROM larder_data.ready x
-            WHERE x.queue_id = j.queue_id AND x.priority = lane.p AND x.job_id = j.id FOR UPDATE) AS r
+            WHERE x.queue_id = j.queue_id AND x.priority = any_priority.p AND x.job_id = j.id FOR UPDATE) AS r
         WHERE j.id = job;
         IF FOUND THEN
             RETURN 'ready';
@@ -331,9 +338,9 @@ BEGIN
         UNION ALL SELECT 'suspended', x.reason, NULL, NULL, NULL FROM larder_data.suspended x WHERE x.job_id = j.id
         UNION ALL SELECT 'running', NULL, NULL, x.worker_id, x.claimed_at
         FROM larder_data.running x WHERE x.job_id = j.id
-        UNION ALL SELECT 'ready', NULL, NULL, NULL, NULL FROM generate_series(0, 9) AS lane (p), LATERAL (
+        UNION ALL SELECT 'ready', NULL, NULL, NULL, NULL FROM generate_series(0, 9) AS any_priority (p), LATERAL (
             SELECT FROM larder_data.ready x
-            WHERE x.queue_id = j.queue_id AND x.priority = lane.p AND x.job_id = j.id OFFSET 0) AS r
+            WHERE x.queue_id = j.queue_id AND x.priority = any_priority.p AND x.job_id = j.id OFFSET 0) AS r
         LIMIT 1) AS s
     LEFT JOIN larder_data.worker w ON w.id = s.worker
     WHERE j.id = job_status.job_id;
