@@ -238,7 +238,7 @@ COMMENT ON FUNCTION larder.batch_source_end IS 'Ends a list; the same name given
 
 -- The tables of history have one partition per day and no default partition. A partition is created beside its parent
 -- and then attached, because CREATE TABLE ... PARTITION OF would lock the parent exclusively.
-CREATE FUNCTION larder_data.create_partitions(days int) RETURNS int
+CREATE FUNCTION larder_data.maintenance_partitions() RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
     today date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
@@ -248,7 +248,7 @@ DECLARE
 BEGIN
     PERFORM FROM larder_data.maintenance m WHERE m.task = 'partitions' FOR UPDATE;
     FOREACH parent IN ARRAY '{job_history,item_history,job_attempt}'::text[] LOOP
-        FOR i IN -1 .. days LOOP
+        FOR i IN -1 .. 7 LOOP
             part := parent || '_' || to_char(today + i, 'YYYYMMDD');
             CONTINUE WHEN to_regclass('larder_data.' || part) IS NOT NULL;
             EXECUTE format('CREATE TABLE larder_data.%I (LIKE larder_data.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)',
@@ -260,16 +260,16 @@ BEGIN
     END LOOP;
     RETURN created;
 END $$;
-COMMENT ON FUNCTION larder_data.create_partitions IS
-    'Creates the missing partitions from yesterday to a number of days ahead.';
-SELECT larder_data.create_partitions(7);
+COMMENT ON FUNCTION larder_data.maintenance_partitions IS
+    'Creates the missing partitions from yesterday to seven days ahead.';
+SELECT larder_data.maintenance_partitions();
 
 CREATE FUNCTION larder_data.ensure_today() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     -- After a pause of weeks an enqueue or a completion may come before maintenance.
     IF to_regclass('larder_data.item_history_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')) IS NULL THEN
-        PERFORM larder_data.create_partitions(7);
+        PERFORM larder_data.maintenance_partitions();
     END IF;
 END $$;
 COMMENT ON FUNCTION larder_data.ensure_today IS

@@ -121,12 +121,6 @@ END $$;
 COMMENT ON FUNCTION larder_data.identify IS
     'The origin id and job key of each URL, both NULL for an invalid one. Adds missing origins.';
 
--- Bits of options that do not change what is stored: RetryFailed 1, LowPriority 2, RefreshCached 8, HighPriority 128,
--- FromCacheOnly 32768, FromLoaderOnly 65536.
-CREATE FUNCTION larder_data.storing_options(options bigint) RETURNS bigint
-LANGUAGE sql IMMUTABLE AS $$ SELECT options & ~98443::bigint $$;
-COMMENT ON FUNCTION larder_data.storing_options IS 'The options that may change what is stored or under which key.';
-
 -- Through jsonb, which refuses some texts that json accepts: a worker in another language may have written them.
 CREATE FUNCTION larder_data.is_all_stored(stored json) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -163,6 +157,9 @@ CREATE FUNCTION larder_data.answer_at_once(
 )
 LANGUAGE plpgsql AS $$
 DECLARE
+    -- Bits that do not change what is stored: RetryFailed 1, LowPriority 2, RefreshCached 8, HighPriority 128,
+    -- FromCacheOnly 32768, FromLoaderOnly 65536.
+    ignored_options CONSTANT bigint := 98443;
     -- RetryFailed (1) passes the blocklist.
     checks_blocklist boolean := template.options & 1 = 0 AND EXISTS (SELECT FROM larder_data.blocklist);
 BEGIN
@@ -181,7 +178,7 @@ BEGIN
                 WHERE hashtextextended(h.url, 0) = hashtextextended(t.url, 0) AND h.url = t.url
                     AND h.outcome = 1 AND h.cache_id IS NOT NULL AND h.cache_id = cache_no
                     AND h.finished_at > now() - fresh_for AND h.pipeline_id = template.pipeline_id
-                    AND larder_data.storing_options(h.options) = larder_data.storing_options(template.options)
+                    AND (h.options # template.options) & ~ignored_options = 0
                     AND h.context::text IS NOT DISTINCT FROM template.context::text
                     AND larder_data.is_all_stored(h.stored)) THEN 'fresh'
             END AS answer
@@ -369,7 +366,7 @@ END $$;
 COMMENT ON FUNCTION larder_data.check_enqueue IS 'Refuses arguments of enqueue that are out of range.';
 
 -- The planner takes an array for 100 elements and would join 10,000 by 10,000 in nested loops, or read a table 10,000
--- times that was empty when the plan was made.
+-- times that was empty when the plan was made. The answers keep the order of the arrays, because nested loops do.
 CREATE FUNCTION larder.enqueue_many(
     urls text[], batch text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL,
     run_at timestamptz DEFAULT NULL, options bigint DEFAULT 0, context json DEFAULT NULL, max_attempts int DEFAULT NULL,
@@ -428,7 +425,6 @@ BEGIN
         WHEN a.fault IS NOT NULL THEN 'invalid' ELSE 'joined' END, a.job, f.domain, f.code, f.message
     FROM unnest(urls, early.answers, put.are_new, put.jobs, faults)
         WITH ORDINALITY AS a (url, early, is_new, job, fault, n)
-    -- Nested loops keep the order of the arrays.
     LEFT JOIN LATERAL (SELECT * FROM larder_data.enqueue_error x WHERE x.fault = a.fault OFFSET 0) AS f ON true;
 END $$;
 COMMENT ON FUNCTION larder.enqueue_many IS

@@ -4,7 +4,7 @@
 -- that joins a job keeps its row locked until the producer's transaction ends, and the other jobs must not wait for
 -- that. So completion waits for 25 ms, then finds out which rows are locked, answers these `busy`, to be sent again,
 -- and completes the rest. A job that was joined up to the last moment is deleted in its newest version, with all its
--- items; its subscribers are read after that, when nobody can join it any more.
+-- items; its subscribers are read after that, when it can no longer be joined.
 --
 -- A completion commits to disk before it is answered. It may be repeated when the answer was lost: it finds what it
 -- recorded in history, or on the job that it scheduled, and answers the same.
@@ -93,26 +93,6 @@ LANGUAGE sql STABLE AS $$
     FROM json_populate_recordset(NULL::larder_data.result, results) AS g
 $$;
 COMMENT ON FUNCTION larder_data.read_results IS 'The results that larder.complete_v1 takes, as rows.';
-
--- Items of a cancelled batch that maintenance has not ended yet are cancelled, whatever becomes of the job.
-CREATE FUNCTION larder_data.end_cancelled_items(worker bigint, results json) RETURNS void
-LANGUAGE plpgsql AS $$
-DECLARE
-    cancelled bigint;
-BEGIN
-    FOR cancelled IN
-        SELECT b.id FROM larder_data.batch b WHERE b.finished_at IS NULL AND b.cancelled_at IS NOT NULL
-    LOOP
-        PERFORM larder_data.end_items(cancelled, ARRAY(
-            SELECT j.id FROM larder_data.job j
-            WHERE j.id = ANY (ARRAY(SELECT g.job FROM larder_data.read_results(results) AS g))
-                -- A stale result has no effect, not even this one.
-                AND EXISTS (
-                    SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = j.id OFFSET 0)
-            FOR UPDATE OF j SKIP LOCKED));
-    END LOOP;
-END $$;
-COMMENT ON FUNCTION larder_data.end_cancelled_items IS 'Ends the items of cancelled batches that wait for these jobs.';
 
 -- The array is read within the statement: one of composite values would be built and taken apart again.
 CREATE FUNCTION larder_data.complete_succeeded(
@@ -379,28 +359,32 @@ END $$;
 COMMENT ON FUNCTION larder_data.complete_others IS
     'Records failures and cancellations, and answers claims that are not held.';
 
--- json accepts \u0000, but no function of Postgres can read it. One such character, from a server or a foreign worker,
--- must not make a whole call fail.
-CREATE FUNCTION larder_data.without_nul(given json) RETURNS json
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE WHEN strpos(given::text, '\u0000') = 0 THEN given
-                ELSE regexp_replace(given::text, '(?<!\\)((?:\\\\)*)\\u0000', '\1', 'g')::json END
-$$;
-COMMENT ON FUNCTION larder_data.without_nul IS 'Removes escaped NUL characters.';
-
 CREATE FUNCTION larder.complete_v1(worker bigint, results json) RETURNS TABLE (
     job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text
 )
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_nestloop = off SET jit = off
 SET plan_cache_mode = force_generic_plan SET lock_timeout = '25ms' AS $$
 DECLARE
-    given json := larder_data.without_nul(results);
+    -- json accepts \u0000, but no function can read it. One such character must not make a whole call fail.
+    given json := CASE WHEN strpos(results::text, '\u0000') = 0 THEN results
+        ELSE regexp_replace(results::text, '(?<!\\)((?:\\\\)*)\\u0000', '\1', 'g')::json END;
     busy bigint[] := '{}'::bigint[];
     done record;
+    cancelled bigint;
 BEGIN
     FOR try IN 1 .. 3 LOOP
         BEGIN
-            PERFORM larder_data.end_cancelled_items(worker, given);
+            -- Items of a cancelled batch that maintenance has not ended yet are cancelled, whatever becomes of the job.
+            FOR cancelled IN
+                SELECT b.id FROM larder_data.batch b WHERE b.finished_at IS NULL AND b.cancelled_at IS NOT NULL
+            LOOP
+                PERFORM larder_data.end_items(cancelled, ARRAY(
+                    SELECT j.id FROM larder_data.job j
+                    WHERE j.id = ANY (ARRAY(SELECT g.job FROM larder_data.read_results(given) AS g)) AND EXISTS (
+                        -- A stale result has no effect, not even this one.
+                        SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = j.id OFFSET 0)
+                    FOR UPDATE OF j SKIP LOCKED));
+            END LOOP;
             done := larder_data.complete_succeeded(worker, given, busy);
             IF NOT done.is_all THEN
                 RETURN QUERY SELECT * FROM larder_data.complete_others(

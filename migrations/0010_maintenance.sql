@@ -93,8 +93,8 @@ BEGIN
     UPDATE larder_data.claim_cursor c SET updated_at = clock_timestamp(), positions = ARRAY(
         SELECT coalesce((
             SELECT min(r.job_id) - 1 FROM larder_data.ready r
-            WHERE r.queue_id = c.queue_id AND r.priority = lane.p), last_id)
-        FROM generate_series(0, 9) AS lane (p) ORDER BY lane.p)
+            WHERE r.queue_id = c.queue_id AND r.priority = any_priority.p), last_id)
+        FROM generate_series(0, 9) AS any_priority (p) ORDER BY any_priority.p)
     WHERE c.ctid = ANY (ARRAY(SELECT x.ctid FROM larder_data.claim_cursor x FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS moved = ROW_COUNT;
     RETURN moved;
@@ -270,10 +270,6 @@ COMMENT ON FUNCTION larder_data.maintenance_finish IS
     'Seals and finishes batches, and notifies channel larder_batch if they ask for it.';
 
 -- Retention.
-
-CREATE FUNCTION larder_data.maintenance_partitions() RETURNS int
-LANGUAGE sql RETURN larder_data.create_partitions(7);
-COMMENT ON FUNCTION larder_data.maintenance_partitions IS 'Creates the partitions of the next days.';
 
 -- A batch and its totals are kept: they are one row each.
 CREATE FUNCTION larder_data.maintenance_purge() RETURNS int
