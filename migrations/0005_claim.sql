@@ -232,7 +232,7 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION larder_data.claim_context IS
-    'What a claim must know of its queue and worker, and whether any batch or origin is held; mostly none is.';
+    'What a claim reads of its queue and worker, and whether any batch or origin is held; mostly none is.';
 
 CREATE FUNCTION larder.claim_v1(
     worker bigint, claim_no bigint, max_jobs int, queue text DEFAULT 'default', again boolean DEFAULT false,
@@ -250,7 +250,7 @@ DECLARE
     portion int;
     picked tid[];
     jobs bigint[] := '{}'::bigint[];
-    some_set_aside boolean;
+    some_held boolean;
 BEGIN
     -- Not behind a completion in the same transaction, which must wait for the disk.
     IF pg_current_xact_id_if_assigned() IS NULL THEN
@@ -266,7 +266,7 @@ BEGIN
     wanted := CASE WHEN jobs <> '{}' OR q.is_paused AND batch_no IS NULL THEN 0 ELSE least(max_jobs, 1000) END;
     FOR round IN 1 .. 20 LOOP
         EXIT WHEN cardinality(jobs) >= coalesce(wanted, 0);
-        -- Many at a time where some may be set aside: a paused batch may have a million jobs in front.
+        -- Many at a time where some may be held: a paused batch may have a million jobs in front.
         portion := CASE WHEN q.some_origin_held OR q.some_batch_held AND batch_no IS NULL THEN 1000
             ELSE wanted - cardinality(jobs) END;
         IF batch_no IS NULL THEN
@@ -275,19 +275,19 @@ BEGIN
         ELSE
             picked := larder_data.pick_of_batch(batch_no, after_job, portion);
         END IF;
-        some_set_aside := false;
+        some_held := false;
         IF q.some_batch_held AND batch_no IS NULL AND picked <> '{}' THEN
-            SELECT s.kept, s.some_suspended INTO picked, some_set_aside
+            SELECT s.kept, s.some_suspended INTO picked, some_held
             FROM larder_data.suspend_held(picked, wanted - cardinality(jobs)) s;
         END IF;
         IF q.some_origin_held AND picked <> '{}' THEN
-            SELECT d.kept, d.some_deferred OR some_set_aside INTO picked, some_set_aside
+            SELECT d.kept, d.some_deferred OR some_held INTO picked, some_held
             FROM larder_data.defer_held(picked, wanted - cardinality(jobs)) d;
         END IF;
         IF picked <> '{}' THEN
             jobs := jobs || larder_data.take_jobs(worker, claim_no, picked, q.lifo);
         END IF;
-        EXIT WHEN NOT some_set_aside AND after_job = 0;
+        EXIT WHEN NOT some_held AND after_job = 0;
         after_job := 0;
     END LOOP;
     RETURN QUERY SELECT * FROM larder_data.claimed_jobs(jobs);

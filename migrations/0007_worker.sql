@@ -64,8 +64,8 @@ COMMENT ON FUNCTION larder.heartbeat_v1 IS
     'Extends the lease of all jobs of a worker, and returns those that were cancelled. lease_expired: the lease was '
     'not extended and the worker must start anew.';
 
-CREATE FUNCTION larder_data.give_back(
-    worker bigint, jobs bigint[], claims bigint[], OUT given_back int, OUT wanted bigint[]
+CREATE FUNCTION larder_data.end_claims(
+    worker bigint, jobs bigint[], claims bigint[], OUT ended int, OUT wanted bigint[]
 )
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
@@ -81,19 +81,19 @@ BEGIN
         INSERT INTO larder_data.suspended (job_id, reason) SELECT m.job_id, 'cancelled' FROM met m WHERE m.is_cancelled
     )
     SELECT count(*), coalesce(array_agg(m.job_id) FILTER (WHERE NOT m.is_cancelled), '{}')
-    INTO given_back, wanted FROM met m;
+    INTO ended, wanted FROM met m;
 END $$;
-COMMENT ON FUNCTION larder_data.give_back IS
+COMMENT ON FUNCTION larder_data.end_claims IS
     'Ends claims without a result. Jobs that were cancelled meanwhile are suspended, and maintenance ends them; the '
     'others have no state until the caller gives them one.';
 
 CREATE FUNCTION larder.release_v1(worker bigint, jobs bigint[], claims bigint[]) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
-    g record := larder_data.give_back(worker, jobs, claims);
+    g record := larder_data.end_claims(worker, jobs, claims);
 BEGIN
     PERFORM larder_data.make_ready(g.wanted);
-    RETURN g.given_back;
+    RETURN g.ended;
 END $$;
 COMMENT ON FUNCTION larder.release_v1 IS
     'Returns jobs that were not started: ready at their old place, the attempt not counted. Claims that are not held '
@@ -114,12 +114,12 @@ BEGIN
     IF (cardinality(claims), cardinality(delays_ms)) IS DISTINCT FROM (cardinality(jobs), cardinality(jobs)) THEN
         RAISE EXCEPTION 'jobs, claims and delays_ms have different lengths' USING ERRCODE = '22023';
     END IF;
-    g := larder_data.give_back(worker, jobs, claims);
+    g := larder_data.end_claims(worker, jobs, claims);
     INSERT INTO larder_data.scheduled (run_at, job_id)
     SELECT larder_data.return_at(clock_timestamp()
         + least(greatest(max(d.delay), 0), max(s.retry_after_cap_ms)) * interval '1 ms'), d.job
     FROM unnest(jobs, delays_ms) AS d (job, delay), larder_data.settings s WHERE d.job = ANY (g.wanted) GROUP BY d.job;
-    RETURN g.given_back;
+    RETURN g.ended;
 END $$;
 COMMENT ON FUNCTION larder.snooze_v1 IS
     'Schedules jobs whose origin is held, each after so many ms, an hour at most; the attempt is not counted. Claims '

@@ -42,10 +42,10 @@ BEGIN
         DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(
             SELECT place.tid FROM unnest(jobs) AS u (id), LATERAL (
                 SELECT x.id, x.queue_id, x.priority FROM larder_data.job x WHERE x.id = u.id OFFSET 0) AS j, LATERAL (
-                SELECT found.tid FROM (SELECT j.priority::int AS p UNION ALL SELECT generate_series(0, 9)) AS lane,
+                SELECT found.tid FROM (SELECT j.priority::int AS p UNION ALL SELECT generate_series(0, 9)) AS probe,
                     LATERAL (
                         SELECT x.ctid AS tid FROM larder_data.ready x
-                        WHERE x.queue_id = j.queue_id AND x.priority = lane.p AND x.job_id = j.id
+                        WHERE x.queue_id = j.queue_id AND x.priority = probe.p AND x.job_id = j.id
                         FOR UPDATE SKIP LOCKED) AS found
                 LIMIT 1) AS place
             WHERE 'ready' = ANY (states)))
@@ -373,7 +373,7 @@ BEGIN
     ELSIF queue_set.low_every NOT BETWEEN 0 AND 1000 THEN
         RAISE EXCEPTION 'low_every is 0 to 1000, not %', queue_set.low_every USING ERRCODE = '22023';
     END IF;
-    -- Looked up first: ON CONFLICT alone would use one of the 32,767 ids in each call.
+    -- Read first: ON CONFLICT alone would use one of the 32,767 ids in each call.
     INSERT INTO larder_data.queue (name) SELECT queue_set.queue
     WHERE NOT EXISTS (SELECT FROM larder_data.queue q WHERE q.name = queue_set.queue) ON CONFLICT (name) DO NOTHING;
     UPDATE larder_data.queue q

@@ -87,10 +87,10 @@ COMMENT ON VIEW larder.progress IS
 CREATE VIEW larder.queue AS
 SELECT q.name AS queue, q.lifo, q.low_every, q.paused_at,
     EXISTS (SELECT FROM larder_data.ready r WHERE r.queue_id = q.id) AS has_ready,
-    (SELECT statement_timestamp() - min(j.created_at) FROM generate_series(0, 9) AS lane (p),
+    (SELECT statement_timestamp() - min(j.created_at) FROM generate_series(0, 9) AS any_priority (p),
         LATERAL (
             SELECT r.job_id FROM larder_data.ready r
-            WHERE r.queue_id = q.id AND r.priority = lane.p ORDER BY r.job_id LIMIT 1) AS r,
+            WHERE r.queue_id = q.id AND r.priority = any_priority.p ORDER BY r.job_id LIMIT 1) AS r,
         LATERAL (SELECT x.created_at FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j) AS oldest_ready,
     (SELECT coalesce(sum(l.open), 0)::bigint FROM larder_data.batch b, LATERAL (
         SELECT x.open FROM larder_data.ledger x WHERE x.batch_id = b.id OFFSET 0) AS l
@@ -230,9 +230,9 @@ BEGIN
         WHERE s.batch_id = wanted_batch
     )
     SELECT EXISTS (
-            SELECT FROM larder_data.queue q, mine m, generate_series(0, 9) AS lane (p), LATERAL (
+            SELECT FROM larder_data.queue q, mine m, generate_series(0, 9) AS any_priority (p), LATERAL (
                 SELECT FROM larder_data.ready x
-                WHERE x.queue_id = m.queue_id AND x.priority = lane.p AND x.job_id = m.id OFFSET 0) AS r
+                WHERE x.queue_id = m.queue_id AND x.priority = any_priority.p AND x.job_id = m.id OFFSET 0) AS r
             WHERE q.id = m.queue_id AND q.paused_at IS NULL)
             AND EXISTS (SELECT FROM larder_data.batch b WHERE b.id = wanted_batch AND b.paused_at IS NULL),
         EXISTS (SELECT FROM mine m JOIN larder_data.running r ON r.job_id = m.id),

@@ -65,7 +65,7 @@ struct ClusterPlace: Sendable {
 
     /// Connects to the database that every cluster has. Only if the directory is private: in another one the socket
     /// could be of any user.
-    func connect() -> AdminSession.Reply {
+    func connect() -> AdminSession.Response {
         guard ClusterDirectories.isPrivate(paths.socketDirectory, of: account) else { return .absent }
         return AdminSession.connect(to: url(database: "postgres"))
     }

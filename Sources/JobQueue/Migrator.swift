@@ -160,7 +160,7 @@ public struct Migrator: Sendable {
                 guard row < migrations.count else {
                     throw QueueError(
                         .newerSchema,
-                        "the database has migration \(name), this program knows only \(migrations.count) migrations")
+                        "the database has migration \(name), this program has only \(migrations.count) migrations")
                 }
                 guard rows.integer(row, 0) == Int64(row + 1), rows.flag(row, 3) == true else {
                     throw QueueError(

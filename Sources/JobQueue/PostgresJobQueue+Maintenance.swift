@@ -37,7 +37,7 @@ extension PostgresJobQueue {
         if kind == .owner { return try await runOwnerStatements() }
         return try await ask(
             "SELECT task, moved, error, error_code FROM larder.maintain(\(force), $1)", [.text(kind.rawValue)],
-            patience: .zero, on: connection(for: kind)
+            maxWait: .zero, on: connection(for: kind)
         ) { rows throws(QueueError) in
             for row in 0..<rows.count {
                 guard let error = rows.text(row, 2) else { continue }
@@ -66,12 +66,12 @@ extension PostgresJobQueue {
             SELECT pg_has_role(c.relowner, 'USAGE')
             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = 'larder_data' AND c.relname = 'maintenance'
-            """, patience: .zero, on: connection
+            """, maxWait: .zero, on: connection
         ) { rows throws(QueueError) in rows.count > 0 && rows.flag(0, 0) == true }
         guard isOwner else { return 0 }
         let due = try await ask(
             "SELECT statement, next_statement FROM larder_data.owner_statements()", repeating: .onlyUndone,
-            patience: .zero, on: connection
+            maxWait: .zero, on: connection
         ) { rows throws(QueueError) in
             (0..<rows.count).map { row in [rows.text(row, 0), rows.text(row, 1)].compactMap(\.self) }
         }
@@ -79,7 +79,7 @@ extension PostgresJobQueue {
         for statements in due {
             do throws(QueueError) {
                 for statement in statements {
-                    try await ask(statement, repeating: .onlyUndone, patience: .zero, on: connection) {
+                    try await ask(statement, repeating: .onlyUndone, maxWait: .zero, on: connection) {
                         _ throws(QueueError) in
                     }
                 }

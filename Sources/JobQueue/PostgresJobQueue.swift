@@ -14,7 +14,7 @@ public final class PostgresJobQueue: Sendable {
         public var statementTimeout: Duration = .seconds(60)
         /// How long calls wait for an unreachable database before they throw `.unreachable`; zero by default. Workers set
         /// it to minutes. Heartbeats never wait.
-        public var patience: Duration = .zero
+        public var maxWait: Duration = .zero
         /// Time limit of a maintenance statement; a task takes much less unless it waits for a lock.
         var maintenanceTimeout: Duration = .seconds(5)
         /// Time limit of a statement of `MaintenanceKind.owner`; a detach may wait for a reader.
@@ -67,7 +67,7 @@ public final class PostgresJobQueue: Sendable {
     ///
     /// Throws `.unreachable`, `.refused`, `.badDatabaseURL`, `.notMigrated` or `.protocolMismatch`.
     public func checkReady() async throws(QueueError) {
-        let known = Migration.all.count
+        let count = Migration.all.count
         let applied: Int64
         let oldest: Int64
         let newest: Int64
@@ -83,8 +83,8 @@ public final class PostgresJobQueue: Sendable {
                 .notMigrated, "the database has no Larder schema, or one older than this program's",
                 sqlState: error.sqlState)
         }
-        guard applied >= known else {
-            throw QueueError(.notMigrated, "the database has \(applied) of \(known) migrations")
+        guard applied >= count else {
+            throw QueueError(.notMigrated, "the database has \(applied) of \(count) migrations")
         }
         guard (oldest...max(oldest, newest)).contains(Int64(Self.protocolVersion)) else {
             throw QueueError(
@@ -102,15 +102,15 @@ public final class PostgresJobQueue: Sendable {
     }
 
     /// Runs a statement; repeats it after a serialization failure or deadlock, and while the database is unreachable, for
-    /// at most `patience`.
+    /// at most `maxWait`.
     ///
     /// Does not wait on the thread of the connection, and stops waiting when the task is cancelled.
     func ask<Value: Sendable>(
-        _ sql: String, _ parameters: [Parameter] = [], repeating: Repeating = .harmless, patience: Duration? = nil,
+        _ sql: String, _ parameters: [Parameter] = [], repeating: Repeating = .harmless, maxWait: Duration? = nil,
         on connection: Connection? = nil, read: @Sendable (borrowing Rows) throws(QueueError) -> Value
     ) async throws(QueueError) -> Value {
         let connection = connection ?? self.connection
-        var backOff = BackOff(patience: patience ?? configuration.patience)
+        var backOff = BackOff(maxWait: maxWait ?? configuration.maxWait)
         while true {
             do {
                 return try await connection.query(sql, parameters, read: read)

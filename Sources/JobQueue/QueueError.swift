@@ -9,7 +9,7 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
 
         private init(_ description: String) { self.description = description }
 
-        /// No connection could be made: nobody answers, or the server is starting, stopping or full.
+        /// No connection could be made: no server answers, or it is starting, stopping or full.
         public static let unreachable = Code("unreachable")
         /// The database URL cannot be understood.
         public static let badDatabaseURL = Code("badDatabaseURL")
@@ -19,7 +19,7 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         public static let timeout = Code("timeout")
         /// The database has no Larder schema, or an older one.
         public static let notMigrated = Code("notMigrated")
-        /// The database has migrations that this program does not know.
+        /// The database has migrations that this program does not have.
         public static let newerSchema = Code("newerSchema")
         /// A migration was applied in another wording than this program's.
         public static let changedMigration = Code("changedMigration")
@@ -35,7 +35,7 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         public static let unknownQueue = Code("unknownQueue")
         /// No such job, or one with which nothing can be done any more.
         public static let unknownJob = Code("unknownJob")
-        /// A list is not as far in its batch as the caller says: somebody else fills the batch from it.
+        /// Another number of URLs of the list is enqueued than the caller states: another producer enqueues the same list.
         public static let sourceMoved = Code("sourceMoved")
         /// The worker was stopped or its lease ran out: start anew.
         public static let workerLost = Code("workerLost")

@@ -30,7 +30,7 @@ struct CancelRaceTests {
         _ = try await completer.rows("COMMIT")
         #expect(try await open == 2)
         #expect(try await counts(fixture) == [3, 0, 1, 0, 2])
-        #expect(try await worker.settleAll([Outcome(jobs[1].held, .succeeded)]).map(\.decision) == [.succeeded])
+        #expect(try await worker.completeAll([Outcome(jobs[1].held, .succeeded)]).map(\.decision) == [.succeeded])
         #expect(try await counts(fixture) == [3, 0, 1, 0, 2])
         try await fixture.expectSound()
     }
@@ -46,7 +46,7 @@ struct CancelRaceTests {
         #expect(try await fixture.queue.cancel(.name("batch")) == 1)
         #expect(try await counts(fixture) == [1, 0, 0, 0, 1])
         _ = try await joiner.rows("COMMIT")
-        #expect(try await worker.settleAll([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
+        #expect(try await worker.completeAll([Outcome(job.held, .succeeded)]).map(\.decision) == [.succeeded])
         #expect(try await counts(fixture) == [1, 0, 0, 0, 1])
         #expect(try await fixture.queue.progress(of: .name("other")).succeeded == 1)
         try await fixture.expectSound()

@@ -75,7 +75,7 @@ struct ControlRaceTests {
                 default: return Outcome(job.held, .succeeded)
                 }
             }
-            if !outcomes.isEmpty { _ = try await worker.settleAll(outcomes) }
+            if !outcomes.isEmpty { _ = try await worker.completeAll(outcomes) }
         }
         try await worker.stop()
     }
@@ -110,7 +110,7 @@ struct ControlRaceTests {
             try Task.checkCancellation()
             try await fixture.queue.maintain(force: true)
             let jobs = try await worker.claim(upTo: 100)
-            if !jobs.isEmpty { _ = try await worker.settleAll(jobs.map { Outcome($0.held, .succeeded) }) }
+            if !jobs.isEmpty { _ = try await worker.completeAll(jobs.map { Outcome($0.held, .succeeded) }) }
         }
         try await fixture.queue.maintain(force: true)
         #expect(

@@ -31,9 +31,9 @@ struct CrashTests {
             _ = try await cluster.start()
         }
 
-        func configuration(patience: Duration) -> PostgresJobQueue.Configuration {
+        func configuration(maxWait: Duration) -> PostgresJobQueue.Configuration {
             var configuration = PostgresJobQueue.Configuration(databaseURL: url)
-            configuration.patience = patience
+            configuration.maxWait = maxWait
             return configuration
         }
 
@@ -50,7 +50,7 @@ struct CrashTests {
 
     @Test func `a claim that a crash forgot is refused, and its job is given out again`() async throws {
         let server = try await Server()
-        let queue = PostgresJobQueue(server.configuration(patience: .seconds(100)))
+        let queue = PostgresJobQueue(server.configuration(maxWait: .seconds(100)))
         _ = try await queue.enqueue(EnqueueRequest(urls: (0..<4).map { "http://a/\($0)" }, batch: "batch"))
         let description = WorkerDescription(name: "w", host: "test", processID: 1, version: "1", slots: 4)
         let worker = try await queue.startWorker(description)
@@ -68,7 +68,7 @@ struct CrashTests {
         #expect(forgotten.count == 2)
         try await server.crash()
         #expect(try await queue.check().isEmpty)
-        // What was told to be completed is; what was claimed since is as if it had not been.
+        // Reported completions are recorded; later claims are lost.
         #expect(
             try await worker.complete(done.map { Outcome($0.held, .succeeded) }).allSatisfy {
                 $0.decision == .succeeded
@@ -93,19 +93,19 @@ struct CrashTests {
     @Test func `three crashes under load lose no job that was accepted and end none twice`() async throws {
         let server = try await Server()
         let accepted = Locked<Set<Int64>>([])
-        let told = Locked<[Int64]>([])
+        let reported = Locked<[Int64]>([])
         let enqueuersLeft = Locked(2)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<2 {
                 group.addTask {
-                    let queue = PostgresJobQueue(server.configuration(patience: .seconds(100)))
+                    let queue = PostgresJobQueue(server.configuration(maxWait: .seconds(100)))
                     for round in 0..<30 {
                         let urls = (0..<25).map { "http://host\(index)/\(round)/\($0)" }
                         do throws(QueueError) {
                             let answers = try await queue.enqueue(EnqueueRequest(urls: urls, batch: "batch"))
                             accepted.withLock { $0.formUnion(answers.compactMap(\.job)) }
                         } catch {
-                            // Its answer was lost: it may have been done or not, as the caller knows.
+                            // The answer was lost: the call may have been executed or not.
                             #expect(error.code == .connectionLost, "\(error)")
                         }
                     }
@@ -114,12 +114,12 @@ struct CrashTests {
                 }
             }
             for index in 0..<4 {
-                group.addTask { try await Self.work(server, index, told) { enqueuersLeft.withLock { $0 == 0 } } }
+                group.addTask { try await Self.work(server, index, reported) { enqueuersLeft.withLock { $0 == 0 } } }
             }
             group.addTask {
                 for milestone in [150, 450, 900] {
                     let isDue = await reached {
-                        told.withLock { $0.count } >= milestone || enqueuersLeft.withLock { $0 == 0 }
+                        reported.withLock { $0.count } >= milestone || enqueuersLeft.withLock { $0 == 0 }
                     }
                     try #require(isDue)
                     try await server.crash()
@@ -127,13 +127,13 @@ struct CrashTests {
             }
             try await group.waitForAll()
         }
-        let queue = PostgresJobQueue(server.configuration(patience: .seconds(100)))
+        let queue = PostgresJobQueue(server.configuration(maxWait: .seconds(100)))
         #expect(try await queue.check().isEmpty)
         let rows = try await queue.connection.rows("SELECT job_id FROM larder_data.job_history WHERE outcome = 1")
         let recorded = rows.compactMap { $0[0].flatMap { Int64($0) } }
         #expect(Set(recorded).count == recorded.count)
         #expect(accepted.withLock { $0.isSubset(of: recorded) })
-        #expect(told.withLock { Set($0).count == $0.count && Set($0).isSubset(of: recorded) })
+        #expect(reported.withLock { Set($0).count == $0.count && Set($0).isSubset(of: recorded) })
         let progress = try await queue.progress(of: .name("batch"))
         #expect(progress.open == 0 && progress.total == recorded.count && progress.succeeded == recorded.count)
         await queue.close()
@@ -141,9 +141,9 @@ struct CrashTests {
     }
 
     private static func work(
-        _ server: Server, _ index: Int, _ told: Locked<[Int64]>, isLast: @Sendable () -> Bool
+        _ server: Server, _ index: Int, _ reported: Locked<[Int64]>, isLast: @Sendable () -> Bool
     ) async throws {
-        let queue = PostgresJobQueue(server.configuration(patience: .seconds(100)))
+        let queue = PostgresJobQueue(server.configuration(maxWait: .seconds(100)))
         func start() async throws(QueueError) -> WorkerSession {
             try await queue.startWorker(
                 WorkerDescription(name: "w\(index)", host: "test", processID: 1, version: "1", slots: 10))
@@ -164,9 +164,9 @@ struct CrashTests {
                 await Task.yield()
                 continue
             }
-            let completed = try await worker.settleAll(jobs.map { Outcome($0.held, .succeeded) })
-            told.withLock { told in
-                told += completed.filter { $0.decision == .succeeded }.map(\.claim.job)
+            let completed = try await worker.completeAll(jobs.map { Outcome($0.held, .succeeded) })
+            reported.withLock { reported in
+                reported += completed.filter { $0.decision == .succeeded }.map(\.claim.job)
             }
         }
     }

@@ -144,7 +144,7 @@ struct EnqueueTests {
     }
 
     @Test("options, context and pipeline text arrive as they were given")
-    func wishes() async throws {
+    func options() async throws {
         let fixture = try await QueueFixture.make()
         let spec = #"{"name":"card","variants":[{"name":"a","x":-0.0,  "y":1.50}]}"#
         let first = try await fixture.queue.setPipeline(name: "card", spec: spec)

@@ -147,7 +147,7 @@ struct FailureTests {
             (401, 1, false, false), (403, 1, false, false), (403, 1, true, false), (401, 0, false, true),
             (302, 1, false, true),
         ])
-    func forgives(code: Int, downloads: Int, isCancelled: Bool, staysBlocked: Bool) async throws {
+    func unblocks(code: Int, downloads: Int, isCancelled: Bool, staysBlocked: Bool) async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"]) { $0.options = 1 }
         let worker = try await fixture.startWorker()
@@ -177,7 +177,7 @@ struct FailureTests {
         #expect(claimed.map(\.isBlocked) == [true, false, false])
     }
 
-    @Test("a transcoder that dies over a picture twice makes it poison, whatever else went wrong between")
+    @Test("two transcoder crashes on one image make it poison, whatever else fails between them")
     func poison() async throws {
         let fixture = try await QueueFixture.make()
         let worker = try await fixture.startWorker()

@@ -9,7 +9,7 @@ import Testing
 /// What databases do to their callers, short of losing what they have committed.
 @Suite("Faults of the database", .timeLimit(.minutes(5)))
 struct DatabaseFaultTests {
-    /// A statement of the queue that waits at a table which somebody has locked, after its work has begun.
+    /// A statement of the queue that waits for a lock on a table after it has changed rows.
     enum Verb: String, CaseIterable {
         case enqueue, claim, complete, release, heartbeat, cancel, retry
 
@@ -107,7 +107,7 @@ struct DatabaseFaultTests {
             """)
         try await fixture.expectSound()
         let worker = try await fixture.startWorker()
-        // One session, past any pooler: what a new one reads to know its tables would count, too.
+        // One session, past any pooler: the catalog reads of a new one would count too.
         let session = Connection(.init(databaseURL: fixture.database.directURL), name: "test-claims")
         /// The pages that a claim reads, and the jobs it gets.
         func claim(_ number: Int) async throws -> (pages: Int, jobs: Int) {
@@ -160,7 +160,7 @@ struct DatabaseFaultTests {
                             // A job that was enqueued earlier and committed later may lie below the claim cursor.
                             _ = try? await queue.maintain(force: true)
                         }
-                        ended += try await worker.settleAll(jobs.map { Outcome($0.held, .succeeded) })
+                        ended += try await worker.completeAll(jobs.map { Outcome($0.held, .succeeded) })
                             .filter { $0.decision == .succeeded }.count
                         _ = try? await queue.maintain()
                     }
@@ -224,7 +224,7 @@ struct DatabaseFaultTests {
         _ = try? await fixture.sql("SELECT pg_terminate_backend(pg_backend_pid())")
     }
 
-    @Test func `at midnight whoever comes first makes the day's partitions`() async throws {
+    @Test func `at midnight the first call creates the day's partitions`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "http://a/2"])
         let worker = try await fixture.startWorker()

@@ -7,7 +7,7 @@ import Testing
 struct FreshTests {
     private static let original = StoredFile(key: "http://a/1", path: "default/1.jpg")
 
-    /// What a second enqueue is answered, after a job with these wishes that succeeded and stored these files.
+    /// What a second enqueue is answered, after a job with these options that succeeded and stored these files.
     private func answer(
         stored: [StoredFile], first: (inout EnqueueRequest) -> Void = { _ in },
         second: (inout EnqueueRequest) -> Void = { _ in }
@@ -43,7 +43,7 @@ struct FreshTests {
         #expect(try await answer(stored: [StoredFile(name: "card", key: "k", path: "")]) == .inserted)
     }
 
-    @Test func `another context is another picture; the same one is fresh`() async throws {
+    @Test func `another context makes another image; the same one is fresh`() async throws {
         let box = #"{"imageThumbnailPixelSize":[100,100]}"#
         #expect(try await answer(stored: [Self.original], second: { $0.context = box }) == .inserted)
         #expect(try await answer(stored: [Self.original], first: { $0.context = box }) == .inserted)
@@ -62,7 +62,7 @@ struct FreshTests {
 
     /// json takes what nothing else of Postgres reads.
     @Test(arguments: [#"[{"path":"\u0000"}]"#, #"[{"path":1}]"#, "5", "[]", #"{"path":null}"#, #"[1e999999]"#])
-    func `a record of a foreign worker that names no file makes nothing fresh and stops nobody`(stored: String)
+    func `a record of a foreign worker that names no file makes nothing fresh and fails no call`(stored: String)
         async throws
     {
         let fixture = try await QueueFixture.make()

@@ -43,7 +43,7 @@ struct HealthTests {
         try await fixture.sql("UPDATE larder_data.queue SET paused_at = now()")
         try await fixture.sql(
             "CREATE OR REPLACE FUNCTION larder_data.maintenance_purge() RETURNS int LANGUAGE sql AS 'SELECT 1 / 0'")
-        #expect(try await fixture.tickFailure() == "22012")
+        #expect(try await fixture.maintenanceFailure() == "22012")
         let findings = try await fixture.queue.health()
         try #require(findings.map(\.severity) == [.error, .info])
         #expect(findings[0].what == "maintenance task fails" && findings[0].detail.contains("purge"))

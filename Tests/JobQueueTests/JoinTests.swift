@@ -56,7 +56,7 @@ struct JoinTests {
         try await fixture.expectSound()
     }
 
-    @Test("a job scheduled for later comes sooner when somebody wants it now; a back-off is kept")
+    @Test("joining a job that is scheduled for later moves it forward; a back-off is kept")
     func sooner() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"]) { $0.start = .after(.seconds(3_600)) }
@@ -89,7 +89,7 @@ struct JoinTests {
         _ = try await joiner.rows("BEGIN")
         let joined = try await joiner.rows("SELECT answer FROM larder.enqueue('http://a/1', batch => 'second')")
         #expect(joined == [["joined"]])
-        // The joiner's transaction stays open over all of this: whoever waited for it would wait for ever.
+        // The joiner's transaction stays open throughout: a call that waited for it would never return.
         let outcomes = jobs.map { Outcome($0.held, .succeeded) }
         #expect(try await worker.complete(outcomes).map(\.decision) == [.busy, .succeeded])
         #expect(try await worker.complete(outcomes).map(\.decision) == [.busy, .succeeded])
@@ -101,19 +101,19 @@ struct JoinTests {
     }
 
     @Test("an enqueue that waits for a complete inserts anew when the job is gone")
-    func settleDuringJoin() async throws {
+    func completeDuringJoin() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"], batch: "first")
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
-        let settler = fixture.otherConnection()
-        _ = try await settler.rows("BEGIN")
-        _ = try await settler.rows(
+        let completer = fixture.otherConnection()
+        _ = try await completer.rows("BEGIN")
+        _ = try await completer.rows(
             "SELECT * FROM larder.complete_v1($1, json_build_array(json_build_object('job', $2, 'claim', 1, 'result', 'succeeded')))",
             [.integer(worker.id), .integer(job.id)])
         async let answers = fixture.enqueue(["http://a/1"], batch: "second")
         try await fixture.waitUntilSomebodyWaits()
-        _ = try await settler.rows("COMMIT")
+        _ = try await completer.rows("COMMIT")
         let answer = try #require(try await answers.first)
         #expect(answer.kind == .inserted && answer.job != job.id)
         #expect(try await fixture.queue.progress(of: .name("second")).open == 1)

@@ -26,7 +26,7 @@ struct LivenessTests {
         #expect(job.id == held[0].id && job.attempt == 1)
         #expect(try await dead.complete([Outcome(held[0].held, .succeeded)]).map(\.decision) == [.stale])
         await #expect { try await dead.claim(upTo: 1) } throws: { ($0 as? QueueError)?.code == .workerLost }
-        // It lives after all: its heartbeats tell it what happened, and it starts anew.
+        // It is still running: its heartbeat reports the lost lease, and it starts anew.
         #expect(try await dead.heartbeat().leaseExpired)
         #expect(try await dead.heartbeat().leaseExpired)
         await #expect { try await dead.claim(upTo: 1) } throws: { ($0 as? QueueError)?.code == .workerLost }
@@ -44,8 +44,8 @@ struct LivenessTests {
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
         try await fixture.sql("UPDATE larder_data.worker SET heartbeat_at = now() - interval '8 s'")
-        let reply = try await worker.heartbeat()
-        #expect(!reply.leaseExpired && reply.lease == .seconds(15) && reply.cancelled.isEmpty)
+        let response = try await worker.heartbeat()
+        #expect(!response.leaseExpired && response.lease == .seconds(15) && response.cancelled.isEmpty)
         #expect(try await fixture.value("SELECT now() - heartbeat_at < '8 s' FROM larder_data.worker") == "t")
         try await fixture.queue.maintain(force: true)
         #expect(try await fixture.queue.remaining().hasRunning)
@@ -103,7 +103,7 @@ struct LivenessTests {
         let holder = fixture.otherConnection()
         _ = try await holder.rows("BEGIN")
         _ = try await holder.rows("LOCK TABLE larder_data.blocklist IN ACCESS EXCLUSIVE MODE")
-        async let stuck = fixture.tickFailure()
+        async let stuck = fixture.maintenanceFailure()
         try await fixture.waitUntilSomebodyWaits()
         #expect(try await worker.heartbeat().leaseExpired == false)
         #expect(try await stuck == "55P03")
@@ -163,7 +163,7 @@ struct LivenessTests {
         let completed = try await worker.complete((first + second).map { Outcome($0.held, .succeeded) })
         #expect(completed.allSatisfy { $0.decision == .succeeded })
         try await breakAll()
-        // Known to be broken before anything was sent: an enqueue goes through as well.
+        // Found broken before anything was sent: an enqueue succeeds as well.
         #expect(try await fixture.enqueue(["http://b/1"]).map(\.kind) == [.inserted])
         try await fixture.expectSound()
     }
@@ -177,7 +177,7 @@ struct LivenessTests {
         func failure(_ word: String, _ other: String) async throws -> QueueError? {
             var configuration = fixture.configuration
             configuration.databaseURL = configuration.databaseURL.replacing(word, with: other)
-            configuration.patience = .seconds(3_600)
+            configuration.maxWait = .seconds(3_600)
             do {
                 try await PostgresJobQueue(configuration).checkReady()
                 return nil

@@ -17,7 +17,7 @@ struct OutageTests {
         // No heartbeat arrives while the server is down.
         try AdminSession(configuration.databaseURL).ask("UPDATE larder_data.settings SET lease_ms = 3600000")
         let hurried = PostgresJobQueue(configuration)
-        configuration.patience = .seconds(100)
+        configuration.maxWait = .seconds(100)
         let queue = PostgresJobQueue(configuration)
         _ = try await hurried.enqueue(EnqueueRequest(urls: ["http://a/1"]))
         let worker = try await queue.startWorker(
@@ -40,7 +40,7 @@ struct OutageTests {
     @Test("waiting for a database ends with the task")
     func cancelled() async throws {
         var configuration = PostgresJobQueue.Configuration(databaseURL: "postgresql://127.0.0.1:1/larder")
-        configuration.patience = .seconds(3_600)
+        configuration.maxWait = .seconds(3_600)
         let queue = PostgresJobQueue(configuration)
         await withTaskGroup(of: QueueError.Code?.self) { group in
             group.addTask {
@@ -57,17 +57,17 @@ struct OutageTests {
     @Test("only what certainly had no effect is repeated when repeating could do harm")
     func repeating() {
         let now = ContinuousClock.now
-        let patient = BackOff(patience: .seconds(10), now: now)
-        let impatient = BackOff(patience: .zero, now: now)
+        let retrying = BackOff(maxWait: .seconds(10), now: now)
+        let immediate = BackOff(maxWait: .zero, now: now)
         let unreachable = QueueError(.unreachable, "")
         let lost = QueueError(.connectionLost, "")
         let deadlock = QueueError(.refused, "", sqlState: "40P01")
         let syntax = QueueError(.refused, "", sqlState: "42601")
         #expect(
-            patient.allows(unreachable, .onlyUndone, now: now) && !impatient.allows(unreachable, .harmless, now: now))
-        #expect(patient.allows(lost, .harmless, now: now) && !patient.allows(lost, .onlyUndone, now: now))
-        #expect(impatient.allows(lost, .harmless, now: now) && impatient.allows(deadlock, .onlyUndone, now: now))
-        #expect(!patient.allows(syntax, .harmless, now: now))
-        #expect(!patient.allows(unreachable, .harmless, now: now + .seconds(10)))
+            retrying.allows(unreachable, .onlyUndone, now: now) && !immediate.allows(unreachable, .harmless, now: now))
+        #expect(retrying.allows(lost, .harmless, now: now) && !retrying.allows(lost, .onlyUndone, now: now))
+        #expect(immediate.allows(lost, .harmless, now: now) && immediate.allows(deadlock, .onlyUndone, now: now))
+        #expect(!retrying.allows(syntax, .harmless, now: now))
+        #expect(!retrying.allows(unreachable, .harmless, now: now + .seconds(10)))
     }
 }

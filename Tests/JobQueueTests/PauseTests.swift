@@ -113,9 +113,10 @@ struct PauseTests {
         #expect(try await fixture.queue.reprioritize(.name("second"), to: 7) == 2)
         #expect(try await fixture.queue.reprioritize(.name("second"), to: 7) == 0)
         let late = try await fixture.enqueue(["http://a/5"], batch: "second").compactMap(\.job)
-        let lanes = try await fixture.sql("SELECT job_id, priority FROM larder_data.ready ORDER BY priority, job_id")
+        let priorities = try await fixture.sql(
+            "SELECT job_id, priority FROM larder_data.ready ORDER BY priority, job_id")
         #expect(
-            lanes == [["\(early[0])", "2"], ["\(others[0])", "4"]] + (mine + late).map { ["\($0)", "7"] })
+            priorities == [["\(early[0])", "2"], ["\(others[0])", "4"]] + (mine + late).map { ["\($0)", "7"] })
         #expect(try await fixture.queue.reprioritize(.name("second"), to: 1) == 4)
         #expect(
             try await fixture.value(

@@ -6,7 +6,7 @@ import Testing
 
 /// The plans of the hot statements, as the functions make them: by index or tuple id, whatever the statistics say.
 ///
-/// auto_explain tells them, statements within functions too. psql passes them on.
+/// auto_explain reports the plans, also of statements within functions; psql prints them.
 @Suite(.timeLimit(.minutes(5)))
 struct PlanTests {
     enum Statistics: String, CaseIterable, CustomTestStringConvertible {
@@ -20,7 +20,7 @@ struct PlanTests {
     /// One statement, and what its plan must show.
     struct Hot {
         let name: String
-        /// What is done, and asked into psql's variables, before the plans are looked at.
+        /// Statements that run before the plans are recorded; they may set psql variables.
         var before = ""
         let sql: String
         /// Besides the big tables' indexes, small tables may be read whole.
@@ -45,7 +45,7 @@ struct PlanTests {
                 SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://new/' || i FROM generate_series(1, 100) AS i), batch => 'b')
                 """, shows: ["origin_name_key", "job_key_key"]),
         Hot(
-            name: "enqueue what is known, blocked or fresh",
+            name: "enqueue URLs that are live, blocked or fresh",
             sql: """
                 SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://host/' || i FROM generate_series(1, 300) AS i), batch => 'b',
                     fresh_for => '1 day', cache_id => 'c', priority => 1)
@@ -75,7 +75,7 @@ struct PlanTests {
             name: "complete one success", before: held(1),
             sql: "SELECT count(*) FROM larder.complete_v1(:worker, :'succeeded')", shows: ["running_pkey", "job_pkey"]),
         Hot(
-            name: "complete one success that forgives",
+            name: "complete one success that unblocks",
             before: held(1) + "\nUPDATE larder_data.job SET options = 1 WHERE id = ANY (:'jobs');",
             sql: "SELECT count(*) FROM larder.complete_v1(:worker, :'succeeded')",
             shows: ["larder_data.blocklist x", "blocklist_pkey"]),
@@ -187,10 +187,10 @@ struct PlanTests {
             "psql", ["-X", "-d", database.directURL, "-f", "-"], environment: ["PATH": path],
             input: Array(script(statistics).utf8))
         let outcome = await psql.outcome()
-        let told = String(decoding: outcome.errors, as: UTF8.self)
-        #expect(outcome.code == 0, "\(told.suffix(2_000))")
+        let output = String(decoding: outcome.errors, as: UTF8.self)
+        #expect(outcome.code == 0, "\(output.suffix(2_000))")
         var plans: [String: String] = [:]
-        for part in told.components(separatedBy: "==== ").dropFirst() {
+        for part in output.components(separatedBy: "==== ").dropFirst() {
             let name = String(part.prefix { $0 != "\n" })
             plans[name, default: ""] += part.dropFirst(name.count)
         }

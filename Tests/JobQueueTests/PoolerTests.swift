@@ -6,7 +6,7 @@ import Testing
 /// What a pooler in transaction mode takes away: sessions. The whole suite runs through one as well.
 @Suite(.timeLimit(.minutes(5)))
 struct PoolerTests {
-    /// A session of the server that somebody else occupies, so that the next transaction gets another one.
+    /// A server session that another client occupies, so that the next transaction gets a different one.
     private func occupy(_ connection: Connection) async throws -> String? {
         _ = try await connection.rows("BEGIN")
         return try await connection.rows("SELECT pg_backend_pid()").first?.first ?? nil
@@ -27,7 +27,7 @@ struct PoolerTests {
         // Kept from the second time on.
         #expect(try await ask().statements == "1")
         #expect(try await ask().statements == "1")
-        // The very session that keeps it goes to somebody else.
+        // The session that keeps it goes to another client.
         #expect(try await occupy(other) == first.process)
         for _ in 0..<4 {
             let next = try await ask()

@@ -33,10 +33,10 @@ final class QueueFixture: Sendable {
 
     private init(_ database: TemporaryDatabase, url: String) {
         self.database = database
-        var patient = PostgresJobQueue.Configuration(databaseURL: url)
-        patient.maintenanceTimeout = .seconds(60)
-        patient.ownerTimeout = .seconds(60)
-        configuration = patient
+        var retrying = PostgresJobQueue.Configuration(databaseURL: url)
+        retrying.maintenanceTimeout = .seconds(60)
+        retrying.ownerTimeout = .seconds(60)
+        configuration = retrying
         queue = PostgresJobQueue(configuration)
         connection = Connection(configuration, name: "test")
     }
@@ -45,9 +45,9 @@ final class QueueFixture: Sendable {
 
     /// For callers whose sessions are broken again and again.
     var patientConfiguration: PostgresJobQueue.Configuration {
-        var patient = configuration
-        patient.patience = .seconds(60)
-        return patient
+        var retrying = configuration
+        retrying.maxWait = .seconds(60)
+        return retrying
     }
 
     /// Another connection, for transactions that overlap.
@@ -103,7 +103,7 @@ final class QueueFixture: Sendable {
     }
 
     /// The code that a forced maintain fails with.
-    func tickFailure() async throws -> String? {
+    func maintenanceFailure() async throws -> String? {
         do throws(QueueError) {
             try await queue.maintain(force: true)
             return nil
@@ -125,7 +125,7 @@ extension Connection {
 
 extension WorkerSession {
     /// Sends what is busy again until everything is decided, for scenes whose joiners end their transactions.
-    func settleAll(_ outcomes: [Outcome]) async throws -> [CompletionResult] {
+    func completeAll(_ outcomes: [Outcome]) async throws -> [CompletionResult] {
         var completed = try await complete(outcomes)
         while completed.contains(where: { $0.decision == .busy }) {
             try Task.checkCancellation()

@@ -15,7 +15,7 @@ extension QueueModel {
             jobs[job.id] = job
             guard job.items.isEmpty else { continue }
             if case .running = job.place {
-                jobs[job.id]?.notice = .told
+                jobs[job.id]?.notice = .requested
             } else {
                 end(job.id, "cancelled", by: nil)
             }
@@ -23,11 +23,11 @@ extension QueueModel {
         return open
     }
 
-    /// `cancelled`, `told` or `over`.
+    /// `cancelled`, `requested` or `over`.
     mutating func cancel(job id: Int64) -> String {
         guard let job = jobs[id] else { return "completed" }
         if case .running = job.place {
-            jobs[id]?.notice = .told
+            jobs[id]?.notice = .requested
             return "requested"
         }
         end(id, "cancelled", by: nil)
@@ -51,14 +51,14 @@ extension QueueModel {
     }
 
     /// How many jobs.
-    mutating func reprioritize(_ name: String, to lane: Int) -> Result<Int, ModelRefusal> {
+    mutating func reprioritize(_ name: String, to priority: Int) -> Result<Int, ModelRefusal> {
         guard isOpenToChange(name) else { return .failure(ModelRefusal(code: .batchClosed)) }
-        batches[name]?.priority = lane
+        batches[name]?.priority = priority
         var moved = 0
         for job in jobs.values where job.items[name] != nil {
             let mayComeLater = job.home == name && job.items.count == 1
-            guard job.priority > lane || mayComeLater && job.priority < lane else { continue }
-            jobs[job.id]?.priority = lane
+            guard job.priority > priority || mayComeLater && job.priority < priority else { continue }
+            jobs[job.id]?.priority = priority
             if job.place == .ready { putBack(job.id) }
             moved += 1
         }
@@ -121,18 +121,18 @@ extension QueueModel {
         for (key, group) in Dictionary(grouping: records, by: { failures[$0].key }) {
             let batch = failures[group[0]].batch
             let riding = group.reduce(0) { $0 + failures[$1].items }
-            let lane =
+            let priority =
                 group.map { failures[$0].kind == .blocked ? batches[batch]?.priority ?? 4 : failures[$0].priority }
                 .min() ?? 4
             let number = live[key] ?? numbers[key] ?? 0
             if live[key] != nil {
-                join(number, batch, items: riding, priority: lane, isLate: false)
+                join(number, batch, items: riding, priority: priority, isLate: false)
             } else {
                 live[key] = number
                 jobs[number] = LiveJob(
                     id: number, key: key, home: batch, items: [batch: riding],
                     maxAttempts: group.compactMap { failures[$0].maxAttempts }.max() ?? 4, passesBlocklist: true,
-                    priority: lane, place: .ready)
+                    priority: priority, place: .ready)
             }
             for index in group {
                 failures[index].state = .retried(as: number)

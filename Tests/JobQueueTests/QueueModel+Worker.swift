@@ -14,31 +14,31 @@ extension QueueModel {
         }
         guard !isPaused else { return [] }
         if let batch { return claim(of: batch, worker, number, most: most, after: after) }
-        // Otherwise nobody asks why a job should not run.
+        // Otherwise the reason to hold a job is not evaluated.
         let isSomeHeld =
             batches.values.contains { !$0.isFinished && !$0.goesOn }
             || jobs.values.contains { $0.items[$0.home] == nil }
-        let lanes = number % Self.lowEvery == 0 ? Array((0...9).reversed()) : Array(0...9)
+        let priorities = number % Self.lowEvery == 0 ? Array((0...9).reversed()) : Array(0...9)
         let cursors = isNewestFirst ? nil : cursors
         var got: [Int64] = []
         for _ in 1...20 {
-            // Many at a time where some may have to be set aside.
+            // Many at a time where some may be held.
             let portion = isSomeHeld || !heldOrigins.isEmpty ? 1_000 : most - got.count
             var isSomeAside = false
             var taken: [LiveJob] = []
             let ready = jobs.values.filter { $0.place == .ready }
-            for lane in lanes {
-                var inLane = ready.filter { $0.priority == lane }.sorted { $0.id < $1.id }
+            for priority in priorities {
+                var inPriority = ready.filter { $0.priority == priority }.sorted { $0.id < $1.id }
                 if isNewestFirst {
-                    inLane.reverse()
+                    inPriority.reverse()
                 } else {
-                    inLane.removeAll { $0.id <= cursors?[lane] ?? 0 }
+                    inPriority.removeAll { $0.id <= cursors?[priority] ?? 0 }
                 }
-                taken += inLane.prefix(portion - taken.count)
+                taken += inPriority.prefix(portion - taken.count)
             }
             var going: [LiveJob] = []
             for job in taken {
-                if isSomeHeld, let reason = aside(job) {
+                if isSomeHeld, let reason = holdReason(job) {
                     isSomeAside = true
                     jobs[job.id]?.place = .suspended(reason)
                 } else if !isSomeHeld || going.count < most - got.count {
@@ -46,7 +46,7 @@ extension QueueModel {
                 }
             }
             if keepAway(&going, most - got.count) { isSomeAside = true }
-            // Handed out in order of priority, whatever was looked at first.
+            // Returned in order of priority, in whatever order they were picked.
             going.sort { ($0.priority, isNewestFirst ? -$0.id : $0.id) < ($1.priority, isNewestFirst ? -$1.id : $1.id) }
             for job in going {
                 jobs[job.id]?.place = .running(Run(worker: worker, claim: Claim(job: job.id, number: number)))
@@ -122,7 +122,7 @@ extension QueueModel {
             self.end(id, "failed", by: run)
             return "failed"
         }
-        if job.notice == .told {
+        if job.notice == .requested {
             self.end(id, "cancelled", by: run)
             return "cancelled"
         }
@@ -147,16 +147,16 @@ extension QueueModel {
 
     /// Ready again, unless it was cancelled while it ran: then maintenance ends it.
     mutating func giveBack(_ id: Int64) {
-        if jobs[id]?.notice == .told { jobs[id]?.place = .suspended("cancelled") } else { putBack(id) }
+        if jobs[id]?.notice == .requested { jobs[id]?.place = .suspended("cancelled") } else { putBack(id) }
     }
 
     func held(by worker: Int64) -> [LiveJob] {
         jobs.values.filter { if case .running(let run) = $0.place { run.worker == worker } else { false } }
     }
 
-    /// What a worker hears at its next heartbeat.
+    /// The jobs that the next heartbeat of a worker reports as cancelled.
     func cancelled(of worker: Int64) -> Set<Int64> {
-        Set(held(by: worker).filter { $0.notice == .told }.map(\.id))
+        Set(held(by: worker).filter { $0.notice == .requested }.map(\.id))
     }
 
     /// All maintenance in its order. `numbersGivenOut`: the last job number so far.
@@ -164,7 +164,7 @@ extension QueueModel {
         for worker in deadWorkers {
             for job in held(by: worker) {
                 jobs[job.id]?.rescues += 1
-                if job.rescues + 1 >= Self.mostRescues && job.notice != .told {
+                if job.rescues + 1 >= Self.mostRescues && job.notice != .requested {
                     jobs[job.id]?.place = .suspended("crashed")
                 } else {
                     giveBack(job.id)
@@ -173,8 +173,8 @@ extension QueueModel {
         }
         for job in jobs.values where job.place == .scheduled(isDue: true) { putBack(job.id) }
         if !isNewestFirst {
-            cursors = (0...9).map { lane in
-                let first = jobs.values.lazy.filter { $0.place == .ready && $0.priority == lane }.map(\.id).min()
+            cursors = (0...9).map { priority in
+                let first = jobs.values.lazy.filter { $0.place == .ready && $0.priority == priority }.map(\.id).min()
                 return first.map { $0 - 1 } ?? numbersGivenOut
             }
         }
@@ -183,9 +183,11 @@ extension QueueModel {
             batches[name]?.isFinished = true
         }
         for job in jobs.values where job.place == .suspended("cancelled") || job.place == .suspended("paused") {
-            let isTold = job.place == .suspended("cancelled") && job.notice == .told
-            if !isTold && unsuspend(job.id) { continue }
-            if isTold || job.place == .suspended("cancelled") && job.items.isEmpty { end(job.id, "cancelled", by: nil) }
+            let isRequested = job.place == .suspended("cancelled") && job.notice == .requested
+            if !isRequested && unsuspend(job.id) { continue }
+            if isRequested || job.place == .suspended("cancelled") && job.items.isEmpty {
+                end(job.id, "cancelled", by: nil)
+            }
         }
     }
 
@@ -201,7 +203,7 @@ extension QueueModel {
 
     /// Ready again when a batch that wants the job goes on.
     mutating func unsuspend(_ id: Int64) -> Bool {
-        guard let job = jobs[id], aside(job) == nil else { return false }
+        guard let job = jobs[id], holdReason(job) == nil else { return false }
         putBack(id)
         return true
     }

@@ -63,8 +63,8 @@ struct QueueModel {
         case suspended(String)
     }
 
-    /// What is known of a wish to stop a job that runs: `revived` when somebody wanted it again since.
-    enum Notice { case none, told, revived }
+    /// Whether a running job is to stop: `revived` when it was joined after its cancellation.
+    enum Notice { case none, requested, revived }
 
     struct LiveJob {
         let id: Int64
@@ -137,7 +137,7 @@ struct QueueModel {
     static let mostRescues = 5
 
     /// What enqueue is asked, for all URLs of a call.
-    struct Wishes {
+    struct EnqueueOptions {
         var pipeline = "original"
         var priority = 4
         var maxAttempts = 4
@@ -147,40 +147,40 @@ struct QueueModel {
     }
 
     /// The answer to one URL, given the job that the queue named.
-    mutating func enqueue(_ url: String, to batch: String, _ wishes: Wishes, job: Int64?) -> String {
-        let key = Key(url: url, pipeline: wishes.pipeline)
+    mutating func enqueue(_ url: String, to batch: String, _ options: EnqueueOptions, job: Int64?) -> String {
+        let key = Key(url: url, pipeline: options.pipeline)
         func failed(_ kind: Failure.Kind) -> Failure {
             Failure(batch: batch, kind: kind, key: key, items: 1, priority: 0, job: nil)
         }
-        batches[batch, default: Batch(priority: wishes.priority)].counts.total += 1
+        batches[batch, default: Batch(priority: options.priority)].counts.total += 1
         guard url.hasPrefix("http") else {
             batches[batch]?.counts.failed += 1
             batches[batch]?.counts.invalid += 1
             failures.append(failed(.invalid))
             return "invalid"
         }
-        if blocked.contains(url) && !wishes.passesBlocklist {
+        if blocked.contains(url) && !options.passesBlocklist {
             batches[batch]?.counts.failed += 1
             batches[batch]?.counts.blocked += 1
             failures.append(failed(.blocked))
             return "blocked"
         }
-        if wishes.asksFreshness && stored.contains(key) {
+        if options.asksFreshness && stored.contains(key) {
             batches[batch]?.counts.succeeded += 1
             batches[batch]?.counts.fresh += 1
             return "fresh"
         }
         if let known = live[key] {
             batches[batch]?.counts.joined += 1
-            join(known, batch, items: 1, priority: wishes.priority, isLate: wishes.isLate)
+            join(known, batch, items: 1, priority: options.priority, isLate: options.isLate)
             return known == job ? "joined" : "joined to \(known)"
         }
         guard let job else { return "no job" }
         live[key] = job
         jobs[job] = LiveJob(
-            id: job, key: key, home: batch, items: [batch: 1], maxAttempts: wishes.maxAttempts,
-            passesBlocklist: wishes.passesBlocklist, priority: wishes.priority,
-            place: wishes.isLate ? .scheduled(isDue: false) : .ready)
+            id: job, key: key, home: batch, items: [batch: 1], maxAttempts: options.maxAttempts,
+            passesBlocklist: options.passesBlocklist, priority: options.priority,
+            place: options.isLate ? .scheduled(isDue: false) : .ready)
         return "inserted"
     }
 
@@ -223,7 +223,7 @@ struct QueueModel {
     func isHeldBack(_ job: LiveJob) -> Bool { heldOrigins.contains { job.key.url.hasPrefix($0) } }
 
     /// Why no batch that wants a job lets it run: nil when one does.
-    func aside(_ job: LiveJob) -> String? {
+    func holdReason(_ job: LiveJob) -> String? {
         let wanting = job.items.keys.compactMap { batches[$0] }
         if wanting.contains(where: \.goesOn) { return nil }
         return wanting.contains { !$0.isCancelled } ? "paused" : "cancelled"
@@ -243,7 +243,7 @@ struct QueueModel {
             let notice =
                 switch job.notice {
                 case .none: ""
-                case .told: "told"
+                case .requested: "requested"
                 case .revived: "revived"
                 }
             return

@@ -15,10 +15,10 @@ extension RandomLife {
     mutating func heartbeat() async throws {
         last = "heartbeat"
         guard let worker = pick(workers)?.session else { return }
-        let reply = try await worker.heartbeat()
-        expect(!reply.leaseExpired, "the lease of worker \(worker.id) is lost")
-        let told = Set(reply.cancelled.map(\.job))
-        expect(told == model.cancelled(of: worker.id), "told of \(told)")
+        let response = try await worker.heartbeat()
+        expect(!response.leaseExpired, "the lease of worker \(worker.id) is lost")
+        let reported = Set(response.cancelled.map(\.job))
+        expect(reported == model.cancelled(of: worker.id), "reported: \(reported)")
     }
 
     /// A worker stops or dies, and another one comes.
@@ -118,15 +118,15 @@ extension RandomLife {
 
     mutating func reprioritize() async throws {
         guard let name = anyBatch() else { return }
-        let lane = Int.random(in: 0...9, using: &random)
-        last = "reprioritize \(name) to \(lane)"
+        let priority = Int.random(in: 0...9, using: &random)
+        last = "reprioritize \(name) to \(priority)"
         let queue = anyQueue()
         let answer: Result<Int, ModelRefusal>
-        do throws(QueueError) { answer = .success(try await queue.reprioritize(.name(name), to: lane)) } catch {
+        do throws(QueueError) { answer = .success(try await queue.reprioritize(.name(name), to: priority)) } catch {
             guard error.code == .batchClosed else { throw error }
             answer = .failure(ModelRefusal(code: error.code))
         }
-        switch (answer, model.reprioritize(name, to: lane)) {
+        switch (answer, model.reprioritize(name, to: priority)) {
         case (.success(let moved), .success(let foreseen)): expect(moved == foreseen, "\(moved) jobs, not \(foreseen)")
         case (.failure, .failure): break
         case (_, let foreseen): expect(false, "\(answer), not \(foreseen)")
@@ -201,7 +201,7 @@ extension RandomLife {
         }
     }
 
-    /// Somebody, or the origin itself, wants an origin to be left alone; or all of them may be asked again.
+    /// Holds an origin, as an operator or a worker would, or clears all holds.
     mutating func holdOrClearOrigins() async throws {
         let origin = "http://host\(Int.random(in: 0..<5, using: &random))/"
         if model.heldOrigins.isEmpty ? chance(40) : chance(15) {
@@ -226,7 +226,7 @@ extension RandomLife {
         guard let name = pick(names), let worker = pick(workers)?.session else { return }
         let (statement, parameters): (String, [Parameter]) =
             switch Int.random(in: 0..<7, using: &random) {
-            case 0: (Self.enqueueStatement, Self.parameters(urls(), name, QueueModel.Wishes()))
+            case 0: (Self.enqueueStatement, Self.parameters(urls(), name, QueueModel.EnqueueOptions()))
             case 1:
                 (
                     Self.claimStatement,

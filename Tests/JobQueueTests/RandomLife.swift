@@ -22,7 +22,7 @@ struct RandomLife {
     var workers: [Worker] = []
     /// The names that enqueue uses now.
     var names: [String] = []
-    /// Claims that somebody may still complete, the newest last.
+    /// Claims that may still be completed, the newest last.
     var runs: [QueueModel.Run] = []
     /// The sessions of all workers there were.
     var sessions: [Int64: WorkerSession] = [:]
@@ -153,18 +153,18 @@ struct RandomLife {
     mutating func enqueue() async throws {
         last = "enqueue"
         guard let name = pick(names) else { return }
-        var wishes = QueueModel.Wishes()
-        wishes.pipeline = chance(50) ? "card" : "original"
-        wishes.priority = Int.random(in: 0...9, using: &random)
-        wishes.maxAttempts = Int.random(in: 1...3, using: &random)
-        wishes.isLate = chance(15)
-        wishes.passesBlocklist = chance(15)
-        wishes.asksFreshness = chance(20)
+        var options = QueueModel.EnqueueOptions()
+        options.pipeline = chance(50) ? "card" : "original"
+        options.priority = Int.random(in: 0...9, using: &random)
+        options.maxAttempts = Int.random(in: 1...3, using: &random)
+        options.isLate = chance(15)
+        options.passesBlocklist = chance(15)
+        options.asksFreshness = chance(20)
         let urls = urls()
-        let rows = try await anyQueue().connection.rows(Self.enqueueStatement, Self.parameters(urls, name, wishes))
+        let rows = try await anyQueue().connection.rows(Self.enqueueStatement, Self.parameters(urls, name, options))
         expect(rows.count == urls.count, "\(rows.count) answers to \(urls.count) URLs")
         for (url, row) in zip(urls, rows) {
-            let foreseen = model.enqueue(url, to: name, wishes, job: row[1].flatMap { Int64($0) })
+            let foreseen = model.enqueue(url, to: name, options, job: row[1].flatMap { Int64($0) })
             expect(row[0] == foreseen, "\(url) is \(row[0] ?? ""), not \(foreseen)")
         }
     }
@@ -174,11 +174,11 @@ struct RandomLife {
             run_at => now() + $6 * interval '1 s', options => $7, fresh_for => $8 * interval '1 s', cache_id => 'cache') ORDER BY ord
         """
 
-    static func parameters(_ urls: [String], _ batch: String, _ wishes: QueueModel.Wishes) -> [Parameter] {
+    static func parameters(_ urls: [String], _ batch: String, _ options: QueueModel.EnqueueOptions) -> [Parameter] {
         [
-            .texts(urls), .text(batch), .text(wishes.pipeline), .integer(Int64(wishes.priority)),
-            .integer(Int64(wishes.maxAttempts)), .integer(wishes.isLate ? 10_000 : nil),
-            .integer(wishes.passesBlocklist ? 1 : 0), .integer(wishes.asksFreshness ? 86_400 : nil),
+            .texts(urls), .text(batch), .text(options.pipeline), .integer(Int64(options.priority)),
+            .integer(Int64(options.maxAttempts)), .integer(options.isLate ? 10_000 : nil),
+            .integer(options.passesBlocklist ? 1 : 0), .integer(options.asksFreshness ? 86_400 : nil),
         ]
     }
 
@@ -307,7 +307,7 @@ struct RandomLife {
             UNION ALL SELECT job_id, 'suspended ' || reason FROM larder_data.suspended
         )
         SELECT format('%s %s %s %s %s [%s] [%s] %s', j.id, j.priority, j.attempt, j.rescues, j.crashes, p.at, i.riding,
-            CASE WHEN j.is_revived THEN 'revived' WHEN j.cancelled_at IS NOT NULL THEN 'told' END)
+            CASE WHEN j.is_revived THEN 'revived' WHEN j.cancelled_at IS NOT NULL THEN 'requested' END)
         FROM larder_data.job j LEFT JOIN place p ON p.job_id = j.id
         LEFT JOIN LATERAL (
             SELECT string_agg(b.name || ':' || i.items, ',' ORDER BY (b.name || ':' || i.items) COLLATE "C") AS riding

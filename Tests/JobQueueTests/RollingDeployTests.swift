@@ -44,7 +44,7 @@ struct RollingDeployTests {
                         let outcomes = jobs.enumerated().map { index, job in
                             index == 0 ? Outcome.unavailable(job.held) : Outcome(job.held, .succeeded)
                         }
-                        let completed = try await worker.settleAll(outcomes)
+                        let completed = try await worker.completeAll(outcomes)
                         #expect(completed.allSatisfy { $0.decision != .stale })
                         _ = try await worker.heartbeat()
                         rounds.add(name)

@@ -3,18 +3,18 @@ import Testing
 
 @testable import JobQueue
 
-/// Everybody at once.
+/// All callers at once.
 @Suite(.timeLimit(.minutes(5)))
 struct StormTests {
-    /// What the callers of one storm know together.
+    /// What the callers of one storm share.
     private struct Storm: Sendable {
         let fixture: QueueFixture
         let submitted = Locked(0)
-        /// How often the end of a job was told to a worker.
+        /// How often the end of a job was reported to a worker.
         let ended = Locked<[Int64: Int]>([:])
         let enqueuersLeft = Locked(8)
         let isOver = Locked(false)
-        /// Errors that nobody should see.
+        /// Unexpected errors.
         let surprises = Locked<[String]>([])
 
         func note(_ error: QueueError, allowed: [QueueError.Code]) {
@@ -42,14 +42,14 @@ struct StormTests {
         #expect(storm.surprises.withLock { $0 } == [])
         try await fixture.queue.maintain(force: true)
         try await fixture.expectSound()
-        // Each job's end was told to one worker at most: whoever died after the commit never heard of it.
+        // The end of each job was reported to one worker at most: to none that died after the commit.
         let records = try await fixture.sql("SELECT job_id FROM larder_data.job_history").compactMap { $0[0] }
         #expect(Set(records).count == records.count)
         #expect(storm.ended.withLock { $0.values.allSatisfy { $0 == 1 } })
         let all = try await fixture.queue.progress(limit: 1_000)
         let total = all.reduce(0) { $0 + $1.total }
         let submitted = storm.submitted.withLock { $0 }
-        // An enqueue whose answer was lost may count although nobody heard of it.
+        // An enqueue whose answer was lost may count.
         #expect(isBroken ? total >= submitted : total == submitted)
         #expect(all.allSatisfy { $0.open == 0 && $0.total == $0.finished })
         #expect(all.contains { $0.joined > 0 } && all.contains { $0.cancelled > 0 } && all.contains { $0.retries > 0 })
@@ -137,7 +137,7 @@ struct StormTests {
             let jobs = try await worker.claim(upTo: Int.random(in: 1...10, using: &random))
             if jobs.isEmpty {
                 let isLast = storm.isOver.withLock { $0 }
-                // A session may break under it, or another worker hold what a task wants.
+                // The session may break, or another worker may hold the lock of a task.
                 _ = try? await queue.maintain(force: true)
                 if isLast, try await queue.remaining().isDrained { return await queue.close() }
                 await Task.yield()
@@ -159,7 +159,7 @@ struct StormTests {
                     default: Outcome(job.held, .succeeded)
                     }
                 }
-                let completed = try await worker.settleAll(outcomes)
+                let completed = try await worker.completeAll(outcomes)
                 if Int.random(in: 0..<10, using: &random) == 0 { _ = try await worker.complete(outcomes) }
                 storm.ended.withLock { ended in
                     for completion in completed {

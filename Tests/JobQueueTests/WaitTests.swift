@@ -73,10 +73,10 @@ struct WaitTests {
             input: Array(
                 "LISTEN larder_batch; LISTEN larder; SELECT FROM larder.maintain(true); SELECT larder.notify('slow');"
                     .utf8))
-        let heard = await listener.outcome().text.split(separator: "\n").filter { $0.contains("notification") }
-        try #require(heard.count == 2, "\(heard)")
-        #expect(heard[0].contains(#""larder_batch" with payload "\#(loud)""#))
-        #expect(heard[1].contains(#""larder" with payload "slow""#))
+        let received = await listener.outcome().text.split(separator: "\n").filter { $0.contains("notification") }
+        try #require(received.count == 2, "\(received)")
+        #expect(received[0].contains(#""larder_batch" with payload "\#(loud)""#))
+        #expect(received[1].contains(#""larder" with payload "slow""#))
         #expect(try await fixture.value("SELECT count(*) FROM larder.progress WHERE finished_at IS NOT NULL") == "2")
         try await fixture.expectSound()
     }

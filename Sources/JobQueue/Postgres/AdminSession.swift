@@ -3,7 +3,7 @@ private import CPostgres
 /// A short blocking session for statements of administration, outside of any queue: create a database, read a setting.
 package struct AdminSession: ~Copyable {
     /// What a server answers to a connection.
-    package enum Reply: ~Copyable {
+    package enum Response: ~Copyable {
         case session(AdminSession)
         /// A server is there and accepts no sessions: it is starting, recovering or stopping.
         case unready
@@ -20,8 +20,8 @@ package struct AdminSession: ~Copyable {
         session = try Session(DatabaseURL(url), timeout: timeout)
     }
 
-    /// Connects, and tells a server that is starting from one that is absent. The corresponding C function is `PQpingParams`.
-    package static func connect(to url: String) -> Reply {
+    /// Connects, and distinguishes a server that is starting from one that is absent. The corresponding C function is `PQpingParams`.
+    package static func connect(to url: String) -> Response {
         do throws(QueueError) {
             return .session(try AdminSession(url))
         } catch {

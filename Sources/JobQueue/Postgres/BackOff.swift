@@ -3,7 +3,7 @@ struct BackOff {
     private let deadline: ContinuousClock.Instant
     private var tries = 0
 
-    init(patience: Duration, now: ContinuousClock.Instant = .now) { deadline = now + patience }
+    init(maxWait: Duration, now: ContinuousClock.Instant = .now) { deadline = now + maxWait }
 
     /// Whether a statement that failed with `error` may be repeated now.
     ///

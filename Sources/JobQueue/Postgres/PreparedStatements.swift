@@ -1,8 +1,8 @@
 /// The statements that one session has asked the server to keep, by their text.
 ///
 /// A statement is prepared when it comes the second time: what comes once is not worth it. A pooler in transaction mode
-/// gives each transaction another server session, which does not know the statement; then this session prepares no more.
-/// Names are unlike those of any other session, so that one can be unknown to the server, but never somebody else's.
+/// gives each transaction another server session, which does not have the statement; then this session prepares no more.
+/// Names are unique to the session, so that a name never stands for the statement of another session.
 struct PreparedStatements {
     /// How to send a statement.
     enum Plan: Equatable {
@@ -10,7 +10,7 @@ struct PreparedStatements {
         case plain
         /// First ask the server to keep it under this name.
         case prepare(String)
-        /// By the name the server knows.
+        /// The statements by their names on the server.
         case prepared(String)
     }
 

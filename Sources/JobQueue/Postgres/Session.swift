@@ -44,12 +44,12 @@ struct Session: ~Copyable {
         let host = PQhost(connection).map { String(cString: $0) } ?? ""
         let port = PQport(connection).map { String(cString: $0) } ?? ""
         let place = host.hasPrefix("/") ? "\(host)/.s.PGSQL.\(port)" : "\(host.isEmpty ? "localhost" : host):\(port)"
-        // The last line tells the cause; the ones before repeat where.
+        // The last line names the cause; the lines before it repeat the address.
         let lines = String(cString: PQerrorMessage(connection)).split(separator: "\n")
         return (place, lines.first.map(String.init) ?? "no reason given")
     }
 
-    /// False when the server has closed the connection meanwhile: known before a statement is risked on it.
+    /// False when the server has closed the connection; checked before a statement is sent.
     ///
     /// An idle server says nothing but notices and its farewell; the end of the stream comes behind the latter.
     func isAlive() -> Bool {

@@ -1,4 +1,4 @@
-/// What a worker tells the database about itself when it starts.
+/// What a worker registers with the database at its start.
 public struct WorkerDescription: Sendable {
     /// A name for operators; the identity is a new id per start.
     public var name: String

@@ -39,7 +39,7 @@ extension WorkerSession {
         }
     }
 
-    /// One claim, repeated only when it certainly had no effect, or the database is told that it may have had one.
+    /// One claim, repeated only when it certainly had no effect, or when `again` says that it may have had one.
     private func claim(
         _ ticket: ClaimSequence.Ticket, _ limit: Int, from source: ClaimSource, behind start: Int64
     ) async throws(QueueError) -> [Job] {

@@ -37,7 +37,7 @@ public final class WorkerSession: Sendable {
             """
             SELECT lease_ms, lease_expired, c.job, c.claim FROM larder.heartbeat_v1($1) AS b
             LEFT JOIN LATERAL unnest(b.cancelled_jobs, b.cancelled_claims) AS c (job, claim) ON true
-            """, [.integer(id)], patience: .zero, on: queue.heartbeats
+            """, [.integer(id)], maxWait: .zero, on: queue.heartbeats
         ) { rows throws(QueueError) in
             guard let lease = rows.integer(0, 0), let expired = rows.flag(0, 1) else {
                 throw QueueError(.unexpectedAnswer, "an incomplete answer to a heartbeat")

@@ -68,7 +68,7 @@ struct Settings {
         try await queue.checkReady()
         guard maxWait > .zero else { return queue }
         await queue.close()
-        configuration.patience = maxWait
+        configuration.maxWait = maxWait
         return PostgresJobQueue(configuration)
     }
 
