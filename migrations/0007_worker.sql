@@ -71,8 +71,10 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_m
 SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     WITH freed AS MATERIALIZED (
-        DELETE FROM larder_data.running r USING unnest(jobs, claims) AS g (job, claim)
-        WHERE r.worker_id = worker AND r.job_id = g.job AND r.claim_no = g.claim
+        DELETE FROM larder_data.running r WHERE r.ctid = ANY (ARRAY(
+            SELECT held.tid FROM unnest(jobs, claims) AS g (job, claim), LATERAL (
+                SELECT x.ctid AS tid FROM larder_data.running x
+                WHERE x.worker_id = worker AND x.job_id = g.job AND x.claim_no = g.claim OFFSET 0) AS held))
         RETURNING r.job_id
     ), met AS MATERIALIZED (
         SELECT f.job_id, j.cancelled_at IS NOT NULL AS is_cancelled FROM freed f, LATERAL (

@@ -130,15 +130,25 @@ COMMENT ON FUNCTION larder_data.retry_failures IS
     'Makes jobs of failures, or joins live ones; answers how many items were reopened, and the last job.';
 
 CREATE FUNCTION larder.batch_retry_failed(batch text) RETURNS bigint
-LANGUAGE plpgsql SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET lock_timeout = 0 AS $$
 DECLARE
     b larder_data.batch := larder_data.lock_batch(batch, '{cancelled}');
+    reopened bigint;
 BEGIN
-    -- Live jobs are locked before any job is inserted, as enqueue does. Otherwise the two could deadlock.
-    PERFORM FROM larder_data.job j WHERE j.key = ANY (ARRAY(
-        SELECT larder_data.job_key(f.url, f.pipeline_id) FROM larder_data.failures_of(b, 10000, NULL) AS f))
-    ORDER BY j.key FOR UPDATE;
-    RETURN (larder_data.retry_failures(b, 10000)).items;
+    -- An enqueue locks live jobs before it inserts new ones. It may hold a job that this call joins, and wait for one
+    -- that this call has inserted. Then this call starts over.
+    PERFORM set_config('lock_timeout', '500ms', true);
+    FOR try IN 1 .. 10 LOOP
+        BEGIN
+            reopened := (larder_data.retry_failures(b, 10000)).items;
+            EXIT;
+        EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+            IF try = 10 THEN
+                RAISE;
+            END IF;
+        END;
+    END LOOP;
+    RETURN reopened;
 END $$;
 COMMENT ON FUNCTION larder.batch_retry_failed IS
     'Reopens the failed items of a batch, blocked ones included, at most 10,000 records a call: repeat until it '
