@@ -73,7 +73,7 @@ struct WorkerState: Sendable {
     /// limits every wait, so that the lease is checked that often.
     static let pauses: ClosedRange<Duration> = .milliseconds(50)...(.seconds(1))
     /// The longest time for which results are gathered while no slot waits for work.
-    static let gatherTime = Duration.milliseconds(200)
+    static let gatherTime = Duration.milliseconds(50)
     /// Results per statement at most.
     static let maxBatch = 500
     /// The pause before results are sent again.
