@@ -45,7 +45,7 @@ struct AttemptResult: Sendable {
         AttemptResult(job, .cancelled, delay: delay)
     }
 
-    /// A job whose load was cut off while its worker continues: it becomes ready again at once.
+    /// A job whose load was cut off while its worker continues: it is ready again within about a second.
     static func released(_ job: Job) -> AttemptResult { snoozed(job, for: .zero) }
 
     /// The report for the event; nil when nothing was loaded.

@@ -9,7 +9,7 @@ public enum WorkerEvent: Sendable {
     case started(worker: Int64)
     /// Jobs were claimed.
     case claimed(count: Int)
-    /// An attempt ended and its result is committed.
+    /// An attempt ended and the database has answered its result.
     case completed(AttemptReport)
     /// The database is unavailable or refused a call, which the worker repeats.
     case queueUnavailable(QueueError)
@@ -23,7 +23,7 @@ public enum WorkerEvent: Sendable {
     case stopping(running: Int)
 }
 
-/// A committed attempt at a job.
+/// An attempt at a job whose result the database has answered.
 public struct AttemptReport: Sendable {
     /// The job.
     public let job: Job

@@ -226,7 +226,7 @@ struct WorkerState: Sendable {
 
     // MARK: - Rules
 
-    /// Results are gathered while the worker is busy: many run, no free slot waits for work, and nothing is ending.
+    /// Results are gathered while an attempt runs, no free slot waits for work, and the worker is not cancelling.
     private func isWorthWaiting(at now: Instant) -> Bool {
         guard phase < .cancelling, running > 0 else { return false }
         let isStarved = phase == .claiming && free > 0 && claimAt.map { $0 > now } ?? false

@@ -33,7 +33,7 @@ public struct LoadOptions: OptionSet, Sendable, Hashable {
     public static let fromLoaderOnly = LoadOptions(bit: 16)
     /// Make variants of the first frame of animated images.
     public static let decodeFirstFrameOnly = LoadOptions(bit: 19)
-    /// Run transformers on vector images.
+    /// No effect: vector images are rasterised in any case.
     public static let transformVectorImage = LoadOptions(bit: 23)
 
     /// The names in the order of their bits, from 0.
@@ -50,7 +50,6 @@ public struct LoadOptions: OptionSet, Sendable, Hashable {
     public static let withEffect: LoadOptions = [
         .retryFailed, .lowPriority, .refreshCached, .handleCookies, .allowInvalidSSLCertificates, .highPriority,
         .transformAnimatedImage, .scaleDownLargeImages, .fromCacheOnly, .fromLoaderOnly, .decodeFirstFrameOnly,
-        .transformVectorImage,
     ]
 
     /// The names of the set options, in the order of their bits.
