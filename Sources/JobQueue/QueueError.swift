@@ -25,7 +25,7 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         public static let changedMigration = Code("changedMigration")
         /// The database no longer, or not yet, offers this program's worker protocol.
         public static let protocolMismatch = Code("protocolMismatch")
-        /// The batch is sealed, cancelled or finished: it takes no more URLs.
+        /// The batch is sealed, cancelled or finished: it refuses further URLs.
         public static let batchClosed = Code("batchClosed")
         /// No such batch.
         public static let unknownBatch = Code("unknownBatch")

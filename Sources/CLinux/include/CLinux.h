@@ -61,12 +61,13 @@ long larder_get_attribute(int descriptor, const char *name, void *bytes, size_t 
 int larder_set_attribute(int descriptor, const char *name, const void *bytes, size_t length);
 
 /// Copies up to `length` bytes from `*position` of one file to the current position of another, within the kernel, and
-/// advances both positions; file systems share the blocks if they can. Returns the bytes copied, 0 at the end of the source, or
-/// -1 with errno. The corresponding C function is `copy_file_range`.
+/// advances both positions; file systems share the blocks if they can. Returns the bytes copied, 0 at the end of the
+/// source, or -1 with errno. The corresponding C function is `copy_file_range`.
 long larder_copy_range(int source, long long *position, int target, size_t length);
 
 /// Shares the blocks of equal bytes in two files, from the beginning up to `*length`; the kernel compares them first.
-/// Names, dates and contents stay. Sets `*length` to the number of shared bytes. Returns 0, or -1 with errno: EILSEQ when the bytes differ. The corresponding request is `ioctl(FIDEDUPERANGE)`.
+/// Names, dates and contents stay. Sets `*length` to the number of shared bytes. Returns 0, or -1 with errno: EILSEQ when
+/// the bytes differ. The corresponding request is `ioctl(FIDEDUPERANGE)`.
 int larder_share_bytes(int source, int target, unsigned long long *length);
 
 /// The attributes of a directory entry; times in nanoseconds since 1970, clamped to 64 bits.

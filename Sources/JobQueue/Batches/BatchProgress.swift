@@ -22,11 +22,11 @@ public struct BatchProgress: Sendable {
     public enum State: String, Sendable {
         /// Accepts URLs.
         case open
-        /// Accepts no more URLs; some items are open.
+        /// Refuses further URLs; some items are open.
         case sealed
         /// Its jobs are not claimed; it accepts URLs unless it is sealed.
         case paused
-        /// Accepts no more URLs; its open items are finished as cancelled. Final.
+        /// Refuses further URLs; its open items are finished as cancelled. Final.
         case cancelled
         /// Sealed, and no item is open. A retry of its failures reopens it.
         case finished

@@ -47,8 +47,8 @@ actor Connection {
             session = consume open
             return value
         } catch {
-            // With a broken connection, an unfinished statement or an open transaction the session is of no more use. Nor
-            // with a server that takes no writes any more: after a failover the same URL may lead to another one.
+            // A session is closed when its connection is broken, a statement is unfinished or a transaction is open. It is
+            // also closed when the server refuses writes: after a failover the same URL may lead to another server.
             let isOfUse = error.code != .connectionLost && error.code != .timeout && open.isIdle
             if isOfUse && error.sqlState != SQLState.readOnlyTransaction.rawValue { session = consume open }
             throw error

@@ -1,7 +1,8 @@
-/// The statements that one session has asked the server to keep, by their text.
+/// The statements that one session has prepared, by their text.
 ///
-/// A statement is prepared when it comes the second time: what comes once is not worth it. A pooler in transaction mode
-/// gives each transaction another server session, which does not have the statement; then this session prepares no more.
+/// A statement is prepared at its second use; preparing one that is used once costs more than it saves. A pooler in
+/// transaction mode gives each transaction another server session, which does not have the statement. After such an error
+/// this session sends all statements as text.
 /// Names are unique to the session, so that a name never stands for the statement of another session.
 struct PreparedStatements {
     /// How to send a statement.

@@ -157,7 +157,7 @@ public final class TranscoderPool: Sendable {
     private func exchange(
         _ operation: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
     ) async throws(TranscodeError) -> ChildReply {
-        // The child that worked last is used first, so that no more children run than are needed.
+        // The child that worked last is used first. A child that is not needed is never started.
         let child = state.withLock { state -> TranscoderChild? in
             if state.isShutDown { return nil }
             if let child = state.idle.popLast() { return child }
