@@ -2,7 +2,7 @@ import Concurrency
 import Glibc
 import Testing
 
-@Suite("Threads and children", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ThreadTests {
     actor Pinned {
         nonisolated let thread = EventLoop(name: "pinned")
@@ -11,8 +11,7 @@ struct ThreadTests {
         deinit { thread.stop() }
     }
 
-    @Test("an actor on a dedicated thread always runs on that thread")
-    func pinned() async {
+    @Test func `an actor on a dedicated thread always runs on that thread`() async {
         let actor = Pinned()
         let first = await actor.current()
         var others: Set<UInt> = []
@@ -21,8 +20,7 @@ struct ThreadTests {
         #expect(UInt(pthread_self()) != first)
     }
 
-    @Test("a task that prefers an actor's thread calls the actor on that thread and stays on it")
-    func preferred() async {
+    @Test func `a task that prefers an actor's thread calls the actor on that thread and stays on it`() async {
         let actor = Pinned()
         let thread = await actor.current()
         let (before, during, after) = await withTaskExecutorPreference(actor.thread) {
@@ -35,15 +33,13 @@ struct ThreadTests {
 
     private struct Refusal: Error, Equatable {}
 
-    @Test("a pool returns values and typed errors")
-    func pool() async {
+    @Test func `a pool returns values and typed errors`() async {
         let pool = ThreadPool(name: "pool", threads: 2)
         #expect(await pool.run { 42 } == 42)
         await #expect(throws: Refusal()) { try await pool.run { () throws(Refusal) -> Int in throw Refusal() } }
     }
 
-    @Test("a task that prefers a pool runs on its thread, also after it has waited")
-    func preferredPool() async {
+    @Test func `a task that prefers a pool runs on its thread, also after it has waited`() async {
         let pool = ThreadPool(name: "pool", threads: 1)
         let thread = await pool.run { UInt(pthread_self()) }
         let actor = Pinned()
@@ -56,8 +52,7 @@ struct ThreadTests {
         #expect(UInt(pthread_self()) != thread)
     }
 
-    @Test("a child's exit code is distinguished from a signal that ended it")
-    func children() throws {
+    @Test func `a child's exit code is distinguished from a signal that ended it`() throws {
         var child = try ChildProcess("sh", ["-c", "exit 7"])
         let code = child.wait()
         #expect(code == .exited(7))
@@ -67,8 +62,7 @@ struct ThreadTests {
         #expect(signal == .signalled(SIGTERM))
     }
 
-    @Test("a child has exactly the descriptors that it was given")
-    func descriptors() throws {
+    @Test func `a child has exactly the descriptors that it was given`() throws {
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
         var child = try ChildProcess("sh", ["-c", "ls /proc/self/fd | wc -l >&1"], descriptors: [-1, ends[1], 2])
@@ -82,8 +76,7 @@ struct ThreadTests {
         #expect(String(decoding: bytes[..<max(0, count)], as: UTF8.self) == "4\n")
     }
 
-    @Test("a child gets the descriptors it was given whatever their numbers are")
-    func numbers() throws {
+    @Test func `a child gets the descriptors it was given whatever their numbers are`() throws {
         // Every descriptor number up to a few hundred, as the only one and after others.
         var held: [Int32] = []
         defer { for descriptor in held { close(descriptor) } }
@@ -100,8 +93,7 @@ struct ThreadTests {
         }
     }
 
-    @Test("the error names a missing program")
-    func missing() {
+    @Test func `the error names a missing program`() {
         let error = #expect(throws: SpawnError.self) { _ = try ChildProcess("/no/such/program", []) }
         #expect(error?.program == "/no/such/program")
         #expect(error?.code == ENOENT)

@@ -4,7 +4,7 @@ import Testing
 @testable import DiskCache
 
 @Suite(.timeLimit(.minutes(5)))
-struct `A bundle` {
+struct BundleTests {
     private let directory: TemporaryDirectory
     private let source: DirectoryStore
     private let export: BundleExport

@@ -2,7 +2,7 @@ import DiskCache
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
-struct `A cache key` {
+struct CacheKeyTests {
     @Test(arguments: try KeyVectors.read().derivedKeys)
     func `inserts a suffix where SDWebImage does`(row: KeyVectors.Derived) {
         #expect(CacheKey(row.key).appending(row.suffix) == CacheKey(row.expected), "\(row.note)")

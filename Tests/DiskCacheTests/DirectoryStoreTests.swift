@@ -5,7 +5,7 @@ import Testing
 @testable import DiskCache
 
 @Suite(.timeLimit(.minutes(5)))
-struct `A directory store` {
+struct DirectoryStoreTests {
     private let directory: TemporaryDirectory
     private let cache: DirectoryStore
     private let key = CacheKey("http://example.com/image.png")

@@ -5,7 +5,7 @@ import Testing
 @testable import DiskCache
 
 @Suite(.timeLimit(.minutes(5)))
-struct `An expiry decision` {
+struct ExpiryDecisionTests {
     struct Row: Decodable, Sendable, CustomTestStringConvertible {
         struct File: Decodable, Sendable {
             let name: String

@@ -6,7 +6,7 @@ import Testing
 
 /// Expiry of real files.
 @Suite(.timeLimit(.minutes(5)))
-struct `A directory store that expires` {
+struct ExpiryTests {
     private let directory: TemporaryDirectory
     private let layout: CacheLayout
     private let store: DirectoryStore

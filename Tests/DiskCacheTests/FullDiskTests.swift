@@ -5,7 +5,7 @@ import Testing
 
 /// A cache on a full or read-only file system.
 @Suite(.timeLimit(.minutes(5)))
-struct `A directory store on a failing disk` {
+struct FullDiskTests {
     private let key = CacheKey("http://example.com/image.png")
 
     @Test(.enabled(if: SmallDisk.isPossible, "needs to be root, and a kernel that mounts a tmpfs"))

@@ -4,7 +4,7 @@ import Testing
 @testable import DiskCache
 
 @Suite(.timeLimit(.minutes(5)))
-struct `An image table` {
+struct ImageTableTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }

@@ -6,7 +6,7 @@ import Testing
 
 /// Processes killed by SIGKILL while they store.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: LarderCommand.executable.hasPrefix("/"), "needs the program itself"))
-struct `Killed processes` {
+struct KilledStoreTests {
     @Test func `leave only whole images, and nothing else after the next opening`() async throws {
         let directory = try TemporaryDirectory()
         var dice = SplitMix64(seed: 1)

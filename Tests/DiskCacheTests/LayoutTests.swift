@@ -5,7 +5,7 @@ import Testing
 
 /// A cache written by an app, and the options of a store.
 @Suite(.timeLimit(.minutes(5)))
-struct `A directory of SDWebImage` {
+struct LayoutTests {
     private let directory: TemporaryDirectory
     private let key = CacheKey("http://example.com/image.png")
     private let past = timespec(tv_sec: 1_000_000_000, tv_nsec: 0)

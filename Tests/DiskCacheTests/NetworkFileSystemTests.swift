@@ -7,7 +7,7 @@ import Testing
 /// A cache on a network file system.
 @Suite(
     .timeLimit(.minutes(5)), .enabled(if: NetworkDisk.isPossible, "needs to be root, /dev/fuse, sshfs and sftp-server"))
-struct `A cache on a network file system` {
+struct NetworkFileSystemTests {
     private let key = CacheKey("http://example.com/image.png")
 
     @Test func `stores, replaces, reads and removes without attributes and locks`() async throws {

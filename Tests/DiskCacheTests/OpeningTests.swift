@@ -4,7 +4,7 @@ import Testing
 @testable import DiskCache
 
 @Suite(.timeLimit(.minutes(5)))
-struct `Opening a directory store` {
+struct OpeningTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }

@@ -7,7 +7,7 @@ import Testing
 
 /// A cache in a container image.
 @Suite(.timeLimit(.minutes(5)))
-struct `A cache on an overlay` {
+struct OverlayTests {
     private let key = CacheKey("http://example.com/image.png")
 
     @Test(.enabled(if: Privilege.mayMount, "needs to be root, and a kernel that mounts file systems"))

@@ -6,7 +6,7 @@ import Testing
 
 /// Files with the same bytes on file systems that can share blocks, and on others.
 @Suite(.timeLimit(.minutes(5)))
-struct `Files with the same contents` {
+struct ReflinkTests {
     private let block = String(repeating: "image ", count: 40_000)
 
     /// Three equal files, one of the same size, one of another size and two small ones, all with old access times.

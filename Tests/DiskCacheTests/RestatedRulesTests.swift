@@ -5,7 +5,7 @@ import Testing
 
 /// The rules for file names and derived keys compared with other implementations, on random keys.
 @Suite(.timeLimit(.minutes(5)))
-struct `The naming rules` {
+struct RestatedRulesTests {
     @Test(
         .enabled(if: FileManager.default.isExecutableFile(atPath: python), "needs /usr/bin/python3"),
         arguments: 1...10 as ClosedRange<UInt64>)

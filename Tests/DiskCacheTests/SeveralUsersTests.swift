@@ -5,7 +5,7 @@ import Testing
 
 /// A cache used by root and another user.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: AnotherUser.isPossible, "needs root to act as another user"))
-struct `A cache of several users` {
+struct SeveralUsersTests {
     private let directory: TemporaryDirectory
     private let root: String
     private let key = CacheKey("http://example.com/image.png")

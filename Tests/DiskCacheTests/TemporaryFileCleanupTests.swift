@@ -4,7 +4,7 @@ import Testing
 @testable import DiskCache
 
 @Suite(.timeLimit(.minutes(5)))
-struct `Deleting temporary files` {
+struct TemporaryFileCleanupTests {
     private let directory: TemporaryDirectory
     private let cache: DirectoryStore
 

@@ -4,7 +4,6 @@ import JobQueue
 import TestSupport
 import Testing
 
-@Suite("the search for server binaries")
 struct EmbeddedBinariesTests {
     private let directory: TemporaryDirectory
 
@@ -30,15 +29,13 @@ struct EmbeddedBinariesTests {
         }
     }
 
-    @Test("the newest complete version is used, by number")
-    func newest() throws {
+    @Test func `the newest complete version is used, by number`() throws {
         #expect(try find().directory == directory.file("15/bin"))
         try install("100/bin")
         #expect(try find().major == 100)
     }
 
-    @Test("a cluster gets its own version or an error that names the package")
-    func exact() throws {
+    @Test func `a cluster gets its own version or an error that names the package`() throws {
         try install("17/bin")
         #expect(try find(15).major == 15)
         let error = #expect(throws: ClusterError.self) { try find(16) }
@@ -46,8 +43,7 @@ struct EmbeddedBinariesTests {
             error == .serverMissing(package: "postgresql-16", searched: [directory.file("16/bin")]))
     }
 
-    @Test("outside of Debian's directory the version is that printed by the program")
-    func searchPath() throws {
+    @Test func `outside of Debian's directory the version is that printed by the program`() throws {
         try install("local")
         let path = "/no/such:\(directory.file("local"))"
         let found = try find(packaged: "/no/such", searchPath: path, version: "postgres (PostgreSQL) 17.2 (custom 9)")
@@ -63,8 +59,7 @@ struct EmbeddedBinariesTests {
         }
     }
 
-    @Test("the error is one line with the package's name")
-    func message() {
+    @Test func `the error is one line with the package's name`() {
         let error = ClusterError.serverMissing(package: "postgresql", searched: ["/a", "/b"])
         #expect("\(error)" == "no Postgres server binaries in /a, /b; install the Debian package postgresql")
     }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Tests with real servers. Each creates at most one cluster, which takes a second.
-@Suite("the embedded cluster", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct EmbeddedClusterTests {
     private let home: ClusterHome
 
@@ -17,8 +17,9 @@ struct EmbeddedClusterTests {
         return pid
     }
 
-    @Test("two processes start one server, which is restarted after a kill and refuses an invalid setting")
-    func life() async throws {
+    @Test
+    func `two processes start one server, which is restarted after a kill and refuses an invalid setting`() async throws
+    {
         let configuration = home.configuration("home")
         let cluster = EmbeddedCluster(configuration)
         let before = try await cluster.status()
@@ -113,8 +114,8 @@ struct EmbeddedClusterTests {
         #expect(lines.contains { $0.contains("nonsense") })
     }
 
-    @Test("a start succeeds after earlier starts were killed, in a home with a long and unusual path")
-    func interrupted() async throws {
+    @Test
+    func `a start succeeds after earlier starts were killed, in a home with a long and unusual path`() async throws {
         let name = "it's \"$(touch x)\", ä \(String(repeating: "long", count: 30))"
         let configuration = home.configuration(name)
         let cluster = EmbeddedCluster(configuration)
@@ -148,8 +149,8 @@ struct EmbeddedClusterTests {
         #expect(try await cluster.status().state == .stopped)
     }
 
-    @Test("root's cluster is outside a home that the server's user cannot enter", .enabled(if: geteuid() == 0))
-    func unenterable() async throws {
+    @Test(.enabled(if: geteuid() == 0))
+    func `root's cluster is outside a home that the server's user cannot enter`() async throws {
         let closed = home.directory.file("closed")
         try FileManager.default.createDirectory(
             atPath: closed, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -170,9 +171,8 @@ struct EmbeddedClusterTests {
         try await cluster.stop()
     }
 
-    @Test(
-        "an ordinary user has a cluster of its own, where root gets in and others do not", .enabled(if: geteuid() == 0))
-    func ordinaryUser() async throws {
+    @Test(.enabled(if: geteuid() == 0))
+    func `an ordinary user has a cluster of its own, where root gets in and others do not`() async throws {
         let nobody = try #require(ServerAccount.named("nobody"))
         let configuration = home.configuration("own", disposable: true)
         try FileManager.default.createDirectory(
@@ -203,8 +203,7 @@ struct EmbeddedClusterTests {
         #expect(try await cluster.status().moved == nil)
     }
 
-    @Test("without server binaries no file is created, and the error names the package")
-    func missingBinaries() async throws {
+    @Test func `without server binaries no file is created, and the error names the package`() async throws {
         var configuration = home.configuration("home")
         configuration.packaged = home.directory.file("none")
         configuration.searchPath = home.directory.path
@@ -217,8 +216,7 @@ struct EmbeddedClusterTests {
         try await cluster.stop()
     }
 
-    @Test("a directory that others can enter is refused")
-    func unsafeDirectory() async throws {
+    @Test func `a directory that others can enter is refused`() async throws {
         let configuration = home.configuration("home")
         let directory = configuration.home + "/postgres"
         try FileManager.default.createDirectory(

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("commands under test", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct EmbeddedCommandTests {
     private func shell(_ script: String, input: String = "", limit: Duration = .seconds(30)) throws -> RunningCommand {
         try RunningCommand(
@@ -10,8 +10,7 @@ struct EmbeddedCommandTests {
             limit: limit)
     }
 
-    @Test("input, environment, outputs and exit code pass through")
-    func passing() async throws {
+    @Test func `input, environment, outputs and exit code pass through`() async throws {
         let outcome = try await shell("cat; echo $WORD; echo oops >&2; exit 4", input: "first\n").outcome()
         #expect(outcome.lines == ["first", "given"])
         #expect(outcome.errorText == "oops\n")
@@ -20,16 +19,14 @@ struct EmbeddedCommandTests {
         #expect(!outcome.ranOutOfTime)
     }
 
-    @Test("a command over its time limit is killed and reported as such")
-    func limit() async throws {
+    @Test func `a command over its time limit is killed and reported as such`() async throws {
         let outcome = try await shell("echo begun; exec sleep 1000", limit: .milliseconds(50)).outcome()
         #expect(outcome.ranOutOfTime)
         #expect(outcome.signal == SIGKILL)
         #expect(outcome.code == nil)
     }
 
-    @Test("a background command can be watched and signalled")
-    func background() async throws {
+    @Test func `a background command can be watched and signalled`() async throws {
         let command = try shell("echo ready; exec sleep 1000")
         let ready = await command.reaches { $0.outputSoFar == Array("ready\n".utf8) }
         #expect(ready)

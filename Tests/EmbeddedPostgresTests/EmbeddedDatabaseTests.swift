@@ -4,10 +4,9 @@ import JobQueue
 import TestSupport
 import Testing
 
-@Suite("temporary databases", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct EmbeddedDatabaseTests {
-    @Test("every test gets its own copy of a template that is prepared once")
-    func copies() async throws {
+    @Test func `every test gets its own copy of a template that is prepared once`() async throws {
         let prepared = Locked(0)
         let made = try await withThrowingTaskGroup(of: TemporaryDatabase.self) { group in
             for _ in 0..<3 {
@@ -29,8 +28,7 @@ struct EmbeddedDatabaseTests {
         }
     }
 
-    @Test("an empty database is empty, in UTF-8 and in the C locale")
-    func empty() async throws {
+    @Test func `an empty database is empty, in UTF-8 and in the C locale`() async throws {
         let database = try await TemporaryDatabase.make()
         let session = try AdminSession(database.url)
         let tables = try session.ask("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'")

@@ -3,7 +3,6 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-@Suite("the directories of a cluster")
 struct EmbeddedPathsTests {
     private let postgres = ServerAccount(userID: 101, groupID: 104, name: "postgres")
     private let alice = ServerAccount(userID: 1000, groupID: 1000, name: "alice")
@@ -16,8 +15,8 @@ struct EmbeddedPathsTests {
         .init(home: home, account: alice, rootServes: false, clusters: "/var/lib/larder/clusters")
     }
 
-    @Test("cluster and socket are in the home, for root and for other users", arguments: [true, false])
-    func plain(isRoot: Bool) {
+    @Test(arguments: [true, false])
+    func `cluster and socket are in the home, for root and for other users`(isRoot: Bool) {
         let paths = ClusterPaths(isRoot ? root("/srv/larder") : ordinary("/srv/larder"))
         #expect(paths.directory == "/srv/larder/postgres")
         #expect(paths.socketDirectory == "/srv/larder/postgres")
@@ -25,13 +24,11 @@ struct EmbeddedPathsTests {
         #expect(paths.moved == nil)
     }
 
-    @Test("the root directory can be a home")
-    func slash() {
+    @Test func `the root directory can be a home`() {
         #expect(ClusterPaths(root("/")).directory == "/postgres")
     }
 
-    @Test("a socket path has at most 107 bytes")
-    func longPath() {
+    @Test func `a socket path has at most 107 bytes`() {
         // "/" + name + "/postgres" + "/.s.PGSQL.5432"
         let room = 107 - 1 - 9 - 14
         let fits = ClusterPaths(ordinary("/" + String(repeating: "a", count: room)))
@@ -45,25 +42,21 @@ struct EmbeddedPathsTests {
         #expect(wide.socketDirectory.hasPrefix("/tmp/larder-1000-"))
     }
 
-    @Test(
-        "a path that settings or connection strings would split gets a socket elsewhere",
-        arguments: [",", "'", "\\", "\"", "\n", "ä"])
-    func oddCharacters(character: String) {
+    @Test(arguments: [",", "'", "\\", "\"", "\n", "ä"])
+    func `a path that settings or connection strings would split gets a socket elsewhere`(character: String) {
         let paths = ClusterPaths(ordinary("/srv/a\(character)b"))
         #expect(paths.directory == "/srv/a\(character)b/postgres")
         #expect(paths.socketDirectory == "/tmp/larder-1000-\(ClusterPaths.hash(of: "/srv/a\(character)b"))")
     }
 
-    @Test("root keeps such sockets beside its moved clusters, not in /tmp")
-    func longPathOfRoot() {
+    @Test func `root keeps such sockets beside its moved clusters, not in /tmp`() {
         let home = "/" + String(repeating: "a", count: 200)
         let paths = ClusterPaths(root(home))
         #expect(paths.directory == home + "/postgres")
         #expect(paths.socketDirectory == "/var/lib/larder/clusters/" + ClusterPaths.hash(of: home))
     }
 
-    @Test("root's cluster is outside a home that the server's user cannot enter, with the reason")
-    func moved() {
+    @Test func `root's cluster is outside a home that the server's user cannot enter, with the reason`() {
         var given = root("/root/larder")
         given.canEnterHome = false
         let paths = ClusterPaths(given)
@@ -72,8 +65,7 @@ struct EmbeddedPathsTests {
         #expect(paths.moved == "the server's user postgres cannot enter /root/larder")
     }
 
-    @Test("an existing cluster keeps its directory when the permissions of the home change")
-    func staying() {
+    @Test func `an existing cluster keeps its directory when the permissions of the home change`() {
         var given = root("/srv/larder")
         given.existsElsewhere = true
         #expect(ClusterPaths(given).directory.hasPrefix("/var/lib/larder/clusters/"))
@@ -83,8 +75,7 @@ struct EmbeddedPathsTests {
         #expect(ClusterPaths(given).directory == "/srv/larder/postgres")
     }
 
-    @Test("an ordinary user's cluster is always in the home")
-    func ordinaryStays() {
+    @Test func `an ordinary user's cluster is always in the home`() {
         var given = ordinary("/srv/larder")
         given.canEnterHome = false
         given.existsElsewhere = true
@@ -92,10 +83,8 @@ struct EmbeddedPathsTests {
     }
 
     // The published vectors of the 64-bit FNV-1a hash.
-    @Test(
-        "the hash is FNV-1a",
-        arguments: [("", "cbf29ce484222325"), ("a", "af63dc4c8601ec8c"), ("foobar", "85944171f73967e8")])
-    func hash(text: String, expected: String) {
+    @Test(arguments: [("", "cbf29ce484222325"), ("a", "af63dc4c8601ec8c"), ("foobar", "85944171f73967e8")])
+    func `the hash is FNV-1a`(text: String, expected: String) {
         #expect(ClusterPaths.hash(of: text) == expected)
     }
 }

@@ -4,7 +4,6 @@ import Testing
 @testable import Prefetcher
 @testable import Worker
 
-@Suite("the dispatch order of a claim")
 struct DispatchOrderTests {
     private func started(_ jobs: [(origin: String, priority: Int)]) -> [Int64] {
         let claimed = jobs.enumerated().map { index, job in

@@ -5,10 +5,8 @@ import Testing
 
 @testable import Worker
 
-@Suite("Origins in the database")
 struct SharedOriginsTests {
-    @Test("have a name with their port, from which they are read")
-    func names() throws {
+    @Test func `have a name with their port, from which they are read`() throws {
         for (url, name) in [
             ("https://Example.com/a", "https://example.com:443"), ("http://[::1]:8080/", "http://[::1]:8080"),
             ("http://a.example./", "http://a.example:80"),
@@ -19,8 +17,7 @@ struct SharedOriginsTests {
         }
     }
 
-    @Test("that are given up are reported with the failure that opened the breaker")
-    func report() throws {
+    @Test func `that are given up are reported with the failure that opened the breaker`() throws {
         var configuration = FetchConfiguration()
         configuration.origins.probes = 0
         let downloader = ImageDownloader(configuration)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
-struct `A caches manager` {
+struct CachesManagerTests {
     private let directory: TemporaryDirectory
     private let low: DirectoryStore
     private let high: DirectoryStore

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
-struct `A memory cache` {
+struct MemoryCacheTests {
     private func key(_ number: Int) -> CacheKey { CacheKey("\(number)") }
 
     @Test func `keeps everything without limits`() {

@@ -3,17 +3,15 @@ import Testing
 
 @testable import Prefetcher
 
-@Suite("BlockRule")
 struct BlockRuleTests {
-    @Test("the rule agrees with every row of the table", arguments: try ManagerVectors.read().blocking)
-    func table(row: ManagerVectors.Failure) {
+    @Test(arguments: try ManagerVectors.read().blocking)
+    func `the rule agrees with every row of the table`(row: ManagerVectors.Failure) {
         #expect(
             BlockRule.standard(FailureReason(domain: row.domain, code: row.code, message: "")) == row.blocks,
             "\(row.domain) \(row.code)")
     }
 
-    @Test("eight transport codes do not block; codes without a row follow their domain")
-    func theRest() {
+    @Test func `eight transport codes do not block; codes without a row follow their domain`() {
         for code in [-999, -1001, -1003, -1004, -1005, -1009, -1018, -1020] {
             #expect(!BlockRule.standard(FailureReason(domain: "NSURLErrorDomain", code: code, message: "")))
         }

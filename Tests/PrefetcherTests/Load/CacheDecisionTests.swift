@@ -2,7 +2,6 @@ import Testing
 
 @testable import Prefetcher
 
-@Suite("CacheDecision")
 struct CacheDecisionTests {
     private func decision(
         original: Bool, wanted: Int = 1, missing: Int = 1, refreshes: Bool = false, mayDownload: Bool = true
@@ -11,23 +10,20 @@ struct CacheDecisionTests {
             hasOriginal: original, wanted: wanted, missing: missing, refreshes: refreshes, mayDownload: mayDownload)
     }
 
-    @Test("a cached image is used; a missing one is downloaded if allowed")
-    func plain() {
+    @Test func `a cached image is used; a missing one is downloaded if allowed`() {
         #expect(decision(original: true, missing: 0) == .useCached)
         #expect(decision(original: true) == .useCached)
         #expect(decision(original: false) == .download)
         #expect(decision(original: false, mayDownload: false) == .unavailable)
     }
 
-    @Test("cached variants suffice without their original")
-    func withoutOriginal() {
+    @Test func `cached variants suffice without their original`() {
         #expect(decision(original: false, missing: 0) == .useCached)
         #expect(decision(original: false, wanted: 0, missing: 0) == .download)
         #expect(decision(original: false, wanted: 2, missing: 1) == .download)
     }
 
-    @Test("RefreshCached always sends a request unless downloads are not allowed")
-    func refreshing() {
+    @Test func `RefreshCached always sends a request unless downloads are not allowed`() {
         #expect(decision(original: true, missing: 0, refreshes: true) == .revalidate)
         #expect(decision(original: false, missing: 0, refreshes: true) == .download)
         #expect(decision(original: true, refreshes: true, mayDownload: false) == .useCached)

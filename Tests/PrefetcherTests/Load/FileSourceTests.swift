@@ -6,7 +6,7 @@ import Testing
 
 @testable import Prefetcher
 
-@Suite("FileSource", .timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)))
 struct FileSourceTests {
     private let harness: ManagerHarness
     private let root: String
@@ -22,16 +22,14 @@ struct FileSourceTests {
 
     private func code(_ url: String) async -> Int? { await failure(of: LoadRequest(url: url), by: manager)?.code }
 
-    @Test("a file below the directory is stored under its URL's key")
-    func loads() async throws {
+    @Test func `a file below the directory is stored under its URL's key`() async throws {
         let url = "file://\(root)/a%20b.jpg"
         let report = try await manager.load(LoadRequest(url: url))
         #expect(report.downloads == 1 && harness.stored(url) == harness.image)
         #expect(report.stored.first?.sha256?.count == 64)
     }
 
-    @Test("a file outside the directory is refused, whatever the path")
-    func elsewhere() async throws {
+    @Test func `a file outside the directory is refused, whatever the path`() async throws {
         try FileManager.default.createSymbolicLink(atPath: root + "/link", withDestinationPath: "/etc")
         #expect(await code("file:///etc/passwd") == -1102)
         #expect(await code("file://\(root)/../../../../../etc/passwd") == -1102)
@@ -40,8 +38,10 @@ struct FileSourceTests {
         #expect(await code("file://elsewhere\(root)/a%20b.jpg") == -1000)
     }
 
-    @Test("a missing file, a directory, a file that is not an image and a large file have their own errors")
-    func errors() async throws {
+    @Test
+    func `a missing file, a directory, a file that is not an image and a large file have their own errors`()
+        async throws
+    {
         try Data("text".utf8).write(to: URL(filePath: root + "/t.txt"))
         try Data(count: 2 << 20).write(to: URL(filePath: root + "/big"))
         try FileManager.default.createDirectory(atPath: root + "/sub", withIntermediateDirectories: true)

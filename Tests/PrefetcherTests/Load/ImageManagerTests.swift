@@ -9,7 +9,7 @@ import Transcoder
 @testable import Prefetcher
 
 /// Loads with a real server, cache and transcoder.
-@Suite("ImageManager", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ImageManagerTests {
     private let harness: ManagerHarness
     private let manager: ImageManager
@@ -49,8 +49,7 @@ struct ImageManagerTests {
 
     private struct UnexpectedSuccess: Error {}
 
-    @Test("a load stores the original's bytes and every variant under SDWebImage's names")
-    func stores() async throws {
+    @Test func `a load stores the original's bytes and every variant under SDWebImage's names`() async throws {
         let image = try TestImage.bytes("plain.jpg")
         origin.on("/a.jpg", .body(image))
         let url = origin.url("/a.jpg")
@@ -75,8 +74,7 @@ struct ImageManagerTests {
         #expect(report.stored.first { $0.name == "corner" }?.format == "webp")
     }
 
-    @Test("a second load sends no request")
-    func cached() async throws {
+    @Test func `a second load sends no request`() async throws {
         origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg")))
         _ = try await manager.load(try request(origin.url("/a.jpg")))
         let again = try await manager.load(try request(origin.url("/a.jpg")))
@@ -86,8 +84,7 @@ struct ImageManagerTests {
         #expect(origin.count("/a.jpg") == 1)
     }
 
-    @Test("a new variant of a cached original is made without a download")
-    func newVariant() async throws {
+    @Test func `a new variant of a cached original is made without a download`() async throws {
         origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg")))
         let url = origin.url("/a.jpg")
         _ = try await manager.load(try request(url, "[]"))
@@ -97,8 +94,7 @@ struct ImageManagerTests {
         #expect(origin.count("/a.jpg") == 1)
     }
 
-    @Test("a cached original that does not decode is downloaded again and replaced")
-    func damagedOriginal() async throws {
+    @Test func `a cached original that does not decode is downloaded again and replaced`() async throws {
         let image = try TestImage.bytes("plain.jpg")
         origin.on("/a.jpg", .body(image))
         let url = origin.url("/a.jpg")
@@ -110,8 +106,7 @@ struct ImageManagerTests {
         #expect(try Data(contentsOf: URL(filePath: path)) == Data(image))
     }
 
-    @Test("a failed variant leaves the original and the other variants stored")
-    func badVariant() async throws {
+    @Test func `a failed variant leaves the original and the other variants stored`() async throws {
         origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg")))
         let json = #"""
             [{"name":"outside","transform":[{"type":"crop","x":5000,"y":5000,"width":5,"height":5}]},
@@ -126,8 +121,7 @@ struct ImageManagerTests {
         #expect(try names.filter { !$0.hasPrefix(".") }.count == 2)
     }
 
-    @Test("a body that is not an image fails with 1001 and stores nothing")
-    func notAnImage() async throws {
+    @Test func `a body that is not an image fails with 1001 and stores nothing`() async throws {
         origin.on("/a.jpg", .body(Array("<html>not found</html>".utf8)))
         let error = try await failure(of: try request(origin.url("/a.jpg")))
         #expect(error.failure.domain == "SDWebImageErrorDomain")
@@ -135,8 +129,8 @@ struct ImageManagerTests {
         #expect(try names == [])
     }
 
-    @Test("a body with an image's signature that does not decode fails with 1001 and stores nothing")
-    func undecodable() async throws {
+    @Test
+    func `a body with an image's signature that does not decode fails with 1001 and stores nothing`() async throws {
         let image = try TestImage.bytes("plain.jpg")
         origin.on("/a.jpg", .body(Array(image.prefix(image.count / 2))))
         let error = try await failure(of: try request(origin.url("/a.jpg")))
@@ -145,8 +139,7 @@ struct ImageManagerTests {
         #expect(try names == [])
     }
 
-    @Test("an original without variants must decode, too")
-    func originalAlone() async throws {
+    @Test func `an original without variants must decode, too`() async throws {
         let image = try TestImage.bytes("plain.jpg")
         origin.on("/good.jpg", .body(image))
         origin.on("/bad.jpg", .body(Array(image.prefix(image.count / 2))))
@@ -157,8 +150,7 @@ struct ImageManagerTests {
         #expect(try names.count == 1)
     }
 
-    @Test("a worker without a lease publishes nothing")
-    func lostLease() async throws {
+    @Test func `a worker without a lease publishes nothing`() async throws {
         origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg")))
         var request = try request(origin.url("/a.jpg"))
         request.mayPublish = { false }

@@ -5,7 +5,6 @@ import Transcoder
 
 @testable import Prefetcher
 
-@Suite("LoadContext")
 struct LoadContextTests {
     private func refusal(_ json: String) -> String? {
         do throws(VariantError) {
@@ -16,8 +15,7 @@ struct LoadContextTests {
         }
     }
 
-    @Test("every context key of SDWebImage is accepted in its spelling")
-    func allKeys() throws {
+    @Test func `every context key of SDWebImage is accepted in its spelling`() throws {
         let loaderInternal = "loaderCachedImage"
         for key in try ManagerVectors.read().enums.contextKeys where !key.hasPrefix(loaderInternal) {
             #expect(refusal(#"{"\#(key)":null}"#)?.contains("is not a known field") != true, "\(key)")
@@ -26,8 +24,7 @@ struct LoadContextTests {
         #expect(refusal(#"{"imageTransfomer":[]}"#) == "$.imageTransfomer: is not a known field")
     }
 
-    @Test("thumbnail, transformers and encoding describe an additional variant")
-    func result() throws {
+    @Test func `thumbnail, transformers and encoding describe an additional variant`() throws {
         let context = try LoadContext(
             json: #"""
                 {"imageThumbnailPixelSize":{"width":30,"height":20},"imagePreserveAspectRatio":false,
@@ -44,18 +41,15 @@ struct LoadContextTests {
         #expect(variant.quality == 75 && variant.maxBytes == 9000 && variant.background != nil)
     }
 
-    @Test("encoding options alone describe no variant")
-    func encodingAlone() throws {
+    @Test func `encoding options alone describe no variant`() throws {
         #expect(try LoadContext(json: #"{"imageEncodeOptions":{"encodeCompressionQuality":1}}"#.utf8).result == nil)
     }
 
-    @Test("a null transformer describes no variant")
-    func nullTransformer() throws {
+    @Test func `a null transformer describes no variant`() throws {
         #expect(try LoadContext(json: #"{"imageTransformer":null}"#.utf8).result == nil)
     }
 
-    @Test("single keys override the same entries of imageDecodeOptions; other entries are ignored")
-    func decodeOptions() throws {
+    @Test func `single keys override the same entries of imageDecodeOptions; other entries are ignored`() throws {
         let context = try LoadContext(
             json: #"""
                 {"imageDecodeOptions":{"decodeScaleFactor":3,"decodeThumbnailPixelSize":{"width":9,"height":9},
@@ -66,8 +60,7 @@ struct LoadContextTests {
         #expect(context.result?.thumbnail?.width == 8)
     }
 
-    @Test("cache types have SDWebImage's numbers")
-    func cacheTypes() throws {
+    @Test func `cache types have SDWebImage's numbers`() throws {
         let context = try LoadContext(
             json: #"{"queryCacheType":0,"storeCacheType":2,"originalQueryCacheType":3,"originalStoreCacheType":1}"#.utf8
         )
@@ -78,8 +71,7 @@ struct LoadContextTests {
         #expect(standard.originalQuery == .disk && standard.originalStore == .disk)
     }
 
-    @Test("a part is named, described, or none")
-    func choices() throws {
+    @Test func `a part is named, described, or none`() throws {
         let context = try LoadContext(
             json: #"""
                 {"cacheKeyFilter":"withoutQuery","cacheSerializer":null,"downloadDecryptor":"base64",
@@ -92,35 +84,31 @@ struct LoadContextTests {
         #expect(context.credentials == "shop" && context.source == .named("files"))
     }
 
-    @Test(
-        "an error names the JSON path",
-        arguments: [
-            (
-                #"{"imageThumbnailPixelSize":{"width":0,"height":5}}"#,
-                "$.imageThumbnailPixelSize.width: must be greater than 0"
-            ),
-            (#"{"imageTransformer":[{"type":"twist"}]}"#, "$.imageTransformer[0].type: is not a known transformer"),
-            (#"{"imageScaleFactor":0.5}"#, "$.imageScaleFactor: must be at least 1"),
-            (#"{"queryCacheType":4}"#, "$.queryCacheType: must be a whole number from 0 to 3"),
-            (#"{"customManager":"x"}"#, "$.customManager: is not supported: a worker has one manager"),
-            (#"{"cacheKeyFilter":7}"#, "$.cacheKeyFilter: must be the name of one, or null for none"),
-            (
-                #"{"downloadRequestModifier":{"headers":{"Authorization":"Basic eA=="}}}"#,
-                "$.downloadRequestModifier.headers.Authorization: is a secret: name a credential profile instead"
-            ),
-            (
-                #"{"downloadRequestModifier":{"headers":{"X":"a\r\nb: c"}}}"#,
-                "$.downloadRequestModifier.headers.X: must be a string without control characters"
-            ),
-            (#"[]"#, "$: must be an object"), (#"{"#, "$: is not valid JSON"),
-        ])
-    func refusals(json: String, message: String) { #expect(refusal(json) == message) }
+    @Test(arguments: [
+        (
+            #"{"imageThumbnailPixelSize":{"width":0,"height":5}}"#,
+            "$.imageThumbnailPixelSize.width: must be greater than 0"
+        ),
+        (#"{"imageTransformer":[{"type":"twist"}]}"#, "$.imageTransformer[0].type: is not a known transformer"),
+        (#"{"imageScaleFactor":0.5}"#, "$.imageScaleFactor: must be at least 1"),
+        (#"{"queryCacheType":4}"#, "$.queryCacheType: must be a whole number from 0 to 3"),
+        (#"{"customManager":"x"}"#, "$.customManager: is not supported: a worker has one manager"),
+        (#"{"cacheKeyFilter":7}"#, "$.cacheKeyFilter: must be the name of one, or null for none"),
+        (
+            #"{"downloadRequestModifier":{"headers":{"Authorization":"Basic eA=="}}}"#,
+            "$.downloadRequestModifier.headers.Authorization: is a secret: name a credential profile instead"
+        ),
+        (
+            #"{"downloadRequestModifier":{"headers":{"X":"a\r\nb: c"}}}"#,
+            "$.downloadRequestModifier.headers.X: must be a string without control characters"
+        ),
+        (#"[]"#, "$: must be an object"), (#"{"#, "$: is not valid JSON"),
+    ])
+    func `an error names the JSON path`(json: String, message: String) { #expect(refusal(json) == message) }
 }
 
-@Suite("LoadOptions")
 struct LoadOptionsTests {
-    @Test("all 26 options have SDWebImage's names and values")
-    func names() throws {
+    @Test func `all 26 options have SDWebImage's names and values`() throws {
         let known = try ManagerVectors.read().enums.options
         #expect(known.count == 26 && LoadOptions.names.count == 26)
         for (name, option) in known {
@@ -130,8 +118,7 @@ struct LoadOptionsTests {
         #expect(LoadOptions(named: "retryFailed") == nil && LoadOptions(named: "") == nil)
     }
 
-    @Test("high priority overrides low priority")
-    func priority() {
+    @Test func `high priority overrides low priority`() {
         #expect(LoadOptions([.highPriority, .lowPriority]).priority == .high)
         #expect(LoadOptions.lowPriority.priority == .low && LoadOptions().priority == .normal)
         #expect([LoadOptions.highPriority, [], .lowPriority].map(\.jobPriority) == [1, nil, 7])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Prefetcher
 
-@Suite("ImageManager: blocklist", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ManagerBlocklistTests {
     private let harness: ManagerHarness
     private let list = MemoryBlocklist()
@@ -17,39 +17,34 @@ struct ManagerBlocklistTests {
         manager = try harness.manager { [list] in $0.blocklist = list }
     }
 
-    @Test("an undecodable body fails with 1001, and then with 1003 without a request")
-    func failingFlow() async throws {
+    @Test func `an undecodable body fails with 1001, and then with 1003 without a request`() async throws {
         harness.origin.on("/a.jpg", .body(Array("<html>".utf8)))
         #expect(await failure(of: try harness.request(), by: manager)?.code == 1001)
         #expect(await failure(of: try harness.request(), by: manager)?.code == 1003)
         #expect(harness.origin.count("/a.jpg") == 1)
     }
 
-    @Test("a truncated image blocks its URL")
-    func undecodable() async throws {
+    @Test func `a truncated image blocks its URL`() async throws {
         harness.origin.on("/a.jpg", .body(Array(harness.image.prefix(harness.image.count / 2))))
         #expect(await failure(of: try harness.request(), by: manager)?.code == 1001)
         #expect(list.contains(harness.origin.url("/a.jpg")))
     }
 
-    @Test("a URL that gives 404 is requested each time")
-    func notFound() async throws {
+    @Test func `a URL that gives 404 is requested each time`() async throws {
         harness.origin.on("/a.jpg", .status(404))
         #expect(await failure(of: try harness.request(), by: manager)?.code == 2001)
         #expect(await failure(of: try harness.request(), by: manager)?.code == 2001)
         #expect(harness.origin.count("/a.jpg") == 2)
     }
 
-    @Test("the blocklist is checked before the cache")
-    func blocklistBeatsCache() async throws {
+    @Test func `the blocklist is checked before the cache`() async throws {
         harness.origin.on("/a.jpg", .body(harness.image))
         _ = try await manager.load(try harness.request())
         list.insert(harness.origin.url("/a.jpg"))
         #expect(await failure(of: try harness.request(), by: manager)?.code == 1003)
     }
 
-    @Test("RetryFailed ignores the blocklist, and a successful download unblocks the URL")
-    func retryFailed() async throws {
+    @Test func `RetryFailed ignores the blocklist, and a successful download unblocks the URL`() async throws {
         harness.origin.on("/a.jpg", .body(harness.image))
         list.insert(harness.origin.url("/a.jpg"))
         let report = try await manager.load(try harness.request("/a.jpg", .retryFailed))
@@ -57,8 +52,7 @@ struct ManagerBlocklistTests {
         #expect(!list.contains(harness.origin.url("/a.jpg")))
     }
 
-    @Test("RetryFailed with a cache hit leaves the URL blocked")
-    func retryFailedFromCache() async throws {
+    @Test func `RetryFailed with a cache hit leaves the URL blocked`() async throws {
         harness.origin.on("/a.jpg", .body(harness.image))
         _ = try await manager.load(try harness.request())
         list.insert(harness.origin.url("/a.jpg"))
@@ -67,15 +61,13 @@ struct ManagerBlocklistTests {
         #expect(list.contains(harness.origin.url("/a.jpg")))
     }
 
-    @Test("RetryFailed does not prevent a block")
-    func retryFailedFails() async throws {
+    @Test func `RetryFailed does not prevent a block`() async throws {
         harness.origin.on("/a.jpg", .body(Array("<html>".utf8)))
         _ = await failure(of: try harness.request("/a.jpg", .retryFailed), by: manager)
         #expect(list.contains(harness.origin.url("/a.jpg")))
     }
 
-    @Test("each manager has its own blocklist")
-    func separateLists() async throws {
+    @Test func `each manager has its own blocklist`() async throws {
         harness.origin.on("/a.jpg", .body(harness.image))
         list.insert(harness.origin.url("/a.jpg"))
         let other = try harness.manager()
@@ -83,8 +75,7 @@ struct ManagerBlocklistTests {
         #expect(list.contains(harness.origin.url("/a.jpg")))
     }
 
-    @Test("shouldBlock overrides the rule: it can block a 404 and not block a bad image")
-    func hookDecides() async throws {
+    @Test func `shouldBlock overrides the rule: it can block a 404 and not block a bad image`() async throws {
         let manager = try harness.manager { [list] configuration in
             configuration.blocklist = list
             configuration.shouldBlock = { _, failure in failure.code == 2001 }
@@ -97,15 +88,13 @@ struct ManagerBlocklistTests {
         #expect(!list.contains(harness.origin.url("/bad.jpg")))
     }
 
-    @Test("URLs with different bytes are different URLs")
-    func identity() async throws {
+    @Test func `URLs with different bytes are different URLs`() async throws {
         harness.origin.on("/a.jpg", .body(harness.image))
         list.insert(harness.origin.url("/a.jpg").replacingOccurrences(of: "http://", with: "HTTP://"))
         #expect(try await manager.load(try harness.request()).made == 1)
     }
 
-    @Test("removing one URL or all takes effect at once")
-    func removal() async throws {
+    @Test func `removing one URL or all takes effect at once`() async throws {
         list.insert("a")
         list.insert("b")
         list.remove("a")
@@ -114,22 +103,19 @@ struct ManagerBlocklistTests {
         #expect(!list.contains("b"))
     }
 
-    @Test("an empty URL fails with 1000, is never blocked, and starts nothing")
-    func emptyURL() async throws {
+    @Test func `an empty URL fails with 1000, is never blocked, and starts nothing`() async throws {
         #expect(await failure(of: LoadRequest(url: ""), by: manager)?.code == 1000)
         #expect(!list.contains("") && !manager.isRunning)
     }
 
-    @Test("no message contains a password or a query")
-    func secrets() async throws {
+    @Test func `no message contains a password or a query`() async throws {
         let url = "https://user:secret@h.example/a.jpg?token=secret"
         list.insert(url)
         let message = await failure(of: LoadRequest(url: url), by: manager)?.message
         #expect(message == "https://h.example/a.jpg: is blocked")
     }
 
-    @Test("a failed variant does not block its URL")
-    func variantFails() async throws {
+    @Test func `a failed variant does not block its URL`() async throws {
         harness.origin.on("/a.jpg", .body(harness.image))
         let outside = #"[{"name":"outside","transform":[{"type":"crop","x":5000,"y":0,"width":5,"height":5}]}]"#
         let report = try await manager.load(try harness.request(variants: outside))
@@ -138,10 +124,8 @@ struct ManagerBlocklistTests {
     }
 }
 
-@Suite("MemoryBlocklist")
 struct MemoryBlocklistTests {
-    @Test("a block lasts 1 day, then 2, then 4, and at most 30")
-    func growth() {
+    @Test func `a block lasts 1 day, then 2, then 4, and at most 30`() {
         let clock = ManualClock()
         let list = MemoryBlocklist(capacity: 10) { clock.now }
         for days in [1, 2, 4, 8, 16, 30, 30] {
@@ -153,8 +137,7 @@ struct MemoryBlocklistTests {
         }
     }
 
-    @Test("a full list drops its oldest URLs")
-    func capacity() {
+    @Test func `a full list drops its oldest URLs`() {
         let list = MemoryBlocklist(capacity: 80)
         for number in 0..<1000 {
             list.insert("\(number)")
@@ -164,8 +147,7 @@ struct MemoryBlocklistTests {
         #expect(kept == Array(920..<1000))
     }
 
-    @Test("composed and decomposed characters make different URLs")
-    func bytes() {
+    @Test func `composed and decomposed characters make different URLs`() {
         let list = MemoryBlocklist()
         list.insert("http://h/\u{e9}.png")
         #expect(!list.contains("http://h/e\u{301}.png"))

@@ -9,7 +9,7 @@ import Transcoder
 @testable import Prefetcher
 
 /// The parts and hooks that a program can replace.
-@Suite("ImageManager: configuration", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ManagerConfigurationTests {
     private let harness: ManagerHarness
 
@@ -20,16 +20,14 @@ struct ManagerConfigurationTests {
 
     private var url: String { harness.origin.url("/a.jpg") }
 
-    @Test("shouldDownload false on a miss gives an empty report without error or request")
-    func veto() async throws {
+    @Test func `shouldDownload false on a miss gives an empty report without error or request`() async throws {
         let manager = try harness.manager { $0.shouldDownload = { _ in false } }
         let report = try await manager.load(try harness.request())
         #expect(report.stored.isEmpty && report.failure == nil)
         #expect(harness.origin.requests.isEmpty)
     }
 
-    @Test("shouldDownload is called on hits and does not change them")
-    func vetoOnHit() async throws {
+    @Test func `shouldDownload is called on hits and does not change them`() async throws {
         _ = try await harness.manager().load(try harness.request())
         let calls = CallCount()
         let manager = try harness.manager {
@@ -42,14 +40,12 @@ struct ManagerConfigurationTests {
         #expect(calls.value == 1)
     }
 
-    @Test("a URL without a source gives an empty report and no error")
-    func noSource() async throws {
+    @Test func `a URL without a source gives an empty report and no error`() async throws {
         let manager = try harness.manager { $0.sources = [FileSource(roots: [])] }
         #expect(try await manager.load(try harness.request()).stored.isEmpty)
     }
 
-    @Test("the last source has precedence")
-    func sourcesInOrder() async throws {
+    @Test func `the last source has precedence`() async throws {
         let other = try TestImage.bytes("rgb.png")
         let manager = try harness.manager { $0.sources.append(FixedSource(bytes: other)) }
         _ = try await manager.load(try harness.request())
@@ -57,8 +53,7 @@ struct ManagerConfigurationTests {
         #expect(harness.origin.requests.isEmpty)
     }
 
-    @Test("the options processor is called once and determines keys, variants and scale (test11)")
-    func optionsProcessor() async throws {
+    @Test func `the options processor is called once and determines keys, variants and scale (test11)`() async throws {
         let calls = CallCount()
         let manager = try harness.manager { [url] configuration in
             configuration.optionsProcessor = { request in
@@ -77,8 +72,7 @@ struct ManagerConfigurationTests {
         #expect([report.stored.last?.width, report.stored.last?.height] == [60, 30])
     }
 
-    @Test("the key filter's result is the key of the original and the base of every variant's key")
-    func keyFilter() async throws {
+    @Test func `the key filter's result is the key of the original and the base of every variant's key`() async throws {
         harness.origin.on("/a.jpg?sig=1", .body(harness.image))
         harness.origin.on("/a.jpg?sig=2", .body(harness.image))
         let manager = try harness.manager { $0.keyFilter.own = CacheKeyFilters.withoutQuery }
@@ -87,16 +81,14 @@ struct ManagerConfigurationTests {
         #expect(harness.stored(url) == harness.image && harness.storedHalf(url) != nil)
     }
 
-    @Test("a key filter that returns nil turns the cache off")
-    func keyFilterNil() async throws {
+    @Test func `a key filter that returns nil turns the cache off`() async throws {
         let manager = try harness.manager { $0.keyFilter.own = { _ in nil } }
         let report = try await manager.load(try harness.request())
         #expect(report.downloads == 1 && report.stored.isEmpty && report.failure == nil)
         #expect(harness.stored(url) == nil)
     }
 
-    @Test("the serializer is called once for each key, and its result is stored")
-    func serializer() async throws {
+    @Test func `the serializer is called once for each key, and its result is stored`() async throws {
         let calls = CallCount()
         let manager = try harness.manager { configuration in
             configuration.serializer.own = { bytes, _ in
@@ -116,15 +108,13 @@ struct ManagerConfigurationTests {
         #expect(calls.value == 3)
     }
 
-    @Test("a serializer that returns nil leaves the bytes unchanged")
-    func serializerNil() async throws {
+    @Test func `a serializer that returns nil leaves the bytes unchanged`() async throws {
         let manager = try harness.manager { $0.serializer.own = { _, _ in nil } }
         _ = try await manager.load(try harness.request())
         #expect(harness.stored(url) == harness.image)
     }
 
-    @Test("the base64 decryptor decodes the body and skips other characters")
-    func base64() async throws {
+    @Test func `the base64 decryptor decodes the body and skips other characters`() async throws {
         let text = Data(harness.image).base64EncodedString(options: .lineLength76Characters)
         harness.origin.on("/b.jpg", .body(Array(" \n\(text)".utf8)))
         var request = try harness.request("/b.jpg")
@@ -134,23 +124,23 @@ struct ManagerConfigurationTests {
         #expect(harness.stored(harness.origin.url("/b.jpg")) == harness.image)
     }
 
-    @Test("a custom decryptor turns other bytes into an image (test25)")
-    func ownDecryptor() async throws {
+    @Test func `a custom decryptor turns other bytes into an image (test25)`() async throws {
         harness.origin.on("/b.jpg", .body(harness.image.map { $0 ^ 0x5a }))
         let manager = try harness.manager { $0.decryptor.own = { bytes, _ in Data(bytes.map { $0 ^ 0x5a }) } }
         #expect(try await manager.load(try harness.request("/b.jpg")).made == 1)
         #expect(harness.stored(harness.origin.url("/b.jpg")) == harness.image)
     }
 
-    @Test("a decryptor that returns nil fails the load with 1001 and stores nothing")
-    func decryptorNil() async throws {
+    @Test func `a decryptor that returns nil fails the load with 1001 and stores nothing`() async throws {
         let manager = try harness.manager { $0.decryptor.own = { _, _ in nil } }
         #expect(await failure(of: try harness.request(), by: manager)?.code == 1001)
         #expect(harness.stored(url) == nil)
     }
 
-    @Test("URL and headers of the request modifier are sent, the key stays; nil from it is error 2000 (test23)")
-    func requestModifier() async throws {
+    @Test
+    func `URL and headers of the request modifier are sent, the key stays; nil from it is error 2000 (test23)`()
+        async throws
+    {
         let manager = try harness.manager { [url] configuration in
             configuration.requestModifier.own = { request in
                 var request = request
@@ -167,8 +157,7 @@ struct ManagerConfigurationTests {
         #expect(error?.code == 2000 && error?.domain == "SDWebImageErrorDomain")
     }
 
-    @Test("a response modifier can turn a 404 into a success; nil from it is error 2003")
-    func responseModifier() async throws {
+    @Test func `a response modifier can turn a 404 into a success; nil from it is error 2003`() async throws {
         harness.origin.on("/odd.jpg", .body(harness.image, status: 404))
         var request = try harness.request("/odd.jpg")
         request.context.responseModifier = .described(ResponseChange(status: 200))
@@ -177,8 +166,7 @@ struct ManagerConfigurationTests {
         #expect(await failure(of: try harness.request(), by: none)?.code == 2003)
     }
 
-    @Test("originals and variants can be stored in different caches")
-    func separateCaches() async throws {
+    @Test func `originals and variants can be stored in different caches`() async throws {
         let originals = try DirectoryStore(opening: harness.directory.path + "/originals")
         let manager = try harness.manager { $0.caches = ["originals": originals] }
         var request = try harness.request()
@@ -188,8 +176,7 @@ struct ManagerConfigurationTests {
         #expect(harness.storedHalf(url) != nil && harness.storedHalf(url, in: originals) == nil)
     }
 
-    @Test("the error names a part that is not configured")
-    func unknownPart() async throws {
+    @Test func `the error names a part that is not configured`() async throws {
         var request = try harness.request()
         request.context.keyFilter = .named("mine")
         let error = await failure(of: request, by: try harness.manager())
@@ -197,8 +184,7 @@ struct ManagerConfigurationTests {
         #expect(error?.message.contains("cacheKeyFilter 'mine'") == true)
     }
 
-    @Test("cancelAll ends running loads with 2002")
-    func cancelAll() async throws {
+    @Test func `cancelAll ends running loads with 2002`() async throws {
         harness.origin.on("/slow.jpg", .silent)
         let manager = try harness.manager()
         async let load = failure(of: try harness.request("/slow.jpg"), by: manager)
@@ -209,8 +195,7 @@ struct ManagerConfigurationTests {
         #expect(!manager.isRunning)
     }
 
-    @Test("progress reports received and expected bytes")
-    func progress() async throws {
+    @Test func `progress reports received and expected bytes`() async throws {
         let reported = PrefetchLog()
         var request = try harness.request()
         request.progress = { received, expected in reported.add("\(received)/\(expected ?? -1)") }

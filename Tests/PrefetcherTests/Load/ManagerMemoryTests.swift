@@ -8,7 +8,7 @@ import Transcoder
 @testable import Prefetcher
 
 /// A memory cache in front of the disk (spec 2.5, 2.11 and 8 of SDWebImage 5.21.5).
-@Suite("ImageManager: memory cache", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ManagerMemoryTests {
     private let harness: ManagerHarness
     private let memory = MemoryCache<Data>()
@@ -30,8 +30,7 @@ struct ManagerMemoryTests {
         return request
     }
 
-    @Test("stored files are kept in memory and then read without the disk")
-    func storesAreRemembered() async throws {
+    @Test func `stored files are kept in memory and then read without the disk`() async throws {
         _ = try await manager.load(try request())
         #expect(memory.value(for: try halfKey).map(Array.init) == harness.storedHalf(url))
         #expect(!memory.contains(CacheKey(url)), "the original is for the disk unless it is calls for")
@@ -43,16 +42,14 @@ struct ManagerMemoryTests {
         #expect(harness.storedHalf(url) == nil && harness.origin.count("/a.jpg") == 1)
     }
 
-    @Test("a load without variants keeps its original in memory")
-    func plainLoad() async throws {
+    @Test func `a load without variants keeps its original in memory`() async throws {
         _ = try await manager.load(try request(variants: "[]"))
         #expect(memory.value(for: CacheKey(url)).map(Array.init) == harness.image)
         try harness.cache.remove(CacheKey(url))
         #expect(try await manager.load(try request(variants: "[]")).downloads == 0)
     }
 
-    @Test("a disk hit is kept in memory")
-    func diskHitsAreRemembered() async throws {
+    @Test func `a disk hit is kept in memory`() async throws {
         _ = try await manager.load(try request())
         memory.removeAll()
         let report = try await manager.load(try request())
@@ -60,8 +57,7 @@ struct ManagerMemoryTests {
         #expect(memory.value(for: try halfKey).map(Array.init) == harness.storedHalf(url))
     }
 
-    @Test("a missing variant is made when memory has the others")
-    func partly() async throws {
+    @Test func `a missing variant is made when memory has the others`() async throws {
         _ = try await manager.load(try request())
         let two =
             ManagerHarness.half.dropLast() + #",{"name":"flat","transform":[{"type":"resize","width":9,"height":3}]}]"#
@@ -70,15 +66,14 @@ struct ManagerMemoryTests {
     }
 
     // Row test49SDImageCacheQueryOp of the vectors.
-    @Test("storeCacheType disk keeps disk hits out of memory")
-    func diskOnly() async throws {
+    @Test func `storeCacheType disk keeps disk hits out of memory`() async throws {
         _ = try await manager.load(try request(#"{"storeCacheType":1}"#))
         _ = try await manager.load(try request(#"{"storeCacheType":1}"#))
         #expect(memory.count == 0 && harness.storedHalf(url) != nil)
     }
 
-    @Test("storeCacheType memory writes no file; none keeps nothing", arguments: [2, 0])
-    func memoryOnly(type: Int) async throws {
+    @Test(arguments: [2, 0])
+    func `storeCacheType memory writes no file; none keeps nothing`(type: Int) async throws {
         let report = try await manager.load(try request(#"{"storeCacheType":\#(type)}"#))
         #expect(harness.storedHalf(url) == nil && harness.stored(url) == harness.image)
         #expect(memory.contains(try halfKey) == (type == 2))
@@ -86,15 +81,14 @@ struct ManagerMemoryTests {
         #expect(report.stored.last?.name == nil || report.stored.last?.path == nil)
     }
 
-    @Test("originalStoreCacheType selects where the original is stored", arguments: [0, 1, 2, 3])
-    func originals(type: Int) async throws {
+    @Test(arguments: [0, 1, 2, 3])
+    func `originalStoreCacheType selects where the original is stored`(type: Int) async throws {
         _ = try await manager.load(try request(#"{"originalStoreCacheType":\#(type)}"#))
         #expect(memory.contains(CacheKey(url)) == (type & 2 != 0))
         #expect((harness.stored(url) != nil) == (type & 1 != 0))
     }
 
-    @Test("queryCacheType disk, FromLoaderOnly and RefreshCached do not query memory")
-    func passedBy() async throws {
+    @Test func `queryCacheType disk, FromLoaderOnly and RefreshCached do not query memory`() async throws {
         _ = try await manager.load(try request())
         try harness.cache.remove(CacheKey(url))
         try harness.cache.remove(try halfKey)
@@ -105,8 +99,7 @@ struct ManagerMemoryTests {
         #expect(harness.origin.count("/a.jpg") == 4)
     }
 
-    @Test("FromCacheOnly is answered from memory, and shouldDownload is still called")
-    func fromCacheOnly() async throws {
+    @Test func `FromCacheOnly is answered from memory, and shouldDownload is still called`() async throws {
         _ = try await manager.load(try request())
         try harness.cache.remove(CacheKey(url))
         try harness.cache.remove(try halfKey)
@@ -124,13 +117,13 @@ struct ManagerMemoryTests {
     }
 
     // Row test42StoreCacheWithImageAndFormatWithoutImageData of the vectors.
-    @Test(
-        "a variant keeps the original's format, except for formats that cannot be written",
-        arguments: [
-            ("plain.jpg", "jpeg"), ("still.avif", "jpeg"), ("alpha.png", "png"), ("animated.gif", "gif"),
-            ("animated.png", "png"),
-        ])
-    func formats(image: String, format: String) async throws {
+    @Test(arguments: [
+        ("plain.jpg", "jpeg"), ("still.avif", "jpeg"), ("alpha.png", "png"), ("animated.gif", "gif"),
+        ("animated.png", "png"),
+    ])
+    func `a variant keeps the original's format, except for formats that cannot be written`(
+        image: String, format: String
+    ) async throws {
         let bytes = try TestImage.bytes(image)
         harness.origin.on("/\(image)", .body(bytes))
         let report = try await manager.load(try harness.request("/\(image)"))
@@ -141,8 +134,7 @@ struct ManagerMemoryTests {
         }
     }
 
-    @Test("an AVIF image with alpha becomes a PNG")
-    func undefinedWithAlpha() async throws {
+    @Test func `an AVIF image with alpha becomes a PNG`() async throws {
         harness.origin.on("/alpha.png", .body(try TestImage.bytes("alpha.png")))
         let avif = #"[{"name":"avif","keySuffix":"avif","format":"avif"}]"#
         let made = try await manager.load(try harness.request("/alpha.png", variants: avif))

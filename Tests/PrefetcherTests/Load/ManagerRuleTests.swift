@@ -8,7 +8,7 @@ import Testing
 @testable import Prefetcher
 
 /// Rules of SDWebImage 5.21.5's manager without a vector (sections 2.2 to 2.13 of the specification).
-@Suite("ImageManager: rules without a vector", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ManagerRuleTests {
     private let harness: ManagerHarness
     private let list = MemoryBlocklist()
@@ -21,8 +21,7 @@ struct ManagerRuleTests {
 
     private var url: String { harness.origin.url("/a.jpg") }
 
-    @Test("the options processor is also called for refused loads (2.2)")
-    func processorOfRefused() async throws {
+    @Test func `the options processor is also called for refused loads (2.2)`() async throws {
         let calls = CallCount()
         let manager = try harness.manager { [list] configuration in
             configuration.blocklist = list
@@ -37,8 +36,7 @@ struct ManagerRuleTests {
         #expect(calls.value == 2)
     }
 
-    @Test("the processed options decide whether the blocklist applies (2.2)")
-    func processedRetryFailed() async throws {
+    @Test func `the processed options decide whether the blocklist applies (2.2)`() async throws {
         let manager = try harness.manager { [list] configuration in
             configuration.blocklist = list
             configuration.optionsProcessor = { request in
@@ -53,8 +51,7 @@ struct ManagerRuleTests {
         #expect(!list.contains(url))
     }
 
-    @Test("null in a context removes the manager's part (2.3, 2.4)")
-    func nullParts() async throws {
+    @Test func `null in a context removes the manager's part (2.3, 2.4)`() async throws {
         let manager = try harness.manager { configuration in
             configuration.keyFilter.own = CacheKeyFilters.withoutQuery
             configuration.serializer.own = { _, _ in Data("serialized".utf8) }
@@ -72,8 +69,8 @@ struct ManagerRuleTests {
         #expect(harness.stored(request.url) == harness.image && harness.stored(url) == nil)
     }
 
-    @Test("a context's modifiers, filter and decryptor override the manager's (2.3, 3.2, 3.6, 3.7)")
-    func contextWins() async throws {
+    @Test
+    func `a context's modifiers, filter and decryptor override the manager's (2.3, 3.2, 3.6, 3.7)`() async throws {
         let text = Data(harness.image).base64EncodedString()
         harness.origin.on("/b.jpg", .body(Array(text.utf8), status: 404))
         let manager = try harness.manager { configuration in
@@ -92,8 +89,7 @@ struct ManagerRuleTests {
         #expect(harness.origin.requests.first?.headers["x-a"] == "b" && harness.stored("mine") == harness.image)
     }
 
-    @Test("canLoad is also called on hits (2.7)")
-    func canLoadOnHits() async throws {
+    @Test func `canLoad is also called on hits (2.7)`() async throws {
         struct CountingSource: ImageSource {
             let calls: CallCount
             func canLoad(_ url: String) -> Bool {
@@ -113,8 +109,7 @@ struct ManagerRuleTests {
         #expect(calls.value == 2 && harness.origin.requests.count == 1)
     }
 
-    @Test("a load cancelled after the download makes no variant and stores nothing (2.8)")
-    func cancelledAfterDownload() async throws {
+    @Test func `a load cancelled after the download makes no variant and stores nothing (2.8)`() async throws {
         let arrived = AsyncStream<Void>.makeStream()
         let gate = OriginGate()
         let manager = try harness.manager { configuration in
@@ -133,8 +128,7 @@ struct ManagerRuleTests {
         #expect(harness.stored(url) == nil && harness.storedHalf(url) == nil)
     }
 
-    @Test("a cancelled load never blocks its URL (2.8, 2.13)")
-    func cancelledNeverBlocks() async throws {
+    @Test func `a cancelled load never blocks its URL (2.8, 2.13)`() async throws {
         harness.origin.on("/slow.jpg", .silent)
         let manager = try harness.manager { [list] configuration in
             configuration.blocklist = list
@@ -147,16 +141,14 @@ struct ManagerRuleTests {
         #expect(!list.contains(harness.origin.url("/slow.jpg")))
     }
 
-    @Test("cancelAll without running loads has no effect (2.1)")
-    func cancelledTwice() async throws {
+    @Test func `cancelAll without running loads has no effect (2.1)`() async throws {
         let manager = try harness.manager()
         manager.cancelAll()
         manager.cancelAll()
         #expect(try await manager.load(LoadRequest(url: url)).downloads == 1)
     }
 
-    @Test("RetryFailed with RefreshCached and 304 leaves the URL blocked (2.13)")
-    func retryFailedUnchanged() async throws {
+    @Test func `RetryFailed with RefreshCached and 304 leaves the URL blocked (2.13)`() async throws {
         harness.origin.on("/e.jpg", .body(harness.image, [("ETag", "\"1\"")]), .status(304))
         let manager = try harness.manager { [list] in $0.blocklist = list }
         let request = try harness.request("/e.jpg", [.retryFailed, .refreshCached], variants: "[]")

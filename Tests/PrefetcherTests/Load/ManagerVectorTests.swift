@@ -9,7 +9,7 @@ import Transcoder
 @testable import Prefetcher
 
 /// Vectors of SDWebImage 5.21.5's manager and downloader that no other suite has; docs/sdwebimage.md lists the suite of each.
-@Suite("ImageManager: vectors", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ManagerVectorTests {
     private let harness: ManagerHarness
 
@@ -39,8 +39,7 @@ struct ManagerVectorTests {
 
     // MARK: - Names and numbers
 
-    @Test("the downloader's options have the manager's names, except two that RefreshCached replaces")
-    func downloaderOptions() throws {
+    @Test func `the downloader's options have the manager's names, except two that RefreshCached replaces`() throws {
         let known = try ManagerVectors.read().enums.downloaderOptions
         #expect(known.count == 13)
         let own = known.keys.filter { LoadOptions(named: $0) == nil }.sorted()
@@ -48,8 +47,7 @@ struct ManagerVectorTests {
         #expect(LoadOptions(named: "RefreshCached") != nil)
     }
 
-    @Test("the cache's options have the manager's names, and cache types have the same numbers")
-    func cacheOptions() throws {
+    @Test func `the cache's options have the manager's names, and cache types have the same numbers`() throws {
         let enums = try ManagerVectors.read().enums
         #expect(enums.cacheOptions.count == 8)
         for name in enums.cacheOptions.keys { #expect(LoadOptions(named: name) != nil, "\(name)") }
@@ -58,8 +56,7 @@ struct ManagerVectorTests {
         #expect(enums.cacheTypes.count == 4)
     }
 
-    @Test("Larder has every error code of SDWebImage")
-    func errorCodes() throws {
+    @Test func `Larder has every error code of SDWebImage`() throws {
         let downloads = FetchError.Code.allCases.map { FetchError($0, "") }
             .filter { $0.domain == "SDWebImageErrorDomain" }.map(\.domainCode)
         let own = downloads + [LoadError.blocked("x").failure.code]
@@ -69,8 +66,7 @@ struct ManagerVectorTests {
 
     // MARK: - Assertions of SDWebImage's tests
 
-    @Test("isRunning is true from the call until the load returns (test02)")
-    func running() async throws {
+    @Test func `isRunning is true from the call until the load returns (test02)`() async throws {
         let gate = OriginGate()
         harness.origin.on("/slow.jpg", OriginReply([.wait(gate)] + OriginReply.body(harness.image).steps))
         let manager = try harness.manager()
@@ -82,10 +78,11 @@ struct ManagerVectorTests {
         #expect(!manager.isRunning)
     }
 
-    @Test(
-        "the original is stored under the filtered key; a variant for memory only is not made without a memory cache (test09)"
-    )
-    func filteredKey() async throws {
+    @Test
+    func
+        `the original is stored under the filtered key; a variant for memory only is not made without a memory cache (test09)`()
+        async throws
+    {
         let manager = try harness.manager { $0.keyFilter.own = { _ in "filtered" } }
         var request = try harness.request()
         request.context.store = .memory
@@ -94,8 +91,7 @@ struct ManagerVectorTests {
         #expect(harness.stored("filtered") == harness.image && harness.storedHalf("filtered") == nil)
     }
 
-    @Test("a limit of 4,000,000 bytes scales a 2000 × 2000 PNG down to 1000 × 1000 (test13)")
-    func scaledDown() async throws {
+    @Test func `a limit of 4,000,000 bytes scales a 2000 × 2000 PNG down to 1000 × 1000 (test13)`() async throws {
         try await serve(2000, "png", at: "/large.png")
         var request = try harness.request("/large.png", [], variants: #"[{"name":"p","keySuffix":"p"}]"#)
         request.context = try LoadContext(json: #"{"imageScaleDownLimitBytes":4000000}"#.utf8)
@@ -103,8 +99,9 @@ struct ManagerVectorTests {
         #expect([report.stored.last?.width, report.stored.last?.height] == [1000, 1000])
     }
 
-    @Test("the context's cache and loader are used, and the file is stored when the load returns (test14)")
-    func ownCacheAndLoader() async throws {
+    @Test
+    func `the context's cache and loader are used, and the file is stored when the load returns (test14)`() async throws
+    {
         try await serve(100, "jpeg", at: "/100.jpg")
         let bytes = try await download("/100.jpg")
         let other = try DirectoryStore(opening: harness.directory.path + "/other")
@@ -126,8 +123,7 @@ struct ManagerVectorTests {
         return file.bytes
     }
 
-    @Test("a thumbnail stored in memory only leaves no file; its original does (test17)")
-    func thumbnailInMemory() async throws {
+    @Test func `a thumbnail stored in memory only leaves no file; its original does (test17)`() async throws {
         let thumbnail = #"{"imageThumbnailPixelSize":{"width":10,"height":10},"storeCacheType":2}"#
         let report = try await harness.manager().load(try context(thumbnail))
         #expect(report.stored.map(\.key) == [url])
@@ -135,8 +131,10 @@ struct ManagerVectorTests {
         #expect(harness.stored(url) == harness.image && harness.stored(key.text) == nil)
     }
 
-    @Test("a thumbnail of a cached original is stored under its own key and keeps the original's bytes (test21)")
-    func thumbnailOfStored() async throws {
+    @Test
+    func `a thumbnail of a cached original is stored under its own key and keeps the original's bytes (test21)`()
+        async throws
+    {
         let manager = try harness.manager()
         _ = try await manager.load(LoadRequest(url: url))
         let report = try await manager.load(
@@ -147,8 +145,8 @@ struct ManagerVectorTests {
         #expect(thumbnail.width == 10 && harness.stored(thumbnail.key) != nil)
     }
 
-    @Test("ten concurrent loads of one URL with different thumbnail sizes each get their size (test30)")
-    func tenThumbnails() async throws {
+    @Test
+    func `ten concurrent loads of one URL with different thumbnail sizes each get their size (test30)`() async throws {
         try await serve(1000, "jpeg", at: "/large.jpg")
         let manager = try harness.manager()
         let sizes = try await withThrowingTaskGroup(of: (Int, Int?).self) { group in

@@ -7,7 +7,7 @@ import Transcoder
 
 @testable import Prefetcher
 
-@Suite("ImageManager: RefreshCached", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct RefreshTests {
     private let harness: ManagerHarness
     private let manager: ImageManager
@@ -21,8 +21,7 @@ struct RefreshTests {
 
     private var url: String { harness.origin.url("/a.jpg") }
 
-    @Test("304 keeps the cached files, and the request carries the saved validators")
-    func notModified() async throws {
+    @Test func `304 keeps the cached files, and the request carries the saved validators`() async throws {
         harness.origin.on(
             "/a.jpg", .body(harness.image, [("ETag", "\"v1\""), ("Last-Modified", "Sat, 21 Nov 2026 10:00:00 GMT")]),
             .status(304))
@@ -35,8 +34,7 @@ struct RefreshTests {
         #expect(second.headers["if-modified-since"] == "Sat, 21 Nov 2026 10:00:00 GMT")
     }
 
-    @Test("the same bytes count as unchanged and remake no variant")
-    func sameBytes() async throws {
+    @Test func `the same bytes count as unchanged and remake no variant`() async throws {
         harness.origin.on("/a.jpg", .body(harness.image))
         _ = try await manager.load(try harness.request())
         let report = try await manager.load(try harness.request("/a.jpg", .refreshCached))
@@ -44,8 +42,7 @@ struct RefreshTests {
         #expect(report.downloads == 1 && harness.origin.count("/a.jpg") == 2)
     }
 
-    @Test("changed bytes replace the original and every wanted variant")
-    func changed() async throws {
+    @Test func `changed bytes replace the original and every wanted variant`() async throws {
         harness.origin.on("/a.jpg", .body(harness.image), .body(other))
         _ = try await manager.load(try harness.request())
         let before = harness.storedHalf(url)
@@ -55,16 +52,14 @@ struct RefreshTests {
         #expect(harness.storedHalf(url) != nil && harness.storedHalf(url) != before)
     }
 
-    @Test("a missing variant is made of the unchanged original")
-    func missingVariant() async throws {
+    @Test func `a missing variant is made of the unchanged original`() async throws {
         harness.origin.on("/a.jpg", .body(harness.image, [("ETag", "\"v1\"")]), .status(304))
         _ = try await manager.load(try harness.request("/a.jpg", [], variants: "[]"))
         let report = try await manager.load(try harness.request("/a.jpg", .refreshCached))
         #expect(report.isUnchanged && report.made == 1 && report.stored.count == 2)
     }
 
-    @Test("an original stored by another program is compared by its digest")
-    func foreignOriginal() async throws {
+    @Test func `an original stored by another program is compared by its digest`() async throws {
         harness.origin.on("/a.jpg", .body(harness.image))
         try Data(harness.image).write(to: URL(filePath: harness.cache.layout.path(of: CacheKey(url))))
         let report = try await manager.load(try harness.request("/a.jpg", .refreshCached))
@@ -72,24 +67,21 @@ struct RefreshTests {
         #expect(harness.origin.requests.first?.headers["if-none-match"] == nil)
     }
 
-    @Test("a failing server fails the load and keeps the cached files")
-    func serverFails() async throws {
+    @Test func `a failing server fails the load and keeps the cached files`() async throws {
         harness.origin.on("/a.jpg", .body(harness.image), .status(500))
         _ = try await manager.load(try harness.request())
         #expect(await failure(of: try harness.request("/a.jpg", .refreshCached), by: manager)?.code == 2001)
         #expect(harness.stored(url) == harness.image)
     }
 
-    @Test("an empty cache causes a plain download; with FromCacheOnly no request is sent")
-    func nothingCached() async throws {
+    @Test func `an empty cache causes a plain download; with FromCacheOnly no request is sent`() async throws {
         harness.origin.on("/a.jpg", .body(harness.image))
         let report = try await manager.load(try harness.request("/a.jpg", [.refreshCached, .fromCacheOnly]))
         #expect(report.stored.isEmpty && harness.origin.requests.isEmpty)
         #expect(try await manager.load(try harness.request("/a.jpg", .refreshCached)).made == 1)
     }
 
-    @Test("an unchanged original that does not decode is downloaded again")
-    func damaged() async throws {
+    @Test func `an unchanged original that does not decode is downloaded again`() async throws {
         harness.origin.on("/a.jpg", .body(harness.image, [("ETag", "\"v1\"")]), .status(304), .body(harness.image))
         _ = try await manager.load(try harness.request("/a.jpg", [], variants: "[]"))
         let path = harness.cache.layout.path(of: CacheKey(url))

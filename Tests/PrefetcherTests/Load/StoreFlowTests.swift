@@ -8,7 +8,7 @@ import Transcoder
 @testable import Prefetcher
 
 /// What a load looks up and writes (spec 2.5 to 2.11 of SDWebImage 5.21.5).
-@Suite("ImageManager: queries and stores", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct StoreFlowTests {
     private let harness: ManagerHarness
     private let manager: ImageManager
@@ -21,31 +21,30 @@ struct StoreFlowTests {
 
     private var url: String { harness.origin.url("/a.jpg") }
 
-    @Test("FromCacheOnly returns hits, makes missing variants of a cached original, and a miss is no error")
-    func fromCacheOnly() async throws {
+    @Test
+    func `FromCacheOnly returns hits, makes missing variants of a cached original, and a miss is no error`()
+        async throws
+    {
         #expect(try await manager.load(try harness.request("/a.jpg", .fromCacheOnly)).stored.isEmpty)
         _ = try await manager.load(try harness.request("/a.jpg", [], variants: "[]"))
         let report = try await manager.load(try harness.request("/a.jpg", .fromCacheOnly))
         #expect(report.made == 1 && harness.origin.count("/a.jpg") == 1)
     }
 
-    @Test("FromLoaderOnly does not query the cache and does store")
-    func fromLoaderOnly() async throws {
+    @Test func `FromLoaderOnly does not query the cache and does store`() async throws {
         _ = try await manager.load(try harness.request())
         let report = try await manager.load(try harness.request("/a.jpg", .fromLoaderOnly))
         #expect(report.downloads == 1 && report.made == 1 && harness.origin.count("/a.jpg") == 2)
         #expect(harness.stored(url) == harness.image)
     }
 
-    @Test("FromCacheOnly with FromLoaderOnly gives an empty report and no error")
-    func neither() async throws {
+    @Test func `FromCacheOnly with FromLoaderOnly gives an empty report and no error`() async throws {
         _ = try await manager.load(try harness.request())
         let report = try await manager.load(try harness.request("/a.jpg", [.fromCacheOnly, .fromLoaderOnly]))
         #expect(report.stored.isEmpty && report.failure == nil && harness.origin.count("/a.jpg") == 1)
     }
 
-    @Test("a hit on a transformed key writes nothing and needs no original")
-    func fullKeyHit() async throws {
+    @Test func `a hit on a transformed key writes nothing and needs no original`() async throws {
         _ = try await manager.load(try harness.request())
         try harness.cache.remove(CacheKey(url))
         let report = try await manager.load(try harness.request())
@@ -53,8 +52,7 @@ struct StoreFlowTests {
         #expect(harness.stored(url) == nil)
     }
 
-    @Test("a transformer on a cached original writes only the transformed key")
-    func originalHit() async throws {
+    @Test func `a transformer on a cached original writes only the transformed key`() async throws {
         _ = try await manager.load(try harness.request("/a.jpg", [], variants: "[]"))
         let before = try harness.cache.modification(of: url)
         let report = try await manager.load(try harness.request())
@@ -62,8 +60,7 @@ struct StoreFlowTests {
         #expect(try harness.cache.modification(of: url) == before)
     }
 
-    @Test("the context's thumbnail is stored under its own key beside the original")
-    func contextThumbnail() async throws {
+    @Test func `the context's thumbnail is stored under its own key beside the original`() async throws {
         var request = LoadRequest(url: url)
         request.context = try LoadContext(json: #"{"imageThumbnailPixelSize":{"width":16,"height":16}}"#.utf8)
         let report = try await manager.load(request)
@@ -72,8 +69,7 @@ struct StoreFlowTests {
         #expect(harness.stored(key.text) != nil)
     }
 
-    @Test("the context's thumbnail and transformer make one key")
-    func contextThumbnailAndTransformer() async throws {
+    @Test func `the context's thumbnail and transformer make one key`() async throws {
         var request = LoadRequest(url: url)
         request.context = try LoadContext(
             json: """
@@ -87,8 +83,7 @@ struct StoreFlowTests {
         #expect(report.stored.last?.key == key.text && report.made == 1)
     }
 
-    @Test("an animated image without TransformAnimatedImage has its bytes under both keys")
-    func animated() async throws {
+    @Test func `an animated image without TransformAnimatedImage has its bytes under both keys`() async throws {
         let animation = try TestImage.bytes("animated.gif")
         harness.origin.on("/b.gif", .body(animation))
         let report = try await manager.load(try harness.request("/b.gif"))
@@ -96,20 +91,18 @@ struct StoreFlowTests {
         #expect(harness.storedHalf(harness.origin.url("/b.gif")) == animation)
     }
 
-    @Test(
-        "with TransformAnimatedImage or DecodeFirstFrameOnly the variant is made of the first frame",
-        arguments: [LoadOptions.transformAnimatedImage, .decodeFirstFrameOnly])
-    func animatedTransformed(option: LoadOptions) async throws {
+    @Test(arguments: [LoadOptions.transformAnimatedImage, .decodeFirstFrameOnly])
+    func `with TransformAnimatedImage or DecodeFirstFrameOnly the variant is made of the first frame`(
+        option: LoadOptions
+    ) async throws {
         harness.origin.on("/b.gif", .body(try TestImage.bytes("animated.gif")))
         let report = try await manager.load(try harness.request("/b.gif", option))
         #expect(report.stored.last?.origin == .transcoded)
         #expect(harness.stored(harness.origin.url("/b.gif")) == (try TestImage.bytes("animated.gif")))
     }
 
-    @Test(
-        "storeCacheType and originalStoreCacheType select what is written",
-        arguments: [(0, 1), (3, 0), (2, 2), (1, 3)])
-    func storeTypes(store: Int, original: Int) async throws {
+    @Test(arguments: [(0, 1), (3, 0), (2, 2), (1, 3)])
+    func `storeCacheType and originalStoreCacheType select what is written`(store: Int, original: Int) async throws {
         var request = try harness.request()
         request.context = try LoadContext(
             json: #"{"storeCacheType":\#(store),"originalStoreCacheType":\#(original)}"#.utf8)
@@ -121,8 +114,7 @@ struct StoreFlowTests {
         #expect(report.stored.map(\.name) == (writesOriginal ? [nil] : []) + (writesVariant ? ["half"] : []))
     }
 
-    @Test("queryCacheType none skips the variants, originalQueryCacheType none the original")
-    func queryTypes() async throws {
+    @Test func `queryCacheType none skips the variants, originalQueryCacheType none the original`() async throws {
         _ = try await manager.load(try harness.request())
         var request = try harness.request()
         request.context.query = .none
@@ -131,17 +123,16 @@ struct StoreFlowTests {
         #expect(try await manager.load(request).downloads == 1)
     }
 
-    @Test("a cached file that is not an image is a miss")
-    func cachedRubbish() async throws {
+    @Test func `a cached file that is not an image is a miss`() async throws {
         try Data("rubbish".utf8).write(to: URL(filePath: harness.cache.layout.path(of: CacheKey(url))))
         let report = try await manager.load(try harness.request("/a.jpg", [], variants: "[]"))
         #expect(report.downloads == 1 && harness.stored(url) == harness.image)
     }
 
-    @Test(
-        "a declared size over the limit ends the download with 202 or 203",
-        arguments: [(8000, 8000, 202), (20000, 10, 203)])
-    func declaredSize(width: Int, height: Int, code: Int) async throws {
+    @Test(arguments: [(8000, 8000, 202), (20000, 10, 203)])
+    func `a declared size over the limit ends the download with 202 or 203`(width: Int, height: Int, code: Int)
+        async throws
+    {
         var png = try TestImage.bytes("rgb.png")
         for (offset, value) in [(16, width), (20, height)] {
             for byte in 0..<4 { png[offset + byte] = UInt8(truncatingIfNeeded: value >> (24 - 8 * byte)) }
@@ -154,8 +145,7 @@ struct StoreFlowTests {
         #expect(error?.domain == "LarderErrorDomain" && error?.code == code)
     }
 
-    @Test("imageScaleDownLimitBytes bounds the decoded size and does not change the key")
-    func scaleDown() async throws {
+    @Test func `imageScaleDownLimitBytes bounds the decoded size and does not change the key`() async throws {
         let plain = #"[{"name":"plain","keySuffix":"plain","format":"png"}]"#
         var request = try harness.request(variants: plain)
         request.context = try LoadContext(json: #"{"imageScaleDownLimitBytes":400}"#.utf8)
@@ -170,8 +160,7 @@ struct StoreFlowTests {
         #expect((whole.width ?? 0) > (small.width ?? 0))
     }
 
-    @Test("the digest is reported with the original")
-    func digest() async throws {
+    @Test func `the digest is reported with the original`() async throws {
         let stored = try await manager.load(try harness.request()).stored
         let digest = try #require(stored.first?.digest)
         #expect(digest.perceptualHash.count == 16 && !digest.thumbHash.isEmpty && digest.frames == 1)
@@ -179,8 +168,7 @@ struct StoreFlowTests {
         #expect(stored.last?.digest == nil)
     }
 
-    @Test("the context's scale replaces the key's")
-    func scale() async throws {
+    @Test func `the context's scale replaces the key's`() async throws {
         var request = try harness.request()
         request.context.scale = 2
         let report = try await manager.load(request)

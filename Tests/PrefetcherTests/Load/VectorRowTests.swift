@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 /// docs/sdwebimage.md lists every vector with its test suite.
-@Suite("SDWebImage vectors")
 struct VectorRowTests {
     private struct Row: Decodable {
         let test: String?
@@ -17,8 +16,8 @@ struct VectorRowTests {
         let store_flows: [Row]?
     }
 
-    @Test("are all listed in docs/sdwebimage.md", arguments: [("prefetcher", 18), ("manager", 30), ("downloader", 13)])
-    func named(part: String, count: Int) throws {
+    @Test(arguments: [("prefetcher", 18), ("manager", 30), ("downloader", 13)])
+    func `are all listed in docs/sdwebimage.md`(part: String, count: Int) throws {
         let target = part == "downloader" ? "DownloaderTests" : "PrefetcherTests"
         let file = URL(filePath: "\(PackageRoot.path)/Tests/\(target)/Vectors/\(part)_vectors.json")
         let rows = try JSONDecoder().decode(Rows.self, from: Data(contentsOf: file))

@@ -4,7 +4,7 @@ import Testing
 @testable import Prefetcher
 
 /// The prefetcher with a loader that the test controls.
-@Suite("ImagePrefetcher", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ImagePrefetcherTests {
     private let loader = StubLoader()
     private let log = PrefetchLog()
@@ -26,8 +26,7 @@ struct ImagePrefetcherTests {
         { [log] counts in log.add("\(name) done \(counts.finished) \(counts.skipped)") }
     }
 
-    @Test("two tokens give the specified events in order")
-    func workedExample() async {
+    @Test func `two tokens give the specified events in order`() async {
         let prefetcher = ImagePrefetcher(loader: loader, maxConcurrent: 5, observer: log)
         await run(prefetcher) {
             prefetcher.prefetch(["a1", "a2"], progress: progress("A"), completed: completed("A"))
@@ -45,8 +44,7 @@ struct ImagePrefetcherTests {
             ])
     }
 
-    @Test("three loads run at once by default, in the order of submission across tokens")
-    func concurrency() async {
+    @Test func `three loads run at once by default, in the order of submission across tokens`() async {
         let prefetcher = ImagePrefetcher(loader: loader)
         let first = (1...4).map { "a\($0)" }
         let second = (1...4).map { "b\($0)" }
@@ -64,15 +62,13 @@ struct ImagePrefetcherTests {
         #expect(loader.maxInFlight == 3)
     }
 
-    @Test("an empty list completes before the call returns and has no token")
-    func emptyList() {
+    @Test func `an empty list completes before the call returns and has no token`() {
         let prefetcher = ImagePrefetcher(loader: loader, observer: log)
         #expect(prefetcher.prefetch([], progress: progress("A"), completed: completed("A")) == nil)
         #expect(log.all == ["A done 0 0"])
     }
 
-    @Test("duplicates are counted and loaded")
-    func duplicates() async {
+    @Test func `duplicates are counted and loaded`() async {
         let loader = StubLoader { _ in .success }
         let prefetcher = ImagePrefetcher(loader: loader)
         await run(prefetcher) {
@@ -82,16 +78,17 @@ struct ImagePrefetcherTests {
         #expect(loader.begun.sorted() == ["u1", "u1", "u2"])
     }
 
-    @Test("failed elements are counted as finished and skipped")
-    func failures() async {
+    @Test func `failed elements are counted as finished and skipped`() async {
         let loader = StubLoader { $0 == "bad" ? .failure(2001) : .success }
         let prefetcher = ImagePrefetcher(loader: loader, observer: log)
         await run(prefetcher) { prefetcher.prefetch(["ok", "bad", "fine"], completed: completed("A")) }
         #expect(log.all.suffix(2) == ["finish 3 1", "A done 3 1"])
     }
 
-    @Test("a cancelled token starts no load and calls no closure; the observer is called when its running loads end")
-    func cancel() async throws {
+    @Test
+    func `a cancelled token starts no load and calls no closure; the observer is called when its running loads end`()
+        async throws
+    {
         let prefetcher = ImagePrefetcher(loader: loader, observer: log)
         let urls = (1...10).map { "u\($0)" }
         await run(prefetcher) {
@@ -104,8 +101,7 @@ struct ImagePrefetcherTests {
         #expect(log.all.sorted() == ["did u1 0/0", "did u2 0/0", "did u3 0/0"])
     }
 
-    @Test("a cancelled token's last load causes no didFinish for another token")
-    func noBogusFinish() async throws {
+    @Test func `a cancelled token's last load causes no didFinish for another token`() async throws {
         let prefetcher = ImagePrefetcher(loader: loader, observer: log)
         await run(prefetcher) {
             let token = prefetcher.prefetch(["a"])
@@ -118,8 +114,7 @@ struct ImagePrefetcherTests {
         #expect(log.all == ["did a 0/1", "did b 1/1", "finish 1 0", "B done 1 0"])
     }
 
-    @Test("cancelPrefetching cancels every token")
-    func cancelAll() async {
+    @Test func `cancelPrefetching cancels every token`() async {
         let prefetcher = ImagePrefetcher(loader: loader)
         await run(prefetcher) {
             prefetcher.prefetch(["a1", "a2"], completed: completed("A"))
@@ -131,8 +126,7 @@ struct ImagePrefetcherTests {
         #expect(loader.begun.count == 3)
     }
 
-    @Test("loads cancelled by the loader are skipped, and the token completes")
-    func cancelledBelow() async {
+    @Test func `loads cancelled by the loader are skipped, and the token completes`() async {
         let prefetcher = ImagePrefetcher(loader: loader)
         await run(prefetcher) {
             prefetcher.prefetch(["a", "b", "c"], completed: completed("A"))
@@ -142,8 +136,7 @@ struct ImagePrefetcherTests {
         #expect(log.all == ["A done 3 3"])
     }
 
-    @Test("a list submitted from a completion is loaded")
-    func handedInLater() async {
+    @Test func `a list submitted from a completion is loaded`() async {
         let loader = StubLoader { _ in .success }
         let prefetcher = ImagePrefetcher(loader: loader)
         await withTaskGroup(of: Void.self) { group in
@@ -154,13 +147,11 @@ struct ImagePrefetcherTests {
         #expect(loader.begun == ["a", "b"])
     }
 
-    @Test("the default option is LowPriority")
-    func defaultOptions() {
+    @Test func `the default option is LowPriority`() {
         #expect(PrefetchOptions().options == .lowPriority && PrefetchOptions().options.rawValue == 2)
     }
 
-    @Test("cancelling the task of run cancels its loads and starts no more")
-    func cancelledTask() async {
+    @Test func `cancelling the task of run cancels its loads and starts no more`() async {
         let prefetcher = ImagePrefetcher(loader: loader)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await prefetcher.run() }

@@ -2,7 +2,6 @@ import Testing
 
 @testable import Prefetcher
 
-@Suite("PrefetchCounters")
 struct PrefetchCountersTests {
     private typealias Event = PrefetchCounters.Event
 
@@ -16,8 +15,7 @@ struct PrefetchCountersTests {
         }
     }
 
-    @Test("sums fall when one of two tokens completes; allFinished has the last one's counts")
-    func workedExample() {
+    @Test func `sums fall when one of two tokens completes; allFinished has the last one's counts`() {
         #expect(
             play("A1 B1 A2 B2 B3", ["A": 2, "B": 3]) == [
                 .prefetched(url: "A1", finished: 1, total: 5), .progress(0, finished: 1, total: 2),
@@ -31,15 +29,13 @@ struct PrefetchCountersTests {
             ])
     }
 
-    @Test("an earlier token's failures are in its completion and not in allFinished")
-    func failureInTheFirst() {
+    @Test func `an earlier token's failures are in its completion and not in allFinished`() {
         let events = play("A1! B1 A2 B2 B3", ["A": 2, "B": 3])
         #expect(events.contains(.completed(0, PrefetchCounts(finished: 2, skipped: 1, total: 2))))
         #expect(events.contains(.allFinished(total: 3, skipped: 0)))
     }
 
-    @Test("two tokens of one element each give one allFinished")
-    func interleaved() {
+    @Test func `two tokens of one element each give one allFinished`() {
         let events = play("A1 B1", ["A": 1, "B": 1])
         #expect(
             events.filter { if case .prefetched = $0 { true } else { false } } == [
@@ -49,15 +45,13 @@ struct PrefetchCountersTests {
             events.filter { if case .allFinished = $0 { true } else { false } } == [.allFinished(total: 1, skipped: 0)])
     }
 
-    @Test("a failed element is counted as finished and skipped")
-    func mixedFailure() {
+    @Test func `a failed element is counted as finished and skipped`() {
         let events = play("A1 A2! A3", ["A": 3])
         #expect(events.last == .completed(0, PrefetchCounts(finished: 3, skipped: 1, total: 3)))
         #expect(events.contains(.allFinished(total: 3, skipped: 1)))
     }
 
-    @Test("a cancelled token's running loads are reported with the sums of the others and cause no allFinished")
-    func cancelled() {
+    @Test func `a cancelled token's running loads are reported with the sums of the others and cause no allFinished`() {
         var counters = PrefetchCounters()
         counters.submit(1, total: 1)
         counters.submit(2, total: 2)
@@ -68,8 +62,8 @@ struct PrefetchCountersTests {
         #expect(counters.tokens == [2])
     }
 
-    @Test("finished rises by one with each event in any order", arguments: 0..<20)
-    func strictlyRising(seed: Int) {
+    @Test(arguments: 0..<20)
+    func `finished rises by one with each event in any order`(seed: Int) {
         var counters = PrefetchCounters()
         var left = [5, 1, 3]
         for (token, total) in left.enumerated() { counters.submit(UInt64(token), total: total) }

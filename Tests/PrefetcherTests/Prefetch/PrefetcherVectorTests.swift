@@ -7,7 +7,7 @@ import Testing
 @testable import Prefetcher
 
 /// Vectors of SDWebImage 5.21.5's prefetcher that need a manager; docs/sdwebimage.md lists the suite of each.
-@Suite("ImagePrefetcher: vectors", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct PrefetcherVectorTests {
     private let harness: ManagerHarness
     private let log = PrefetchLog()
@@ -35,30 +35,26 @@ struct PrefetcherVectorTests {
 
     private func serve(_ paths: String...) { for path in paths { harness.origin.on(path, .body(harness.image)) } }
 
-    @Test("progress is called after each of three URLs, and none is skipped (test02)")
-    func threeStrings() async throws {
+    @Test func `progress is called after each of three URLs, and none is skipped (test02)`() async throws {
         serve("/1.jpg", "/2.jpg", "/3.jpg")
         let reported = await prefetch(urls("/1.jpg", "/2.jpg", "/3.jpg"), by: try harness.manager())
         #expect(reported == ["1/3", "2/3", "3/3", "done 3 0"])
     }
 
-    @Test("duplicates are counted, and the cache answers the second")
-    func duplicates() async throws {
+    @Test func `duplicates are counted, and the cache answers the second`() async throws {
         serve("/1.jpg", "/2.jpg")
         let reported = await prefetch(urls("/1.jpg", "/1.jpg", "/2.jpg"), by: try harness.manager())
         #expect(reported == ["1/3", "2/3", "3/3", "done 3 0"])
         #expect(harness.origin.requests.count == 2)
     }
 
-    @Test("a 404 is counted as finished and skipped")
-    func mixedFailure() async throws {
+    @Test func `a 404 is counted as finished and skipped`() async throws {
         serve("/1.jpg", "/3.jpg")
         let reported = await prefetch(urls("/1.jpg", "/404.jpg", "/3.jpg"), by: try harness.manager())
         #expect(reported == ["1/3", "2/3", "3/3", "done 3 1"])
     }
 
-    @Test("refused downloads and FromCacheOnly misses are finished and not skipped")
-    func veto() async throws {
+    @Test func `refused downloads and FromCacheOnly misses are finished and not skipped`() async throws {
         serve("/1.jpg", "/2.jpg")
         let vetoing = try harness.manager { $0.shouldDownload = { _ in false } }
         #expect(await prefetch(urls("/1.jpg", "/2.jpg"), by: vetoing) == ["1/2", "2/2", "done 2 0"])
@@ -67,8 +63,7 @@ struct PrefetcherVectorTests {
         #expect(harness.origin.requests.isEmpty)
     }
 
-    @Test("RefreshCached counts each URL once")
-    func refreshCached() async throws {
+    @Test func `RefreshCached counts each URL once`() async throws {
         let other = try TestImage.bytes("rgb.png")
         for path in ["/1.jpg", "/2.jpg"] { harness.origin.on(path, .body(harness.image), .body(other)) }
         let manager = try harness.manager()
@@ -81,8 +76,8 @@ struct PrefetcherVectorTests {
         #expect(await prefetch(list, by: manager, .refreshCached).suffix(3) == ["1/2", "2/2", "done 2 0"])
     }
 
-    @Test("an empty and an invalid URL fail with 1000 and are never blocked; a valid one is loaded")
-    func invalidEntries() async throws {
+    @Test
+    func `an empty and an invalid URL fail with 1000 and are never blocked; a valid one is loaded`() async throws {
         serve("/a.png")
         let manager = try harness.manager()
         let list = ["", "not a url type"] + urls("/a.png")
@@ -94,8 +89,7 @@ struct PrefetcherVectorTests {
         }
     }
 
-    @Test("a blocked URL is finished and skipped")
-    func blocked() async throws {
+    @Test func `a blocked URL is finished and skipped`() async throws {
         let list = MemoryBlocklist()
         let manager = try harness.manager { $0.blocklist = list }
         for url in urls("/1.jpg") { list.insert(url) }
@@ -103,8 +97,7 @@ struct PrefetcherVectorTests {
         #expect(harness.origin.requests.isEmpty)
     }
 
-    @Test("cancelAllDownloads completes the token with every URL skipped (test07)")
-    func cancelledDownloads() async throws {
+    @Test func `cancelAllDownloads completes the token with every URL skipped (test07)`() async throws {
         let paths = ["/1.jpg", "/2.jpg", "/3.jpg"]
         let head = OriginReply.head(200, [("Content-Length", "9000000")])
         for path in paths { harness.origin.on(path, OriginReply([.bytes(head + harness.image), .hang])) }
@@ -124,8 +117,7 @@ struct PrefetcherVectorTests {
         #expect(await web.currentDownloadCount == 0)
     }
 
-    @Test("two prefetchers share no limit, token or observer (test01)")
-    func twoPrefetchers() async {
+    @Test func `two prefetchers share no limit, token or observer (test01)`() async {
         let loader = StubLoader()
         let logs = [PrefetchLog(), PrefetchLog()]
         let prefetchers = logs.map { ImagePrefetcher(loader: loader, observer: $0) }
