@@ -4,15 +4,6 @@ internal import Foundation
 internal import ImageModel
 internal import Transcoder
 
-/// An original that was fetched and is not committed.
-struct Download: Sendable {
-    let file: TemporaryFile
-    /// Its length is the file's; the digest is empty when the file was decrypted.
-    var response: FetchResponse
-    /// Of the body as received.
-    let validators: Validators
-}
-
 /// Gives the files of a load their names: the original first, so that no variant is stored without it.
 struct CacheCommit: Sendable {
     let plan: LoadPlan

@@ -1,0 +1,11 @@
+internal import DiskCache
+internal import Downloader
+
+/// An original that was fetched and is not committed.
+struct Download: Sendable {
+    let file: TemporaryFile
+    /// Its length is the file's; the digest is empty when the file was decrypted.
+    var response: FetchResponse
+    /// Of the body as received.
+    let validators: Validators
+}
