@@ -2,7 +2,7 @@ private import CGLib
 
 /// The functions of GLib that return a string.
 enum GLibText {
-    /// The MD5 of `bytes` as 32 lower-case hexadecimal digits. The corresponding C function is `g_compute_checksum_for_data`.
+    /// The MD5 of `bytes` as 32 lower-case hexadecimal digits (`g_compute_checksum_for_data`).
     static func md5(of bytes: some Collection<UInt8>) -> String {
         let digest = Array(bytes).withUnsafeBufferPointer {
             copy(g_compute_checksum_for_data(G_CHECKSUM_MD5, $0.baseAddress, gsize($0.count)))
@@ -11,10 +11,10 @@ enum GLibText {
         return digest
     }
 
-    /// A host name in Punycode; nil when it cannot be converted. The corresponding C function is `g_hostname_to_ascii`.
+    /// A host name in Punycode; nil when it cannot be converted (`g_hostname_to_ascii`).
     static func asciiHost(_ name: String) -> String? { name.utf8.contains(0) ? nil : copy(g_hostname_to_ascii(name)) }
 
-    /// A random UUID (version 4) in lower case. The corresponding C function is `g_uuid_string_random`.
+    /// A random UUID (version 4) in lower case (`g_uuid_string_random`).
     static func randomUUID() -> String {
         guard let text = copy(g_uuid_string_random()) else {
             preconditionFailure("GLib aborts when it runs out of memory")

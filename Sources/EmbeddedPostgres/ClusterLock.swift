@@ -2,7 +2,7 @@ private import Glibc
 
 /// The lock for creating, starting or stopping a cluster.
 ///
-/// Released when its process dies; children do not inherit it. The corresponding C function is `flock`.
+/// Released when its process dies; children do not inherit it (`flock`).
 struct ClusterLock: ~Copyable {
     private let descriptor: Int32
 

@@ -3,8 +3,8 @@ import Glibc
 
 /// A worker's right to publish. It is valid while the last confirmed heartbeat is younger than the lease less a margin.
 ///
-/// The boot-time clock counts while the machine sleeps and cannot be set, so a worker that was stopped for a minute finds
-/// its lease lost before it changes the cache.
+/// The boot-time clock counts while the machine sleeps and cannot be set, so a worker that was stopped for a minute
+/// finds its lease lost before it changes the cache.
 package final class Lease: Sendable {
     private struct State: Sendable {
         var length: Double
@@ -49,7 +49,7 @@ package final class Lease: Sendable {
     /// The current time of the lease's clock.
     package var now: Double { clock() }
 
-    /// Seconds since boot, sleep included. The corresponding C function is `clock_gettime`.
+    /// Seconds since boot, sleep included (`clock_gettime`).
     package static let bootTime: @Sendable () -> Double = {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)

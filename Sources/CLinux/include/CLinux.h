@@ -14,24 +14,23 @@ long larder_send_descriptors(int socket, const void *bytes, size_t length, const
 /// a message that did not fit, or whose descriptors did not, is -1 with EMSGSIZE and leaves none open.
 long larder_receive_descriptors(int socket, void *bytes, size_t length, int *descriptors, int *count);
 
-/// Lets a spawned child start with every descriptor from `first` on closed; `actions` is a `posix_spawn_file_actions_t *`.
-/// The corresponding C function is `posix_spawn_file_actions_addclosefrom_np`.
+/// Lets a spawned child start with every descriptor from `first` on closed
+/// (`posix_spawn_file_actions_addclosefrom_np`). `actions` is a `posix_spawn_file_actions_t *`.
 int larder_spawn_close_from(void *actions, int first);
 
 /// The kinds of `larder_limit`.
 enum larder_limit_kind { larder_limit_memory, larder_limit_processor_seconds, larder_limit_descriptors, larder_limit_core };
 
-/// Sets a soft limit of this process, which can be raised again. Returns 0, or -1 with errno.
-/// The corresponding C function is `setrlimit`.
+/// Sets a soft limit of this process, which can be raised again. Returns 0, or -1 with errno (`setrlimit`).
 int larder_set_soft_limit(enum larder_limit_kind kind, unsigned long long value);
 
 /// Sets a soft and hard limit of this process, which cannot be raised again.
 int larder_set_hard_limit(enum larder_limit_kind kind, unsigned long long value);
 
-/// Programs that this process starts gain no privileges. The corresponding C function is `prctl(PR_SET_NO_NEW_PRIVS)`.
+/// Programs that this process starts gain no privileges (`prctl(PR_SET_NO_NEW_PRIVS)`).
 int larder_no_new_privileges(void);
 
-/// Limits the heaps of all threads together; fewer heaps hold less free memory. The corresponding C function is `mallopt`.
+/// Limits the heaps of all threads together; fewer heaps hold less free memory (`mallopt`).
 void larder_limit_heaps(int count);
 
 /// The memory of a process, in bytes.
@@ -45,29 +44,28 @@ int larder_read_memory(int status, struct larder_memory *memory);
 /// A pair of connected sockets that keep messages apart (SOCK_SEQPACKET), closed on exec; 0, or -1 with errno.
 int larder_packet_pair(int sockets[2]);
 
-/// Starts a thread that ends the process with `code` once the other end of `socket` closes, also while every other thread
-/// runs a codec. Returns 0, or an errno.
+/// Starts a thread that ends the process with `code` once the other end of `socket` closes, also while every other
+/// thread runs a codec. Returns 0, or an errno.
 int larder_exit_on_hangup(int socket, int code);
 
-/// Sets the access time of an open file to now and leaves its modification time; -1 and errno on failure.
-/// The corresponding C function is `futimens`.
+/// Sets the access time of an open file to now and leaves its modification time; -1 and errno on failure (`futimens`).
 int larder_touch_access_time(int descriptor);
 
-/// The length of an extended attribute of an open file, read into `bytes` when there is room; -1 and errno on failure.
-/// The corresponding C function is `fgetxattr`.
+/// The length of an extended attribute of an open file, read into `bytes` when there is room; -1 and errno on failure
+/// (`fgetxattr`).
 long larder_get_attribute(int descriptor, const char *name, void *bytes, size_t room);
 
-/// Sets an extended attribute of an open file; -1 and errno on failure. The corresponding C function is `fsetxattr`.
+/// Sets an extended attribute of an open file; -1 and errno on failure (`fsetxattr`).
 int larder_set_attribute(int descriptor, const char *name, const void *bytes, size_t length);
 
 /// Copies up to `length` bytes from `*position` of one file to the current position of another, within the kernel, and
 /// advances both positions; file systems share the blocks if they can. Returns the bytes copied, 0 at the end of the
-/// source, or -1 with errno. The corresponding C function is `copy_file_range`.
+/// source, or -1 with errno (`copy_file_range`).
 long larder_copy_range(int source, long long *position, int target, size_t length);
 
 /// Shares the blocks of equal bytes in two files, from the beginning up to `*length`; the kernel compares them first.
-/// Names, dates and contents stay. Sets `*length` to the number of shared bytes. Returns 0, or -1 with errno: EILSEQ when
-/// the bytes differ. The corresponding request is `ioctl(FIDEDUPERANGE)`.
+/// Names, dates and contents stay. Sets `*length` to the number of shared bytes. Returns 0, or -1 with errno: EILSEQ
+/// when the bytes differ. The corresponding request is `ioctl(FIDEDUPERANGE)`.
 int larder_share_bytes(int source, int target, unsigned long long *length);
 
 /// The attributes of a directory entry; times in nanoseconds since 1970, clamped to 64 bits.
@@ -80,15 +78,15 @@ struct larder_entry {
     unsigned mode, links;
 };
 
-/// Reads it in one call, of a symbolic link itself; 0, or -1 with errno. The corresponding C function is `statx`.
+/// Reads it in one call, of a symbolic link itself; 0, or -1 with errno (`statx`).
 int larder_read_entry(int directory, const char *name, struct larder_entry *entry);
 
 /// Opens a file for reading without changing its access time; only its owner and root may do so, and for others reading
 /// changes it. Does not wait for a named pipe. Returns the descriptor, close-on-exec, or -1 with errno.
 int larder_open_unseen(const char *path);
 
-/// Opens an empty file in memory; `name` only serves debugging. Returns the descriptor, close-on-exec, or -1 with errno.
-/// The corresponding C function is `memfd_create`.
+/// Opens an empty file in memory; `name` only serves debugging. Returns the descriptor, close-on-exec, or -1 with errno
+/// (`memfd_create`).
 int larder_memory_file(const char *name);
 
 /// The processors that a thread may run on.
@@ -97,7 +95,7 @@ struct larder_processors {
 };
 
 /// Binds this thread, and every thread that it starts later, to the current processor, and stores the previous set in
-/// `before`. Returns 0, or -1 with errno. The corresponding C function is `sched_setaffinity`.
+/// `before`. Returns 0, or -1 with errno (`sched_setaffinity`).
 int larder_pin_processor(struct larder_processors *before);
 
 /// Undoes `larder_pin_processor`.
@@ -107,8 +105,8 @@ void larder_unpin_processor(const struct larder_processors *before);
 enum larder_restriction { larder_restricts_system_calls = 1, larder_restricts_files = 2 };
 
 /// Denies this process the network, other programs and processes, and files by name, which codecs do not need (seccomp;
-/// Landlock for this thread and those that it starts later). Denied calls fail with EPERM or EACCES. It cannot be undone.
-/// Returns the restrictions that hold; a kernel or a container may support neither.
+/// Landlock for this thread and those that it starts later). Denied calls fail with EPERM or EACCES. It cannot be
+/// undone. Returns the restrictions that hold; a kernel or a container may support neither.
 int larder_restrict_process(void);
 
 /// Starts a process that exits at once and waits for it; -1 with errno where that is denied.

@@ -30,7 +30,7 @@ struct ArchiveReader: ~Copyable {
 
     deinit { archive_read_free(archive) }
 
-    /// The next entry; nil at the end. The corresponding C function is `archive_read_next_header`.
+    /// The next entry; nil at the end (`archive_read_next_header`).
     func next() throws(StoreError) -> Header? {
         var entry: OpaquePointer?
         let result = archive_read_next_header(archive, &entry)
@@ -41,7 +41,7 @@ struct ArchiveReader: ~Copyable {
             isFile: mode_t(archive_entry_filetype(entry)) == Glibc.S_IFREG && archive_entry_hardlink(entry) == nil)
     }
 
-    /// Reads the contents of the current entry in blocks. The corresponding C function is `archive_read_data`.
+    /// Reads the contents of the current entry in blocks (`archive_read_data`).
     func forEachBlock(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
         var block = [UInt8](repeating: 0, count: 1 << 18)
         while true {

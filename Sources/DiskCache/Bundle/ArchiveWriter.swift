@@ -46,7 +46,7 @@ struct ArchiveWriter: BundleWriter, ~Copyable {
         }
     }
 
-    /// Writes the end of the archive. The corresponding C function is `archive_write_close`.
+    /// Writes the end of the archive (`archive_write_close`).
     func finish() throws(StoreError) { try check(archive_write_close(archive), "archive_write_close") }
 
     private func check(_ result: Int32, _ operation: String) throws(StoreError) {

@@ -24,7 +24,7 @@ enum Directory {
         guard status.st_mode & S_IFMT == S_IFDIR else { throw StoreError("mkdir", path, number: ENOTDIR) }
     }
 
-    /// Syncs the names in a directory. The corresponding C function is `fsync`.
+    /// Syncs the names in a directory (`fsync`).
     static func synchronize(_ path: String) throws(StoreError) {
         let directory = try Descriptor(opening: path, O_RDONLY | O_DIRECTORY)
         if retrying({ fsync(directory.number) }) < 0 { throw StoreError("fsync", path) }

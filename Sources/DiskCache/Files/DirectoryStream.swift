@@ -5,7 +5,7 @@ struct DirectoryStream: ~Copyable {
     private let stream: OpaquePointer
     private let path: String
 
-    /// Nil when the directory does not exist. The corresponding C function is `fdopendir`.
+    /// Nil when the directory does not exist (`fdopendir`).
     ///
     /// - Parameter following: whether `path` may be a symbolic link.
     init?(ifPresent path: String, following: Bool) throws(StoreError) {

@@ -18,7 +18,7 @@ struct SHA256: ~Copyable {
         g_checksum_update(checksum, bytes.bindMemory(to: UInt8.self).baseAddress, gssize(bytes.count))
     }
 
-    /// 64 lower-case hexadecimal digits. The corresponding C function is `g_checksum_get_string`.
+    /// 64 lower-case hexadecimal digits (`g_checksum_get_string`).
     consuming func finish() -> String { g_checksum_get_string(checksum).map { String(cString: $0) } ?? "" }
 }
 

@@ -20,7 +20,7 @@ package struct AdminSession: ~Copyable {
         session = try Session(DatabaseURL(url), timeout: timeout)
     }
 
-    /// Connects, and distinguishes a server that is starting from one that is absent. The corresponding C function is `PQpingParams`.
+    /// Connects, and distinguishes a server that is starting from one that is absent (`PQpingParams`).
     package static func connect(to url: String) -> Response {
         do throws(QueueError) {
             return .session(try AdminSession(url))

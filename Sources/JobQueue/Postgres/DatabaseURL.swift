@@ -7,7 +7,7 @@ struct DatabaseURL {
     /// The text as given.
     let text: String
 
-    /// Throws `.badDatabaseURL`. The corresponding C function is `PQconninfoParse`.
+    /// Throws `.badDatabaseURL` (`PQconninfoParse`).
     init(_ text: String) throws(QueueError) {
         self.text = text
         // libpq takes a plain word for a database's name and then connects to whatever is near.

@@ -9,10 +9,10 @@ struct Rows: ~Copyable {
 
     deinit { PQclear(result) }
 
-    /// Rows in the answer. The corresponding C function is `PQntuples`.
+    /// Rows in the answer (`PQntuples`).
     var count: Int { Int(PQntuples(result)) }
 
-    /// Columns in the answer. The corresponding C function is `PQnfields`.
+    /// Columns in the answer (`PQnfields`).
     var columnCount: Int { Int(PQnfields(result)) }
 
     var isError: Bool { PQresultStatus(result) == PGRES_FATAL_ERROR }

@@ -6,8 +6,8 @@ struct Session: ~Copyable {
     let connection: OpaquePointer
     var statements = PreparedStatements()
 
-    /// Connects. Throws `.unreachable`, naming host and port, or `.refused` when the server will not have this user, this
-    /// password or this database.
+    /// Connects. Throws `.unreachable`, naming host and port, or `.refused` when the server will not have this user,
+    /// this password or this database.
     ///
     /// What stands before `dbname` are defaults that the URL may override. `tcp_user_timeout` ends a connection whose
     /// other side vanished without a word.
@@ -83,7 +83,7 @@ struct Session: ~Copyable {
         }
     }
 
-    /// Asks the server to keep a statement under a name. The corresponding C function is `PQsendPrepare`.
+    /// Asks the server to keep a statement under a name (`PQsendPrepare`).
     mutating func prepare(
         _ sql: String, _ encoded: Parameters, as name: String, timeout: Duration
     ) throws(QueueError) {
@@ -123,7 +123,7 @@ struct Session: ~Copyable {
         guard sent == 1 else { throw lost() }
     }
 
-    /// Runs several statements without parameters, as one simple query. The corresponding C function is `PQsendQuery`.
+    /// Runs several statements without parameters, as one simple query (`PQsendQuery`).
     func run(script: String, timeout: Duration) throws(QueueError) {
         guard PQsendQuery(connection, script) == 1 else { throw lost() }
         _ = try finish(timeout: timeout)
@@ -142,7 +142,7 @@ struct Session: ~Copyable {
         return rows
     }
 
-    /// Sends what is left to send. The corresponding C function is `PQflush`.
+    /// Sends what is left to send (`PQflush`).
     func flush(until deadline: ContinuousClock.Instant) throws(QueueError) {
         var unsent = PQflush(connection)
         while unsent == 1 {
@@ -153,8 +153,8 @@ struct Session: ~Copyable {
         guard unsent == 0 else { throw lost() }
     }
 
-    /// Reads until the answer to one statement is complete, which may be an error. The last error, else the last answer,
-    /// counts.
+    /// Reads until the answer to one statement is complete, which may be an error. The last error, else the last
+    /// answer, counts.
     func answer(until deadline: ContinuousClock.Instant) throws(QueueError) -> Rows {
         var last: Rows?
         while let rows = try result(until: deadline) {
@@ -164,7 +164,7 @@ struct Session: ~Copyable {
         return rows
     }
 
-    /// The next part of an answer; nil at its end. The corresponding C function is `PQgetResult`.
+    /// The next part of an answer; nil at its end (`PQgetResult`).
     func result(until deadline: ContinuousClock.Instant) throws(QueueError) -> Rows? {
         while PQisBusy(connection) == 1 {
             try wait(for: Int16(POLLIN), until: deadline)
