@@ -12,7 +12,7 @@ SEED ?= 1000
 RELEASE := -c release --product larder --static-swift-stdlib
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo unit test sanitize soak fuzz lint check install clean
+.PHONY: help setup build demo unit test newer sanitize soak fuzz lint check install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,7 +30,13 @@ demo: setup ## 200 images and ten bad URLs through the whole program, to demo-ou
 unit: setup ## run tests that start no program and no database
 	@scripts/test --filter "$$(scripts/unit-tests)"
 
+newer: setup ## run the queue's tests on Postgres 18
+	@scripts/newer-postgres
+	@LARDER_TEST_SERVERS="$(CURDIR)/.build/postgres" scripts/test \
+	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter JobQueueTests
+
 test: setup ## run all tests, the queue's once more through a pooler
+	@scripts/newer-postgres
 	@scripts/test --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
 	@LARDER_TEST_POOLER=1 scripts/test --skip-build \
 	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter JobQueueTests \

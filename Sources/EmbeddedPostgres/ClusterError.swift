@@ -5,11 +5,13 @@ internal import JobQueue
 public enum ClusterError: Error, Sendable, Equatable {
     /// The step in which a command of the server failed.
     public enum Step: String, Sendable {
-        case create, configure, start, stop
+        case create, configure, start, stop, upgrade
     }
 
     /// No usable server binaries in the directories `searched`; `package` is the Debian package that has them.
     case serverMissing(package: String, searched: [String])
+    /// There is no cluster in `path`.
+    case notCreated(path: String)
     /// The account that runs the server for root is missing; `package` is the Debian package that creates it.
     case accountMissing(name: String, package: String)
     /// The user has no entry in the password database; Postgres refuses to run as such a user.
@@ -38,6 +40,8 @@ extension ClusterError: CustomStringConvertible {
         switch self {
         case .serverMissing(let package, let searched):
             "no Postgres server binaries in \(searched.joined(separator: ", ")); install the Debian package \(package)"
+        case .notCreated(let path):
+            "there is no cluster in \(path)"
         case .accountMissing(let name, let package):
             "the user \(name) that runs the server for root is missing; install the Debian package \(package)"
         case .userUnknown(let userID):

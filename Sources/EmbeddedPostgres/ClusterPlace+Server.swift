@@ -36,6 +36,7 @@ extension ClusterPlace {
 
     /// Tries to start the server; returns the error if it did not start.
     private func startServer() throws(ClusterError) -> ClusterError? {
+        try finishUpgrade()
         let binaries = try findBinaries()
         if !ClusterDirectories.exists(paths.data) { try create(with: binaries) }
         try writeFiles()
@@ -66,38 +67,47 @@ extension ClusterPlace {
 
     /// Creates the data directory under another name and renames it, so that it is never incomplete.
     private func create(with binaries: ServerBinaries) throws(ClusterError) {
-        // A new name: the initdb of a killed command may still be writing into an older one.
-        let fresh = "new.\(getpid()).\(UInt64.random(in: 0...UInt64.max))"
-        let made = try commands.script(
-            """
-            rm -rf -- new.* 2>/dev/null
-            "$1"/initdb -D "$2" -U \(ClusterFiles.role) -E UTF8 --locale=C -A peer $3 >/dev/null &&
-            printf '\\n%s\\n' "include = 'larder.conf'" >>"$2"/postgresql.conf
-            """, [binaries.directory, fresh, configuration.disposable ? "--no-sync" : ""],
-            limit: .seconds(Self.createSeconds))
-        try check(made, .create, seconds: Self.createSeconds)
+        let fresh = try initialize(with: binaries, checksums: false)
         // Not in the script above, which may outlive a killed command and with it the lock.
         let placed = try commands.script("mv -T -- \"$1\" data && sync -- .", [fresh], limit: .seconds(30))
         try check(placed, .create, seconds: 30)
     }
 
+    /// Creates a data directory in `directory`, and returns its name there.
+    func initialize(with binaries: ServerBinaries, checksums: Bool) throws(ClusterError) -> String {
+        // A new name: the initdb of a killed command may still be writing into an older one.
+        let fresh = "new.\(getpid()).\(UInt64.random(in: 0...UInt64.max))"
+        // Version 18 made checksums the default and added the option against them.
+        let pages = checksums ? "--data-checksums" : binaries.major >= 18 ? "--no-data-checksums" : ""
+        let made = try commands.script(
+            """
+            rm -rf -- new.* 2>/dev/null
+            "$1"/initdb -D "$2" -U \(ClusterFiles.role) -E UTF8 --locale=C -A peer $3 $4 >/dev/null &&
+            printf '\\n%s\\n' "include = 'larder.conf'" >>"$2"/postgresql.conf
+            """, [binaries.directory, fresh, configuration.disposable ? "--no-sync" : "", pages],
+            limit: .seconds(Self.createSeconds))
+        try check(made, .create, seconds: Self.createSeconds)
+        return fresh
+    }
+
     /// At each start, because the directory of the socket and Larder's defaults may have changed.
-    private func writeFiles() throws(ClusterError) {
+    func writeFiles(into data: String = "data") throws(ClusterError) {
         let disposable = configuration.disposable
         let outcome = try commands.script(
             """
-            put() { printf %s "$2" >data/"$1".new && mv -f -- data/"$1".new data/"$1"; }
-            : >start.log && rm -f data/current_logfiles && put larder.conf "$1" && put pg_hba.conf "$2" && put pg_ident.conf "$3" &&
+            put() { printf %s "$2" >"$data/$1".new && mv -f -- "$data/$1".new "$data/$1"; }
+            data=$5 && : >start.log && rm -f "$data"/current_logfiles && put larder.conf "$1" && put pg_hba.conf "$2" && put pg_ident.conf "$3" &&
             printf '%s\\n' "$4" >home
             """,
             [
                 ClusterFiles.settings(socketDirectory: paths.socketDirectory, disposable: disposable),
                 ClusterFiles.hostAccess(disposable: disposable), ClusterFiles.userMap(account: account), home,
+                data,
             ], limit: .seconds(30))
         try check(outcome, .configure, seconds: 30)
     }
 
-    private func check(
+    func check(
         _ outcome: ClusterCommands.Outcome, _ step: ClusterError.Step, seconds: Int
     ) throws(ClusterError) {
         if outcome.succeeded { return }
@@ -117,9 +127,12 @@ extension ClusterPlace {
     }
 
     /// The programs of the data directory's version, or the newest ones when there is none.
-    func findBinaries() throws(ClusterError) -> ServerBinaries {
+    func findBinaries() throws(ClusterError) -> ServerBinaries { try findBinaries(major: dataVersion()) }
+
+    /// The programs of a version; nil finds the newest.
+    func findBinaries(major: Int?) throws(ClusterError) -> ServerBinaries {
         try ServerBinaries.find(
-            major: dataVersion(), packaged: configuration.packaged, searchPath: configuration.searchPath
+            major: major, packaged: configuration.packaged, searchPath: configuration.searchPath
         ) { directory in
             // As the server's user: programs of a search path may belong to any user.
             (try? commands.run(["\(directory)/postgres", "-V"], limit: .seconds(30)))?.lines.last

@@ -43,6 +43,19 @@ struct ClusterPlace: Sendable {
         try withLock { () throws(ClusterError) in try stopServer() }
     }
 
+    /// Upgrades the data directory and starts the server. Nil when its version is the newest installed one.
+    func upgrade() throws(ClusterError) -> ClusterUpgrade? {
+        guard ClusterDirectories.exists(paths.directory) else { throw .notCreated(path: paths.directory) }
+        var result: ClusterUpgrade?
+        try withLock { () throws(ClusterError) in
+            result = try upgradeData()
+            _ = try sessionAfterStart()
+            // pg_upgrade brings the planner's statistics only from version 18 on.
+            if result != nil, case .session(let session) = AdminSession.connect(to: url) { try ask(session, "ANALYZE") }
+        }
+        return result
+    }
+
     func status() throws(ClusterError) -> ClusterStatus {
         var state = ClusterStatus.State.notCreated
         var version: String?

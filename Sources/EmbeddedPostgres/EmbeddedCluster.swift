@@ -50,6 +50,16 @@ public struct EmbeddedCluster: Sendable {
         try await located { (place) throws(ClusterError) in try place.stop() }
     }
 
+    /// Upgrades the data directory to the newest installed major version of Postgres and starts the server.
+    ///
+    /// The server is stopped meanwhile, and the disk needs room for a copy of the data directory, which is kept. An
+    /// interrupted upgrade is repeated or finished by the next start.
+    ///
+    /// - Returns: nil when the data directory has the newest installed version.
+    public func upgrade() async throws(ClusterError) -> ClusterUpgrade? {
+        try await located { (place) throws(ClusterError) in try place.upgrade() }
+    }
+
     /// The status; creates and starts nothing.
     public func status() async throws(ClusterError) -> ClusterStatus {
         try await located { (place) throws(ClusterError) in try place.status() }

@@ -47,6 +47,7 @@ struct UsageTests {
         Wrong("work extra", "work", "extra"), Wrong("migrate extra", "migrate", "extra"),
         Wrong("doctor extra", "doctor", "extra"), Wrong("db start extra", "db start", "extra"),
         Wrong("db stop extra", "db stop", "extra"), Wrong("db status extra", "db status", "extra"),
+        Wrong("db upgrade extra", "db upgrade", "extra"),
         Wrong("db url extra", "db url", "extra"),
         Wrong("cancel", "BATCH", "--job"), Wrong("cancel a b", "BATCH"), Wrong("cancel a --job 1", "'a'", "--job"),
         Wrong("retry", "BATCH", "--job"), Wrong("pause", "BATCH", "--queue"), Wrong("resume", "BATCH", "--queue"),

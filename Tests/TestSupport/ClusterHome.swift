@@ -1,4 +1,5 @@
 public import EmbeddedPostgres
+private import Foundation
 
 /// A home for embedded clusters of one test. Servers in it end, and it goes, with its last reference or the process.
 public final class ClusterHome: Sendable {
@@ -22,6 +23,10 @@ public final class ClusterHome: Sendable {
         var configuration = EmbeddedCluster.Configuration(home: directory.file(name))
         configuration.clusters = directory.file("clusters")
         configuration.disposable = disposable
+        // Other servers than Debian's: a directory with `<major>/bin`.
+        if let servers = ProcessInfo.processInfo.environment["LARDER_TEST_SERVERS"], !servers.isEmpty {
+            configuration.packaged = servers
+        }
         return configuration
     }
 }

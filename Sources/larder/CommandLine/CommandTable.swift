@@ -16,7 +16,8 @@ enum CommandTable {
             [
                 .migrate, .check, .doctor, .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear,
                 .blocklistImport, .originList, .originHold, .originClear, .pipelineList, .pipelineShow, .pipelineSet,
-                .databaseStart, .databaseStop, .databaseStatus, .databaseURL, .benchQueue,
+                .databaseStart, .databaseStop, .databaseStatus, .databaseUpgrade,
+                .databaseURL, .benchQueue,
             ]
         ),
     ]

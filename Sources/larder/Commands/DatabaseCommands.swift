@@ -23,6 +23,30 @@ extension Command {
         return .done
     }
 
+    static let databaseUpgrade = Command(
+        words: ["db", "upgrade"], operands: "",
+        summary: "Upgrade the embedded database to the newest installed major version of Postgres",
+        discussion: """
+            A database stays with the version that created it until this command upgrades it. Both versions must be
+            installed. The server is stopped meanwhile and its sessions end. The old data directory is kept, so the disk
+            needs room for a copy; delete it once the new server runs well.
+            """,
+        examples: ["larder db upgrade"],
+        options: []
+    ) { arguments in
+        guard let upgrade = try await Settings(arguments).cluster.upgrade() else {
+            try Console.show(["upgraded": false], arguments, "the database has the newest installed version")
+            return .done
+        }
+        let line: JSONObject = [
+            "upgraded": true, "from": upgrade.from, "to": upgrade.to, "oldData": upgrade.oldData,
+        ]
+        try Console.show(
+            line, arguments,
+            "upgraded from PostgreSQL \(upgrade.from) to \(upgrade.to); the old data is in \(upgrade.oldData)")
+        return .done
+    }
+
     static let databaseURL = Command(
         words: ["db", "url"], operands: "",
         summary: "Print the URL of the embedded database for psql and other clients; start it when it is stopped",
