@@ -54,8 +54,8 @@ package final class AsyncSemaphore: Sendable {
     /// Permits that are not granted.
     package var free: Int { waiters.withState { $0.free } }
 
-    /// Waits for `count` permits at once, at most `permits`, which must be released; false when the task was cancelled
-    /// first.
+    /// Waits until `count` permits (1…`permits`) are free and takes them; false when the task was cancelled first. The
+    /// caller releases them.
     package func acquire(_ count: Int = 1) async -> Bool {
         precondition(count <= permits, "there are not so many permits")
         let isGranted = await waiters.wait(

@@ -13,7 +13,7 @@ public struct EnqueueRequest: Sendable {
     }
 
     /// The limit of URLs per call.
-    public static let mostURLs = 10_000
+    public static let maxURLs = 10_000
 
     /// The URLs. Bytes that are not UTF-8 are passed as U+FFFD, and such a URL is answered `invalid`.
     public var urls: [String]

@@ -15,7 +15,7 @@ public enum JobState: String, Sendable {
     /// A worker holds it, under the number of a claim.
     /// - → completed: complete
     /// - → scheduled: complete of a failure that is retried, snooze
-    /// - → ready: release, rescue
+    /// - → ready: release, rescue, complete as cancelled of a job that was joined since
     /// - → suspended: release or rescue of a job that was cancelled while it ran, or rescue after too many workers
     case running
     /// Not to be claimed, for a `SuspensionReason`.
@@ -30,7 +30,7 @@ public enum JobState: String, Sendable {
 public enum SuspensionReason: String, Sendable {
     /// Each batch that wants it is paused.
     case paused
-    /// No batch wants it, or it was cancelled while it ran and came back. Maintenance completes it.
+    /// No batch wants it, or it was cancelled while it ran and was released or rescued. Maintenance completes it.
     case cancelled
     /// It was lost with five workers; an operator retries or cancels it.
     case crashed

@@ -25,7 +25,7 @@ public struct BlocklistCursor: Sendable, Equatable {
 
 extension PostgresJobQueue {
     /// The limit of URLs that one call blocks.
-    public static let mostBlockedURLs = 10_000
+    public static let maxBlockedURLs = 10_000
 
     /// One page of the URLs that are blocked now.
     public func blocklist(
@@ -58,8 +58,8 @@ extension PostgresJobQueue {
     public func block(
         _ urls: [String], for time: Duration = .seconds(86_400), reason: String? = nil
     ) async throws(QueueError) -> Int {
-        guard urls.count <= Self.mostBlockedURLs else {
-            throw QueueError(.invalidArgument, "at most \(Self.mostBlockedURLs) URLs a call, not \(urls.count)")
+        guard urls.count <= Self.maxBlockedURLs else {
+            throw QueueError(.invalidArgument, "at most \(Self.maxBlockedURLs) URLs a call, not \(urls.count)")
         }
         return try await ask(
             "SELECT larder.block_many($1, $2 * interval '1 ms', $3)",

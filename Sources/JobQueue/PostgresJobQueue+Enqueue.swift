@@ -8,8 +8,8 @@ extension PostgresJobQueue {
     /// when another number of URLs of `request.source` is enqueued than the request says.
     public func enqueue(_ request: EnqueueRequest) async throws(QueueError) -> [EnqueueAnswer] {
         let count = request.urls.count
-        guard count <= EnqueueRequest.mostURLs else {
-            throw QueueError(.invalidArgument, "at most \(EnqueueRequest.mostURLs) URLs a call, not \(count)")
+        guard count <= EnqueueRequest.maxURLs else {
+            throw QueueError(.invalidArgument, "at most \(EnqueueRequest.maxURLs) URLs a call, not \(count)")
         }
         return try await ask(
             """

@@ -12,8 +12,8 @@ public final class PostgresJobQueue: Sendable {
         public var connectTimeout: Duration = .seconds(5)
         /// Time limit of a statement, which is then cancelled; 60 s by default.
         public var statementTimeout: Duration = .seconds(60)
-        /// How long calls wait for an unreachable database before they throw `.unreachable`; zero by default. Workers set
-        /// it to minutes. Heartbeats never wait.
+        /// How long calls wait for an unreachable database before they throw `.unreachable`; zero by default. The
+        /// command `larder work` sets 5 s. Heartbeats never wait.
         public var maxWait: Duration = .zero
         /// Time limit of a maintenance statement; a task takes much less unless it waits for a lock.
         var maintenanceTimeout: Duration = .seconds(5)
@@ -50,9 +50,6 @@ public final class PostgresJobQueue: Sendable {
     }
 
     func connection(for kind: MaintenanceKind) -> Connection { maintenance[kind] ?? connection }
-
-    /// The thread of the main connection, for a loop that mostly completes jobs. Valid while the queue exists.
-    package var completingExecutor: any TaskExecutor { connection.executor }
 
     /// Closes the connections; a later call opens them again.
     public func close() async {

@@ -37,7 +37,7 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         public static let unknownJob = Code("unknownJob")
         /// Another number of URLs of the list is enqueued than the caller states: another producer enqueues the same list.
         public static let sourceMoved = Code("sourceMoved")
-        /// The worker was stopped or its lease ran out: start anew.
+        /// The worker was stopped or its lease ran out: register again.
         public static let workerLost = Code("workerLost")
         /// An argument is out of range.
         public static let invalidArgument = Code("invalidArgument")
@@ -60,13 +60,13 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         self.sqlState = sqlState
     }
 
-    /// The message, in plain words; behind it the server's SQLSTATE where no kind of failure stands for it.
+    /// The message, followed by the SQLSTATE of an error that has no code of its own.
     public var description: String {
         guard code == .refused, let sqlState else { return message }
         return "\(message) (SQLSTATE \(sqlState))"
     }
 
-    /// True when the same call may well succeed later: the database was away, restarting, or two transactions collided.
+    /// True when the same call may well succeed later: the database was unreachable or restarting, or two transactions collided.
     public var isTransient: Bool {
         switch code {
         case .unreachable, .connectionLost, .timeout: true

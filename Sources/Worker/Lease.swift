@@ -26,7 +26,7 @@ package final class Lease: Sendable {
         state = Locked(State(length: seconds - Self.margin, confirmed: asked ?? clock()))
     }
 
-    /// Whether the worker still owns its jobs. A lost lease stays lost, because jobs may have been given up since.
+    /// Whether the worker still owns its jobs. A lost lease stays lost: other workers may run its jobs.
     package var holds: Bool {
         let now = clock()
         return state.withLock { state in

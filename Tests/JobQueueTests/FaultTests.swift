@@ -90,7 +90,7 @@ struct DatabaseFaultTests {
         } catch { return "\(error.code)" }
     }
 
-    @Test func `an old snapshot's 50,000 dead rows cost claims no look`() async throws {
+    @Test func `an old snapshot's 50,000 dead rows cost claims no reads`() async throws {
         let fixture = try await QueueFixture.make()
         for part in 0..<5 {
             try await fixture.enqueue((0..<10_000).map { "http://a/\(part)/\($0)" })
@@ -125,7 +125,7 @@ struct DatabaseFaultTests {
         try await fixture.queue.maintain(force: true)
         let seeing = try await claim(2)
         #expect(seeing.jobs == 10 && (1..<blind.pages / 3).contains(seeing.pages), "\(seeing), not \(blind)")
-        // Cursors hide nothing: what is left comes at once, also what was given back.
+        // Cursors hide nothing: what is left comes at once, also what was released.
         let held = try await fixture.sql("SELECT job_id, claim_no FROM larder_data.running WHERE claim_no = 1")
         try await worker.release(
             held.compactMap { row in

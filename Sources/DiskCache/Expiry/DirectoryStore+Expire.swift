@@ -56,7 +56,7 @@ private struct ExpiryRun {
     ) throws(StoreError) -> ExpiryReport {
         try DirectoryWalk(directory: layout.directory, includesHidden: false).visit { (entry) throws(StoreError) in
             guard !entry.isDirectory else { return true }
-            examine(entry, deleted)
+            check(entry, deleted)
             deleteForSize(deleted)
             report.isPartial = !progress(report)
             return !report.isPartial
@@ -64,7 +64,7 @@ private struct ExpiryRun {
         return report
     }
 
-    private mutating func examine(_ entry: CacheEntry, _ deleted: (ExpiredFile) -> Void) {
+    private mutating func check(_ entry: CacheEntry, _ deleted: (ExpiredFile) -> Void) {
         report.seen.add(entry.allocated)
         let date = entry.date(policy.date)
         let isSpared = isInUse([entry.accessed, entry.modified, entry.changed])

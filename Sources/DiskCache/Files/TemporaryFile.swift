@@ -15,8 +15,8 @@ public final class TemporaryFile: Sendable {
         file = try permissions.createFile(path)
     }
 
-    // After a rename the hidden name does not exist, and no other file ever gets it. A process that another thread is
-    // spawning holds a copy of the descriptor until it executes its program: truncating frees the disk at once.
+    // After a rename the hidden name does not exist, so `unlink` fails and the file stays. Otherwise the file is truncated,
+    // which frees the disk at once: a process that another thread is spawning may hold a copy of the descriptor.
     deinit {
         var status = stat()
         if unlink(path) == 0 && fstat(descriptor, &status) == 0 && status.st_nlink == 0 { ftruncate(descriptor, 0) }

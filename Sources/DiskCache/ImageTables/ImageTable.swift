@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// One process at a time writes a table. `flush` replaces the metadata in one step after the pixels are synced, so it never
 /// refers to an image that is not in the file. All functions block.
-/// Source: the spec of FastImageCache, section 9: `<root>/ImageTables/<namespace>/<format>.imageTable` and `.metadata`.
+/// Source: FastImageCache 1.5.1, `FICImageTable`: `<root>/ImageTables/<namespace>/<format>.imageTable` and `.metadata`.
 public final class ImageTable: Sendable {
     /// The format of all images in the table.
     public let format: ImageTableFormat

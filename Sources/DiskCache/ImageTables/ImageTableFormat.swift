@@ -1,6 +1,6 @@
 /// The format of an image table: the size and pixel layout of its images.
 ///
-/// Source: the spec of FastImageCache, sections 9.1 and 9.2.
+/// Source: FastImageCache 1.5.1, `FICImageFormat` and `FICImageTable`.
 public struct ImageTableFormat: Hashable, Sendable {
     /// The layout of a pixel. The raw values are FastImageCache's.
     public enum Style: Int, Sendable, CaseIterable {

@@ -2,7 +2,7 @@
 ///
 /// Foundation on Linux rejects keys that Darwin escapes, and neither keeps every extension, so it is not used here. Invalid
 /// characters in user, path, query and fragment are escaped; in host or port they make the key invalid.
-/// Source: spec of SDWebImage 5.21.5, sections 4.2 and 5.1.
+/// Source: SDWebImage 5.21.5, `SDDiskCacheFileNameForKey` and Foundation's `NSURL`.
 struct KeyURL {
     private let scheme: [UInt8]?
     /// The part between `//` and the path, escaped; nil without `//`.

@@ -1,6 +1,6 @@
 /// The path functions of `NSString`, on bytes.
 ///
-/// Source: spec of SDWebImage 5.21.5, sections 4.2 and 5.1 (`pathExtension`, `stringByDeletingPathExtension`,
+/// Source: SDWebImage 5.21.5, `SDDiskCacheFileNameForKey`, and Foundation (`pathExtension`, `stringByDeletingPathExtension`,
 /// `stringByAppendingPathExtension`).
 enum PathString {
     private static let slash = UInt8(ascii: "/")

@@ -1,4 +1,4 @@
-/// When a call is repeated: twice at once, then after waits that double until its time is over.
+/// When a call is repeated: after waits that double, until its time is over.
 struct BackOff {
     private let deadline: ContinuousClock.Instant
     private var tries = 0

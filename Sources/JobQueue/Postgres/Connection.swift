@@ -1,17 +1,14 @@
 internal import Concurrency
 
-/// One session on a thread of its own, made when needed and made anew after it broke.
+/// One session on a thread of its own, opened when needed and again after it broke.
 ///
-/// Tries once: how long to go on trying is the caller's to decide, outside this thread.
+/// Each call tries once; `PostgresJobQueue.ask` repeats it.
 actor Connection {
     private let thread: EventLoop
     private let configuration: PostgresJobQueue.Configuration
     private var session: Session?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
-
-    /// The session's thread, for tasks that do little else than ask it, while the connection lives.
-    nonisolated var executor: any TaskExecutor { thread }
 
     init(_ configuration: PostgresJobQueue.Configuration, name: String) {
         self.configuration = configuration
@@ -49,12 +46,12 @@ actor Connection {
         } catch {
             // A session is closed when its connection is broken, a statement is unfinished or a transaction is open. It is
             // also closed when the server refuses writes: after a failover the same URL may lead to another server.
-            let isOfUse = error.code != .connectionLost && error.code != .timeout && open.isIdle
-            if isOfUse && error.sqlState != SQLState.readOnlyTransaction.rawValue { session = consume open }
+            let isReusable = error.code != .connectionLost && error.code != .timeout && open.isIdle
+            if isReusable && error.sqlState != SQLState.readOnlyTransaction.rawValue { session = consume open }
             throw error
         }
     }
 
-    /// Ends the session; the next call makes a new one.
+    /// Ends the session; the next call opens another one.
     func close() { session = nil }
 }

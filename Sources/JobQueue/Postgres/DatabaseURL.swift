@@ -10,7 +10,7 @@ struct DatabaseURL {
     /// Throws `.badDatabaseURL` (`PQconninfoParse`).
     init(_ text: String) throws(QueueError) {
         self.text = text
-        // libpq takes a plain word for a database's name and then connects to whatever is near.
+        // libpq takes a plain word for a database's name and then connects to the default server.
         guard text.contains("://") || text.contains("="), !text.utf8.contains(0) else {
             throw QueueError(.badDatabaseURL, "the database URL is neither postgresql://… nor key=value pairs")
         }

@@ -18,7 +18,7 @@ struct PreparedStatements {
     private enum Use { case once, kept(String) }
 
     /// More statements than a program has; what comes later is sent with its text.
-    private static let most = 64
+    private static let limit = 64
 
     private var uses: [String: Use] = [:]
     private var isOn = true
@@ -31,7 +31,7 @@ struct PreparedStatements {
         case .kept(let name): return .prepared(name)
         case .once: return .prepare("\(prefix)_\(uses.count)_\(sql.utf8.count)")
         case nil:
-            if uses.count < Self.most { uses[sql] = .once }
+            if uses.count < Self.limit { uses[sql] = .once }
             return .plain
         }
     }

@@ -5,8 +5,6 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
     init(rawValue: String) { self.rawValue = rawValue }
     init(_ rawValue: String) { self.rawValue = rawValue }
 
-    static let serializationFailure = SQLState("40001")
-    static let deadlockDetected = SQLState("40P01")
     static let queryCanceled = SQLState("57014")
     static let undefinedTable = SQLState("42P01")
     static let undefinedFunction = SQLState("42883")

@@ -6,11 +6,11 @@ struct Session: ~Copyable {
     let connection: OpaquePointer
     var statements = PreparedStatements()
 
-    /// Connects. Throws `.unreachable`, naming host and port, or `.refused` when the server will not have this user,
-    /// this password or this database.
+    /// Connects. Throws `.unreachable`, naming host and port, or `.refused` when the server refuses the user, the
+    /// password or the database.
     ///
-    /// What stands before `dbname` are defaults that the URL may override. `tcp_user_timeout` ends a connection whose
-    /// other side vanished without a word.
+    /// The settings before `dbname` are defaults that the URL may override. `tcp_user_timeout` ends a connection whose
+    /// other side no longer acknowledges data.
     init(_ url: DatabaseURL, timeout: Duration) throws(QueueError) {
         let settings: [(String, String)] = [
             ("client_encoding", "UTF8"), ("fallback_application_name", "larder"),
@@ -22,7 +22,7 @@ struct Session: ~Copyable {
         guard PQstatus(connection) == CONNECTION_OK else {
             let (place, reason) = Session.connectFailure(connection)
             PQfinish(connection)
-            switch ConnectRefusal.find(settings, limit: Self.secondLook) {
+            switch ConnectRefusal.find(settings, limit: Self.refusalLimit) {
             case .passing: throw QueueError(.unreachable, "cannot reach the database at \(place): \(reason)")
             case .final(let state):
                 throw QueueError(
@@ -36,22 +36,22 @@ struct Session: ~Copyable {
 
     deinit { PQfinish(connection) }
 
-    /// A server that is there answers at once; one that is not must not cost its time twice.
-    private static let secondLook = Duration.seconds(2)
+    /// Time limit of the second attempt, which reads the SQLSTATE of a refusal.
+    private static let refusalLimit = Duration.seconds(2)
 
-    /// Where it was tried, and libpq's words on why it failed.
+    /// The address and libpq's message.
     private static func connectFailure(_ connection: OpaquePointer) -> (place: String, reason: String) {
         let host = PQhost(connection).map { String(cString: $0) } ?? ""
         let port = PQport(connection).map { String(cString: $0) } ?? ""
         let place = host.hasPrefix("/") ? "\(host)/.s.PGSQL.\(port)" : "\(host.isEmpty ? "localhost" : host):\(port)"
-        // The last line names the cause; the lines before it repeat the address.
+        // The first line names the cause; the others are hints.
         let lines = String(cString: PQerrorMessage(connection)).split(separator: "\n")
         return (place, lines.first.map(String.init) ?? "no reason given")
     }
 
     /// False when the server has closed the connection; checked before a statement is sent.
     ///
-    /// An idle server says nothing but notices and its farewell; the end of the stream comes behind the latter.
+    /// While a session is idle, the server sends notices only, and a last message before it closes the connection.
     func isAlive() -> Bool {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
         while poll(&descriptor, 1, 0) > 0 {
@@ -65,7 +65,8 @@ struct Session: ~Copyable {
 
     /// Runs one statement with parameters, which the server keeps from the second time on.
     ///
-    /// Within a transaction it goes with its text: one that a pooler's other server session keeps would break it.
+    /// Within a transaction the text is sent: behind a pooler the name may belong to another server session, and the error
+    /// would abort the transaction.
     mutating func query(_ sql: String, _ parameters: [Parameter], timeout: Duration) throws(QueueError) -> Rows {
         let encoded = Parameters(parameters)
         let plan = isIdle ? statements.plan(for: sql) : .plain

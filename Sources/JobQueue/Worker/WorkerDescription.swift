@@ -31,7 +31,7 @@ public struct HeartbeatReply: Sendable {
     /// Jobs of this worker that were cancelled: stop them and complete them as `.cancelled`.
     public let cancelled: [Claim]
     /// Whether the lease had expired before this heartbeat, which then did not extend it: the jobs are given to other
-    /// workers, and this one must start anew. It may still complete jobs that no other worker was given.
+    /// workers, and this one must register again. It may still complete jobs that no other worker was given.
     public let leaseExpired: Bool
     /// The lease from now on, unless it has expired.
     public let lease: Duration

@@ -5,16 +5,17 @@ extension WorkerSession {
     ///
     /// A claim whose answer was lost is answered again by the next call, so that no job is held unknowingly; that answer
     /// may be longer than the next call's limit, never longer than the lost one's.
-    /// Throws `.workerLost` when the lease has expired: start anew. Throws `.unknownQueue`.
+    /// Throws `.workerLost` when the lease has expired: register again. Throws `.unknownQueue`.
     public func claim(upTo limit: Int, from queueName: String = "default") async throws(QueueError) -> [Job] {
         try await claim(upTo: limit, from: .queue(queueName))
     }
 
-    /// Claims at most `limit` jobs (1…1,000) that a batch wants and no others: its own and those that it joined, in
-    /// whatever queue they are, the oldest first whatever their priority.
+    /// Claims at most `limit` jobs (1…1,000) of one batch: its own and those that it joined, in every queue and of every
+    /// priority, the oldest first.
     ///
-    /// Returns none while the batch is paused, or when it is cancelled or finished. A lost answer as above.
-    /// Throws `.workerLost` when the lease has expired: start anew. Throws `.unknownBatch`.
+    /// Returns none while the batch is paused, or when it is cancelled or finished. A lost answer is repeated as for a
+    /// queue.
+    /// Throws `.workerLost` when the lease has expired: register again. Throws `.unknownBatch`.
     public func claim(upTo limit: Int, ofBatch batch: Int64) async throws(QueueError) -> [Job] {
         try await claim(upTo: limit, from: .batch(batch))
     }

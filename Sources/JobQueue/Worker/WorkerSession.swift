@@ -28,7 +28,7 @@ public final class WorkerSession: Sendable {
         ) { _ throws(QueueError) in }
     }
 
-    /// Extends the lease of all the worker's jobs; due every 5 s. Does not wait for a database that is unreachable.
+    /// Extends the lease of all the worker's jobs; due at least every 5 s. Does not wait for a database that is unreachable.
     ///
     /// A lease that has expired is not extended, see `HeartbeatReply.leaseExpired`. Throws `.workerLost` when the worker
     /// was stopped.

@@ -6,7 +6,7 @@ internal import ImageModel
 /// A load request with its options and context resolved to keys, caches and parts.
 ///
 /// Keys and parts come from one processed request, so that a key always names what was made
-/// (SDWebImage 5.21.5 does not guarantee that: spec 2.3).
+/// (SDWebImage 5.21.5 does not guarantee that).
 struct LoadPlan: Sendable {
     /// A variant and its key; nil when SDWebImage's rules make no key for it.
     struct Entry: Sendable {

@@ -4,7 +4,7 @@ private import Foundation
 
 /// The validators of a cached original, in an extended attribute of its file.
 ///
-/// Replaces SDWebImage's URL cache, which Linux does not have (spec 3.11 of SDWebImage 5.21.5).
+/// Replaces SDWebImage's URL cache, which Linux does not have.
 extension Validators {
     private static let attribute = "larder.validators"
 

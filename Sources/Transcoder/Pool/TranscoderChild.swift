@@ -11,7 +11,7 @@ actor TranscoderChild {
     ///     sending → working  the request was sent
     ///     sending → none     it had died while idle; the request starts another one
     ///     working → idle     it replied
-    ///     working → none     it died, exceeded a limit or was killed
+    ///     working → none     it died, exceeded a limit or was killed; `idle` for a moment, until it is discarded
     ///     idle → none        it is recycled: it has served enough images, holds too much memory, or was killed too late
     private enum ChildState {
         case none, idle, sending, working

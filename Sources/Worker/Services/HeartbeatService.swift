@@ -27,7 +27,10 @@ struct HeartbeatService: WorkerService {
                 lease.confirm(askedAt: asked, seconds: reply.lease.seconds)
                 running.cancel(reply.cancelled)
             } catch {
-                if error.code == .workerLost { lease.lose() }
+                if error.code == .workerLost {
+                    lease.lose()
+                    return wake.signal()
+                }
                 observe(.queueUnavailable(error))
             }
         }

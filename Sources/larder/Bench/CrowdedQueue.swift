@@ -41,7 +41,7 @@ struct CrowdedQueue: Sendable {
         let holder = server.session()
         try await holder.ask("BEGIN ISOLATION LEVEL REPEATABLE READ")
         _ = try await holder.number("SELECT count(*) FROM pg_class")
-        let registration = try await worker.start(slots: EnqueueRequest.mostURLs)
+        let registration = try await worker.start(slots: EnqueueRequest.maxURLs)
         try await claimHalf(in: registration)
         for _ in 0..<rounds {
             try await maintain()
@@ -54,8 +54,8 @@ struct CrowdedQueue: Sendable {
 
     /// Enqueues the jobs into one batch.
     private func fill() async throws {
-        for start in stride(from: 0, to: jobs, by: EnqueueRequest.mostURLs) {
-            let end = min(jobs, start + EnqueueRequest.mostURLs)
+        for start in stride(from: 0, to: jobs, by: EnqueueRequest.maxURLs) {
+            let end = min(jobs, start + EnqueueRequest.maxURLs)
             try await session.ask(
                 """
                 SELECT count(*) FROM larder.enqueue_many((

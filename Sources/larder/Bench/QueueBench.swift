@@ -119,7 +119,7 @@ actor QueueBench {
 
     /// WAL and commits per job of 10,000 jobs: enqueued in one call, claimed and completed 100 at a time.
     private func costs(_ batch: String) async throws -> [String: Double] {
-        let count = EnqueueRequest.mostURLs
+        let count = EnqueueRequest.maxURLs
         let commits = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
         // The server counts a connection's commits reliably only after the connection has ended.
         await worker.queue.close()

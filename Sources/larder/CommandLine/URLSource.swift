@@ -20,7 +20,7 @@ struct URLSource: ~Copyable {
         var operands = arguments.operandBytes[...]
         var lines: LineReader? = nil
         if let path { lines = try LineReader(path) }
-        ahead = try await Self.read(EnqueueRequest.mostURLs, from: &operands, &lines)[...]
+        ahead = try await Self.read(EnqueueRequest.maxURLs, from: &operands, &lines)[...]
         list = path
         self.operands = operands
         self.lines = lines

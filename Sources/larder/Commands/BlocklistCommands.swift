@@ -46,8 +46,8 @@ extension Command {
             throw CommandError.usage("blocklist add: '\(ShownURL.text(url))' is not an http or https URL")
         }
         let queue = try await Settings(arguments).openQueue()
-        for start in stride(from: 0, to: urls.count, by: PostgresJobQueue.mostBlockedURLs) {
-            try await block.add(Array(urls[start...].prefix(PostgresJobQueue.mostBlockedURLs)), to: queue)
+        for start in stride(from: 0, to: urls.count, by: PostgresJobQueue.maxBlockedURLs) {
+            try await block.add(Array(urls[start...].prefix(PostgresJobQueue.maxBlockedURLs)), to: queue)
         }
         for url in urls.map(ShownURL.text) {
             try Console.show(["url": url, "blocked": true], arguments, "blocked: \(url)")
@@ -116,7 +116,7 @@ extension Command {
                 let reason = line.count > BlockableURL.limit ? "longer than 8192 bytes" : "not an http or https URL"
                 Console.note("larder: \(name), line \(lines.number): \(reason): \(LogValue.oneLine(start))")
             }
-            if line == nil || chunk.count == PostgresJobQueue.mostBlockedURLs {
+            if line == nil || chunk.count == PostgresJobQueue.maxBlockedURLs {
                 blocked += try await block.add(chunk, to: queue)
                 chunk = []
             }

@@ -46,7 +46,7 @@ struct EnqueueStream {
         _ source: inout URLSource, as request: inout EnqueueRequest, answered: (String, EnqueueAnswer) throws -> Void
     ) async throws {
         var done: (urls: [String], answers: [EnqueueAnswer]) = ([], [])
-        request.urls = try await source.next(EnqueueRequest.mostURLs)
+        request.urls = try await source.next(EnqueueRequest.maxURLs)
         if request.urls.isEmpty && (request.source?.from ?? 0) == 0 {
             Console.note("larder: no URLs in \(options.origin)")
         }
@@ -56,7 +56,7 @@ struct EnqueueStream {
             let printed = Result { try zip(done.urls, done.answers).forEach(answered) }
             var next: [String] = []
             var failure: CommandError?
-            do throws(CommandError) { next = try await source.next(EnqueueRequest.mostURLs) } catch { failure = error }
+            do throws(CommandError) { next = try await source.next(EnqueueRequest.maxURLs) } catch { failure = error }
             done = (request.urls, try await answers)
             try printed.get()
             request.source?.from += request.urls.count
@@ -77,7 +77,7 @@ struct EnqueueStream {
         var left = progress.urls
         var last: String?
         while left > 0 {
-            let urls = try await source.next(min(left, EnqueueRequest.mostURLs))
+            let urls = try await source.next(min(left, EnqueueRequest.maxURLs))
             if urls.isEmpty { break }
             left -= urls.count
             last = urls.last
