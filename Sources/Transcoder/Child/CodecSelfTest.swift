@@ -20,7 +20,6 @@ extension CodecReport {
             let half = UnsafeRawBufferPointer(rebasing: file.bytes.prefix(file.bytes.count / 2))
             refusesTruncated[format.name] = (try? LibvipsImage(format, half).inMemory()) == nil
         }
-        vips_error_clear()
         let requestable = ImageFormat.acceptedOnRequest.subtracting(accepted)
         return CodecReport(
             libvips: VipsLibrary.version,
@@ -66,10 +65,7 @@ struct WritableFormats {
     private static func writes(_ format: ImageFormat) -> Bool {
         guard let image = try? LibvipsImage({ larder_clear($0, 16, 16) }),
             let file = try? image.encoded(format, quality: nil)
-        else {
-            vips_error_clear()
-            return false
-        }
+        else { return false }
         return !file.bytes.isEmpty
     }
 }

@@ -13,7 +13,7 @@ extension LibvipsImage {
             size.area > Self.maxDigestPixels
             ? try drawn(.scale(Geometry.fitted(size, into: box) ?? size)).inMemory() : try inMemory()
         guard image.isByteRGB, [3, 4].contains(image.bands), let start = larder_pixels(image.pointer) else {
-            throw CodecFailure.libvips()
+            throw CodecFailure.otherPixels
         }
         let pixels = BytePixels(start: start, bands: image.bands, size: image.size)
         return try ImageDigest(hasAlpha: header.hasAlpha, frames: header.frames, size: size, pixels: pixels.means)

@@ -33,7 +33,6 @@ extension LibvipsImage {
             if let converted = try? LibvipsImage({ larder_icc_to_srgb(pointer, $0, "srgb") }) {
                 return try converted.asByteRGB()
             }
-            vips_error_clear()
         }
         return try asByteRGB()
     }
@@ -125,7 +124,7 @@ extension LibvipsImage {
         let memory = try LibvipsImage { larder_into_memory(withAlpha.pointer, $0) }
         let size = size
         guard memory.bands == 4, memory.isByteRGB, let start = larder_pixels(memory.pointer) else {
-            throw CodecFailure.libvips()
+            throw CodecFailure.otherPixels
         }
         change(
             Raster(

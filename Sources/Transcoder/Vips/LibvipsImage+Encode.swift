@@ -44,15 +44,19 @@ extension LibvipsImage {
     private func saved(_ operation: String, _ options: String) throws(CodecFailure) -> EncodedFile {
         var start: UnsafeMutableRawPointer?
         var length = 0
-        guard larder_save(operation, pointer, options, &start, &length) == 0 else { throw CodecFailure.libvips() }
+        try CodecFailure.check { larder_save(operation, pointer, options, &start, &length) == 0 }
         return EncodedFile(start, count: length, g_free)
     }
 
     /// Red, green, blue and straight alpha of each pixel, row by row.
     func rawRGBA() throws(CodecFailure) -> EncodedFile {
         let pixels = try redrawn { _ in }
+        var start: UnsafeMutableRawPointer?
         var length = 0
-        guard let start = vips_image_write_to_memory(pixels.pointer, &length) else { throw CodecFailure.libvips() }
+        try CodecFailure.check {
+            start = vips_image_write_to_memory(pixels.pointer, &length)
+            return start != nil
+        }
         return EncodedFile(start, count: length, g_free)
     }
 

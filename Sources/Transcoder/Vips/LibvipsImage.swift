@@ -12,10 +12,13 @@ struct LibvipsImage: ~Copyable {
     /// - Throws: `CodecFailure` when `body` returns anything but 0.
     init(_ body: (UnsafeMutablePointer<UnsafeMutablePointer<VipsImage>?>) -> Int32) throws(CodecFailure) {
         var made: UnsafeMutablePointer<VipsImage>?
-        guard body(&made) == 0, let made else {
+        do throws(CodecFailure) {
+            try CodecFailure.check { body(&made) == 0 && made != nil }
+        } catch {
             if let made { g_object_unref(made) }
-            throw CodecFailure.libvips()
+            throw error
         }
+        guard let made else { throw CodecFailure.otherPixels }
         pointer = made
     }
 

@@ -8,8 +8,6 @@ struct VipsCodec: Sendable {
     var loadOptions: @Sendable (_ shrink: Int, _ frames: Int) -> String = { _, _ in "" }
     /// The class of a parser that is blocked unless the format is accepted.
     var blockedParser: String?
-    /// Whether the libraries behind the loader write to standard error.
-    var printsMessages = false
     /// Whether libvips counts the first play, which the file does not.
     var addsFirstPlay = false
     /// nil when the format is not written.
@@ -62,12 +60,10 @@ struct VipsCodec: Sendable {
         .jxl: VipsCodec(loader: "jxlload_buffer", blockedParser: "VipsForeignLoadJxl"),
         // One pixel per unit. Without `unlimited`, so that libxml2 refuses entities that grow.
         .svg: VipsCodec(
-            loader: "svgload_buffer", loadOptions: { _, _ in "dpi=72" }, blockedParser: "VipsForeignLoadSvg",
-            printsMessages: true),
+            loader: "svgload_buffer", loadOptions: { _, _ in "dpi=72" }, blockedParser: "VipsForeignLoadSvg"),
         // The first page, one pixel per point, on white.
         .pdf: VipsCodec(
-            loader: "pdfload_buffer", loadOptions: { _, _ in "dpi=72" }, blockedParser: "VipsForeignLoadPdf",
-            printsMessages: true),
+            loader: "pdfload_buffer", loadOptions: { _, _ in "dpi=72" }, blockedParser: "VipsForeignLoadPdf"),
     ]
 
     private static func heifSaver(_ codec: String) -> Saver {

@@ -55,21 +55,26 @@ enum VipsLibrary {
 
     /// Whether libvips has an operation of that name that is not blocked, `webpsave_buffer`.
     static func allows(_ operation: String?) -> Bool {
-        guard let operation, let created = vips_operation_new(operation) else {
-            vips_error_clear()
-            return false
-        }
+        guard let operation, let created = vips_operation_new(operation) else { return false }
         g_object_unref(created)
         return true
     }
 }
 
 extension CodecFailure {
-    /// The failure of libvips' last operation. Reads and empties its process-wide error buffer.
-    static func libvips() -> CodecFailure {
+    /// Runs one operation of libvips, which returns false when it fails.
+    ///
+    /// The process has one buffer for all messages, and operations that succeed leave warnings in it. It is emptied
+    /// first, so that an error has the messages of its own operation alone.
+    static func check(_ operation: () -> Bool) throws(CodecFailure) {
+        vips_error_clear()
+        guard !operation() else { return }
         let text = vips_error_buffer_copy()
         defer { g_free(text) }
         let lines = text.map { String(cString: $0) } ?? ""
-        return CodecFailure(message: String(lines.split(separator: "\n").joined(separator: "; ").prefix(300)))
+        throw CodecFailure(message: String(lines.split(separator: "\n").joined(separator: "; ").prefix(300)))
     }
+
+    /// libvips returned other pixels than those asked for.
+    static let otherPixels = CodecFailure(message: "the pixels are not 8-bit sRGB")
 }
