@@ -141,6 +141,8 @@ int larder_read_memory(int status, struct larder_memory *memory) {
 
 int larder_packet_pair(int sockets[2]) { return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets); }
 
+int larder_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC | O_NONBLOCK); }
+
 struct hangup { int socket, code; };
 
 static void *watch_hangup(void *argument) {

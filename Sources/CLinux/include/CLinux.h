@@ -44,6 +44,9 @@ int larder_read_memory(int status, struct larder_memory *memory);
 /// A pair of connected sockets that keep messages apart (SOCK_SEQPACKET), closed on exec; 0, or -1 with errno.
 int larder_packet_pair(int sockets[2]);
 
+/// A pipe, read end first, closed on exec, on which neither end waits; 0, or -1 with errno (`pipe2`).
+int larder_pipe(int ends[2]);
+
 /// Starts a thread that ends the process with `code` once the other end of `socket` closes, also while every other
 /// thread runs a codec. Returns 0, or an errno.
 int larder_exit_on_hangup(int socket, int code);

@@ -28,10 +28,6 @@ struct Sandbox: ~Copyable {
         for name in ["VIPS_NOVECTOR", "VIPS_LEAK", "VIPS_TRACE", "VIPS_PROFILE"] { unsetenv(name) }
     }
 
-    /// Sends standard error to standard output, which is `/dev/null` in a child: fontconfig and poppler write there,
-    /// poppler with text from the file.
-    static func silenceStandardError() { dup2(STDOUT_FILENO, STDERR_FILENO) }
-
     /// Returns nil when the process cannot read its own status.
     init?() {
         let descriptor = Glibc.open("/proc/self/status", O_RDONLY | O_CLOEXEC)

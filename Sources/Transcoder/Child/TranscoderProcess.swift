@@ -47,9 +47,6 @@ private struct ChildServer: ~Copyable {
     private mutating func answer(_ request: ChildRequest, _ descriptors: [Int32]) -> ChildReply {
         var reply = ChildReply(number: request.number)
         VipsLibrary.allow(request.limits.formats)
-        if request.limits.formats.contains(where: { VipsCodec.all[$0]?.printsMessages == true }) {
-            Sandbox.silenceStandardError()
-        }
         do throws(TranscodeError) {
             if request.operation == .selfTest {
                 reply.codecs = CodecReport.measured(accepted: request.limits.formats)

@@ -17,11 +17,13 @@ struct RunningChild: ~Copyable {
     var process: ChildProcess
     var served = 0
     private let socket: Int32
+    private let errors: ChildErrors
 
     /// Starts a process.
     ///
     /// - Throws: `TranscodeError` 301.
     init(_ configuration: TranscoderPool.Configuration) throws(TranscodeError) {
+        var errors = try ChildErrors()
         var sockets: [Int32] = [-1, -1]
         guard larder_packet_pair(&sockets) == 0 else {
             throw TranscodeError(.died, "there is no socket for the transcoder (errno \(errno))")
@@ -31,19 +33,22 @@ struct RunningChild: ~Copyable {
             // Nothing of the parent's environment: no credentials, no settings.
             process = try ChildProcess(
                 configuration.executable, configuration.arguments, environment: configuration.environment,
-                descriptors: [-1, -1, 2, sockets[1]], blocked: Self.blockedSignals)
+                descriptors: [-1, -1, errors.writer, sockets[1]], blocked: Self.blockedSignals)
         } catch {
             close(sockets[0])
             throw TranscodeError(.died, "\(error.program) cannot be started (errno \(error.code))")
         }
         socket = sockets[0]
+        errors.closeWriter()
+        self.errors = errors
     }
 
     deinit { close(socket) }
 
-    /// Sends a request; false, with `errno`, when the child has ended.
+    /// Sends a message; false, with `errno`, when the child has ended. Drops what the child had written to standard error.
     func send(_ message: [UInt8], _ descriptors: [Int32]) -> Bool {
-        message.withUnsafeBytes {
+        _ = errors.takeLastLine()
+        return message.withUnsafeBytes {
             larder_send_descriptors(socket, $0.baseAddress, $0.count, descriptors, Int32(descriptors.count))
         } == message.count
     }
@@ -66,6 +71,9 @@ struct RunningChild: ~Copyable {
             return length > 0 ? .message(Array(message.prefix(length))) : .closed
         }
     }
+
+    /// The last line that the child wrote to standard error since the last message was sent to it; nil when there is none.
+    func lastErrorLine() -> String? { errors.takeLastLine() }
 
     /// How the process ended after its socket closed; nil when it still runs. Waits up to 5 s: on a busy machine the exit
     /// takes time, and a signal sent meanwhile would be taken for the cause.

@@ -172,12 +172,17 @@ actor TranscoderChild {
         case .signalled(SIGXCPU):
             return TranscodeError(.time, "the image exceeded the child's limit on processor time", signal: SIGXCPU)
         case .signalled(let signal):
-            return TranscodeError(.died, "signal \(signal) ended the transcoder", signal: signal)
+            return TranscodeError(.died, withErrorLine("signal \(signal) ended the transcoder"), signal: signal)
         case .exited(let code):
-            return TranscodeError(.died, "the transcoder exited with code \(code)")
+            return TranscodeError(.died, withErrorLine("the transcoder exited with code \(code)"))
         case nil:
             return TranscodeError(.died, "the transcoder closed its socket and did not exit")
         }
+    }
+
+    /// The text with the last line that the dead process wrote, which usually is the reason.
+    private func withErrorLine(_ text: String) -> String {
+        process?.lastErrorLine().map { "\(text): \($0)" } ?? text
     }
 
     /// Replaces a process that has served enough images, holds too much memory, or was killed after it replied.
