@@ -11,10 +11,20 @@ package final class RunningTasks<Name: Hashable & Sendable>: Sendable {
 
     package var isEmpty: Bool { entries.withLock { $0.isEmpty } }
 
-    /// Runs `body` in the calling task under a name that no other running task has.
+    /// Runs `body` in a child task under a name that no other running task has. Cancelling the name cancels the child task
+    /// and not its caller.
     ///
     /// - Returns: what `body` returned, and whether the task was cancelled by its name.
-    package func run<Value>(_ name: Name, _ body: () async -> Value) async -> (value: Value, wasCancelled: Bool) {
+    package func run<Value: Sendable>(
+        _ name: Name, _ body: @escaping @Sendable () async -> Value
+    ) async -> (value: Value, wasCancelled: Bool) {
+        async let ended = runInThisTask(name, body)
+        return await ended
+    }
+
+    private func runInThisTask<Value: Sendable>(
+        _ name: Name, _ body: @Sendable () async -> Value
+    ) async -> (value: Value, wasCancelled: Bool) {
         withUnsafeCurrentTask { task in
             guard let task else { return }
             let entry = Entry(task: task)

@@ -3,6 +3,22 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RunningTasksTests {
+    @Test func `cancelling a name does not cancel the task that called run`() async {
+        let running = RunningTasks<Int>()
+        let started = AsyncEvent()
+        async let caller = { () async -> (Bool, Bool) in
+            let body = await running.run(1) {
+                started.signal()
+                await AsyncEvent().wait()
+                return Task.isCancelled
+            }
+            return (body.value, Task.isCancelled)
+        }()
+        await started.wait()
+        running.cancelAll()
+        #expect(await caller == (true, false))
+    }
+
     @Test func `cancelling a name cancels its task and no other`() async {
         let running = RunningTasks<Int>()
         let started = AsyncEvent()

@@ -154,7 +154,7 @@ public final class ImagePrefetcher: Sendable {
     }
 
     private func load(_ element: Element, _ request: LoadRequest) async {
-        let (failed, _) = await running.run(element) { () async -> Bool? in
+        let (failed, _) = await running.run(element) { [self] () async -> Bool? in
             // The token may have been cancelled before its load was registered.
             guard state.withLock({ $0.lists[element.token] != nil }) else { return nil }
             do throws(LoadError) {
