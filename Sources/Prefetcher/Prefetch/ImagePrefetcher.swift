@@ -40,6 +40,7 @@ public final class ImagePrefetcher: Sendable {
         /// The tokens of lists with waiting URLs.
         var order: [PrefetchToken.ID] = []
         var lastToken: PrefetchToken.ID = 0
+        /// `finish` was called, and no `run` has ended since.
         var isFinishing = false
         /// Events to deliver, and whether a task delivers them.
         var events: [PrefetchCounters.Event] = []
@@ -110,16 +111,18 @@ public final class ImagePrefetcher: Sendable {
 
     // MARK: - Loading
 
-    /// `run` returns once no submitted URL is left. Lists submitted later are not loaded.
+    /// The current call of `run`, or the next one when none is active, returns once no submitted URL is left. Lists submitted
+    /// later wait for the next call.
     public func finish() {
         state.withLock { $0.isFinishing = true }
         changed.signal()
     }
 
-    /// Loads submitted lists until `finish` was called and all are done, or the task is cancelled.
+    /// Loads submitted lists until `finish` was called and all are done, or the task is cancelled. It may be called again
+    /// after it returned, and not while another call is active.
     public func run() async {
         await withDiscardingTaskGroup { loads in
-            while !Task.isCancelled {
+            while true {
                 while await slots.acquire() {
                     guard let (element, request) = next() else {
                         slots.release()
@@ -130,9 +133,18 @@ public final class ImagePrefetcher: Sendable {
                         slots.release()
                     }
                 }
-                if state.withLock({ $0.isFinishing && $0.order.isEmpty }) { break }
+                if isFinished() { break }
                 await changed.wait()
             }
+        }
+    }
+
+    /// Whether the current call of `run` ends. A `finish` applies to one call.
+    private func isFinished() -> Bool {
+        state.withLock { state in
+            let isFinished = Task.isCancelled || state.isFinishing && state.order.isEmpty
+            if isFinished { state.isFinishing = false }
+            return isFinished
         }
     }
 

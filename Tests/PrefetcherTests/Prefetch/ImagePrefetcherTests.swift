@@ -147,6 +147,23 @@ struct ImagePrefetcherTests {
         #expect(loader.begun == ["a", "b"])
     }
 
+    @Test(arguments: [false, true])
+    func `a second run loads until the next finish`(firstIsCancelled: Bool) async {
+        let loader = StubLoader { _ in .success }
+        let prefetcher = ImagePrefetcher(loader: loader)
+        await withTaskGroup(of: Void.self) { group in
+            if firstIsCancelled { group.cancelAll() }
+            prefetcher.finish()
+            group.addTask { await prefetcher.run() }
+        }
+        await withTaskGroup(of: Void.self) { group in
+            prefetcher.prefetch(
+                ["a"], completed: { _ in prefetcher.prefetch(["b"], completed: { _ in prefetcher.finish() }) })
+            group.addTask { await prefetcher.run() }
+        }
+        #expect(loader.begun == ["a", "b"])
+    }
+
     @Test func `the default option is LowPriority`() {
         #expect(PrefetchOptions().options == .lowPriority && PrefetchOptions().options.rawValue == 2)
     }
