@@ -86,7 +86,12 @@ public struct ImageManager: Loader {
             report.stored = remembered
             return
         }
+        try await load(plan, cached, isAllowed: isAllowed, &report)
+    }
 
+    private func load(
+        _ plan: LoadPlan, _ cached: CachedImages, isAllowed: Bool, _ report: inout LoadReport
+    ) async throws(LoadError) {
         let refreshes = plan.request.options.contains(.refreshCached)
         let decision = CacheDecision(
             hasOriginal: cached.original != nil, wanted: plan.variantStore.isEmpty ? 0 : plan.variants.count,
@@ -96,13 +101,13 @@ public struct ImageManager: Loader {
         case .unavailable:
             return
         case .useCached:
-            return try await useCached(cached, plan, &report)
+            return try await useCached(cached, plan, isAllowed: isAllowed, &report)
         case .revalidate:
             if let changed = try await fetch(plan, unlike: cached.original, &report) {
                 return try await transcodeAndCommit(CacheCommit(plan, .none(plan), changed), &report)
             }
             report.isUnchanged = true
-            return try await useCached(cached, plan, &report)
+            return try await useCached(cached, plan, isAllowed: isAllowed, &report)
         case .download:
             guard let original = try await fetch(plan, unlike: nil, &report) else {
                 throw LoadError(.notModified, plan.request.url, "not modified, and no copy is known")
@@ -111,19 +116,19 @@ public struct ImageManager: Loader {
         }
     }
 
-    /// Makes the missing variants of the cached original. An original that does not decode is a miss: the load runs again
+    /// Makes the missing variants of the cached original. An original that does not decode is a miss: the load goes on
     /// without it.
     private func useCached(
-        _ cached: CachedImages, _ plan: LoadPlan, _ report: inout LoadReport
+        _ cached: CachedImages, _ plan: LoadPlan, isAllowed: Bool, _ report: inout LoadReport
     ) async throws(LoadError) {
         do throws(LoadError) {
             try await transcodeAndCommit(CacheCommit(plan, cached), &report)
         } catch {
             guard error.isUndecodable else { throw error }
-            var plan = plan
-            plan.originalQuery.remove(.disk)
+            var cached = cached
+            cached.original = nil
             report.isUnchanged = false
-            try await load(plan, &report)
+            try await load(plan, cached, isAllowed: isAllowed, &report)
         }
     }
 

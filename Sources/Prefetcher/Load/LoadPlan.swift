@@ -25,7 +25,7 @@ struct LoadPlan: Sendable {
     let cache, originalCache: any ImageStore
     let memory: MemoryCache<Data>?
     /// Where the load looks and where it stores, after options, missing keys and a missing memory cache are applied.
-    var originalQuery, variantQuery, originalStore, variantStore: LoadContext.CacheType
+    let originalQuery, variantQuery, originalStore, variantStore: LoadContext.CacheType
     /// Pixels per point.
     let scale: Double
     let scaleDownLimit: Int?
@@ -75,12 +75,12 @@ struct LoadPlan: Sendable {
         let available: LoadContext.CacheType = key == nil ? .none : memory == nil ? .disk : .all
         variantStore = context.store.intersection(available)
         originalStore = context.originalStore.intersection(available)
-        if variants.isEmpty { originalStore.formUnion(variantStore.intersection(.memory)) }
+            .union(variants.isEmpty ? variantStore.intersection(.memory) : .none)
         let queried = options.contains(.fromLoaderOnly) ? .none : available
         originalQuery = context.originalQuery.intersection(queried)
-        variantQuery = context.query.intersection(queried)
         // RefreshCached revalidates what the disk has.
-        if options.contains(.refreshCached) { variantQuery.remove(.memory) }
+        variantQuery = context.query.intersection(queried)
+            .subtracting(options.contains(.refreshCached) ? .memory : .none)
 
         transformsAnimated = !options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly])
         scale = context.scale ?? Double(key?.scaleFactor ?? 1)

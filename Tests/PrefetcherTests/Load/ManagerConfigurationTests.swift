@@ -40,6 +40,20 @@ struct ManagerConfigurationTests {
         #expect(calls.value == 1)
     }
 
+    @Test func `shouldDownload is called once when the cached original does not decode`() async throws {
+        let path = harness.cache.layout.path(of: CacheKey(url))
+        try Data(harness.image.prefix(harness.image.count / 2)).write(to: URL(filePath: path))
+        let calls = CallCount()
+        let manager = try harness.manager {
+            $0.shouldDownload = { _ in
+                calls.add()
+                return true
+            }
+        }
+        #expect(try await manager.load(try harness.request()).downloads == 1)
+        #expect(calls.value == 1)
+    }
+
     @Test func `a URL without a source gives an empty report and no error`() async throws {
         let manager = try harness.manager { $0.sources = [FileSource(roots: [])] }
         #expect(try await manager.load(try harness.request()).stored.isEmpty)
@@ -187,11 +201,13 @@ struct ManagerConfigurationTests {
     @Test func `cancelAll ends running loads with 2002`() async throws {
         harness.origin.on("/slow.jpg", .silent)
         let manager = try harness.manager()
-        async let load = failure(of: try harness.request("/slow.jpg"), by: manager)
+        let request = try harness.request("/slow.jpg")
+        async let load = { (await failure(of: request, by: manager), Task.isCancelled) }()
         await harness.origin.waitForRequests("/slow.jpg")
         #expect(manager.isRunning)
         manager.cancelAll()
-        #expect(try await load?.code == 2002)
+        let (error, isCallerCancelled) = await load
+        #expect(error?.code == 2002 && !isCallerCancelled)
         #expect(!manager.isRunning)
     }
 
