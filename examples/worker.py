@@ -11,6 +11,7 @@ import psycopg2
 
 SLOTS = 8
 SAFETY = 3  # seconds before the lease ends, after which nothing is published any more
+BLOCKED = {"result": "failed", "domain": "SDWebImageErrorDomain", "code": 1003, "message": "the URL is blocked"}
 
 
 def clock():  # runs while the machine sleeps
@@ -117,7 +118,7 @@ def main(directory):
     with concurrent.futures.ThreadPoolExecutor(SLOTS) as slots:
         while not stopping.is_set() and lease.holds():
             claim += 1  # never used for a second claim; sent again after a lost answer
-            statement = "SELECT job_id, url FROM larder.claim_v1(%s, %s, %s, again => true)"
+            statement = "SELECT job_id, url, blocked FROM larder.claim_v1(%s, %s, %s, again => true)"
             jobs = database.ask(statement, [worker, claim, SLOTS])
             if not jobs:
                 left = "SELECT has_ready OR has_running OR next_due_ms IS NOT NULL FROM larder.remaining()"
@@ -125,8 +126,9 @@ def main(directory):
                     break
                 stopping.wait(0.2)
                 continue
-            futures = {job: slots.submit(download, url, directory, lease) for job, url in jobs}
-            results = {job: future.result() for job, future in futures.items()}
+            futures = {job: slots.submit(download, url, directory, lease) for job, url, blocked in jobs if not blocked}
+            results = {job: BLOCKED for job, _, blocked in jobs if blocked}
+            results |= {job: future.result() for job, future in futures.items()}
             for job in results.keys() & {job for job, number in lease.cancelled if number == claim}:
                 results[job] = {"result": "cancelled"}
             complete(database, worker, claim, results)

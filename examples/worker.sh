@@ -24,16 +24,20 @@ heartbeat & heartbeats=$!
 number=0
 while [[ -z $stopping ]]; do
     ((++number)) # never used for a second claim
-    rows=$(ask -v number="$number" <<<"SELECT job_id, url FROM larder.claim_v1(:worker, :number, 10)") || break
+    rows=$(ask -v number="$number" <<<"SELECT job_id, blocked, url FROM larder.claim_v1(:worker, :number, 10)") || break
     if [[ -z $rows ]]; then
         left=$(ask <<<"SELECT has_ready OR has_running OR next_due_ms IS NOT NULL FROM larder.remaining()")
         [[ $left == f ]] && break
         sleep 0.2
     fi
     results=()
-    while [[ -z $stopping ]] && IFS=$'\t' read -r job url; do
+    while [[ -z $stopping ]] && IFS=$'\t' read -r job blocked url; do
         result='"result": "failed", "domain": "NSURLErrorDomain", "code": -1005'
-        "$@" "$url" </dev/null && result='"result": "succeeded"'
+        if [[ $blocked == t ]]; then
+            result='"result": "failed", "domain": "SDWebImageErrorDomain", "code": 1003'
+        elif "$@" "$url" </dev/null; then
+            result='"result": "succeeded"'
+        fi
         results+=("{\"job\": $job, \"claim\": $number, $result}")
     done < <([[ -z $rows ]] || printf '%s\n' "$rows")
     # All of them again until none is busy, or when the answer was lost: that does no harm.

@@ -44,6 +44,27 @@ struct ExampleWorkerTests {
         try await expectSound(scene)
     }
 
+    @Test(arguments: ["worker.sh", "worker.py"])
+    func `a worker fails a job whose URL was blocked after it was enqueued, without a request`(
+        program: String
+    ) async throws {
+        let scene = try await Scene()
+        let url = scene.origin.url("/blocked")
+        scene.origin.on("/blocked", .body(Array("image".utf8)))
+        try await enqueue([url], in: scene)
+        _ = try await scene.sql("SELECT larder.block_many(ARRAY['\(url)'], '1 hour')")
+        let target = scene.directory.file("target")
+        let arguments = program == "worker.sh" ? ["sh", "-c", #"touch "$1""#, "job", target] : [target]
+        let outcome = try await start(program, arguments, in: scene).outcome()
+        #expect(outcome.code == 0 && outcome.errorText.isEmpty, "\(outcome.errorText)")
+        #expect(
+            try await scene.sql("SELECT concat_ws(' ', domain, code, attempts) FROM larder.failed")
+                == "SDWebImageErrorDomain 1003 1")
+        #expect(scene.origin.requests.isEmpty)
+        #expect(program == "worker.py" || !FileManager.default.fileExists(atPath: target))
+        try await expectSound(scene)
+    }
+
     @Test func `the bash worker without a command prints its usage`() async throws {
         let scene = try await Scene()
         try await enqueue(["/bin/true"], in: scene)
