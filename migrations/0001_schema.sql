@@ -58,8 +58,8 @@ CREATE TABLE larder_data.queue (
     paused_at timestamptz
 );
 COMMENT ON TABLE larder_data.queue IS
-    'The queues. lifo: newest first within a priority. low_every: every Nth claim of a worker starts at the lowest '
-    'priority, 0 never.';
+    'The queues. lifo: newest first within a priority. low_every: every Nth claim starts at one of the lower '
+    'priorities, each in turn, 0 never.';
 INSERT INTO larder_data.queue (name) VALUES ('default');
 
 CREATE TABLE larder_data.pipeline (

@@ -87,28 +87,54 @@ COMMENT ON FUNCTION larder_data.suspend_held IS
     'Suspends those of these locked ready rows that only paused or cancelled batches want. Returns the others, at most '
     'so many, and whether it suspended any.';
 
+CREATE FUNCTION larder_data.first_priority(queue_no smallint, positions bigint[], low_every int, turn bigint)
+RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    present int[];
+BEGIN
+    IF turn % nullif(low_every, 0) = 0 THEN
+        present := ARRAY(
+            SELECT p FROM generate_series(0, 9) AS p
+            WHERE EXISTS (
+                SELECT FROM larder_data.ready x
+                WHERE x.queue_id = queue_no AND x.priority = p AND x.job_id > positions[p + 1] OFFSET 0)
+            ORDER BY p);
+        IF cardinality(present) > 1 THEN
+            RETURN present[2 + (turn / low_every) % (cardinality(present) - 1)];
+        END IF;
+    END IF;
+    RETURN 0;
+END $$;
+COMMENT ON FUNCTION larder_data.first_priority IS
+    'The priority that a claim takes first: 0, but in every low_every-th turn one of those that have ready jobs, the '
+    'highest of them left out, each in turn.';
+
 CREATE FUNCTION larder_data.pick_of_queue(
-    queue_no smallint, newest_first boolean, lowest_first boolean, positions bigint[], max_jobs int
+    queue_no smallint, newest_first boolean, first int, positions bigint[], max_jobs int
 ) RETURNS tid[]
 LANGUAGE plpgsql AS $$
+DECLARE
+    -- The first one, then the others in order.
+    priorities int[] := ARRAY(SELECT p FROM generate_series(0, 9) AS p ORDER BY p <> first, p);
 BEGIN
     IF newest_first THEN
         RETURN ARRAY(
-            SELECT pick.tid FROM generate_series(0, 9) AS k, LATERAL (
+            SELECT pick.tid FROM generate_series(1, 10) AS k, LATERAL (
                 SELECT x.ctid AS tid FROM larder_data.ready x
-                WHERE x.queue_id = queue_no AND x.priority = CASE WHEN lowest_first THEN 9 - k ELSE k END
+                WHERE x.queue_id = queue_no AND x.priority = priorities[k]
                 ORDER BY x.job_id DESC LIMIT max_jobs FOR UPDATE SKIP LOCKED) AS pick
             LIMIT max_jobs);
     END IF;
     RETURN ARRAY(
-        SELECT pick.tid FROM generate_series(0, 9) AS k, LATERAL (
+        SELECT pick.tid FROM generate_series(1, 10) AS k, LATERAL (
             SELECT x.ctid AS tid FROM larder_data.ready x
-            WHERE x.queue_id = queue_no AND x.priority = CASE WHEN lowest_first THEN 9 - k ELSE k END
-                AND x.job_id > positions[CASE WHEN lowest_first THEN 10 - k ELSE k + 1 END]
+            WHERE x.queue_id = queue_no AND x.priority = priorities[k] AND x.job_id > positions[priorities[k] + 1]
             ORDER BY x.job_id LIMIT max_jobs FOR UPDATE SKIP LOCKED) AS pick
         LIMIT max_jobs);
 END $$;
-COMMENT ON FUNCTION larder_data.pick_of_queue IS 'Locks the next ready rows of a queue and returns their ctids.';
+COMMENT ON FUNCTION larder_data.pick_of_queue IS
+    'Locks the next ready rows of a queue, those of one priority first, and returns their ctids.';
 
 -- The jobs of a batch are found by id, in whatever state, and then their ready rows.
 CREATE FUNCTION larder_data.pick_of_batch(batch_no bigint, after_job bigint, max_jobs int) RETURNS tid[]
@@ -248,9 +274,10 @@ DECLARE
     batch_no bigint;
     wanted int;
     portion int;
+    first int;
     picked tid[];
     jobs bigint[] := '{}'::bigint[];
-    some_held boolean;
+    some_held boolean := false;
 BEGIN
     -- Not behind a completion in the same transaction, which must wait for the disk.
     IF pg_current_xact_id_if_assigned() IS NULL THEN
@@ -266,12 +293,12 @@ BEGIN
     wanted := CASE WHEN jobs <> '{}' OR q.is_paused AND batch_no IS NULL THEN 0 ELSE least(max_jobs, 1000) END;
     FOR round IN 1 .. 20 LOOP
         EXIT WHEN cardinality(jobs) >= coalesce(wanted, 0);
-        -- Many at a time where some may be held: a paused batch may have a million jobs in front.
-        portion := CASE WHEN q.some_origin_held OR q.some_batch_held AND batch_no IS NULL THEN 1000
-            ELSE wanted - cardinality(jobs) END;
+        -- Many at a time once some were held: a paused batch may have a million jobs in front.
+        portion := CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END;
         IF batch_no IS NULL THEN
-            picked := larder_data.pick_of_queue(q.queue_id, q.lifo,
-                coalesce(claim_no % nullif(q.low_every, 0) = 0, false), q.positions, portion);
+            first := coalesce(first,
+                larder_data.first_priority(q.queue_id, q.positions, q.low_every, worker + claim_no));
+            picked := larder_data.pick_of_queue(q.queue_id, q.lifo, first, q.positions, portion);
         ELSE
             picked := larder_data.pick_of_batch(batch_no, after_job, portion);
         END IF;
@@ -293,8 +320,9 @@ BEGIN
     RETURN QUERY SELECT * FROM larder_data.claimed_jobs(jobs);
 END $$;
 COMMENT ON FUNCTION larder.claim_v1 IS
-    'Claims at most max_jobs (1 to 1000) ready jobs: lowest priority number first, then the oldest, or the newest in a '
-    'lifo queue; every Nth claim (low_every) starts at the lowest priority. again: the number was used before and the '
-    'answer lost; returns the jobs that it took, if any. only_batch: only jobs that this batch (name or id) wants, '
-    'also those it joined in other queues, in the order of their ids, above after_job first. blocked: the URL is on '
-    'the blocklist and the job does not say RetryFailed; it is to fail with SDWebImageErrorDomain 1003.';
+    'Claims at most max_jobs (1 to 1000) ready jobs: lowest priority number first, then the oldest, or the newest in '
+    'a lifo queue; every Nth claim (low_every) starts at one of the lower priorities, each in turn. again: the number'
+    ' was used before and the answer lost; returns the jobs that it took, if any. only_batch: only jobs that this '
+    'batch (name or id) wants, also those it joined in other queues, in the order of their ids, above after_job '
+    'first. blocked: the URL is on the blocklist and the job does not say RetryFailed; it is to fail with '
+    'SDWebImageErrorDomain 1003.';

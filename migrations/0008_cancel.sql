@@ -382,7 +382,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.queue_set IS
     'Creates or changes a queue; NULL keeps a setting. lifo: newest first within a priority, default false. '
-    'low_every: every Nth claim of a worker starts with the lowest priorities, 0 to 1000, 0 never, default 8.';
+    'low_every: every Nth claim starts with one of the lower priorities, each in turn, 0 to 1000, 0 never, default 8.';
 
 CREATE FUNCTION larder.notify(queue text DEFAULT 'default') RETURNS void
 LANGUAGE sql AS $$ SELECT pg_notify('larder', queue) $$;

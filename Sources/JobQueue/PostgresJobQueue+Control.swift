@@ -79,7 +79,7 @@ extension PostgresJobQueue {
     ///
     /// - Parameters:
     ///   - lifo: newest first within a priority; false by default.
-    ///   - lowEvery: every Nth claim starts with the lowest priorities, 0 to 1000, 0 never; 8 by default.
+    ///   - lowEvery: every Nth claim starts with one of the lower priorities, each in turn; 0 to 1000, 0 never; 8 by default.
     public func setQueue(_ queue: String, lifo: Bool? = nil, lowEvery: Int? = nil) async throws(QueueError) {
         try await ask(
             "SELECT larder.queue_set($1, $2::boolean, $3::int)",

@@ -206,4 +206,16 @@ struct ClaimTests {
         #expect(pages[2].stored[1].error?.code == 401)
         try await fixture.expectSound()
     }
+
+    @Test func `each lower priority that has ready jobs gets its share of every eighth claim`() async throws {
+        let fixture = try await QueueFixture.make()
+        for (priority, count) in [(0, 400), (4, 100), (9, 400)] {
+            try await fixture.enqueue((0..<count).map { "http://a/\(priority)/\($0)" }) { $0.priority = priority }
+        }
+        let worker = try await fixture.startWorker()
+        var claimed: [Int: Int] = [:]
+        for _ in 0..<160 { for job in try await worker.claim(upTo: 1) { claimed[job.priority, default: 0] += 1 } }
+        // 20 of 160 claims, 10 for each of two priorities.
+        #expect(claimed == [0: 140, 4: 10, 9: 10])
+    }
 }

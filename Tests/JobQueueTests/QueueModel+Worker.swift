@@ -18,13 +18,15 @@ extension QueueModel {
         let isSomeHeld =
             batches.values.contains { !$0.isFinished && !$0.goesOn }
             || jobs.values.contains { $0.items[$0.home] == nil }
-        let priorities = number % Self.lowEvery == 0 ? Array((0...9).reversed()) : Array(0...9)
         let cursors = isNewestFirst ? nil : cursors
+        let first = firstPriority(turn: worker + number, cursors)
+        let priorities = [first] + (0...9).filter { $0 != first }
         var got: [Int64] = []
+        var isSomeAside = false
         for _ in 1...20 {
-            // Many at a time where some may be held.
-            let portion = isSomeHeld || !heldOrigins.isEmpty ? 1_000 : most - got.count
-            var isSomeAside = false
+            // Many at a time once some were held.
+            let portion = isSomeAside ? 1_000 : most - got.count
+            isSomeAside = false
             var taken: [LiveJob] = []
             let ready = jobs.values.filter { $0.place == .ready }
             for priority in priorities {
@@ -57,6 +59,15 @@ extension QueueModel {
         return got
     }
 
+    /// In every eighth turn a lower priority that has ready jobs, else the highest.
+    private func firstPriority(turn: Int64, _ cursors: [Int64]?) -> Int {
+        guard turn % Self.lowEvery == 0 else { return 0 }
+        let ready = jobs.values.filter { $0.place == .ready && $0.id > cursors?[$0.priority] ?? 0 }
+        let present = Set(ready.map(\.priority)).sorted()
+        guard present.count > 1 else { return 0 }
+        return present[1 + Int(turn / Self.lowEvery) % (present.count - 1)]
+    }
+
     /// The same of what one batch wants.
     private mutating func claim(of name: String, _ worker: Int64, _ number: Int64, most: Int, after: Int64)
         -> [Int64]
@@ -64,11 +75,12 @@ extension QueueModel {
         guard let batch = batches[name], batch.goesOn, !batch.isFinished else { return [] }
         var after = after
         var got: [Int64] = []
+        var isSomeAway = false
         for _ in 1...20 {
             var found = jobs.values.filter { $0.place == .ready && $0.items[name] != nil && $0.id > after }
                 .sorted { $0.id < $1.id }
-            found = Array(found.prefix(heldOrigins.isEmpty ? most - got.count : 1_000))
-            let isSomeAway = keepAway(&found, most - got.count)
+            found = Array(found.prefix(isSomeAway ? 1_000 : most - got.count))
+            isSomeAway = keepAway(&found, most - got.count)
             found.sort {
                 ($0.priority, isNewestFirst ? -$0.id : $0.id) < ($1.priority, isNewestFirst ? -$1.id : $1.id)
             }
