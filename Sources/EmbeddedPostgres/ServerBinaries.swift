@@ -1,4 +1,5 @@
 private import Glibc
+internal import JobQueue
 
 /// The directory with `initdb`, `pg_ctl` and `postgres` of one major version.
 package struct ServerBinaries: Sendable, Equatable {
@@ -8,7 +9,7 @@ package struct ServerBinaries: Sendable, Equatable {
     package let major: Int
 
     /// The oldest version that Larder's SQL supports.
-    package static let oldestMajor = 15
+    package static let oldestMajor = Migrator.oldestServer
     private static let programs = ["initdb", "pg_ctl", "postgres"]
 
     /// Finds the newest server, or the one of version `major`: a cluster starts only with its own version.

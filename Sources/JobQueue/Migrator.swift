@@ -50,24 +50,33 @@ public struct Migrator: Sendable {
         public let sql: String
     }
 
+    /// The oldest major version of Postgres that the migrations run on.
+    package static let oldestServer = 15
+
     private let connection: Connection
     private let migrations: [Migration]
+    private let oldestServer: Int
 
     /// Creates a migrator for the database of the configuration.
     public init(_ configuration: PostgresJobQueue.Configuration) { self.init(configuration, migrations: Migration.all) }
 
-    init(_ configuration: PostgresJobQueue.Configuration, migrations: [Migration]) {
+    init(
+        _ configuration: PostgresJobQueue.Configuration, migrations: [Migration], oldestServer: Int = Self.oldestServer
+    ) {
         var configuration = configuration
         configuration.statementTimeout = max(configuration.statementTimeout, .seconds(600))
         connection = Connection(configuration, name: "queue-migrate")
         self.migrations = migrations
+        self.oldestServer = oldestServer
     }
 
-    /// The migrations, applied and pending. Throws `.newerSchema`, `.changedMigration`, `.unreachable`.
+    /// The migrations, applied and pending. Throws `.newerSchema`, `.changedMigration`, `.unreachable`, and `.refused` for a
+    /// server older than Postgres 15.
     public func status() async throws(QueueError) -> [Step] {
-        let migrations = migrations
+        let (migrations, oldestServer) = (migrations, oldestServer)
         return try await connection.withSession { session throws(QueueError) in
-            try Self.steps(of: migrations, on: &session)
+            try Self.checkServer(&session, oldestServer)
+            return try Self.steps(of: migrations, on: &session)
         }
     }
 
@@ -91,8 +100,9 @@ public struct Migrator: Sendable {
     }
 
     private func applyNext() async throws(QueueError) -> Step? {
-        let migrations = migrations
+        let (migrations, oldestServer) = (migrations, oldestServer)
         return try await connection.withSession { session throws(QueueError) in
+            try Self.checkServer(&session, oldestServer)
             try session.run(script: "BEGIN", timeout: .seconds(10))
             do throws(QueueError) {
                 // "larder" in ASCII. A lock of the transaction, so it works through a pooler.
@@ -132,6 +142,16 @@ public struct Migrator: Sendable {
         _ = try session.query(
             "INSERT INTO larder_data.migration (number, name, checksum) VALUES ($1, $2, sha256(convert_to($3, 'UTF8')))",
             [.integer(Int64(number)), .text(migration.name), .text(migration.sql)], timeout: .seconds(60))
+    }
+
+    /// An older server would refuse a migration with an error of syntax.
+    private static func checkServer(_ session: inout Session, _ oldest: Int) throws(QueueError) {
+        let rows = try session.query(
+            "SELECT pg_catalog.current_setting('server_version_num')::bigint, pg_catalog.current_setting('server_version')",
+            [],
+            timeout: .seconds(60))
+        guard let number = rows.integer(0, 0), number < oldest * 10_000 else { return }
+        throw QueueError(.refused, "the server is Postgres \(rows.text(0, 1) ?? ""); Larder needs \(oldest) or newer")
     }
 
     /// The applied migrations, verified against those of this program.

@@ -13,6 +13,19 @@ struct MigratorTests {
         } catch { return (error as? QueueError)?.code }
     }
 
+    @Test func `a server older than the oldest supported version is refused in words, and stays unchanged`()
+        async throws
+    {
+        let database = try await TemporaryDatabase.make()
+        let configuration = PostgresJobQueue.Configuration(databaseURL: database.url)
+        let migrator = Migrator(configuration, migrations: Migration.all, oldestServer: 99)
+        for call in [{ _ = try await migrator.migrate() }, { _ = try await migrator.status() }] {
+            let error = await #expect(throws: QueueError.self) { try await call() }
+            #expect(error?.code == .refused && error?.message.hasSuffix("Larder needs 99 or newer") == true)
+        }
+        #expect(try AdminSession(database.url).ask("SELECT to_regnamespace('larder_data')") == nil)
+    }
+
     @Test("four migrators at once apply each migration once, and a fifth finds nothing to do")
     func concurrent() async throws {
         let database = try await TemporaryDatabase.make()
