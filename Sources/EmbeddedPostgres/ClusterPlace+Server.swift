@@ -37,6 +37,7 @@ extension ClusterPlace {
     /// Tries to start the server; returns the error if it did not start.
     private func startServer() throws(ClusterError) -> ClusterError? {
         try finishUpgrade()
+        try removeReusedProcessID()
         let binaries = try findBinaries()
         if !ClusterDirectories.exists(paths.data) { try create(with: binaries) }
         try writeFiles()
@@ -52,6 +53,7 @@ extension ClusterPlace {
 
     /// Stops the server if it runs.
     func stopServer() throws(ClusterError) {
+        try removeReusedProcessID()
         guard ClusterDirectories.exists(paths.data + "/postmaster.pid") else { return }
         let control = try findBinaries().directory + "/pg_ctl"
         let outcome = try commands.run(
@@ -63,6 +65,24 @@ extension ClusterPlace {
         if status.code == 3 { return }
         if outcome.status == nil { throw .tooSlow(.stop, seconds: Self.stopSeconds) }
         throw .commandFailed(.stop, lines: outcome.lines)
+    }
+
+    /// Removes the process id that a crashed server left when it is now that of another program or of a process that was
+    /// not reaped: Postgres would not start, and `pg_ctl stop` would signal the other program.
+    ///
+    /// A server works in its data directory. The script runs as the server's user, who may read its processes' directories.
+    private func removeReusedProcessID() throws(ClusterError) {
+        _ = try commands.script(
+            """
+            for file in data/postmaster.pid "$1"/.s.PGSQL.5432.lock; do
+                pid=$(head -n 1 "$file") && read -r status <"/proc/$pid/stat" || continue
+                case ${status##*) } in
+                Z*) ;;
+                *) [ -e "/proc/$pid/cwd" ] && ! [ "/proc/$pid/cwd" -ef data ] || continue ;;
+                esac
+                rm -f "$file"
+            done
+            """, [paths.socketDirectory], limit: .seconds(30))
     }
 
     /// Creates the data directory under another name and renames it, so that it is never incomplete.
