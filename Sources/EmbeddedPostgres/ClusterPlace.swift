@@ -37,6 +37,26 @@ struct ClusterPlace: Sendable {
         }
     }
 
+    /// Starts the server if it ended without being stopped: its process id is left, and nothing answers.
+    ///
+    /// - Returns: whether it was started.
+    func restartIfKilled() throws(ClusterError) -> Bool {
+        guard isKilled else { return false }
+        var isStarted = false
+        try withLock { () throws(ClusterError) in
+            // Another command may have stopped or started it while this one waited.
+            guard isKilled else { return }
+            _ = try sessionAfterStart()
+            isStarted = true
+        }
+        return isStarted
+    }
+
+    private var isKilled: Bool {
+        guard postmaster != nil, case .absent = connect() else { return false }
+        return true
+    }
+
     /// Stops the server, ending its sessions.
     func stop() throws(ClusterError) {
         guard ClusterDirectories.exists(paths.data) else { return }

@@ -45,6 +45,14 @@ public struct EmbeddedCluster: Sendable {
         }
     }
 
+    /// Starts the server again if it was killed. A server that was stopped stays stopped.
+    ///
+    /// - Returns: whether this call started it.
+    @discardableResult
+    public func restartIfKilled() async throws(ClusterError) -> Bool {
+        try await located { (place) throws(ClusterError) in try place.restartIfKilled() }
+    }
+
     /// Stops the server, if it is running, and ends its sessions.
     public func stop() async throws(ClusterError) {
         try await located { (place) throws(ClusterError) in try place.stop() }

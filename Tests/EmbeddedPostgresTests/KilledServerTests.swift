@@ -69,4 +69,15 @@ struct KilledServerTests {
         stranger.signal(SIGKILL)
         #expect(await stranger.outcome().signal == SIGKILL)
     }
+
+    @Test func `a killed server is started again on request, and a stopped one is not`() async throws {
+        #expect(try await !cluster.restartIfKilled())
+        _ = try await killServer()
+        #expect(try await cluster.restartIfKilled())
+        #expect(try AdminSession(try await cluster.url()).ask("SELECT 1") == "1")
+        #expect(try await !cluster.restartIfKilled(), "it is running")
+        try await cluster.stop()
+        #expect(try await !cluster.restartIfKilled())
+        #expect(try await cluster.status().state == .stopped)
+    }
 }

@@ -57,6 +57,28 @@ struct DatabaseTests {
         #expect(try await larder("db", "stop").run().code == 0)
     }
 
+    @Test func `a worker starts its embedded server again when it was killed`() async throws {
+        let gate = OriginGate()
+        var reply = OriginReply.body(try TestImage.bytes("plain.jpg"))
+        reply.steps.insert(.wait(gate), at: 0)
+        origin.on("/a.jpg", reply)
+        #expect(try await larder("enqueue", origin.url("/a.jpg")).run().code == 0)
+        let worker = try larder("work", "--drain", "--json").start()
+        await origin.waitForRequests("/a.jpg")
+        let status = try await EmbeddedCluster(home: home.directory.file("home")).status()
+        guard case .running(let server) = status.state else {
+            Issue.record("the server does not run: \(status.state)")
+            return
+        }
+        #expect(kill(server, SIGKILL) == 0)
+        gate.openUp()
+        let outcome = await worker.outcome()
+        #expect(outcome.code == 0, "\(outcome.errorText)")
+        #expect(try fields(try #require(outcome.lines.last))["succeeded"] as? Int == 1)
+        #expect(try await state() == "running")
+        #expect(try await larder("db", "stop").run().code == 0)
+    }
+
     @Test func `an unusable LARDER_HOME is named and no cluster is created elsewhere`() async throws {
         for command in ["start", "status"] {
             var impossible = larder("db", command, "--json")

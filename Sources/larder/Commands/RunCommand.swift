@@ -51,11 +51,14 @@ extension Command {
 
         do {
             configuration.end = .batchFinished(batch)
+            let restart = EmbeddedServerRestart(settings)
+            if let restart { configuration.services.append(restart) }
             let printed = Locked<Set<Int64>>([])
             let verbose = arguments.flag("verbose")
             let summary = try await Printer.printing { printer in
                 let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
                     event in
+                    restart?.observe(event)
                     if verbose { log.write(event, to: printer) }
                     guard case .completed(let report) = event, let line = JobLine(report) else { return }
                     if json {

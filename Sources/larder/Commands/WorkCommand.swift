@@ -36,8 +36,11 @@ extension Command {
         if expiry.maxAge != nil || expiry.maxSize > 0 { configuration.expiry = (setup.cache, expiry) }
 
         let queue = try await settings.openQueue(maxWait: WorkerSetup.maxWait)
+        let restart = EmbeddedServerRestart(settings)
+        if let restart { configuration.services.append(restart) }
         let summary = try await Printer.printing { printer in
             let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) { event in
+                restart?.observe(event)
                 log.write(event, to: printer)
             }
             return try await worker.run(until: stop)
