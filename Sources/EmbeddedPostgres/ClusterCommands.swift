@@ -36,13 +36,15 @@ struct ClusterCommands: Sendable {
             ["-c", "umask 077; cd -- \"$1\" || exit \(Self.cannotEnterCode); shift; exec \"$@\"", "sh", directory]
             + command
         let become = [
-            "--reuid=\(account.userID)", "--regid=\(account.groupID)", "--init-groups", "--", "/bin/sh",
+            "--reuid=\(account.userID)", "--regid=\(account.groupID)",
+            account.isListed ? "--init-groups" : "--clear-groups", "--", "/bin/sh",
         ]
         let output = try CapturedOutput()
         do {
             var child = try ChildProcess(
                 isRoot ? "setpriv" : "/bin/sh", isRoot ? become + inside : inside,
-                environment: ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"],
+                environment: ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"]
+                    + NameService(account: account, directory: directory).environment,
                 descriptors: [-1, output.descriptor, output.descriptor])
             let deadline = ContinuousClock.now + limit
             while child.poll() == nil && ContinuousClock.now < deadline { usleep(3000) }

@@ -14,7 +14,7 @@ public enum ClusterError: Error, Sendable, Equatable {
     case notCreated(path: String)
     /// The account that runs the server for root is missing; `package` is the Debian package that creates it.
     case accountMissing(name: String, package: String)
-    /// The user has no entry in the password database; Postgres refuses to run as such a user.
+    /// The user has no entry in the password database, which Postgres needs, and `libnss-wrapper` is not installed.
     case userUnknown(userID: UInt32)
     /// The server's user cannot enter the directory of its cluster.
     case cannotEnter(user: String, path: String)
@@ -45,7 +45,8 @@ extension ClusterError: CustomStringConvertible {
         case .accountMissing(let name, let package):
             "the user \(name) that runs the server for root is missing; install the Debian package \(package)"
         case .userUnknown(let userID):
-            "user id \(userID) has no entry in the password database, so Postgres refuses to run"
+            "user id \(userID) has no entry in the password database, which Postgres needs; install the Debian package "
+                + "libnss-wrapper"
         case .cannotEnter(let user, let path):
             "the server's user \(user) cannot enter \(path)"
         case .foreignCluster(let path, let owner):

@@ -36,6 +36,7 @@ extension ClusterPlace {
 
     /// Tries to start the server; returns the error if it did not start.
     private func startServer() throws(ClusterError) -> ClusterError? {
+        try writeNames()
         try finishUpgrade()
         try removeReusedProcessID()
         let binaries = try findBinaries()
@@ -65,6 +66,16 @@ extension ClusterPlace {
         if status.code == 3 { return }
         if outcome.status == nil { throw .tooSlow(.stop, seconds: Self.stopSeconds) }
         throw .commandFailed(.stop, lines: outcome.lines)
+    }
+
+    /// Writes the password database of an account that the system's does not list.
+    private func writeNames() throws(ClusterError) {
+        guard !account.isListed else { return }
+        guard NameService.library != nil else { throw .userUnknown(userID: account.userID) }
+        let names = NameService(account: account, directory: paths.directory)
+        let outcome = try commands.script(
+            "printf %s \"$1\" >passwd && printf %s \"$2\" >group", [names.passwords, names.groups], limit: .seconds(30))
+        try check(outcome, .configure, seconds: 30)
     }
 
     /// Removes the process id that a crashed server left when it is now that of another program or of a process that was

@@ -13,14 +13,14 @@ struct ClusterSite: Sendable {
         let owner = ClusterDirectories.owner(of: inHome)
         let caller = geteuid()
         if caller != 0 {
-            guard let account = ServerAccount.withID(caller) else { throw .userUnknown(userID: caller) }
+            let account = ServerAccount.withID(caller, orUnlistedWithGroup: getegid())
             if let owner, owner != caller { throw .foreignCluster(path: inHome, owner: owner) }
             return place(
                 .init(home: home, account: account, rootServes: false, clusters: configuration.clusters), isRoot: false)
         }
         // Root uses the cluster of a user as that user.
         if let owner, owner != 0, owner != ServerAccount.named(ServerAccount.packaged)?.userID {
-            guard let account = ServerAccount.withID(owner) else { throw .userUnknown(userID: owner) }
+            let account = ServerAccount.withID(owner, orUnlistedWithGroup: owner)
             return place(
                 .init(home: home, account: account, rootServes: false, clusters: configuration.clusters), isRoot: true)
         }

@@ -8,6 +8,8 @@ package struct ServerAccount: Sendable, Equatable {
     package let groupID: UInt32
     /// The login name.
     package let name: String
+    /// Whether the password database has an entry for it. A container may run a program under any user id.
+    package var isListed = true
 
     /// The account that Debian's server packages create; it runs the server for root.
     package static let packaged = "postgres"
@@ -20,6 +22,11 @@ package struct ServerAccount: Sendable, Equatable {
     /// The account of that user id; nil when there is none.
     package static func withID(_ userID: UInt32) -> ServerAccount? {
         lookUp { entry, buffer, size, found in getpwuid_r(userID, entry, buffer, size, found) }
+    }
+
+    /// The account of that user id, also when the password database has no entry for it.
+    static func withID(_ userID: UInt32, orUnlistedWithGroup groupID: UInt32) -> ServerAccount {
+        withID(userID) ?? ServerAccount(userID: userID, groupID: groupID, name: ClusterFiles.role, isListed: false)
     }
 
     /// The name for messages; the number if the password database has none.
