@@ -8,7 +8,7 @@ struct Larder {
     static let version = "0.1.0"
 
     static func main() async {
-        let words = CommandLine.arguments.dropFirst().isEmpty ? [] : Array(rawWords().dropFirst())
+        let words = Array(rawWords().dropFirst())
         if words.first == Array("transcoder".utf8) {
             // A child process of a worker, with a socket to it as descriptor 3.
             exit(TranscoderProcess.run(socket: 3))
@@ -54,7 +54,13 @@ struct Larder {
 
     /// The arguments as bytes; Swift's list of arguments replaces invalid UTF-8.
     private static func rawWords() -> [[UInt8]] {
-        (0..<Int(CommandLine.argc)).compactMap { index in
+        // Swift finds no argument when a preloaded library has changed the environment, as libfaketime does.
+        guard CommandLine.argc > 0 else {
+            let line = (try? Data(contentsOf: URL(filePath: "/proc/self/cmdline"))) ?? Data()
+            // Each word ends with a zero byte.
+            return line.split(separator: 0, omittingEmptySubsequences: false).dropLast().map { Array($0) }
+        }
+        return (0..<Int(CommandLine.argc)).compactMap { index in
             CommandLine.unsafeArgv[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
         }
     }
