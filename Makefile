@@ -8,11 +8,13 @@ TESTS_AT_ONCE ?= 6
 NOT_POOLED := Embedded|Outage|Crash|PlanTests|MigratorTests
 STEPS ?= 1000000
 SEED ?= 1000
+CHAOS_SECONDS ?= 90
+CHAOS_SEED ?= 1
 # With Swift's own library inside, the program runs where there is no toolchain.
 RELEASE := -c release --product larder --static-swift-stdlib
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo unit test newer sanitize soak fuzz lint check install clean
+.PHONY: help setup build demo unit test newer chaos sanitize soak fuzz lint check install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +43,10 @@ test: setup ## run all tests, the queue's once more through a pooler
 	@LARDER_TEST_POOLER=1 scripts/test --skip-build \
 	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter JobQueueTests \
 	    --skip '$(NOT_POOLED)'
+
+chaos: setup ## CHAOS_SECONDS of faults under load in the built program (CHAOS_SEED: the seed of the faults)
+	@$(MAKE) --no-print-directory build
+	@.build/release/larder chaos --seconds $(CHAOS_SECONDS) --seed $(CHAOS_SEED)
 
 sanitize: setup ## run ThreadSanitizer, AddressSanitizer and UBSan on what they can check
 	@scripts/sanitize

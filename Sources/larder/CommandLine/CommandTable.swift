@@ -16,8 +16,7 @@ enum CommandTable {
             [
                 .migrate, .check, .doctor, .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear,
                 .blocklistImport, .originList, .originHold, .originClear, .pipelineList, .pipelineShow, .pipelineSet,
-                .databaseStart, .databaseStop, .databaseStatus, .databaseUpgrade,
-                .databaseURL, .benchQueue,
+                .databaseStart, .databaseStop, .databaseStatus, .databaseUpgrade, .databaseURL, .benchQueue, .chaos,
             ]
         ),
     ]
