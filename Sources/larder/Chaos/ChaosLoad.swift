@@ -39,11 +39,11 @@ final class ChaosLoad: Sendable {
         }
     }
 
-    /// A request with new URLs, a fifth of them recent ones, which may join live jobs.
-    func request(_ count: Int, batch: String, from: Int) -> EnqueueRequest {
+    /// A request with new URLs; with `joins` a fifth of them are recent ones, which may join live jobs.
+    func request(_ count: Int, batch: String, from: Int, joins: Bool) -> EnqueueRequest {
         let (numbers, isAgain) = state.withLock { state in
             let numbers = (0..<count).map { _ in
-                if state.next > 100, Int.random(in: 0..<5, using: &state.random) == 0 {
+                if joins, state.next > 100, Int.random(in: 0..<5, using: &state.random) == 0 {
                     return state.next - Int.random(in: 1...100, using: &state.random)
                 }
                 state.next += 1
@@ -89,6 +89,8 @@ struct ChaosProducer: Sendable {
     let ledger: ChaosLedger
     let openItems: @Sendable () -> Int
     let backlog: Int
+    /// A producer that joins waits for a transaction that has joined the same jobs; one that does not keeps the workers busy.
+    let joins: Bool
 
     /// Runs until `isOver`, and completes the batch that it has begun.
     func run(until isOver: @Sendable () -> Bool) async {
@@ -100,7 +102,7 @@ struct ChaosProducer: Sendable {
             let batch = load.batch("batch")
             var items = 0
             for _ in 0..<3 {
-                let request = load.request(40, batch: batch, from: items)
+                let request = load.request(40, batch: batch, from: items, joins: joins)
                 // A call that is repeated after a lost answer finds its list further on: it took effect the first time.
                 await persistently("enqueue") { () throws(QueueError) in
                     do throws(QueueError) {

@@ -89,10 +89,10 @@ struct ChaosScene: Sendable {
         self.sampler = sampler
         let producing = (0..<2).map { _ in PostgresJobQueue(.init(databaseURL: proxied)) }
         queues = producing + [queue]
-        producers = producing.map { queue in
+        producers = producing.enumerated().map { number, queue in
             ChaosProducer(
                 load: load, queue: queue, ledger: ledger, openItems: { sampler.openItems.withLock { $0 } },
-                backlog: options.workers * 60)
+                backlog: options.workers * 60, joins: number > 0)
         }
         var isolated = launch("isolated", program, proxied)
         isolated.hasNetwork = false
