@@ -104,22 +104,23 @@ final class ResponseHandler {
     ///   - retryAfter: the `Retry-After` header.
     func headEnds(_ head: ResponseHead, location: [UInt8]?, retryAfter: Duration?) -> Bool {
         guard verdict == nil else { return true }
+        if resumption?.judge(head) == .unusable {
+            verdict = .unusable
+            return false
+        }
         let contentLength = head.headers["Content-Length"].flatMap { Int64($0) }
         if let location, [301, 302, 303, 307, 308].contains(head.status) {
             return discard(.redirect(location, status: head.status), contentLength)
         }
         if head.status == 304 && request.isConditional { return discard(.notModified(head), nil) }
         switch resumption?.judge(head) {
-        case .unusable?:
-            verdict = .unusable
-            return false
         case .rest?:
             verdict = .body(head)
             // A first response without a length leaves it to the range.
             if expected == nil { expected = head.headers["Content-Range"].flatMap(ContentRange.init)?.total }
             return true
         case .whole?: restartBody()
-        case .other?, nil: break
+        case .unusable?, .other?, nil: break
         }
         do throws(FetchError) {
             verdict = .body(try request.fetch.rules.check(head, of: request.url))

@@ -15,7 +15,7 @@ struct Resumption: Equatable {
         case rest
         /// The whole body again.
         case whole
-        /// A range that does not fit: the body is requested again without a range.
+        /// A range that does not fit, or no body: the body is requested again without a range.
         case unusable
         /// A response without a body, checked like any other.
         case other
@@ -52,7 +52,8 @@ struct Resumption: Equatable {
         switch head.status {
         case 200: .whole
         case 206: fits(head.headers) ? .rest : .unusable
-        case 416: .unusable
+        // The received bytes are this URL's: they continue neither another URL's body nor a stored copy.
+        case 300..<400, 416: .unusable
         default: .other
         }
     }

@@ -45,7 +45,7 @@ struct ResumptionTests {
         let misfits = [
             rest(from: 20_000, "bytes 20001-49999/50000"), rest(from: 20_000, "bytes 20000-49999/60000"),
             rest(from: 20_000, nil, [("ETag", "\"v2\"")]), rest(from: 20_000, "junk"), .status(416),
-            rest(from: 20_000, "bytes 20000-49999/*"),
+            rest(from: 20_000, "bytes 20000-49999/*"), .redirect(to: "/other"), .status(304),
         ]
         for (number, misfit) in misfits.enumerated() {
             let server = try OriginServer()
@@ -63,6 +63,17 @@ struct ResumptionTests {
         let result = try await ImageDownloader(for: server).fetch(server.url("/x"), into: file)
         #expect(result.sha256 == sha256(changed))
         #expect(file.bytes == changed)
+    }
+
+    @Test("is not continued by another URL's body when the range request is redirected")
+    func redirected() async throws {
+        let other = noise(30_000, seed: 9)
+        let server = try OriginServer(["/other": .body(other)])
+        server.on("/x", broken([("ETag", "\"v1\"")]), .redirect(to: "/other"))
+        let file = BodyFile()
+        let result = try await ImageDownloader(for: server).fetch(server.url("/x"), into: file)
+        #expect(result.sha256 == sha256(other) && result.redirects == 1)
+        #expect(file.bytes == other)
     }
 
     @Test("fails without a strong validator, without ranges, and after three tries")
@@ -116,6 +127,7 @@ struct ResumptionTests {
         #expect(judge(206, "bytes 5-9/*") == .unusable)
         #expect(judge(206) == .unusable)
         #expect(judge(416) == .unusable)
+        #expect(judge(302) == .unusable && judge(304) == .unusable)
         #expect(judge(200) == .whole)
         #expect(judge(503) == .other)
     }
