@@ -107,6 +107,14 @@ struct HTTPRequest: Sendable {
     /// Whether a broken response may be continued with a range request.
     var mayResume: Bool { method == "GET" && body == nil && headers["Range"] == nil }
 
+    /// The range of a partial response that was not requested; nil for any other response.
+    func unrequestedRange(_ head: ResponseHead) -> String? {
+        guard head.status == 206, headers["Range"] == nil, credentials?.headers["Range"] == nil else { return nil }
+        guard let text = head.headers["Content-Range"] else { return nil }
+        if let range = ContentRange(text), range.first == 0, range.last + 1 == range.total { return nil }
+        return "Content-Range \(text)"
+    }
+
     /// All headers to send, each name once: those of the profile, of the request, then the downloader's own.
     var sentHeaders: [HeaderField] {
         var sent = credentials?.headers ?? []

@@ -20,6 +20,9 @@ extension EasyHandle {
         set(CURLOPT_MAXLIFETIME_CONN, 600)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_USERAGENT, configuration.userAgent)
+        // Images are compressed already. With this option libcurl decodes what is encoded nevertheless, piece by piece, so that
+        // the limit of the body bounds the decoded bytes.
+        set(CURLOPT_ACCEPT_ENCODING, "identity")
         if let authorities = configuration.authorities { set(CURLOPT_CAINFO, authorities) }
         set(CURLOPT_PROXY, configuration.proxy?.url.requestText ?? "")
         if let proxy = configuration.proxy {

@@ -130,7 +130,12 @@ final class ResponseHandler {
             let mayRespond = head.status == 401 && request.credentials?.user != nil
             return discard(.refused(refusal), mayRespond ? nil : contentLength)
         }
-        expected = contentLength
+        if let range = request.unrequestedRange(head) {
+            failure = error(.badServerResponse, "status 206 with \(range) in response to a request without a range")
+            return false
+        }
+        // The length of an encoded body is unknown: libcurl decodes it.
+        expected = head.headers["Content-Encoding"] == nil ? contentLength : nil
         let limit = request.limits.body
         if let contentLength, contentLength > limit {
             failure = error(.bodyTooLarge, "the body of \(contentLength) bytes exceeds the limit of \(limit) bytes")

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import TestSupport
 import Testing
@@ -33,7 +34,7 @@ struct DownloadTests {
         let request = try #require(server.requests.first)
         #expect(request.headers["accept"] == "image/*,*/*;q=0.8")
         #expect(request.headers["user-agent"]?.hasPrefix("larder/") == true)
-        #expect(request.headers["accept-encoding"] == nil)
+        #expect(request.headers["accept-encoding"] == "identity")
         #expect(request.headers["cookie"] == nil)
     }
 
@@ -143,11 +144,61 @@ struct DownloadTests {
         #expect(error?.code == .badImageData)
     }
 
-    @Test("gzip is not decompressed")
-    func gzip() async throws {
-        let server = try OriginServer(["/z": .body([0x1f, 0x8b, 8, 0, 1], [("Content-Encoding", "gzip")])])
-        let error = await ImageDownloader(for: server).failure(server.url("/z")) { $0.first != 0x1f }
-        #expect(error?.code == .badImageData)
+    @Test("requests ask for identity, and an encoded body is decoded with the length of what is decoded")
+    func encoded() async throws {
+        let body = noise(50_000)
+        let server = try OriginServer(["/z": .body(try await gzip(body), [("Content-Encoding", "gzip")])])
+        let file = BodyFile()
+        let result = try await ImageDownloader(for: server).fetch(server.url("/z"), into: file)
+        #expect(result.bytes == 50_000 && result.sha256 == sha256(body))
+        #expect(file.bytes == body)
+        #expect(server.requests.first?.headers["accept-encoding"] == "identity")
+    }
+
+    @Test("the limit of the body bounds what an encoded body decodes to")
+    func bomb() async throws {
+        let bomb = try await gzip([UInt8](repeating: 0, count: 10 << 20))
+        let server = try OriginServer(["/z": .body(bomb, [("Content-Encoding", "gzip")])])
+        let downloader = ImageDownloader(for: server, limits: limits { $0.body = 1 << 20 })
+        let file = BodyFile()
+        await #expect(throws: FetchError.self) { try await downloader.fetch(server.url("/z"), into: file) }
+        #expect(bomb.count < 100_000 && file.bytes.count <= 1 << 20)
+        #expect(await downloader.failure(server.url("/z"))?.row == "LarderErrorDomain 201")
+    }
+
+    @Test("a damaged or unknown encoding is -1016", arguments: ["gzip", "compress-more"])
+    func badEncoding(name: String) async throws {
+        let server = try OriginServer(["/z": .body(noise(1000), [("Content-Encoding", name)])])
+        #expect(await ImageDownloader(for: server).failure(server.url("/z"))?.row == "NSURLErrorDomain -1016")
+    }
+
+    @Test("a partial response to a request without a range is -1011 unless it contains the whole body")
+    func unrequestedRange() async throws {
+        let body = noise(2759)
+        func part(_ range: String?, _ count: Int) -> OriginReply {
+            .body(Array(body.prefix(count)), status: 206, range.map { [("Content-Range", $0)] } ?? [])
+        }
+        let server = try OriginServer([
+            "/part": part("bytes 0-1499/2759", 1500), "/end": part("bytes 1-2758/2759", 2758),
+            "/unknown": part("bytes 0-2758/*", 2759), "/none": part(nil, 2759),
+            "/whole": part("bytes 0-2758/2759", 2759),
+        ])
+        let downloader = ImageDownloader(for: server)
+        for path in ["/part", "/end", "/unknown"] {
+            #expect(await downloader.failure(server.url(path))?.row == "NSURLErrorDomain -1011", "\(path)")
+        }
+        // Without the header nothing shows that it is a part; SDWebImage accepts it, too.
+        for path in ["/whole", "/none"] {
+            #expect(try await downloader.fetch(server.url(path)).sha256 == sha256(body), "\(path)")
+        }
+    }
+
+    private func gzip(_ body: [UInt8]) async throws -> [UInt8] {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/body"
+        try Data(body).write(to: URL(filePath: path))
+        try await SystemTool.run(["gzip", "--no-name", path])
+        return Array(try Data(contentsOf: URL(filePath: path + ".gz")))
     }
 
     @Test("a body over the limit is 201, at once when announced, when chunked as soon as it exceeds it")

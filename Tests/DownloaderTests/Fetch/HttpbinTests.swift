@@ -49,9 +49,10 @@ struct HttpbinCase: Sendable, CustomTestStringConvertible {
         HttpbinCase(
             path: "/delay/9", expected: "NSURLErrorDomain -1001",
             change: { $0.limits = limits { $0.idle = .milliseconds(300) } }),
-        HttpbinCase(path: "/gzip", expected: "SDWebImageErrorDomain 1001", change: { $0.inspects = verdict(isText) }),
         HttpbinCase(
-            path: "/deflate", expected: "SDWebImageErrorDomain 1001", change: { $0.inspects = verdict(isText) }),
+            path: "/gzip", expected: "200", change: { $0.inspects = verdict(isText) }, body: "\"gzipped\":true"),
+        HttpbinCase(
+            path: "/deflate", expected: "200", change: { $0.inspects = verdict(isText) }, body: "\"deflated\":true"),
         HttpbinCase(path: "/html", expected: "SDWebImageErrorDomain 1001", change: { $0.inspects = verdict(isPNG) }),
         HttpbinCase(path: "/image/png?sniffed", expected: "200 8090 B", change: { $0.inspects = verdict(isPNG) }),
         HttpbinCase(
