@@ -65,6 +65,9 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// SHA-256 of the URL as sent; it identifies the URL without its secrets.
+    var digest: String? { SHA256Digest.hex(of: requestText.utf8) }
+
     // MARK: - Reading
 
     private static func invalid(_ message: String) -> FetchError { FetchError(.invalidURL, message) }

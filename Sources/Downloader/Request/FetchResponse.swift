@@ -44,6 +44,13 @@ public struct FetchResponse: Sendable {
         return response
     }
 
+    /// The validators of the body, bound to the URL that issued them.
+    package var validators: Validators {
+        Validators(
+            etag: etag, lastModified: lastModified, sha256: SHA256Digest.hex(sha256),
+            issuer: redirects > 0 ? url?.digest : nil)
+    }
+
     /// `ETag`, at most 512 bytes.
     public var etag: String? { header("ETag") }
     /// `Last-Modified`, at most 512 bytes.

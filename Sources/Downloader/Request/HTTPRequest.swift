@@ -9,8 +9,10 @@ struct HTTPRequest: Sendable {
     private(set) var url: SourceURL
     private(set) var method: String
     private(set) var body: [UInt8]?
-    /// The headers of the fetch request, conditional ones included, without those of a profile.
+    /// The headers of the fetch request, without those of a profile.
     private(set) var headers: [HeaderField]
+    /// The validators of the stored copy, for the URL that issued them only.
+    private(set) var validatorHeaders: [HeaderField]
     private(set) var redirects = 0
     /// The cookies of earlier responses in libcurl's notation; nil when cookies are neither kept nor sent.
     private(set) var cookies: [String]?
@@ -31,7 +33,8 @@ struct HTTPRequest: Sendable {
         url = try SourceURL(fetch.url)
         method = fetch.method.uppercased()
         body = fetch.body
-        headers = fetch.headers + (fetch.validators?.headers ?? [])
+        headers = fetch.headers
+        validatorHeaders = fetch.validators.flatMap { $0.issuer == nil ? $0.headers : nil } ?? []
         cookies = fetch.handlesCookies ? [] : nil
         profile = fetch.credentials.flatMap { configuration.credentials[$0] }
         timeLeft = limits.total
@@ -74,6 +77,8 @@ struct HTTPRequest: Sendable {
             }
             headers.removeAll { !$0.isKeptAcrossOrigins }
         }
+        headers.removeAll { $0.isValidator }
+        validatorHeaders = fetch.validators.flatMap { $0.issuer == next.digest ? $0.headers : nil } ?? []
         url = next
         redirects += 1
         if cookies != nil { cookies = newCookies }
@@ -85,7 +90,7 @@ struct HTTPRequest: Sendable {
     var credentials: CredentialProfile? { profile.flatMap { $0.covers(url.origin) ? $0 : nil } }
 
     /// Whether 304 confirms a stored copy.
-    var isConditional: Bool { fetch.validators?.headers.isEmpty == false }
+    var isConditional: Bool { !validatorHeaders.isEmpty }
 
     /// Whether the response to this request also answers `other`: everything sent and every bound must be equal.
     /// Priority and times are those of the first.
@@ -94,7 +99,7 @@ struct HTTPRequest: Sendable {
             && other.body == nil && url.requestText == other.url.requestText && headers == other.headers
             && limits == other.limits && policy == other.policy && cookies == other.cookies
             && credentials == other.credentials && allowsInvalidCertificates == other.allowsInvalidCertificates
-            && isConditional == other.isConditional && proxy == other.proxy
+            && validatorHeaders == other.validatorHeaders && proxy == other.proxy
             && fetch.rules.agrees(with: other.fetch.rules)
     }
 
@@ -118,7 +123,9 @@ struct HTTPRequest: Sendable {
     /// All headers to send, each name once: those of the profile, of the request, then the downloader's own.
     var sentHeaders: [HeaderField] {
         var sent = credentials?.headers ?? []
-        for header in headers where !sent.contains(where: { $0.isNamed(header.name) }) { sent.append(header) }
+        for header in headers + validatorHeaders where !sent.contains(where: { $0.isNamed(header.name) }) {
+            sent.append(header)
+        }
         if sent["Accept"] == nil { sent.append(HeaderField("Accept", "image/*,*/*;q=0.8")) }
         return sent
     }

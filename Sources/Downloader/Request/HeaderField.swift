@@ -18,7 +18,7 @@ public struct HeaderField: Hashable, Sendable, Codable {
     ]
     /// Request headers that may be sent to another origin; all others may contain secrets.
     private static let harmless: Set<String> = [
-        "accept", "accept-language", "user-agent", "if-none-match", "if-modified-since",
+        "accept", "accept-language", "user-agent",
     ]
     private static let maximumValueBytes = 8 << 10
 
@@ -40,6 +40,9 @@ public struct HeaderField: Hashable, Sendable, Codable {
 
     /// Whether a redirect to another origin keeps it.
     var isKeptAcrossOrigins: Bool { Self.harmless.contains(name.lowercased()) }
+
+    /// Whether it makes a request conditional on a copy of one URL, so that a redirect removes it.
+    var isValidator: Bool { isNamed("If-None-Match") || isNamed("If-Modified-Since") }
 
     func isNamed(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
 }

@@ -42,6 +42,13 @@ package struct SHA256Digest: ~Copyable {
         }
     }
 
+    /// The digest of bytes, 64 hexadecimal digits; nil only when memory is short.
+    package static func hex(of bytes: some Collection<UInt8>) -> String? {
+        guard let digest = SHA256Digest() else { return nil }
+        Array(bytes).withUnsafeBytes { digest.update($0) }
+        return hex(digest.finish())
+    }
+
     /// Two lower-case hexadecimal digits per byte.
     package static func hex(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)

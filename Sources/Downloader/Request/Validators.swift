@@ -7,11 +7,17 @@ public struct Validators: Sendable, Hashable, Codable {
     /// SHA-256 of the body as received, 64 hexadecimal digits.
     public var sha256: String?
 
+    /// SHA-256 of the URL whose response contained them, 64 hexadecimal digits; nil for the requested URL.
+    ///
+    /// They are sent to this URL only (RFC 9110, section 8.8: a validator belongs to one resource).
+    public var issuer: String?
+
     /// Creates validators; without `etag` and `lastModified` the request stays unconditional.
-    public init(etag: String? = nil, lastModified: String? = nil, sha256: String? = nil) {
+    public init(etag: String? = nil, lastModified: String? = nil, sha256: String? = nil, issuer: String? = nil) {
         self.etag = etag
         self.lastModified = lastModified
         self.sha256 = sha256
+        self.issuer = issuer
     }
 
     /// The conditional headers. Both are sent where both are known: RFC 9110 gives the ETag precedence.

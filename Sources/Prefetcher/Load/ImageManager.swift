@@ -156,8 +156,7 @@ public struct ImageManager: Loader {
         report.bytesIn = response.bytes
         report.httpStatus = response.status
         report.robotsTag = response.robotsTag
-        let validators = Validators(
-            etag: response.etag, lastModified: response.lastModified, sha256: SHA256Digest.hex(response.sha256))
+        let validators = response.validators
         if let cached, let known, known.sha256 == validators.sha256 {
             // The server's new validators may spare the next download.
             if known != validators { validators.save(to: cached) }

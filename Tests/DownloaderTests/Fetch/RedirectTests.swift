@@ -78,6 +78,39 @@ struct RedirectTests {
         #expect(server.requests.last?.headers["authorization"] == nil)
     }
 
+    @Test("validators are sent to the URL that issued them only")
+    func validators() async throws {
+        let other = try OriginServer(["/image": .body(noise(10), [("ETag", "\"b\"")])])
+        let server = try OriginServer([
+            "/same": .redirect(to: "/image"), "/other": .redirect(to: "//127.0.0.1:\(other.port)/image"),
+            "/image": .body(noise(10), [("ETag", "\"a\"")]),
+        ])
+        let downloader = ImageDownloader(
+            FetchConfiguration(policy: loopback(server.port, other.port)), resolver: StubResolver([:]))
+        for path in ["/same", "/other"] {
+            var request = FetchRequest(server.url(path))
+            request.validators = Validators(etag: "\"first\"")
+            request.headers = [HeaderField("If-Modified-Since", "Sat, 01 Jan 2022 10:00:00 GMT")]
+            let first = try await downloader.fetch(request, into: BodyFile())
+            #expect(first.validators.issuer != nil)
+            request.validators = first.validators
+            _ = try await downloader.fetch(request, into: BodyFile())
+            let target = path == "/same" ? server : other
+            #expect(
+                server.requests.filter { $0.target == path }.map { $0.headers["if-none-match"] } == ["\"first\"", nil],
+                "\(path)")
+            #expect(
+                target.requests.filter { $0.target == "/image" }.map { $0.headers["if-none-match"] } == [
+                    nil, first.etag,
+                ], "\(path)")
+            #expect(
+                target.requests.filter { $0.target == "/image" }.allSatisfy { $0.headers["if-modified-since"] == nil },
+                "\(path)")
+        }
+        let direct = try await downloader.fetch(server.url("/image"))
+        #expect(direct.validators.issuer == nil)
+    }
+
     @Test("a redirect to another scheme is -1002, to a malformed URL 1000")
     func otherSchemes() async throws {
         let server = try OriginServer([
