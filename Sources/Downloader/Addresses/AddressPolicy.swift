@@ -1,6 +1,7 @@
 /// Which addresses and ports a download may reach; by default only the public internet.
 ///
-/// The refused ranges are those of the IANA special-purpose registries. Of IPv6 only global unicast (2000::/3) is allowed, and
+/// The refused ranges are those of the IANA special-purpose registries, and public addresses that clouds use for the services
+/// of their hosts. Of IPv6 only global unicast (2000::/3) is allowed, and
 /// the IPv4 address that an IPv6 address contains must be allowed, too.
 public struct AddressPolicy: Sendable, Equatable {
     /// Special ranges that are allowed, `--allow-address`.
@@ -55,6 +56,8 @@ public struct AddressPolicy: Sendable, Equatable {
     private static let ranges: [(CIDR, String)] = [
         (v4(0, 0, 0, 8), "unspecified"), (v4(10, 0, 0, 8), "private"), (v4(100, 64, 0, 10), "carrier-grade NAT"),
         (v4(127, 0, 0, 8), "loopback"), (v4(169, 254, 0, 16), "link-local"), (v4(172, 16, 0, 12), "private"),
+        (CIDR(IPAddress(v4: 0xa83f_8110), 32), "host services of Azure"),
+        (v4(161, 26, 0, 16), "private services of IBM Cloud"), (v4(166, 8, 0, 14), "private services of IBM Cloud"),
         (v4(192, 0, 0, 24), "reserved"), (v4(192, 0, 2, 24), "documentation"), (v4(192, 88, 99, 24), "6to4 relay"),
         (v4(192, 168, 0, 16), "private"), (v4(198, 18, 0, 15), "benchmarking"),
         (v4(198, 51, 100, 24), "documentation"), (v4(203, 0, 113, 24), "documentation"),
