@@ -35,7 +35,9 @@ public final class ImageDownloader: Sendable {
     public func fetch(_ request: FetchRequest, into file: Int32) async throws(FetchError) -> FetchResponse {
         let isAllowed = Locked(true)
         var response = try await follow(request, into: file) { [self] url throws(FetchError) in
-            if configuration.robots.readsFile, try await !isAllowedByRobots(url) { isAllowed.withLock { $0 = false } }
+            if configuration.robots.readsFile, try await !isAllowedByRobots(url, for: request) {
+                isAllowed.withLock { $0 = false }
+            }
         }
         try addRobots(to: &response, isAllowed: isAllowed.withLock { $0 })
         return response

@@ -4,9 +4,11 @@ extension ImageDownloader {
 
     /// Whether the `robots.txt` of a URL's origin allows it.
     ///
+    /// The file is requested as the image is: with its credential profile and its rule for certificates.
+    ///
     /// - Throws: `robotsRefused` where it does not and `refuses` is set; the reason why the file could not be read.
-    func isAllowedByRobots(_ url: SourceURL) async throws(FetchError) -> Bool {
-        let rules = try await robots.rules(of: url) { [self] in await loadRobots(url.origin) }
+    func isAllowedByRobots(_ url: SourceURL, for image: FetchRequest) async throws(FetchError) -> Bool {
+        let rules = try await robots.rules(of: url) { [self] in await loadRobots(url.origin, for: image) }
         if rules.allow(url.target) { return true }
         if configuration.robots.refuses {
             throw FetchError(.robotsRefused, "\(url): refused by robots.txt of \(url.origin)")
@@ -30,10 +32,13 @@ extension ImageDownloader {
 
     /// Reads the `robots.txt` of an origin with the limits of images (RFC 9309): absent (4xx) and unreadable files allow
     /// everything; 5xx, 429 and failed connections are failures.
-    private func loadRobots(_ origin: Origin) async -> RobotsCache.Answer {
+    private func loadRobots(_ origin: Origin, for image: FetchRequest) async -> RobotsCache.Answer {
         do throws(FetchError) {
             let file = try MemoryFile(name: "robots.txt")
             var request = FetchRequest("\(origin)/robots.txt")
+            request.credentials = image.credentials
+            request.allowsInvalidCertificates = image.allowsInvalidCertificates
+            request.policy = image.policy
             // A longer file is no failure: the transfer ends at the piece that exceeds the limit, which is not written.
             var limits = configuration.limits
             limits.body = .max

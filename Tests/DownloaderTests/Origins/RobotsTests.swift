@@ -95,7 +95,8 @@ struct RobotsTests {
     func status(status: Int, code: Int?) async throws {
         let server = try OriginServer(["/robots.txt": .status(status)])
         do throws(FetchError) {
-            let allowed = try await downloader(server).isAllowedByRobots(SourceURL(server.url("/a")))
+            let allowed = try await downloader(server).isAllowedByRobots(
+                SourceURL(server.url("/a")), for: FetchRequest(server.url("/a")))
             #expect(allowed && code == nil)
         } catch {
             #expect(error.domainCode == code && error.httpStatus == status)
@@ -160,12 +161,30 @@ struct RobotsTests {
         #expect(server.count("/robots.txt") == 2)
     }
 
+    @Test("robots.txt is requested with the image's profile", .enabled(if: NginxServer.program != nil))
+    func profile() async throws {
+        let server = try NginxServer(
+            files: ["a": noise(10), "b": noise(10), "robots.txt": Array("User-agent: *\nDisallow: /b".utf8)], tls: true)
+        var profile = CredentialProfile(origins: [try SourceURL(server.url("/")).origin])
+        profile.authorities = server.certificate
+        var configuration = FetchConfiguration(policy: loopback(server.port))
+        configuration.credentials = ["private": profile]
+        configuration.robots.readsFile = true
+        let downloader = ImageDownloader(configuration, resolver: StubResolver([:]))
+        for (path, robots) in [("/a", nil), ("/b", "robots.txt")] {
+            var request = FetchRequest(server.url(path))
+            request.credentials = "private"
+            #expect(try await downloader.fetch(request).robots == robots)
+        }
+    }
+
     @Test("of an endless robots.txt the first 500 KiB are read", arguments: [false, true])
     func endless(declared: Bool) async throws {
         let head = OriginReply.head(200, declared ? [("Content-Length", "9000000000")] : [])
         let rules = Array("User-agent: *\nDisallow: /a\n".utf8)
         let server = try OriginServer(["/robots.txt": OriginReply([.bytes(head + rules), .pour])])
-        let isAllowed = try await downloader(server, refuses: false).isAllowedByRobots(SourceURL(server.url("/a")))
+        let isAllowed = try await downloader(server, refuses: false).isAllowedByRobots(
+            SourceURL(server.url("/a")), for: FetchRequest(server.url("/a")))
         #expect(!isAllowed)
         await server.waitForLeave()
         // Half a MiB and the contents of socket buffers, not the 32 MiB of an image.
