@@ -10,12 +10,13 @@ final class CurlTransfer {
     private var handler: ResponseHandler?
     private var addresses: CurlList?
     private var headers: CurlList?
-    private var timeLeft = Duration.zero
+    private let longestHold: Duration
 
     /// Nil only when memory is short.
     init?(_ configuration: FetchConfiguration) {
         guard let easy = EasyHandle() else { return nil }
         self.easy = easy
+        longestHold = configuration.origins.longestHold
         self.easy.setOnce(configuration)
         larder_curl_set_callbacks(
             self.easy.pointer,
@@ -27,13 +28,11 @@ final class CurlTransfer {
     }
 
     /// Prepares the handle for a try of a request; it must not be in a multi handle.
-    func begin(_ request: HTTPRequest, _ handler: ResponseHandler, http2: Bool, timeLeft: Duration) {
+    func begin(_ request: HTTPRequest, _ handler: ResponseHandler, http2: Bool) {
         self.request = request
         self.handler = handler
-        self.timeLeft = timeLeft
         easy.clearError()
         easy.set(request, http2: http2)
-        easy.set(CURLOPT_TIMEOUT_MS, timeLeft.curlMilliseconds)
         headers = easy.setHeaders(request.sentHeaders + handler.resumptionHeaders)
         addresses = easy.setAddresses(request)
     }
@@ -74,15 +73,10 @@ final class CurlTransfer {
     private func failure(_ code: CURLcode, _ request: HTTPRequest, _ handler: ResponseHandler) -> FetchError {
         if let refused = handler.refusedAddress { return refused }
         let kind = FetchError.Code(code)
-        var message = easy.errorMessage(code)
-        if kind == .timedOut {
-            let isConnect = easy.time(CURLINFO_PRETRANSFER_TIME_T) == .zero
-            let isTotal = easy.time(CURLINFO_TOTAL_TIME_T) + .milliseconds(2) >= timeLeft
-            message =
-                isConnect && !isTotal
-                ? "not connected within the connect limit of \(request.limits.connect)"
-                : "not done within the total limit of \(request.limits.total)"
-        }
+        // The other limits are those of `Transfers.checkTimeouts`.
+        let message =
+            kind == .timedOut
+            ? "not connected within the connect limit of \(request.limits.connect)" : easy.errorMessage(code)
         let status = easy.count(CURLINFO_RESPONSE_CODE)
         return FetchError(
             kind, "\(request.url): \(message)", httpStatus: status > 0 ? status : nil,
@@ -105,8 +99,8 @@ final class CurlTransfer {
         let seconds = larder_curl_get_offset(easy.pointer, CURLINFO_RETRY_AFTER)
         let continues = handler.headEnds(
             ResponseHead(status: status, headers: easy.headers), location: easy.header("Location"),
-            // An hour at most, so that an origin cannot delay its URLs without bound.
-            retryAfter: seconds > 0 ? .seconds(min(seconds, 3600)) : nil)
+            // Bounded, so that an origin cannot delay its URLs as long as it likes.
+            retryAfter: seconds > 0 ? min(.seconds(seconds), longestHold) : nil)
         return continues ? count : 0
     }
 
@@ -119,6 +113,7 @@ final class CurlTransfer {
     /// The second check of addresses: no socket for a refused one, independent of its source.
     private func onSocket(_ target: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
         guard let handler, let target, let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return -1 }
+        handler.leavesQueue(at: .now)
         guard handler.admits(IPAddress(socketAddress: UnsafeRawPointer(target) + offset)) else { return -1 }
         return socket(
             target.pointee.family, target.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), target.pointee.protocol)
@@ -129,6 +124,7 @@ final class CurlTransfer {
         guard let handler, let peer, handler.admits(IPAddress(String(cString: peer))) else {
             return CURL_PREREQFUNC_ABORT
         }
+        handler.leavesQueue(at: .now)
         return CURL_PREREQFUNC_OK
     }
 }

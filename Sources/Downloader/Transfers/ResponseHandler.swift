@@ -33,6 +33,10 @@ final class ResponseHandler {
     private(set) var expected: Int64?
     /// When bytes arrived last, or the try began.
     private(set) var lastActivity: ContinuousClock.Instant
+    /// Whether libcurl holds the try back until there is a connection for it.
+    private(set) var isQueued = true
+    /// When libcurl first took the transfer out of its queue.
+    private(set) var startedAt: ContinuousClock.Instant?
     private(set) var failure: FetchError?
     /// Why an address was refused; a failure only when no other address was accepted.
     private(set) var refusedAddress: FetchError?
@@ -60,10 +64,18 @@ final class ResponseHandler {
     /// The request is about to be sent, for the first time or again.
     func begin(at now: ContinuousClock.Instant) {
         lastActivity = now
+        isQueued = true
         verdict = nil
         headerBytes = 0
         discarded = 0
         if request.redirects == 0 && resumption == nil { for sink in sinks { sink.begin() } }
+    }
+
+    /// A socket is opened for the try, or the request is sent over an open connection.
+    func leavesQueue(at now: ContinuousClock.Instant) {
+        lastActivity = now
+        isQueued = false
+        startedAt = startedAt ?? now
     }
 
     /// Whether a connection to this address may be used.

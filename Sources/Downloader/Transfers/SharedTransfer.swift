@@ -72,10 +72,9 @@ final class SharedTransfer {
         self.permit = permit
         usesHTTP2 = http2 && request.url.origin.scheme == .https
         began = now
-        let start = started ?? now
-        started = start
+        started = started ?? now
         handler.begin(at: now)
-        curl.begin(request, handler, http2: usesHTTP2, timeLeft: request.timeLeft - (now - start))
+        curl.begin(request, handler, http2: usesHTTP2)
     }
 
     var hasHead: Bool { handler.verdict != nil }
@@ -100,17 +99,31 @@ final class SharedTransfer {
     func restart(at now: ContinuousClock.Instant) -> Bool { hasTime(at: now) && handler.restart() }
 
     private func hasTime(at now: ContinuousClock.Instant) -> Bool {
-        started.map { now - $0 < request.timeLeft } ?? false
+        handler.startedAt.map { now - $0 < request.timeLeft } ?? true
     }
 
-    /// The next time at which a deadline or the idle limit may be exceeded.
-    var due: ContinuousClock.Instant? {
-        let idle = curl == nil ? nil : handler.lastActivity + request.limits.idle
-        return (subscribers.compactMap(\.deadline) + [idle].compactMap { $0 }).min()
+    /// The next time at which a deadline or a limit may be exceeded.
+    func due(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        var times = subscribers.compactMap(\.deadline)
+        if curl != nil {
+            times.append((handler.isQueued ? now : handler.lastActivity) + request.limits.idle)
+            times.append((handler.startedAt ?? now) + request.timeLeft)
+        }
+        return times.min()
     }
 
-    func isIdle(at now: ContinuousClock.Instant) -> Bool {
-        curl != nil && handler.lastActivity + request.limits.idle <= now
+    /// The error when nothing has arrived for the idle limit, or the total limit is over; nil otherwise.
+    ///
+    /// The time in libcurl's queue does not count: it depends on other transfers, not on this origin.
+    func timeout(at now: ContinuousClock.Instant) -> FetchError? {
+        guard curl != nil, let start = handler.startedAt else { return nil }
+        if start + request.timeLeft <= now {
+            return FetchError(
+                .timedOut, "\(request.url): not done within the total limit of \(request.limits.total)")
+        }
+        let idle = request.limits.idle
+        guard !handler.isQueued, handler.lastActivity + idle <= now else { return nil }
+        return FetchError(.timedOut, "\(request.url): silent for the idle limit of \(idle)")
     }
 
     /// Ends all subscribers with the result of curl, or with `error`. The handle must be out of the multi handle already.
@@ -141,7 +154,7 @@ final class SharedTransfer {
         _ response: FetchResponse, for subscriber: Subscriber, at now: ContinuousClock.Instant
     ) -> FetchResponse {
         var response = response
-        let start = started ?? now
+        let start = handler.startedAt ?? started ?? now
         response.resumptions = resumptions
         response.isShared = wasShared
         response.timings.queued = max(.zero, start - subscriber.since)

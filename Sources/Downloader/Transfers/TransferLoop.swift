@@ -13,7 +13,7 @@ final class TransferLoop: EventPoller, @unchecked Sendable {  // protected by: o
     private let multi: UnsafeMutableRawPointer
     private let state = Locked(State())
 
-    /// A handle that keeps at most `connections` open, `perHost` to one host and port.
+    /// A handle that keeps at most `connections` open, `perHost` to one host and port (0: no limit).
     init(connections: Int, perHost: Int) {
         guard EasyHandle.isLibraryReady, let multi = curl_multi_init() else {
             preconditionFailure("libcurl cannot be started: no memory")

@@ -28,7 +28,10 @@ actor Transfers {
     init(_ configuration: FetchConfiguration, _ origins: OriginLimiter) {
         self.configuration = configuration
         self.origins = origins
-        loop = TransferLoop(connections: configuration.transfers, perHost: configuration.transfersPerOrigin)
+        // All connections to a proxy would count as its own: there the limit per origin is that of `OriginLimits` alone.
+        loop = TransferLoop(
+            connections: configuration.transfers,
+            perHost: configuration.proxy == nil ? configuration.transfersPerOrigin : 0)
         thread = EventLoop(name: "larder-fetch", poller: loop)
         loop.attach(self)
     }
@@ -158,7 +161,7 @@ actor Transfers {
         at now: ContinuousClock.Instant
     ) {
         transfer.begin(on: curl, permit, http2: http2, at: now)
-        schedule.note(transfer.due)
+        schedule.note(transfer.due(at: now))
         running[curl.easy.pointer] = number
         if !loop.add(curl.easy) { remove(number, transfer) { $0.end(CURLE_FAILED_INIT, at: now) } }
     }
@@ -189,7 +192,7 @@ actor Transfers {
         return origins.limits.withLock { $0.http2Failed(permit, began: began, at: now) }
     }
 
-    /// Ends requests whose deadline has passed and transfers that have been idle for too long.
+    /// Ends requests whose deadline has passed and transfers over the idle or the total limit.
     private func checkTimeouts() {
         let now = ContinuousClock.now
         guard schedule.isDue(at: now) else { return }
@@ -198,12 +201,10 @@ actor Transfers {
             for ticket in transfer.late(at: now) {
                 unsubscribe(ticket, FetchError(.timedOut, "\(url): not done at its deadline"))
             }
-            if transfer.isIdle(at: now) {
-                let limit = transfer.request.limits.idle
-                let error = FetchError(.timedOut, "\(url): silent for the idle limit of \(limit)")
+            if let error = transfer.timeout(at: now) {
                 remove(number, transfer) { $0.end(CURLE_OPERATION_TIMEDOUT, error, at: now) }
             }
-            if transfers[number] != nil { schedule.note(transfer.due) }
+            if transfers[number] != nil { schedule.note(transfer.due(at: now)) }
         }
     }
 

@@ -139,6 +139,57 @@ struct TransferTests {
     }
 
     @Test(
+        "the idle limit does not count the wait for a stream of a full HTTP/2 connection",
+        .enabled(if: NginxServer.program != nil))
+    func fullConnection() async throws {
+        let body = noise(30)
+        let slow = OriginReply([
+            .bytes(OriginReply.head(200, [("Content-Length", "\(body.count)")])),
+            .drip(body, interval: .milliseconds(100)),
+        ])
+        let origin = try OriginServer(["/slow": slow, "/fast": .body(body)])
+        let server = try NginxServer(
+            tls: true,
+            locations: """
+                http2_max_concurrent_streams 1;
+                location / { proxy_pass http://127.0.0.1:\(origin.port); proxy_buffering off; }
+                """)
+        var configuration = FetchConfiguration(policy: loopback(server.port))
+        configuration.authorities = server.certificate
+        configuration.transfersPerOrigin = 1
+        configuration.limits.idle = .seconds(1)
+        let downloader = ImageDownloader(configuration, resolver: StubResolver([:]))
+        #expect(try await downloader.fetch(server.url("/fast")).httpMajor == 2)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            group.addTask { try await downloader.fetch(server.url("/slow")).bytes }
+            await origin.waitForRequests("/slow")
+            for number in 0..<4 {
+                group.addTask { try await downloader.fetch(server.url("/fast?\(number)")).bytes }
+                origin.on("/fast?\(number)", .body(body))
+            }
+            for try await bytes in group { #expect(bytes == body.count) }
+        }
+    }
+
+    @Test("behind a plain proxy the limit of connections is each origin's")
+    func manyOriginsBehindProxy() async throws {
+        let gate = OriginGate()
+        let proxy = try OriginServer()
+        let urls = (0..<5).flatMap { host in (0..<4).map { "http://host\(host).test/\($0)" } }
+        for url in urls { proxy.on(url, OriginReply([.wait(gate)] + OriginReply.body(noise(10)).steps)) }
+        var configuration = FetchConfiguration()
+        configuration.proxy = try FetchProxy("http://127.0.0.1:\(proxy.port)")
+        let downloader = ImageDownloader(configuration, resolver: StubResolver([:]))
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for url in urls { group.addTask { try await downloader.fetch(url).bytes } }
+            for url in urls { await proxy.waitForRequests(url) }
+            gate.openUp()
+            for try await bytes in group { #expect(bytes == 10) }
+        }
+        #expect(proxy.maximumConnections == 20)
+    }
+
+    @Test(
         "a connection with an unchecked certificate serves only requests that allow it",
         .enabled(if: NginxServer.program != nil))
     func uncheckedConnection() async throws {
