@@ -30,6 +30,8 @@ struct OriginState: Sendable, Equatable {
 
     /// How long requests are held while a probe runs, until they are checked again.
     static let probePause = Duration.seconds(1)
+    /// The hold after 429 without `Retry-After`: doubled from the lower to the upper bound until a request succeeds.
+    static let overloadHolds: ClosedRange<Duration> = .seconds(1)...(.seconds(60))
 
     let origin: Origin
     private let settings: OriginSettings
@@ -42,6 +44,9 @@ struct OriginState: Sendable, Equatable {
     private var isMultiplexed = false
     private var breaker = Breaker.closed(failures: 0)
     private var hold: Instant?
+    /// Holds for 429 without `Retry-After` since the last success, and when the last of them began.
+    private var overloads = 0
+    private var overloadedAt: Instant?
     private var failure = OriginFailure(code: .cannotConnect, httpStatus: nil)
     /// Whether it was reported to other workers: then it ends when they no longer report it.
     private var holdIsShared = false
@@ -103,7 +108,8 @@ struct OriginState: Sendable, Equatable {
         concurrency.end(outcome, isGood: effect == .success, started: permit.started, at: now)
         var changes: [OriginChange] = []
         if permit.epoch == epoch, let change = moveBreaker(outcome, effect, at: now) { changes.append(change) }
-        if let wait = outcome.hold, wait > .zero {
+        if effect == .success, !outcome.isOverload, permit.started >= overloadedAt ?? permit.started { overloads = 0 }
+        if let wait = outcome.hold ?? overloadHold(outcome, permit, at: now), wait > .zero {
             let until = now + min(wait, settings.longestHold)
             if hold.map({ $0 < until }) ?? true {
                 hold = until
@@ -112,6 +118,18 @@ struct OriginState: Sendable, Equatable {
             }
         }
         return changes
+    }
+
+    /// How long to hold the origin after 429 without `Retry-After`. Requests that began before the last such hold add none.
+    private mutating func overloadHold(_ outcome: RequestOutcome, _ permit: OriginPermit, at now: Instant) -> Duration?
+    {
+        guard case .answered(429, nil, _) = outcome, permit.started >= overloadedAt ?? permit.started else {
+            return nil
+        }
+        let wait = min(Self.overloadHolds.lowerBound * Double(1 << min(overloads, 10)), Self.overloadHolds.upperBound)
+        overloads += 1
+        overloadedAt = now
+        return wait
     }
 
     /// What an outcome means for the breaker.
@@ -232,6 +250,6 @@ struct OriginState: Sendable, Equatable {
     /// Whether it restricts nothing and equals a new state.
     func isForgettable(at now: Instant) -> Bool {
         running == 0 && concurrency.limit == nil && rate.isForgettable(at: now) && http2.isForgettable(at: now)
-            && (hold.map { $0 <= now } ?? true) && breaker == .closed(failures: 0)
+            && (hold.map { $0 <= now } ?? true) && overloads == 0 && breaker == .closed(failures: 0)
     }
 }

@@ -122,7 +122,7 @@ struct OriginLimitsTests {
     func reduced() {
         var limits = limits(perOrigin: 2)
         limits.wait(1, a, at: start)
-        limits.end(limits.startAll(at: start)[1], .answered(status: 429), at: start)
+        limits.end(limits.startAll(at: start)[1], .answered(status: 429, retryAfter: .zero), at: start)
         for ticket in 2...21 { limits.wait(UInt64(ticket), a, at: start) }
         for ticket in 2...21 {
             let permits = limits.startAll(at: start)

@@ -31,7 +31,8 @@ struct OriginStateTests {
         "connect failures, timeouts and 5xx count; other statuses, names and cancellations do not",
         arguments: [
             (RequestOutcome.failed(.cannotConnect), true), (.failed(.timedOut), true), (.answered(status: 500), true),
-            (.answered(status: 599), true), (.answered(status: 404), false), (.answered(status: 429), false),
+            (.answered(status: 599), true), (.answered(status: 404), false),
+            (.answered(status: 429, retryAfter: .zero), false),
             (.failed(.connectionLost), false), (.failed(.handshakeFailed), false), (.unknown, false),
             (RequestOutcome(FetchError(.nameNotFound, "")), false), (RequestOutcome(FetchError(.cancelled, "")), false),
             (RequestOutcome(FetchError(.badStatus, "", httpStatus: 503)), true),
@@ -103,6 +104,24 @@ struct OriginStateTests {
         var other = state()
         #expect(other.request(.answered(status: 404, retryAfter: .seconds(9)), at: start) == [])
         #expect(other.refusal(at: start) == nil)
+    }
+
+    @Test("429 without Retry-After holds the origin for 1 s, doubled up to 60 s until a request succeeds")
+    func overload() {
+        var state = state()
+        let overload = RequestOutcome.answered(status: 429)
+        // Those that run together count once.
+        let permits = (0..<3).map { _ in state.start(at: start) }
+        let changes = permits.map { state.end($0, overload, OriginFaults(), at: start + .seconds(1)) }
+        #expect(changes == [[.held(for: .seconds(1))], [], []])
+        var now = start + .seconds(2)
+        for seconds in [2, 4, 8, 16, 32, 60, 60] {
+            #expect(state.request(overload, at: now) == [.held(for: .seconds(seconds))])
+            now += .seconds(seconds)
+        }
+        #expect(state.request(good, at: now) == [])
+        #expect(state.request(overload, at: now) == [.held(for: .seconds(1))])
+        #expect(state.request(.answered(status: 503), at: now + .seconds(1)) == [])
     }
 
     @Test("another worker's hold and breaker apply here until they are no longer reported")
