@@ -19,13 +19,15 @@ struct query {
     void *context;
 };
 
-larder_ares *larder_ares_new(int timeout_ms, int tries) {
+larder_ares *larder_ares_new(int timeout_ms, int tries, const char *servers) {
     struct ares_options options = {.timeout = timeout_ms, .tries = tries};
     larder_ares *ares = calloc(1, sizeof *ares);
     if (!ares) return NULL;
     if (ares_library_init(ARES_LIB_INIT_NONE) == ARES_SUCCESS &&
-        ares_init_options(&ares->channel, &options, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES) == ARES_SUCCESS)
-        return ares;
+        ares_init_options(&ares->channel, &options, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES) == ARES_SUCCESS) {
+        if (!servers || ares_set_servers_ports_csv(ares->channel, servers) == ARES_SUCCESS) return ares;
+        ares_destroy(ares->channel);
+    }
     free(ares);
     return NULL;
 }
@@ -61,8 +63,9 @@ static void respond(void *argument, int status, int timeouts, struct ares_addrin
     query.done(query.context, outcome, addresses, count);
 }
 
-void larder_ares_query(larder_ares *ares, const char *host, larder_ares_done done, void *context) {
-    struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+void larder_ares_query(larder_ares *ares, const char *host, int family, larder_ares_done done, void *context) {
+    struct ares_addrinfo_hints hints = {
+        .ai_family = family == 4 ? AF_INET : family == 6 ? AF_INET6 : AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct query *query = malloc(sizeof *query);
     if (!query) {
         done(context, LARDER_ARES_NOT_FOUND, NULL, 0);

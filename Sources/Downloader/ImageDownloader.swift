@@ -101,7 +101,7 @@ public final class ImageDownloader: Sendable {
         do throws(LookupFailure) {
             found =
                 if let literal = url.literal { [literal] } else {
-                    try await resolver.addresses(of: host, within: limits.lookup)
+                    try await resolver.addresses(of: url.lookupName, within: limits.lookup)
                 }
         } catch {
             throw switch error {

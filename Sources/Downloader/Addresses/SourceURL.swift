@@ -11,6 +11,8 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
     package let origin: Origin
     /// The address where the host is one, in any notation.
     package let literal: IPAddress?
+    /// The host for lookups: with a trailing dot where the URL has one, so that no search suffix is tried.
+    package let lookupName: String
     package let hasUserinfo: Bool
     /// The URL without userinfo, query and fragment: for messages, logs and metrics.
     package let description: String
@@ -41,6 +43,8 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
         self.bytes = bytes
         origin = Origin(scheme: scheme, host: host, port: port)
         literal = IPAddress(host)
+        let isLocal = host == "localhost" || host.hasSuffix(".localhost")
+        lookupName = Self.isRooted(text) && literal == nil && !isLocal ? host + "." : host
         hasUserinfo = url.get(CURLUPART_USER) != nil || url.get(CURLUPART_PASSWORD) != nil
         requestText = parsed
         description = "\(origin)\(path)"
@@ -144,6 +148,12 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
             text = next
         }
         throw invalid("the URL's host is malformed")
+    }
+
+    /// Whether the host has a trailing dot.
+    private static func isRooted(_ text: String) -> Bool {
+        guard let url = CurlURL(), url.set(CURLUPART_URL, text, CURLU_PATH_AS_IS) else { return false }
+        return url.get(CURLUPART_HOST)?.hasSuffix(".") ?? false
     }
 
     private static func host(_ text: String) -> String? {

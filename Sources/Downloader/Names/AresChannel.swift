@@ -12,18 +12,28 @@ struct AresChannel: ~Copyable {
 
     private let pointer: OpaquePointer
 
-    /// Nil only when memory is short. A server has 1 s to respond, then 2 s.
-    init?() {
-        guard let pointer = larder_ares_new(1000, 2) else { return nil }
+    /// Which addresses a query asks for.
+    enum Family: Int32 {
+        case any = 0
+        case v4 = 4
+        case v6 = 6
+    }
+
+    /// A server has 1 s to respond, then 2 s.
+    ///
+    /// - Parameter servers: `address:port,…` instead of the servers of `/etc/resolv.conf`; nil by default.
+    /// - Returns: nil only when memory is short or `servers` is malformed.
+    init?(servers: String? = nil) {
+        guard let pointer = larder_ares_new(1000, 2, servers) else { return nil }
         self.pointer = pointer
     }
 
     deinit { larder_ares_free(pointer) }
 
     /// Queries the addresses of a name; `done` is called once, here, in `wait` or in `deinit`.
-    func query(_ host: String, _ done: @escaping (LookupCache.Answer) -> Void) {
+    func query(_ host: String, _ family: Family, _ done: @escaping (LookupCache.Answer) -> Void) {
         larder_ares_query(
-            pointer, host,
+            pointer, host, family.rawValue,
             { context, outcome, bytes, count in
                 guard let context else { return }
                 let query = Unmanaged<Query>.fromOpaque(context).takeRetainedValue()
@@ -31,8 +41,8 @@ struct AresChannel: ~Copyable {
             }, Unmanaged.passRetained(Query(done)).toOpaque())
     }
 
-    /// Sleeps until `event` is signalled or a query is due, and runs what is due.
-    func wait(event: Int32) { larder_ares_wait(pointer, event, -1) }
+    /// Sleeps until `event` is signalled or a query is due, at most `milliseconds` (-1: no limit), and runs what is due.
+    func wait(event: Int32, milliseconds: Int32) { larder_ares_wait(pointer, event, milliseconds) }
 
     private static func answer(_ outcome: Int, _ bytes: UnsafePointer<UInt8>?, _ count: Int) -> LookupCache.Answer {
         guard outcome == LARDER_ARES_FOUND, let bytes else {

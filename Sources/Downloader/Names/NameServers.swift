@@ -4,62 +4,116 @@ private import Glibc
 
 /// Queries name servers concurrently on one thread: unanswered queries delay no others.
 final class NameServers: Sendable {
-    private let loop = LookupLoop()
+    private let loop: LookupLoop
     private let thread: EventLoop
 
-    init() { thread = EventLoop(name: "larder-dns", poller: loop) }
+    /// - Parameter servers: `address:port,…` instead of the servers of `/etc/resolv.conf`; nil by default.
+    init(servers: String? = nil) {
+        loop = LookupLoop(servers)
+        thread = EventLoop(name: "larder-dns", poller: loop)
+    }
 
     deinit { thread.stop() }
 
-    /// Queries the addresses of a name, from any thread; `done` is called once, on the thread of the name servers, within 3 s.
+    /// Queries the addresses of a name, from any thread; `done` is called once, on the thread of the name servers, within 4 s.
     func query(_ host: String, _ done: @escaping @Sendable (LookupCache.Answer) -> Void) {
-        loop.queries.withLock { $0.append((host, done)) }
+        loop.added.withLock { $0.append((host, done)) }
         loop.wake()
     }
 }
 
-/// The sleep of the thread: until a name server responds, a query times out, or another query arrives.
-private final class LookupLoop: EventPoller, @unchecked Sendable {  // protected by: its thread; `queries`: its lock
-    typealias Query = (host: String, done: @Sendable (LookupCache.Answer) -> Void)
+/// The sleep of the thread: until a name server responds, a query times out, or another lookup arrives.
+///
+/// A lookup has one query for both families. Some name servers never answer AAAA, and c-ares returns the addresses of the
+/// other query only after the time-out. So a lookup that lasts has one more query per family, and the first addresses end it.
+private final class LookupLoop: EventPoller, @unchecked Sendable {  // protected by: its thread; `added`: its lock
+    typealias Request = (host: String, done: @Sendable (LookupCache.Answer) -> Void)
+
+    private struct Lookup {
+        let request: Request
+        var queries = 1
+        /// When one query per family is sent; nil once it is.
+        var separateAt: ContinuousClock.Instant?
+        var failure = LookupFailure.notFound
+    }
 
     /// The configuration is read again after this time, when no query is running.
     private static let lifetime = Duration.seconds(60)
+    /// How long a lookup lasts before it has a query per family.
+    private static let separateAfter = Duration.milliseconds(300)
 
-    /// The queries that have not been started.
-    let queries = Locked<[Query]>([])
+    /// The lookups that have not been started.
+    let added = Locked<[Request]>([])
+    private let servers: String?
     private let event: Int32
     private var channel: AresChannel
     private var madeAt = ContinuousClock.now
-    private var running = 0
+    /// Queries of the channel, those of ended lookups included.
+    private var queries = 0
+    private var lookups: [UInt64: Lookup] = [:]
+    private var lastNumber: UInt64 = 0
 
-    init() {
-        guard let channel = AresChannel() else { preconditionFailure("c-ares cannot be started: no memory") }
+    init(_ servers: String?) {
+        guard let channel = AresChannel(servers: servers) else {
+            preconditionFailure("c-ares cannot be started: no memory, or malformed name servers")
+        }
+        self.servers = servers
         self.channel = channel
         event = larder_ares_event()
         precondition(event >= 0, "the system refuses a descriptor (errno \(errno))")
     }
 
-    deinit { close(event) }
+    deinit {
+        close(event)
+        for lookup in lookups.values { lookup.request.done(.failure(.cancelled)) }
+    }
 
     func wake() { larder_ares_signal(event) }
 
     func poll() {
-        channel.wait(event: event)
-        let added = queries.withLock { queries in
-            defer { queries = [] }
-            return queries
+        let due = lookups.values.compactMap(\.separateAt).min()
+        channel.wait(
+            event: event, milliseconds: due.map { Int32(clamping: max($0 - .now, .zero).curlMilliseconds) } ?? -1)
+        let now = ContinuousClock.now
+        for (number, lookup) in lookups where lookup.separateAt.map({ $0 <= now }) ?? false {
+            lookups[number]?.separateAt = nil
+            lookups[number]?.queries += 2
+            query(number, lookup.request.host, .v4)
+            query(number, lookup.request.host, .v6)
         }
-        if added.isEmpty { return }
-        if running == 0, madeAt.duration(to: .now) > Self.lifetime, let fresh = AresChannel() {
+        let requests = added.withLock { added in
+            defer { added = [] }
+            return added
+        }
+        if queries == 0, !requests.isEmpty, madeAt.duration(to: now) > Self.lifetime,
+            let fresh = AresChannel(servers: servers)
+        {
             channel = fresh
-            madeAt = .now
+            madeAt = now
         }
-        for query in added {
-            running += 1
-            channel.query(query.host) { [unowned self] answer in
-                running -= 1
-                query.done(answer)
-            }
+        for request in requests {
+            lastNumber += 1
+            lookups[lastNumber] = Lookup(request: request, separateAt: now + Self.separateAfter)
+            query(lastNumber, request.host, .any)
         }
+    }
+
+    private func query(_ number: UInt64, _ host: String, _ family: AresChannel.Family) {
+        queries += 1
+        // Weak: the channel ends its queries in its deinit, when this object is gone already.
+        channel.query(host, family) { [weak self] answer in
+            self?.queries -= 1
+            self?.ended(number, answer)
+        }
+    }
+
+    /// A query has ended: the first addresses are the answer, or the failure of the last query.
+    private func ended(_ number: UInt64, _ answer: LookupCache.Answer) {
+        guard var lookup = lookups[number] else { return }
+        lookup.queries -= 1
+        if case .failure(let failure) = answer, failure == .timedOut { lookup.failure = failure }
+        let isOver = lookup.queries == 0 || (try? answer.get()) != nil
+        lookups[number] = isOver ? nil : lookup
+        if isOver { lookup.request.done(answer.mapError { _ in lookup.failure }) }
     }
 }

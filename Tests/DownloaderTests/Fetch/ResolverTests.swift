@@ -31,6 +31,24 @@ struct ResolverTests {
         }
     }
 
+    @Test("a name server that never answers AAAA delays a lookup by 300 ms, and the IPv4 address is found")
+    func silentAAAA() async throws {
+        let server = try IPv4NameServer(address: [192, 0, 2, 7])
+        let names = NameServers(servers: "127.0.0.1:\(server.port)")
+        let resolver = Resolver { host, done in names.query(host, done) }
+        let found = try await resolver.addresses(of: "image.example.", within: .seconds(60))
+        #expect(try found == [address("192.0.2.7")])
+        #expect(server.names.allSatisfy { $0 == "image.example" })
+    }
+
+    @Test("the name of a rooted host ends with its dot, so that no search suffix is tried")
+    func rooted() throws {
+        #expect(try SourceURL("http://image.example./a").lookupName == "image.example.")
+        #expect(try SourceURL("http://image.example/a").lookupName == "image.example")
+        #expect(try SourceURL("http://192.0.2.1./a").lookupName == "192.0.2.1")
+        #expect(try SourceURL("http://LOCALHOST./a").lookupName == "localhost", "it is in no name server")
+    }
+
     @Test("unanswered names delay no others")
     func silence() async throws {
         let expected = try address("192.0.2.1")
