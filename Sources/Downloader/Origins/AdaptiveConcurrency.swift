@@ -1,30 +1,38 @@
 /// How many requests an origin receives at once: additive increase, multiplicative decrease (AIMD). A pure value.
 ///
-/// There is no limit until the origin requests a lower rate, by 429, 503 or slow responses. The limit is then halved, or
-/// cut to three quarters for slow responses, and grows by one for each round of good responses until it reaches the maximum.
+/// There is no limit until the origin requests a lower rate, by 429 or 503, or its requests queue. The limit is then halved, or
+/// cut to three quarters for a queue, and grows by one for each round of good responses until it reaches the maximum.
+///
+/// Requests queue when even the fastest of a window of responses is slow. Single slow responses are no sign of it: a cache that
+/// misses some requests answers the others as fast as before.
 struct AdaptiveConcurrency: Sendable, Equatable {
     typealias Instant = ContinuousClock.Instant
 
-    /// An origin is slow when its responses take three times as long as its best ones, plus this.
+    /// A response is slow when it takes three times as long as the best ones, plus this.
     static let slowness = Duration.milliseconds(250)
+    /// The responses of a window.
+    static let window = 10
 
     private let maximum: Double
+    private let isEnabled: Bool
     /// Requests at once; nil while there is no limit.
     private(set) var limit: Double?
     private var cutAt: Instant?
     private var best: Duration?
-    private var smooth: Duration?
+    private var fastest: Duration?
+    private var samples = 0
 
-    init(maximum: Int) { self.maximum = Double(max(1, maximum)) }
+    /// - Parameter isEnabled: whether there is ever a limit.
+    init(maximum: Int, isEnabled: Bool = true) {
+        self.maximum = Double(max(1, maximum))
+        self.isEnabled = isEnabled
+    }
 
     /// A request that began at `started` has ended; `isGood` when it did not count as a failure.
     mutating func end(_ outcome: RequestOutcome, isGood: Bool, started: Instant, at now: Instant) {
-        guard case .answered(_, _, let firstByte) = outcome else { return }
+        guard isEnabled, case .answered(_, _, let firstByte) = outcome else { return }
         if outcome.isOverload { return cut(to: 0.5, started, at: now) }
-        if let firstByte, isSlow(after: firstByte) {
-            smooth = best
-            return cut(to: 0.75, started, at: now)
-        }
+        if let firstByte, isQueued(after: firstByte) { return cut(to: 0.75, started, at: now) }
         if let limit, isGood {
             let next = limit + 1 / limit
             self.limit = next >= maximum ? nil : next
@@ -38,17 +46,19 @@ struct AdaptiveConcurrency: Sendable, Equatable {
         cutAt = now
     }
 
-    /// Adds a sample; the best time rises slowly because origins change.
-    private mutating func isSlow(after sample: Duration) -> Bool {
-        guard let best, let smooth else {
-            best = sample
-            smooth = sample
+    /// Adds a sample; true when it ends a window in which every response was slow. The best time rises slowly because origins
+    /// change.
+    private mutating func isQueued(after sample: Duration) -> Bool {
+        let fastest = min(fastest ?? sample, sample)
+        samples += 1
+        guard samples == Self.window else {
+            self.fastest = fastest
             return false
         }
-        let newBest = sample < best ? sample : best + (sample - best) / 200
-        let newSmooth = smooth + (sample - smooth) / 5
-        self.best = newBest
-        self.smooth = newSmooth
-        return newSmooth > newBest * 3 + Self.slowness
+        self.fastest = nil
+        samples = 0
+        let best = best ?? fastest
+        self.best = fastest < best ? fastest : best + (fastest - best) / 20
+        return fastest > best * 3 + Self.slowness
     }
 }

@@ -9,6 +9,8 @@ public struct OriginSettings: Sendable, Equatable {
     public var probes = 3
     /// The longest `Retry-After` that is honoured, `1 h`.
     public var longestHold: Duration = .seconds(3600)
+    /// Whether fewer requests are sent at once after 429, 503 and while requests queue at the origin, `true`.
+    public var adaptsConcurrency = true
     /// Requests per second and origin; nil, the default, sets no limit.
     public var rate: Double?
     /// How long a download waits for a held origin before it fails with `LarderErrorDomain 106`, `60 s`.

@@ -58,7 +58,8 @@ struct OriginState: Sendable, Equatable {
         settings = configuration.origins
         connections = configuration.transfersPerOrigin
         streams = configuration.streamsPerOrigin
-        concurrency = AdaptiveConcurrency(maximum: configuration.transfersPerOrigin)
+        concurrency = AdaptiveConcurrency(
+            maximum: configuration.transfersPerOrigin, isEnabled: configuration.origins.adaptsConcurrency)
         rate = RequestRate(perSecond: configuration.origins.rate)
     }
 

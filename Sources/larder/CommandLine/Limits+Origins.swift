@@ -6,6 +6,9 @@ extension Limits {
         [
             Option("origin-rate", .value("N"), "requests per second to one origin by this worker, no limit by default"),
             Option(
+                "origin-concurrency", .value("WHAT"),
+                "adaptive (default): fewer requests at once to an origin that asks for it or queues them; or fixed"),
+            Option(
                 "breaker-failures", .value("N"), "failures in a row that open the breaker of an origin, default 10"),
             Option("breaker-open", .value("DURATION"), "how long the breaker stays open before a probe, default 60s"),
             Option("breaker-probes", .value("N"), "failed probes after which jobs fail without a request, default 3"),
@@ -42,6 +45,8 @@ extension Limits {
             }
             settings.rate = rate
         }
+        settings.adaptsConcurrency =
+            try arguments.choice("origin-concurrency", of: ["adaptive", "fixed"]) == "adaptive"
         if let count = try arguments.number("breaker-failures", in: 1...1_000_000) { settings.failures = count }
         if let time = try arguments.duration("breaker-open") { settings.open = time }
         if let count = try arguments.number("breaker-probes", in: 0...1_000_000) { settings.probes = count }

@@ -26,17 +26,34 @@ struct AdaptiveConcurrencyTests {
         #expect((3...10).contains(responses))
     }
 
-    @Test("responses that become much slower cut the limit, one slow response does not")
-    func slow() {
-        var concurrency = AdaptiveConcurrency(maximum: 4)
-        func respond(after wait: Duration, _ step: Int) {
+    /// A limit after responses with these waits in turn.
+    private func limit(after waits: [Int], isEnabled: Bool = true) -> Double? {
+        var concurrency = AdaptiveConcurrency(maximum: 4, isEnabled: isEnabled)
+        for (step, wait) in waits.enumerated() {
             let now = start + .seconds(step)
-            concurrency.end(.answered(status: 200, firstByte: wait), isGood: true, started: now, at: now)
+            let outcome = RequestOutcome.answered(status: 200, firstByte: .milliseconds(wait))
+            concurrency.end(outcome, isGood: true, started: now, at: now)
         }
-        for step in 0..<20 { respond(after: .milliseconds(20), step) }
-        respond(after: .milliseconds(900), 20)
+        return concurrency.limit
+    }
+
+    @Test("ten slow responses in a row cut the limit: requests queue at the origin")
+    func queue() {
+        let hits = Array(repeating: 20, count: 20)
+        #expect(limit(after: hits + Array(repeating: 900, count: 9)) == nil)
+        #expect(limit(after: hits + Array(repeating: 900, count: 10)) == 3)
+        #expect(limit(after: hits + Array(repeating: 900, count: 10), isEnabled: false) == nil)
+    }
+
+    @Test("misses of a cache, up to half of the responses, do not cut the limit", arguments: [20, 10, 5, 2])
+    func misses(every: Int) {
+        #expect(limit(after: (0..<1000).map { $0 % every == 0 ? 900 : 20 }) == nil)
+    }
+
+    @Test("without adaptation no status sets a limit")
+    func disabled() {
+        var concurrency = AdaptiveConcurrency(maximum: 4, isEnabled: false)
+        concurrency.end(.answered(status: 429), isGood: false, started: start, at: start)
         #expect(concurrency.limit == nil)
-        respond(after: .milliseconds(900), 21)
-        #expect(concurrency.limit == 3)
     }
 }
