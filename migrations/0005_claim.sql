@@ -309,7 +309,7 @@ BEGIN
         END IF;
         IF q.some_origin_held AND picked <> '{}' THEN
             SELECT d.kept, d.some_deferred OR some_held INTO picked, some_held
-            FROM larder_data.defer_held(picked, wanted - cardinality(jobs)) d;
+            FROM larder_data.defer_held(picked, wanted - cardinality(jobs), worker) d;
         END IF;
         IF picked <> '{}' THEN
             jobs := jobs || larder_data.take_jobs(worker, claim_no, picked, q.lifo);

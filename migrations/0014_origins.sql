@@ -1,10 +1,12 @@
 -- Origins that no worker may ask for a while.
 --
--- A worker that an origin sends away (Retry-After) or whose breaker opens reports it once. The row appears when the
--- hold begins and is deleted after it, so there are few. Claims move jobs of a held origin to scheduled, each to a
--- time of its own after the end of the hold, and workers read the rows every second for the jobs that they hold. No
--- attempt is used. If the probes of an origin fail again and again it is given up: its jobs are claimed and fail
--- without a request, so that batches end.
+-- A worker that an origin sends away (Retry-After) or whose breaker opens reports it once. A Retry-After comes from
+-- the origin and holds it at once. An open breaker may be a fault of the worker's own network: it holds the origin
+-- only when a second worker reports one, or when no other worker runs jobs of the origin. A success that any worker
+-- reports ends the hold. The row appears when the hold begins and is deleted after it, so there are few. Claims move
+-- jobs of a held origin to scheduled, each to a time of its own after the end of the hold, and workers read the rows
+-- every second for the jobs that they hold. No attempt is used. If the probes of an origin fail again and again it is
+-- given up: its jobs are claimed and fail without a request, so that batches end.
 --
 -- At the end of a breaker's hold one claim takes the probe and gets one job of the origin; the other claims defer
 -- theirs until a worker reports the result.
@@ -26,9 +28,48 @@ COMMENT ON TABLE larder_data.origin_hold IS
     'row; gave_up: its jobs are claimed, to fail; probing_until: until then a probe is under way. The row of a '
     'breaker stays after `until`, until a probe succeeds.';
 
+CREATE TABLE larder_data.origin_evidence (
+    origin_id int NOT NULL,
+    worker_id bigint NOT NULL,
+    until timestamptz NOT NULL,
+    PRIMARY KEY (origin_id, worker_id)
+);
+COMMENT ON TABLE larder_data.origin_evidence IS
+    'Workers whose breaker of an origin opened, until a minute after it is to be probed; worker_id 0: not registered.';
+
+CREATE FUNCTION larder_data.is_evident(origin int, reporter bigint) RETURNS boolean
+LANGUAGE sql VOLATILE SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+    SELECT EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.origin_id = origin AND h.reason = 'breaker')
+        OR EXISTS (
+            SELECT FROM larder_data.origin_evidence e
+            WHERE e.origin_id = origin AND e.worker_id <> reporter AND e.until > clock_timestamp())
+        OR NOT EXISTS (
+            SELECT FROM larder_data.running r,
+                LATERAL (SELECT x.origin_id FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j
+            WHERE r.worker_id <> reporter AND j.origin_id = origin)
+$$;
+COMMENT ON FUNCTION larder_data.is_evident IS
+    'Whether an open breaker of this worker holds the origin for all workers.';
+
+-- A worker that reported the failure probes 5 s later than others, if there are others.
+CREATE FUNCTION larder_data.may_probe(origin int, due timestamptz, prober bigint) RETURNS boolean
+LANGUAGE sql VOLATILE AS $$
+    SELECT due + interval '5 s' < clock_timestamp()
+        OR NOT EXISTS (
+            SELECT FROM larder_data.origin_evidence e
+            WHERE e.origin_id = origin AND e.worker_id = prober AND e.until > clock_timestamp())
+        OR NOT EXISTS (
+            SELECT FROM larder_data.worker w
+            WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp()
+              AND NOT EXISTS (
+                  SELECT FROM larder_data.origin_evidence e
+                  WHERE e.origin_id = origin AND e.worker_id = w.id AND e.until > clock_timestamp()))
+$$;
+COMMENT ON FUNCTION larder_data.may_probe IS 'Whether this worker may take a probe that is due.';
+
 -- The rows of ready that a claim has locked, in its order. 250 ms after the end of a breaker's hold, so that the
 -- worker that measured the same hold finds it over too.
-CREATE FUNCTION larder_data.take_probes(picked tid[], wanted int) RETURNS int[]
+CREATE FUNCTION larder_data.take_probes(picked tid[], wanted int, prober bigint) RETURNS int[]
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
@@ -40,7 +81,8 @@ DECLARE
             SELECT FROM larder_data.origin_hold h
             WHERE h.origin_id = j.origin_id AND h.reason = 'breaker' AND NOT h.gave_up
               AND h.until + interval '250 ms' <= clock_timestamp()
-              AND coalesce(h.probing_until, '-infinity') <= clock_timestamp()));
+              AND coalesce(h.probing_until, '-infinity') <= clock_timestamp()
+              AND larder_data.may_probe(h.origin_id, h.until, prober)));
     taken int[];
 BEGIN
     WITH probed AS (
@@ -56,11 +98,13 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.take_probes IS 'The origins of a claim''s jobs that it is to probe.';
 
-CREATE FUNCTION larder_data.defer_held(picked tid[], wanted int, OUT kept tid[], OUT some_deferred boolean)
+CREATE FUNCTION larder_data.defer_held(
+    picked tid[], wanted int, worker bigint, OUT kept tid[], OUT some_deferred boolean
+)
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
-    probed int[] := larder_data.take_probes(picked, wanted);
+    probed int[] := larder_data.take_probes(picked, wanted, worker);
 BEGIN
     WITH decided AS MATERIALIZED (
         SELECT t.tid, t.ord, r.job_id, h.until, h.until IS NULL OR h.origin_id = ANY (probed)
@@ -88,10 +132,28 @@ END $$;
 COMMENT ON FUNCTION larder_data.defer_held IS
     'Schedules the jobs of held origins among these rows of ready; answers the other rows, at most `wanted`.';
 
+CREATE FUNCTION larder_data.note_evidence(origins text[], reasons text[], lengths_ms bigint[], reporter bigint)
+RETURNS void
+LANGUAGE sql AS $$
+    DELETE FROM larder_data.origin_hold h USING unnest(origins, reasons) AS g (origin, reason), larder_data.origin o
+    WHERE g.reason = 'closed' AND o.name = g.origin AND h.origin_id = o.id AND h.reason = 'breaker';
+    DELETE FROM larder_data.origin_evidence e USING unnest(origins, reasons) AS g (origin, reason), larder_data.origin o
+    WHERE g.reason = 'closed' AND o.name = g.origin AND e.origin_id = o.id;
+    INSERT INTO larder_data.origin_evidence AS e (origin_id, worker_id, until)
+    SELECT o.id, reporter,
+        clock_timestamp() + least(max(g.length), max(s.retry_after_cap_ms)) * interval '1 ms' + interval '1 min'
+    FROM unnest(origins, reasons, lengths_ms) AS g (origin, reason, length)
+        JOIN larder_data.origin o ON o.name = left(g.origin, 300) CROSS JOIN larder_data.settings s
+    WHERE g.reason = 'breaker' AND g.length > 0 GROUP BY o.id ORDER BY o.id
+    ON CONFLICT (origin_id, worker_id) DO UPDATE SET until = excluded.until;
+$$;
+COMMENT ON FUNCTION larder_data.note_evidence IS
+    'Records which breakers of a worker opened; a success ends hold and evidence of the origin.';
+
 CREATE FUNCTION larder.origin_report_v1(
     origins text[], reasons text[], lengths_ms bigint[], failed_probes bigint[] DEFAULT NULL,
     gave_up bigint[] DEFAULT NULL, domains text[] DEFAULT NULL, codes bigint[] DEFAULT NULL,
-    http_statuses bigint[] DEFAULT NULL
+    http_statuses bigint[] DEFAULT NULL, worker bigint DEFAULT NULL
 ) RETURNS int
 LANGUAGE plpgsql SET jit = off AS $$
 DECLARE
@@ -109,8 +171,7 @@ BEGIN
     SELECT DISTINCT left(g.origin, 300) FROM unnest(origins, reasons) AS g (origin, reason)
     WHERE g.reason <> 'closed' AND NOT EXISTS (SELECT FROM larder_data.origin o WHERE o.name = left(g.origin, 300))
     ORDER BY 1 ON CONFLICT (name) DO NOTHING;
-    DELETE FROM larder_data.origin_hold h USING unnest(origins, reasons) AS g (origin, reason), larder_data.origin o
-    WHERE g.reason = 'closed' AND o.name = g.origin AND h.origin_id = o.id AND h.reason = 'breaker';
+    PERFORM larder_data.note_evidence(origins, reasons, lengths_ms, coalesce(worker, 0));
     INSERT INTO larder_data.origin_hold AS h (
         origin_id, until, reason, failed_probes, gave_up, domain, code, http_status)
     -- One failure may be both: a breaker, which is probed after its hold, and a Retry-After, which may be longer.
@@ -123,7 +184,9 @@ BEGIN
     FROM unnest(origins, reasons, lengths_ms, failed_probes, gave_up, domains, codes, http_statuses)
             AS g (origin, reason, length, failed, gave_up, domain, code, http_status)
         JOIN larder_data.origin o ON o.name = left(g.origin, 300) CROSS JOIN larder_data.settings s
-    WHERE g.reason <> 'closed' AND g.length > 0 GROUP BY o.id ORDER BY o.id
+    WHERE g.length > 0 AND (g.reason = 'retry-after'
+        OR g.reason = 'breaker' AND larder_data.is_evident(o.id, coalesce(worker, 0)))
+    GROUP BY o.id ORDER BY o.id
     -- An operator's hold keeps its reason while it lasts, a breaker beside a Retry-After for the longer of the two.
     ON CONFLICT (origin_id) DO UPDATE SET
         until = CASE WHEN excluded.reason = 'breaker' AND h.reason = 'breaker' THEN excluded.until
@@ -141,8 +204,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.origin_report_v1 IS
     'Reports of a worker about origins, one element each. reason: retry-after or breaker, for lengths_ms, at most an '
-    'hour; closed: a probe succeeded. Of a breaker: failed_probes in a row, gave_up (1: its jobs are claimed and fail '
-    'at once), and the failure.';
+    'hour; closed: a request succeeded. A breaker holds the origin when a second worker reports it or no other worker '
+    'runs jobs of the origin; worker: the one that reports. Of a breaker: failed_probes in a row, gave_up (1: its jobs '
+    'are claimed and fail at once), and the failure.';
 
 CREATE VIEW larder.held_origin AS
 SELECT o.name AS origin, h.reason, h.since, h.until,
@@ -171,6 +235,11 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'off', true);
         DELETE FROM larder_data.origin_hold h WHERE h.ctid = ANY (ARRAY(
             SELECT x.ctid FROM larder_data.origin_hold x WHERE x.origin_id = ANY (expired) FOR UPDATE SKIP LOCKED));
+    END IF;
+    IF EXISTS (SELECT FROM larder_data.origin_evidence e WHERE e.until < clock_timestamp()) THEN
+        PERFORM set_config('synchronous_commit', 'off', true);
+        DELETE FROM larder_data.origin_evidence e WHERE e.ctid = ANY (ARRAY(
+            SELECT x.ctid FROM larder_data.origin_evidence x WHERE x.until < clock_timestamp() FOR UPDATE SKIP LOCKED));
     END IF;
     RETURN QUERY
     SELECT h.origin, h.reason, ceil(extract(epoch FROM h.until - clock_timestamp()) * 1000)::bigint, h.failed_probes,
@@ -230,6 +299,8 @@ BEGIN
     DELETE FROM larder_data.origin_hold h
     WHERE wanted IS NULL OR h.origin_id = (SELECT o.id FROM larder_data.origin o WHERE o.name = wanted);
     GET DIAGNOSTICS moved = ROW_COUNT;
+    DELETE FROM larder_data.origin_evidence e
+    WHERE wanted IS NULL OR e.origin_id = (SELECT o.id FROM larder_data.origin o WHERE o.name = wanted);
     RETURN moved;
 END $$;
 COMMENT ON FUNCTION larder.origin_clear IS

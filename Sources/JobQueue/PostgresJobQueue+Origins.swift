@@ -102,7 +102,11 @@ extension PostgresJobQueue {
     }
 
     /// Shares findings with all workers. May be repeated.
-    public func report(_ reports: [OriginReport]) async throws(QueueError) {
+    ///
+    /// An open breaker holds the origin when another worker has reported one, too, or when no other worker has jobs of it.
+    ///
+    /// - Parameter worker: the number of the worker; nil by default, for no registered one.
+    public func report(_ reports: [OriginReport], by worker: Int64? = nil) async throws(QueueError) {
         guard !reports.isEmpty else { return }
         let parameters: [Parameter] = [
             .texts(reports.map(\.origin)), .texts(reports.map(\.finding.name)),
@@ -111,9 +115,9 @@ extension PostgresJobQueue {
             .optionalIntegers(reports.map { $0.finding.opening.map { $0.givesUp ? 1 : 0 } }),
             .optionalTexts(reports.map { $0.finding.opening?.failure.domain }),
             .optionalIntegers(reports.map { $0.finding.opening.map { Int64($0.failure.code) } }),
-            .optionalIntegers(reports.map { $0.finding.opening?.httpStatus.map(Int64.init) }),
+            .optionalIntegers(reports.map { $0.finding.opening?.httpStatus.map(Int64.init) }), .integer(worker),
         ]
-        try await ask("SELECT larder.origin_report_v1($1, $2, $3, $4, $5, $6, $7, $8)", parameters) {
+        try await ask("SELECT larder.origin_report_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)", parameters) {
             _ throws(QueueError) in
         }
     }

@@ -98,9 +98,6 @@ public struct PrefetchWorker: Sendable {
             MaintenanceService(kind: .routine, queue: queue, observe: observe),
             MaintenanceService(kind: .owner, queue: queue, observe: observe),
         ]
-        if let origins = configuration.origins {
-            services.append(OriginExchange(origins: origins, queue: queue, observe: observe))
-        }
         if let (store, policy) = configuration.expiry {
             services.append(ExpiryService(store: store, policy: policy, shutdown: shutdown, observe: observe))
         }

@@ -42,7 +42,12 @@ struct WorkerRegistration: Sendable {
     func run() async -> (summary: PrefetchWorker.Summary, ending: WorkerState.Ending) {
         let heartbeat = HeartbeatService(
             session: session, lease: lease, running: running, wake: shutdown.wake, observe: worker.observe)
-        let ending = await withServices([heartbeat, completer]) { await claimLoop() }
+        var services: [any WorkerService] = [heartbeat, completer]
+        if let origins = configuration.origins {
+            services.append(
+                OriginExchange(origins: origins, queue: worker.queue, worker: session.id, observe: worker.observe))
+        }
+        let ending = await withServices(services) { await claimLoop() }
         var summary = state.withLock { $0.summary }
         // Releases the jobs that are still held. Without a database they are released at the end of the lease.
         do throws(QueueError) {

@@ -153,6 +153,71 @@ struct OriginHoldTests {
         }
     }
 
+    @Test
+    func
+        `the breaker of one worker holds an origin when no other worker runs its jobs, else when a second one reports`()
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(urls("down", 20))
+        let workers = [
+            try await fixture.startWorker("a"), try await fixture.startWorker("b"), try await fixture.startWorker("c"),
+        ]
+        // The only worker that runs jobs of the origin.
+        #expect(try await workers[0].claim(upTo: 2).count == 2)
+        try await fixture.queue.report([opened("http://down:80")], by: workers[0].id)
+        #expect(try await fixture.queue.heldOrigins().count == 1)
+        try await fixture.queue.report([OriginReport(origin: "http://down:80", .closed)], by: workers[0].id)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.origin_evidence") == "0")
+        // Another one runs jobs of it, and may succeed.
+        #expect(try await workers[1].claim(upTo: 2).count == 2)
+        for _ in 0..<2 {
+            try await fixture.queue.report([opened("http://down:80")], by: workers[0].id)
+            #expect(try await fixture.queue.heldOrigins().isEmpty)
+        }
+        #expect(try await workers[1].claim(upTo: 2).count == 2)
+        // The second worker that reports.
+        try await fixture.queue.report([opened("http://down:80")], by: workers[1].id)
+        #expect(try await fixture.queue.heldOrigins().count == 1)
+        #expect(try await workers[2].claim(upTo: 2).isEmpty)
+        // A success of any worker.
+        try await fixture.queue.report([OriginReport(origin: "http://down:80", .closed)], by: workers[2].id)
+        #expect(try await fixture.queue.heldOrigins().isEmpty)
+        try await fixture.expectSound()
+    }
+
+    @Test func `a Retry-After that one worker received holds the origin for all`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(urls("held", 4))
+        let workers = [try await fixture.startWorker("a"), try await fixture.startWorker("b")]
+        #expect(try await workers[1].claim(upTo: 2).count == 2)
+        let report = OriginReport(origin: "http://held:80", .held(.seconds(60)))
+        try await fixture.queue.report([report], by: workers[0].id)
+        #expect(try await fixture.queue.heldOrigins().count == 1)
+    }
+
+    @Test func `a probe goes to a worker that did not report the failure, within five seconds to any`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(urls("down", 9))
+        let reporter = try await fixture.startWorker("a"), other = try await fixture.startWorker("b")
+        try await fixture.queue.report([opened("http://down:80")], by: reporter.id)
+        try await fixture.sql("UPDATE larder_data.origin_hold SET until = now() - interval '1 s'")
+        #expect(try await reporter.claim(upTo: 2).isEmpty)
+        try await passTime(fixture)
+        #expect(try await other.claim(upTo: 2).count == 1)
+        try await fixture.sql(
+            "UPDATE larder_data.origin_hold SET until = now() - interval '6 s', probing_until = NULL")
+        try await passTime(fixture)
+        #expect(try await reporter.claim(upTo: 2).count == 1)
+        // The only worker probes at once.
+        try await fixture.sql(
+            "UPDATE larder_data.origin_hold SET until = now() - interval '1 s', probing_until = NULL")
+        try await fixture.sql("UPDATE larder_data.worker SET stopped_at = now() WHERE id = \(other.id)")
+        try await passTime(fixture)
+        #expect(try await reporter.claim(upTo: 2).count == 1)
+        try await fixture.expectSound()
+    }
+
     @Test func `an origin that no URL names can be held, two reports of one are one, and all that is over goes`()
         async throws
     {

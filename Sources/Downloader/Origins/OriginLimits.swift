@@ -157,27 +157,36 @@ package struct OriginLimits: Sendable {
         note(newer)
     }
 
-    /// These changes were reported to other workers.
-    package mutating func shared(_ changes: [Origin: [OriginChange]]) {
+    /// These changes were reported, after which `known` applies to all workers. A breaker that is not among them is this
+    /// worker's alone: others reach the origin.
+    package mutating func shared(
+        _ changes: [Origin: [OriginChange]], known: [(origin: Origin, change: OriginChange)]
+    ) {
+        let open = Set(known.lazy.filter { !$0.change.isHold }.map(\.origin))
         for (origin, changes) in changes {
-            for change in changes { states[origin]?.shared(change) }
+            for change in changes where change.isHold || open.contains(origin) { states[origin]?.shared(change) }
         }
     }
 
-    /// Adopts everything that other workers report now; what they no longer report ends here as well.
+    /// Adopts everything that other workers report now; what they no longer report ends here as well. True when there is a
+    /// change to report in answer.
+    @discardableResult
     package mutating func adopt(
         _ known: [(origin: Origin, change: OriginChange)], at now: ContinuousClock.Instant = .now
-    ) {
+    ) -> Bool {
+        var answers: [Origin: [OriginChange]] = [:]
         var held: Set<Origin> = []
         var open: Set<Origin> = []
         for (origin, change) in known.prefix(settings.remembered) {
             if change.isHold { held.insert(origin) } else { open.insert(origin) }
             remember(origin, at: now)
-            states[origin]?.adopt(change, at: now)
+            if let answer = states[origin]?.adopt(change, at: now) { answers[origin] = [answer] }
         }
+        note(answers)
         for origin in states.keys {
             states[origin]?.withdraw(hold: !held.contains(origin), breaker: !open.contains(origin))
         }
+        return !answers.isEmpty
     }
 
     /// Creates the state of an origin. When there are too many, those that restrict nothing are removed, then an eighth.

@@ -8,8 +8,9 @@
 /// - probing → open when it fails, with `failedProbes` + 1; open with its time over when it is cancelled
 /// - closed, open → open when another worker reports an open breaker
 /// - open → closed(0) when a reported open breaker is no longer reported
+/// - open, probing → closed(0) when a request that began before succeeds
 ///
-/// Requests that began before the last change to or from open change nothing (`epoch`).
+/// Otherwise requests that began before the last change to or from open change nothing (`epoch`).
 struct OriginState: Sendable, Equatable {
     typealias Instant = ContinuousClock.Instant
 
@@ -33,6 +34,9 @@ struct OriginState: Sendable, Equatable {
     /// The hold after 429 without `Retry-After`: doubled from the lower to the upper bound until a request succeeds.
     static let overloadHolds: ClosedRange<Duration> = .seconds(1)...(.seconds(60))
 
+    /// A worker whose last request succeeded within this time does not adopt an open breaker.
+    static let successWindow = Duration.seconds(10)
+
     let origin: Origin
     private let settings: OriginSettings
     private let connections, streams: Int
@@ -52,6 +56,7 @@ struct OriginState: Sendable, Equatable {
     private var holdIsShared = false
     private var breakerIsShared = false
     private var epoch = 0
+    private var succeededAt: Instant?
 
     init(_ origin: Origin, _ configuration: FetchConfiguration) {
         self.origin = origin
@@ -108,7 +113,10 @@ struct OriginState: Sendable, Equatable {
         let effect = Effect(outcome, faults)
         concurrency.end(outcome, isGood: effect == .success, started: permit.started, at: now)
         var changes: [OriginChange] = []
-        if permit.epoch == epoch, let change = moveBreaker(outcome, effect, at: now) { changes.append(change) }
+        if effect == .success { succeededAt = now }
+        if permit.epoch == epoch || effect == .success, let change = moveBreaker(outcome, effect, at: now) {
+            changes.append(change)
+        }
         if effect == .success, !outcome.isOverload, permit.started >= overloadedAt ?? permit.started { overloads = 0 }
         if let wait = outcome.hold ?? overloadHold(outcome, permit, at: now), wait > .zero {
             let until = now + min(wait, settings.longestHold)
@@ -162,12 +170,13 @@ struct OriginState: Sendable, Equatable {
         case (.closed(let failures), .failure):
             if failures + 1 >= settings.failures { return open(failedProbes: 0, at: now) }
             breaker = .closed(failures: failures + 1)
-        case (.closed, _), (.open, _):
-            break
-        case (.probing, .success):
+        case (.open, .success), (.probing, .success):
             breaker = .closed(failures: 0)
             breakerIsShared = false
+            epoch += 1
             return .closed
+        case (.closed, _), (.open, _):
+            break
         case (.probing(let failed), .failure), (.probing(let failed), .neutral):
             return open(failedProbes: failed + 1, at: now)
         case (.probing(let failed), .none):
@@ -212,20 +221,22 @@ struct OriginState: Sendable, Equatable {
         }
     }
 
-    /// Adopts what another worker or an operator has reported.
-    mutating func adopt(_ change: OriginChange, at now: Instant) {
+    /// Adopts what other workers or an operator have reported. Returns a change to report in answer.
+    mutating func adopt(_ change: OriginChange, at now: Instant) -> OriginChange? {
         switch change {
         case .held(let remaining):
             let until = now + min(remaining, settings.longestHold)
             // A hold found here and not reported yet is newer.
-            if !holdIsShared, let hold, hold > until { return }
+            if !holdIsShared, let hold, hold > until { return nil }
             hold = until
             holdIsShared = true
         case .opened(let remaining, let failedProbes, let cause):
             switch breaker {
-            case .probing: return
-            case .open where !breakerIsShared: return
+            case .probing: return nil
+            case .open where !breakerIsShared: return nil
             case .open: break
+            // The origin responds to this worker: the failures are those of other machines or networks.
+            case .closed(failures: 0) where succeededAt.map { now - $0 < Self.successWindow } ?? false: return .closed
             case .closed: epoch += 1
             }
             breaker = .open(until: now + min(remaining, settings.longestHold), failedProbes: failedProbes)
@@ -233,6 +244,7 @@ struct OriginState: Sendable, Equatable {
             failure = cause
         case .closed: break
         }
+        return nil
     }
 
     /// Ends a reported hold or open breaker that is no longer reported.

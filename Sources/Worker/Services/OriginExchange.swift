@@ -11,6 +11,8 @@ struct OriginExchange: WorkerService {
 
     let origins: OriginLimiter
     let queue: PostgresJobQueue
+    /// The number of the worker that reports.
+    let worker: Int64
     let observe: @Sendable (WorkerEvent) -> Void
 
     func run() async {
@@ -18,14 +20,15 @@ struct OriginExchange: WorkerService {
         while !Task.isCancelled {
             let changes = origins.limits.withLock { $0.takeChanges() }
             do throws(QueueError) {
-                try await queue.report(origins.reports(changes))
+                try await queue.report(origins.reports(changes), by: worker)
                 let known = try await queue.originHolds().compactMap { row in
-                    Origin(queueName: row.origin).map { ($0, OriginChange(row)) }
+                    Origin(queueName: row.origin).map { (origin: $0, change: OriginChange(row)) }
                 }
-                origins.limits.withLock {
-                    $0.shared(changes)
-                    $0.adopt(known)
+                let mustAnswer = origins.limits.withLock {
+                    $0.shared(changes, known: known)
+                    return $0.adopt(known)
                 }
+                if mustAnswer { origins.changed.signal() }
             } catch {
                 origins.limits.withLock { $0.putBack(changes) }
                 observe(.queueUnavailable(error))

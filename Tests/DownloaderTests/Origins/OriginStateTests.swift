@@ -83,13 +83,13 @@ struct OriginStateTests {
         #expect(state.request(good, at: later) == [.closed])
     }
 
-    @Test("requests from before the breaker opened do not change it")
+    @Test("failures of requests from before the breaker opened do not change it")
     func stale() {
         var state = state { $0.failures = 1 }
         let old = state.start(at: start)
         _ = state.request(refused, at: start)
-        #expect(state.end(old, good, OriginFaults(), at: start) == [])
-        #expect(state.refusal(at: start) != nil)
+        #expect(state.end(old, refused, OriginFaults(), at: start + .seconds(1)) == [])
+        #expect(state.refusal(at: start) == .held(until: start + .seconds(60)))
     }
 
     @Test("Retry-After holds the origin, an hour at most, and only with 429 or 503")
@@ -128,14 +128,42 @@ struct OriginStateTests {
     func shared() {
         let failure = OriginFailure(code: .timedOut, httpStatus: nil)
         var state = state()
-        state.adopt(.held(for: .seconds(9)), at: start)
+        _ = state.adopt(.held(for: .seconds(9)), at: start)
         #expect(state.answer(at: start) == .refused(.held(until: start + .seconds(9))))
         state.withdraw(hold: true, breaker: true)
         #expect(state.refusal(at: start) == nil)
-        state.adopt(.opened(for: .seconds(9), failedProbes: 3, failure), at: start)
+        #expect(state.adopt(.opened(for: .seconds(9), failedProbes: 3, failure), at: start) == nil)
         #expect(state.answer(at: start) == .refused(.down(failure)))
         state.withdraw(hold: true, breaker: true)
         #expect(state.refusal(at: start) == nil)
+    }
+
+    @Test("a request that began before the breaker opened closes it when it succeeds")
+    func inFlight() {
+        var state = state { $0.failures = 1 }
+        let permits = (0..<3).map { _ in state.start(at: start) }
+        #expect(state.end(permits[0], refused, OriginFaults(), at: start).count == 1)
+        #expect(state.end(permits[1], refused, OriginFaults(), at: start).isEmpty)
+        #expect(state.refusal(at: start) != nil)
+        #expect(state.end(permits[2], good, OriginFaults(), at: start + .seconds(1)) == [.closed])
+        #expect(state.refusal(at: start + .seconds(1)) == nil)
+    }
+
+    @Test("a worker whose requests succeed reports other workers' breaker as closed in place of adopting it")
+    func rejection() {
+        let opened = OriginChange.opened(
+            for: .seconds(60), failedProbes: 0, OriginFailure(code: .timedOut, httpStatus: nil))
+        var state = state()
+        _ = state.request(good, at: start)
+        let later = start + .seconds(9)
+        #expect(state.adopt(opened, at: later) == .closed)
+        #expect(state.refusal(at: later) == nil)
+        var failing = state
+        _ = failing.request(refused, at: later)
+        #expect(failing.adopt(opened, at: later) == nil, "it fails here, too")
+        #expect(failing.refusal(at: later) != nil)
+        #expect(state.adopt(opened, at: start + .seconds(10)) == nil, "the success was long ago")
+        #expect(state.refusal(at: start + .seconds(10)) != nil)
     }
 
     @Test("a hold and breaker that are not reported yet stay")
@@ -145,7 +173,7 @@ struct OriginStateTests {
         state.withdraw(hold: true, breaker: true)
         #expect(state.refusal(at: start) != nil)
         let failure = OriginFailure(code: .timedOut, httpStatus: nil)
-        state.adopt(.opened(for: .seconds(-1), failedProbes: 0, failure), at: start)
+        _ = state.adopt(.opened(for: .seconds(-1), failedProbes: 0, failure), at: start)
         #expect(state.answer(at: start) == .refused(.held(until: start + .seconds(60))))
         for change in changes { state.shared(change) }
         state.withdraw(hold: true, breaker: true)
