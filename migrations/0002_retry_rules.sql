@@ -49,7 +49,9 @@ INSERT INTO larder_data.retry_rule (domain, code, retried, blocks, counts_for_or
     ('LarderErrorDomain', 106, true, false, false, 'the origin is held'),
     ('LarderErrorDomain', 401, false, false, false, 'transform'),
     ('LarderErrorDomain', 402, false, false, false, 'encode'),
-    ('LarderErrorDomain', 403, true, false, false, 'store');
+    ('LarderErrorDomain', 403, true, false, false, 'store'),
+    -- A worker returns such a job with snooze_v1 instead, and the attempt is not counted.
+    ('LarderErrorDomain', 501, true, false, false, 'the worker''s own fault');
 
 INSERT INTO larder_data.retry_rule (domain, code, http_status, retried, counts_for_origin, what) VALUES
     ('SDWebImageErrorDomain', 2001, 408, true, false, 'request timeout'),

@@ -90,6 +90,27 @@ COMMENT ON FUNCTION larder.check IS
 
 -- Findings of health. Cheap: they read statistics, catalogs and small tables, and count no jobs.
 
+CREATE TABLE larder_data.worker_fault (
+    worker_id bigint PRIMARY KEY,
+    since timestamptz NOT NULL DEFAULT clock_timestamp(),
+    message text NOT NULL
+);
+COMMENT ON TABLE larder_data.worker_fault IS 'What workers lack that every job needs; they claim one job at a time.';
+
+CREATE FUNCTION larder.worker_fault_v1(worker bigint, message text DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM set_config('synchronous_commit', 'off', true);
+    DELETE FROM larder_data.worker_fault f
+    WHERE f.worker_id = worker_fault_v1.worker OR NOT EXISTS (
+        SELECT FROM larder_data.worker w WHERE w.id = f.worker_id AND w.stopped_at IS NULL);
+    INSERT INTO larder_data.worker_fault (worker_id, message)
+    SELECT worker_fault_v1.worker, left(worker_fault_v1.message, 2000) WHERE worker_fault_v1.message IS NOT NULL;
+END $$;
+COMMENT ON FUNCTION larder.worker_fault_v1 IS
+    'Says what a worker lacks that every job needs, for larder.health; NULL when it lacks nothing any more.';
+
 CREATE VIEW larder_data.health_of_work AS
 SELECT 'error' AS severity, 'maintenance task fails' AS what,
     format('%s, since %s: %s', m.task, to_char(m.failed_at, 'YYYY-MM-DD HH24:MI:SS TZ'), m.last_error) AS detail,
@@ -116,6 +137,12 @@ SELECT 'warning', 'jobs have crashed',
     'find out why the workers die, then larder.retry(job) or larder.cancel(job)'
 FROM (SELECT count(*) AS n FROM (SELECT FROM larder_data.suspended x WHERE x.reason = 'crashed' LIMIT 1000) AS x) AS s
 WHERE s.n > 0
+UNION ALL
+SELECT 'warning', 'a worker has a fault of its own',
+    format('%s on %s, since %s: %s', w.name, w.host, to_char(f.since, 'YYYY-MM-DD HH24:MI:SS TZ'), f.message),
+    'correct what the message says; until then the worker returns its jobs unharmed and claims one at a time'
+FROM larder_data.worker_fault f JOIN larder_data.worker w ON w.id = f.worker_id
+WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp()
 UNION ALL
 SELECT 'warning', 'workers were lost', format('%s in the last day, last %s on %s', w.n, w.last[2], w.last[3]),
     'their jobs were rescued; find out why they ended without stopping: memory, kill -9, network'

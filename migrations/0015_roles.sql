@@ -47,8 +47,8 @@ SELECT 'larder_producer', unnest('{enqueue,enqueue_many,batch_open,batch_seal,ba
     pipeline_set,notify,wait_batch,ready_v1,progress,pipeline}'::text[])
 UNION ALL
 SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,complete_v1,release_v1,heartbeat_v1,worker_stop_v1,snooze_v1,
-    origin_report_v1,origin_holds_v1,origin_faults_v1,maintain,remaining,ready_v1,progress,pipeline,record,
-    failed}'::text[])
+    worker_fault_v1,origin_report_v1,origin_holds_v1,origin_faults_v1,maintain,remaining,ready_v1,progress,pipeline,
+    record,failed}'::text[])
 UNION ALL
 SELECT 'larder_reader', unnest('{check,wait_batch,remaining,ready_v1,job_status,blocklist_page}'::text[]);
 

@@ -57,9 +57,11 @@ static void respond(void *argument, int status, int timeouts, struct ares_addrin
         count++;
     }
     if (found) ares_freeaddrinfo(found);
-    int outcome = status == ARES_SUCCESS && count > 0 ? LARDER_ARES_FOUND
-                  : status == ARES_ETIMEOUT           ? LARDER_ARES_TIMED_OUT
-                                                      : LARDER_ARES_NOT_FOUND;
+    // c-ares returns ARES_ECONNREFUSED when no socket to a name server can be opened, whatever the reason.
+    int outcome = status == ARES_SUCCESS && count > 0                   ? LARDER_ARES_FOUND
+                  : status == ARES_ETIMEOUT                             ? LARDER_ARES_TIMED_OUT
+                  : status == ARES_ECONNREFUSED || status == ARES_ENOMEM ? LARDER_ARES_UNREACHABLE
+                                                                        : LARDER_ARES_NOT_FOUND;
     query.done(query.context, outcome, addresses, count);
 }
 
@@ -68,7 +70,7 @@ void larder_ares_query(larder_ares *ares, const char *host, int family, larder_a
         .ai_family = family == 4 ? AF_INET : family == 6 ? AF_INET6 : AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct query *query = malloc(sizeof *query);
     if (!query) {
-        done(context, LARDER_ARES_NOT_FOUND, NULL, 0);
+        done(context, LARDER_ARES_UNREACHABLE, NULL, 0);
         return;
     }
     *query = (struct query){done, context};

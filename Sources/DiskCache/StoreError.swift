@@ -61,6 +61,16 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         self.path = path
     }
 
+    /// Whether every file of the store fails in this way, until the machine has space, descriptors, memory or permission again.
+    public var isLocal: Bool {
+        switch code {
+        // A file over the maximum size fails alone.
+        case .diskFull: number != EFBIG
+        case .readOnly, .permission, .tooManyOpenFiles: true
+        default: number == ENOMEM
+        }
+    }
+
     /// One line with the operation, the path and the cause. Control characters in the path are replaced by `?`.
     public var description: String {
         let path = String(path.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? "?" : Character($0) })

@@ -62,13 +62,15 @@ public final class ImageDownloader: Sendable {
                 throw refusal.error(url, origins.settings)
             }
             let lookupStart = ContinuousClock.now
-            request.addresses = try await addresses(for: request)
+            request.addresses = try await judged { () throws(FetchError) in try await addresses(for: request) }
             timings.lookup += .now - lookupStart
             request.timeLeft = request.limits.total - timings.lookup - timings.transfer
             guard request.timeLeft > .zero else {
                 throw FetchError(.timedOut, "\(url): not done within the total limit of \(request.limits.total)")
             }
-            var response = try await transfers.perform(request, into: file)
+            var response = try await judged { () throws(FetchError) in
+                try await transfers.perform(request, into: file)
+            }
             timings.add(response.timings)
             if let location = response.location {
                 try request.follow(response.status ?? 0, to: location, cookies: response.cookies)
@@ -78,6 +80,20 @@ public final class ImageDownloader: Sendable {
             response.timings = timings
             response.redirects = request.redirects
             return response
+        }
+    }
+
+    /// Runs one step of a download. While no origin is reached at all, a time-out is this machine's fault.
+    private func judged<Value>(_ step: () async throws(FetchError) -> Value) async throws(FetchError) -> Value {
+        do throws(FetchError) {
+            return try await step()
+        } catch {
+            guard error.code == .timedOut, origins.limits.withLock({ $0.reachability.isLost(at: .now) }) else {
+                throw error
+            }
+            throw FetchError(
+                .localFault, "\(error.message); none of the last \(Reachability.origins) origins responded",
+                curlCode: error.curlCode)
         }
     }
 
@@ -106,8 +122,9 @@ public final class ImageDownloader: Sendable {
         } catch {
             throw switch error {
             case .notFound: FetchError(.nameNotFound, "\(url): the name \(host) is not found")
-            case .timedOut:
-                FetchError(.timedOut, "\(url): the name \(host) was not found within the limit of \(limits.lookup)")
+            case .timedOut: lookupTimedOut(url, limits)
+            case .unreachable:
+                FetchError(.localFault, "\(url): the name \(host) was not looked up: no name server can be reached")
             case .cancelled: FetchError(.cancelled, "\(url): cancelled")
             }
         }
@@ -119,6 +136,12 @@ public final class ImageDownloader: Sendable {
                 "\(url): refused address: \(reasons.joined(separator: ", ")); --allow-address CIDR opens a range")
         }
         return Array(open)
+    }
+
+    private func lookupTimedOut(_ url: SourceURL, _ limits: FetchLimits) -> FetchError {
+        origins.limits.withLock { $0.reachability.timeOut(url.origin, at: .now) }
+        let host = url.origin.host
+        return FetchError(.timedOut, "\(url): the name \(host) was not found within the limit of \(limits.lookup)")
     }
 
     // MARK: - All downloads

@@ -96,6 +96,8 @@ public struct FailureClassification: Sendable, Hashable {
             FailureClassification(domain, 106, retried: true),
             FailureClassification(domain, 301, retried: true, then: 302),
             FailureClassification(domain, 403, retried: true),
+            // A worker of the queue returns such a job instead, without a result.
+            FailureClassification(domain, FailureReason.localFault, retried: true),
         ]
     }()
 }

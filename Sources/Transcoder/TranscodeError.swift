@@ -26,8 +26,10 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
         public static let transform = Code(rawValue: 401)
         /// The encoder failed.
         public static let encode = Code(rawValue: 402)
-        /// The output could not be written, for example because the disk is full.
+        /// The output could not be written.
         public static let store = Code(rawValue: 403)
+        /// The output could not be written because the disk or a quota is full, or the file system is read-only.
+        public static let localFault = Code(rawValue: 501)
         /// The task was cancelled.
         public static let cancelled = Code(rawValue: 2002)
     }

@@ -35,9 +35,11 @@ struct Attempt: Sendable {
             request.blocklist = ClaimedBlocklist(isBlocked: job.isBlocked)
             request.mayPublish = { [lease] in lease.holds }
             let report = try await loader.load(request)
+            if let fault = report.failure, fault.isLocalFault { return .returned(job, because: fault) }
             return AttemptResult(job, report.failure.map { .failed($0) } ?? .succeeded, report, waited: waited)
         } catch {
             if error.isCancellation { return nil }
+            if error.isLocalFault { return .returned(job, because: error.failure) }
             if let delay = error.heldFor { return .snoozed(job, for: delay) }
             var report = error.report
             // The retry rules distinguish HTTP errors by the status.

@@ -9,13 +9,16 @@ struct AttemptResult: Sendable {
     let outcome: Outcome
     /// When set, the job returns to the queue after this time with its attempt refunded, and no outcome is recorded.
     let delay: Duration?
+    /// What the worker lacks, so that it could not run the job; nil for every other result.
+    let fault: FailureReason?
     private let load: LoadReport?
 
-    private init(_ job: Job, _ outcome: Outcome.Result, load: LoadReport? = nil, delay: Duration? = nil) {
+    private init(_ job: Job, _ outcome: Outcome.Result, delay: Duration? = nil, fault: FailureReason? = nil) {
         self.job = job
         self.outcome = Outcome(job.held, outcome)
-        self.load = load
         self.delay = delay
+        self.fault = fault
+        load = nil
     }
 
     /// - Parameter waited: the time between the claim and the start of the load.
@@ -35,6 +38,7 @@ struct AttemptResult: Sendable {
         self.outcome = outcome
         self.load = load
         delay = nil
+        fault = nil
     }
 
     /// A job that was cancelled while it ran.
@@ -47,6 +51,19 @@ struct AttemptResult: Sendable {
 
     /// A job whose load was cut off while its worker continues: it is ready again within about a second.
     static func released(_ job: Job) -> AttemptResult { snoozed(job, for: .zero) }
+
+    /// A job that the worker could not run because of its own fault; it is ready again within about a second.
+    static func returned(_ job: Job, because fault: FailureReason) -> AttemptResult {
+        AttemptResult(job, .cancelled, delay: .zero, fault: fault)
+    }
+
+    /// Whether the attempt shows that the worker lacks nothing: it failed otherwise, or stored files. A job that the cache
+    /// answered does not.
+    var showsHealth: Bool {
+        guard delay == nil, let load else { return false }
+        if case .failed = outcome.result { return true }
+        return load.downloads > 0 || load.made > 0
+    }
 
     /// The report for the event; nil when nothing was loaded.
     func report(_ decision: CompletionResult.Decision) -> AttemptReport? {

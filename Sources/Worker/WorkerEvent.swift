@@ -15,6 +15,8 @@ public enum WorkerEvent: Sendable {
     case queueUnavailable(QueueError)
     /// The lease is lost: attempts are cancelled, and the worker registers again.
     case leaseLost
+    /// The worker lacks what every job needs, and claims one job at a time; nil when it lacks nothing any more.
+    case localFault(FailureReason?)
     /// Expired files were deleted from the cache.
     case expired(ExpiryReport)
     /// The cache could not be expired. The worker tries again after an hour.

@@ -1,4 +1,5 @@
 internal import Concurrency
+internal import ImageModel
 internal import JobQueue
 
 /// One registration of a worker with the queue, until it ends or loses its lease: the shell around `WorkerState`.
@@ -77,6 +78,9 @@ struct WorkerRegistration: Sendable {
                     case .announceStop(let inUse):
                         shutdown.request(.finish)
                         worker.observe(.stopping(running: inUse))
+                    case .announceFault(let fault):
+                        worker.observe(.localFault(fault))
+                        try await session.report(fault: fault?.message)
                     case .cancelAttempts:
                         attempts.cancelAll()
                     case .wait(let time):

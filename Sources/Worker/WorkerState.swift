@@ -1,3 +1,4 @@
+internal import ImageModel
 internal import JobQueue
 
 /// The slots of a registered worker, and the next actions of its claim loop and its batch completer.
@@ -18,6 +19,9 @@ internal import JobQueue
 /// - claiming → finishing: shutdown is requested, the time is up, or the configured end is reached.
 /// - claiming, finishing → cancelling: an urgent shutdown is requested, or the grace time is over.
 /// - any → ended: the lease is lost, an error is final, the task is cancelled, or no slot is in use after claiming.
+///
+/// A worker with a fault of its own claims one job at a time, when no slot is in use, until an attempt shows that the fault
+/// is over.
 struct WorkerState: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -30,6 +34,8 @@ struct WorkerState: Sendable {
         case checkEnd(isIdle: Bool)
         /// Announce that claiming has ended while this many slots are in use.
         case announceStop(inUse: Int)
+        /// Announce what the worker lacks, or nil when it lacks nothing any more.
+        case announceFault(FailureReason?)
         /// Cancel the attempts that run.
         case cancelAttempts
         /// Wait for a signal, at most this long.
@@ -72,6 +78,8 @@ struct WorkerState: Sendable {
     /// The pauses between two claims that return no job: doubled from the lower to the upper bound. The upper bound also
     /// limits every wait, so that the lease is checked that often.
     static let pauses: ClosedRange<Duration> = .milliseconds(50)...(.seconds(1))
+    /// The pauses between two jobs of a worker with a fault: doubled from the lower to the upper bound.
+    static let faultPauses: ClosedRange<Duration> = .milliseconds(250)...(.seconds(2))
     /// The longest time for which results are gathered while no slot waits for work.
     static let gatherTime = Duration.milliseconds(50)
     /// Results per statement at most.
@@ -97,6 +105,12 @@ struct WorkerState: Sendable {
     private var claimAt: Instant?
     private var emptyClaims = 0
     private var mustCheckEnd = false
+    /// What the worker lacks; nil while it lacks nothing.
+    private var fault: FailureReason?
+    /// Attempts in a row that ended with the fault, and when the next job may be claimed.
+    private var faults = 0
+    private var probeAt: Instant?
+    private var mustAnnounceFault = false
     private var graceEnd: Instant?
     private var mustAnnounceStop = false
     private var mustCancelAttempts = false
@@ -123,6 +137,7 @@ struct WorkerState: Sendable {
         }
         if let graceEnd, graceEnd <= now { cancel() }
         if mustAnnounceStop.take() { return .announceStop(inUse: inUse) }
+        if mustAnnounceFault.take() { return .announceFault(fault) }
         if mustCancelAttempts.take() { return .cancelAttempts }
         guard phase == .claiming else {
             if inUse > 0 { return .wait(wait(until: graceEnd, from: now)) }
@@ -130,9 +145,10 @@ struct WorkerState: Sendable {
             return .leave(.finished)
         }
         if mustCheckEnd, configuration.end != .drained || inUse == 0 { return .checkEnd(isIdle: inUse == 0) }
-        guard free > 0 else { return .wait(wait(until: configuration.deadline, from: now)) }
-        guard let claimAt, claimAt > now else { return .claim(free) }
-        return .wait(wait(until: min(claimAt, configuration.deadline ?? claimAt), from: now))
+        guard free > 0, fault == nil || inUse == 0 else { return .wait(wait(until: configuration.deadline, from: now)) }
+        let due = [claimAt, fault == nil ? nil : probeAt].compactMap { $0 }.max()
+        guard let due, due > now else { return .claim(fault == nil ? free : 1) }
+        return .wait(wait(until: min(due, configuration.deadline ?? due), from: now))
     }
 
     /// A claim for `limit` jobs returned `count`.
@@ -181,6 +197,7 @@ struct WorkerState: Sendable {
     /// An attempt ended with a result. True when the completer must be woken.
     mutating func ended(_ result: AttemptResult, at now: Instant) -> Bool {
         running -= 1
+        note(result, at: now)
         gathered.append(result)
         gatheredSince = gatheredSince ?? now
         return gathered.count == 1 || !isWorthWaiting(at: now)
@@ -231,6 +248,25 @@ struct WorkerState: Sendable {
         guard phase < .cancelling, running > 0 else { return false }
         let isStarved = phase == .claiming && free > 0 && claimAt.map { $0 > now } ?? false
         return !isStarved && gathered.count < max(1, configuration.slots / 4)
+    }
+
+    private mutating func note(_ result: AttemptResult, at now: Instant) {
+        if let reason = result.fault {
+            // Attempts that ran together count once.
+            if probeAt.map({ $0 <= now }) ?? true {
+                probeAt =
+                    now + min(Self.faultPauses.lowerBound * Double(1 << min(faults, 10)), Self.faultPauses.upperBound)
+                faults += 1
+            }
+            mustAnnounceFault = fault == nil || mustAnnounceFault
+            fault = reason
+        } else if fault != nil {
+            faults = 0
+            probeAt = nil
+            guard result.showsHealth, running == 0 else { return }
+            fault = nil
+            mustAnnounceFault = true
+        }
     }
 
     /// A slot is free: claim for it at once.

@@ -104,6 +104,24 @@ struct HealthTests {
         #expect(try await found(fixture) == ["history is kept too long"])
     }
 
+    @Test func `a worker's own fault is shown until it is over, or the worker has stopped`() async throws {
+        let fixture = try await QueueFixture.make(lease: nil)
+        let worker = try await fixture.startWorker("sick")
+        try await worker.report(fault: "the disk is full")
+        try await worker.report(fault: "no interface has a route")
+        let findings = try await fixture.queue.health()
+        #expect(findings.map(\.what) == ["a worker has a fault of its own"])
+        #expect(findings.first?.detail.hasPrefix("sick on test, since ") == true)
+        #expect(findings.first?.detail.hasSuffix(": no interface has a route") == true)
+        try await worker.report(fault: nil)
+        #expect(try await found(fixture).isEmpty)
+        try await worker.report(fault: "the disk is full")
+        try await worker.stop()
+        #expect(try await found(fixture).isEmpty)
+        try await fixture.startWorker("healthy").report(fault: nil)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.worker_fault") == "0")
+    }
+
     @Test func `suspended jobs, an unfolded ledger, no vacuum and a large blocklist`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.sql("INSERT INTO larder_data.suspended (job_id, reason) VALUES (1, 'crashed'), (2, 'paused')")

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct FullCacheTests {
     @Test(.enabled(if: Privilege.mayMount, "needs to be root, and a kernel that mounts a tmpfs"))
-    func `a worker retries a job on a full disk until there is space`() async throws {
+    func `a worker returns a job that a full disk failed, unharmed, and runs it when there is space`() async throws {
         let scene = try await Scene()
         try FileManager.default.createDirectory(atPath: scene.cache, withIntermediateDirectories: true)
         try #require(mount("tmpfs", scene.cache, "tmpfs", 0, "size=1m,mode=755") == 0)
@@ -33,7 +33,7 @@ struct FullCacheTests {
     }
 
     @Test(.enabled(if: ImageDisk.isPossible(.btrfs), "needs to be root, loop devices, and btrfs"))
-    func `a worker retries a job over its quota until the quota is raised`() async throws {
+    func `a worker returns a job that its quota failed, unharmed, and runs it when the quota is raised`() async throws {
         let scene = try await Scene()
         let disk = try await ImageDisk(.btrfs)
         let place = try await disk.makeQuota("cache", limit: 4 << 20)
@@ -52,19 +52,25 @@ struct FullCacheTests {
         try await expectGoodEnd(scene, work)
     }
 
-    /// A job fails because the disk is full and is scheduled for a retry.
+    /// A job is returned because the disk is full. It may be attempted once only.
     private func expectRefusal(_ scene: Scene, _ work: RunningCommand) async throws {
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
-        let enqueued = try await scene.larder("enqueue", "--batch", "b", "--retries", "99", "--retry-base", "1ms", url)
+        let enqueued = try await scene.larder("enqueue", "--batch", "b", "--retries", "0", url)
         #expect(enqueued.code == 0, "\(enqueued.errorText)")
         #expect(
-            await work.reaches { _ in
-                scene.holds(
-                    "EXISTS (SELECT FROM larder_data.job_attempt WHERE domain = 'LarderErrorDomain' AND code = 403)")
-            }, "\(String(decoding: work.errorsSoFar, as: UTF8.self))")
+            await work.reaches { _ in String(decoding: work.errorsSoFar, as: UTF8.self).contains("event=local_fault ")
+            },
+            "\(String(decoding: work.errorsSoFar, as: UTF8.self))")
+        #expect(
+            scene.holds("EXISTS (SELECT FROM larder_data.job) AND NOT EXISTS (SELECT FROM larder_data.job_attempt)"))
     }
 
     private func expectGoodEnd(_ scene: Scene, _ work: RunningCommand) async throws {
+        #expect(
+            await work.reaches { _ in
+                String(decoding: work.errorsSoFar, as: UTF8.self).contains("event=local_fault_over")
+            })
+        #expect(scene.holds("(SELECT max(attempts) FROM larder.record) = 1"))
         work.signal(SIGTERM)
         #expect(await work.outcome().code == 0)
         #expect(try await scene.faults().isEmpty)

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -205,6 +206,24 @@ struct ReportTests {
         #expect(try await command.run().text.contains("skip queue: not permitted for this login"))
         _ = try await scene.sql("REVOKE larder_worker FROM \(login)")
         _ = try await scene.sql("DROP ROLE \(login)")
+    }
+
+    @Test(.enabled(if: Privilege.mayMount && access("/usr/bin/unshare", X_OK) == 0, "needs to be root, and unshare"))
+    func `doctor names a missing file of certificate authorities`() async throws {
+        let scene = try await Scene()
+        let outcome = try await RunningCommand(
+            "/usr/bin/unshare",
+            [
+                "-m", "/bin/sh", "-c", #"mount -t tmpfs none /etc/ssl/certs && exec "$0" doctor"#,
+                LarderCommand.executable,
+            ],
+            environment: scene.environment.merging(["PATH": "/usr/bin:/bin"]) { $1 }, input: []
+        ).outcome()
+        #expect(outcome.code == 1)
+        let words =
+            "FAIL certificates: the file of certificate authorities /etc/ssl/certs/ca-certificates.crt cannot be read"
+        #expect(outcome.text.contains(words), "\(outcome.text) \(outcome.errorText)")
+        #expect(try await scene.larder("doctor").text.contains("ok   certificates: "))
     }
 
     @Test func `doctor prints passed and failed checks`() async throws {

@@ -200,7 +200,7 @@ struct FaultTests {
         #expect((1...2).contains(harness.pool.children.count))
     }
 
-    @Test func `a full disk fails with 403, not 402`() async throws {
+    @Test func `a full disk fails with 501, not 402`() async throws {
         let source = try ScratchFile(try Fixtures.image("plain.jpg"))
         let full = open("/dev/full", O_WRONLY)
         defer { close(full) }
@@ -212,7 +212,7 @@ struct FaultTests {
             Issue.record("it was written")
             return
         }
-        #expect(error.code == .store)
+        #expect(error.code == .localFault)
     }
 
     private static func waitForEnd(_ child: Int32) async {

@@ -1,5 +1,6 @@
 import ImageModel
 import JobQueue
+import Prefetcher
 import Testing
 
 @testable import Worker
@@ -239,6 +240,62 @@ import Testing
         #expect(state.nextClaimAction(at: start) == "leave finished")
     }
 
+    // MARK: - Faults of the worker
+
+    private let fault = FailureReason(domain: "LarderErrorDomain", code: 501, message: "no route")
+
+    /// Ends and commits one attempt.
+    private func end(_ result: AttemptResult, in state: inout WorkerState, at time: ContinuousClock.Instant) {
+        _ = state.ended(result, at: time)
+        guard case .complete = state.nextCompletionAction(at: time + .seconds(1)) else { return }
+        state.completed([], left: [], at: time)
+    }
+
+    private func job(_ id: Int64) -> Job { Job(id: id, claim: 1, url: "https://host.example/") }
+
+    /// A result whose attempt downloaded a body.
+    private func good(_ id: Int64) -> AttemptResult {
+        var load = LoadReport()
+        load.downloads = 1
+        return AttemptResult(job(id), .succeeded, load, waited: .zero)
+    }
+
+    @Test
+    func `a worker with a fault claims one job at a time, ever more rarely, until an attempt shows that it is over`() {
+        var state = busy(slots: 2)
+        end(.returned(job(1), because: fault), in: &state, at: start)
+        #expect(state.nextClaimAction(at: start) == "fault no route")
+        #expect(state.nextClaimAction(at: start + .seconds(1)) == "wait 1.0 seconds", "an attempt still runs")
+        end(.returned(job(2), because: fault), in: &state, at: start)
+        var now = start
+        for pause in [0.25, 0.5, 1.0, 2.0, 2.0] {
+            #expect(state.nextClaimAction(at: now) == "wait \(Duration.seconds(min(pause, 1)))")
+            now += .seconds(pause)
+            #expect(state.nextClaimAction(at: now) == "claim 1")
+            state.claimed(1, of: 1, at: now)
+            end(.returned(job(3), because: fault), in: &state, at: now)
+        }
+        now += .seconds(2)
+        #expect(state.nextClaimAction(at: now) == "claim 1")
+        state.claimed(1, of: 1, at: now)
+        end(result(4), in: &state, at: now)
+        #expect(state.nextClaimAction(at: now) == "claim 1", "the result says nothing about the fault")
+        state.claimed(1, of: 1, at: now)
+        end(good(5), in: &state, at: now)
+        #expect(state.nextClaimAction(at: now) == "no fault")
+        #expect(state.nextClaimAction(at: now) == "claim 2")
+    }
+
+    @Test func `a drain with a fault goes on until its time is up`() {
+        var state = WorkerState(.init(slots: 2, end: .drained, deadline: start + .seconds(3)))
+        state.claimed(2, of: 2, at: start)
+        end(.returned(job(1), because: fault), in: &state, at: start)
+        end(.returned(job(2), because: fault), in: &state, at: start)
+        #expect(state.nextClaimAction(at: start) == "fault no route")
+        #expect(state.nextClaimAction(at: start + .seconds(3)) == "stop 0")
+        #expect(state.summary.timeIsUp)
+    }
+
     @Test func `decisions are counted`() {
         var state = busy(slots: 5)
         end(1...5, in: &state, at: start)
@@ -258,6 +315,7 @@ private func == (action: WorkerState.ClaimAction, text: String) -> Bool {
     case .claim(let count): text == "claim \(count)"
     case .checkEnd(let isIdle): text == (isIdle ? "check, idle" : "check")
     case .announceStop(let inUse): text == "stop \(inUse)"
+    case .announceFault(let fault): text == (fault.map { "fault \($0.message)" } ?? "no fault")
     case .cancelAttempts: text == "cancel"
     case .wait(let time): text == "wait \(time)"
     case .leave(let ending): text == "leave \(ending)"

@@ -46,7 +46,11 @@ struct AresChannel: ~Copyable {
 
     private static func answer(_ outcome: Int, _ bytes: UnsafePointer<UInt8>?, _ count: Int) -> LookupCache.Answer {
         guard outcome == LARDER_ARES_FOUND, let bytes else {
-            return .failure(outcome == LARDER_ARES_TIMED_OUT ? .timedOut : .notFound)
+            switch outcome {
+            case LARDER_ARES_TIMED_OUT: return .failure(.timedOut)
+            case LARDER_ARES_UNREACHABLE: return .failure(.unreachable)
+            default: return .failure(.notFound)
+            }
         }
         var found: [IPAddress] = []
         for number in 0..<count {

@@ -26,7 +26,8 @@ struct LookupCache: Sendable {
         case .success: lifetime = .seconds(60)
         // A name whose servers do not respond would cost the whole limit at each lookup.
         case .failure(.notFound), .failure(.timedOut): lifetime = .seconds(5)
-        case .failure(.cancelled): return
+        // These say nothing about the name.
+        case .failure(.unreachable), .failure(.cancelled): return
         }
         if entries.count >= capacity && entries[host] == nil {
             entries = entries.filter { now < $0.value.expiry }

@@ -111,7 +111,7 @@ private final class LookupLoop: EventPoller, @unchecked Sendable {  // protected
     private func ended(_ number: UInt64, _ answer: LookupCache.Answer) {
         guard var lookup = lookups[number] else { return }
         lookup.queries -= 1
-        if case .failure(let failure) = answer, failure == .timedOut { lookup.failure = failure }
+        if case .failure(let failure) = answer, failure != .notFound { lookup.failure = failure }
         let isOver = lookup.queries == 0 || (try? answer.get()) != nil
         lookups[number] = isOver ? nil : lookup
         if isOver { lookup.request.done(answer.mapError { _ in lookup.failure }) }

@@ -6,6 +6,8 @@ package enum LookupFailure: Error, Sendable, Equatable {
     /// The name does not exist or has no address.
     case notFound
     case timedOut
+    /// No name server can be reached, or memory is short.
+    case unreachable
     case cancelled
 }
 

@@ -24,6 +24,8 @@ package struct OriginLimits: Sendable {
     private let configuration: FetchConfiguration
     /// Which failures count against an origin.
     package var faults = OriginFaults()
+    /// Whether any origin is reached.
+    var reachability = Reachability()
     private var states: [Origin: OriginState] = [:]
     /// Waiting transfers of each origin, in the order of their tickets.
     private var waiting: [Origin: [Waiting]] = [:]
@@ -101,6 +103,7 @@ package struct OriginLimits: Sendable {
     @discardableResult
     mutating func end(_ permit: OriginPermit, _ outcome: RequestOutcome, at now: Instant) -> Bool {
         running -= 1
+        reachability.end(permit.origin, outcome, at: now)
         let newer = states[permit.origin]?.end(permit, outcome, faults, at: now) ?? []
         note([permit.origin: newer])
         if waiting[permit.origin] == nil, states[permit.origin]?.running == 0 { states[permit.origin]?.becomeIdle() }

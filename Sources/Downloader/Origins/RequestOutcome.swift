@@ -38,7 +38,7 @@ package enum RequestOutcome: Sendable, Equatable {
                 .badServerResponse, .transportFailed:
                 .failed(error.code)
             case .invalidURL, .unsupportedScheme, .addressRefused, .portRefused, .downgradeRefused, .robotsRefused,
-                .originHeld, .nameNotFound, .tooManyRedirects, .invalidOperation, .cancelled:
+                .originHeld, .nameNotFound, .tooManyRedirects, .invalidOperation, .localFault, .cancelled:
                 .unknown
             }
     }

@@ -1,3 +1,5 @@
+internal import ImageModel
+
 /// The failure of a download, with SDWebImage's domain and code where it has one.
 public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of failure, which decisions are based on; `domain` and `domainCode` are recorded.
@@ -13,6 +15,9 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         /// The request cannot be sent: its headers, its method or its credential profile.
         case invalidOperation
         case badResponse, badContentType
+        /// This machine lacks what every download needs: a route, a name server, descriptors, memory, disk space, a file of
+        /// certificates.
+        case localFault
         /// The first bytes declare a size over a limit.
         case pixelsExceeded, edgeExceeded, framesExceeded
     }
@@ -82,6 +87,7 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         case .edgeExceeded: (larder, 203)
         case .framesExceeded: (larder, 204)
         case .writeFailed: (larder, 403)
+        case .localFault: (larder, FailureReason.localFault)
         }
     }
 }

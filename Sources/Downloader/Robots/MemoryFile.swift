@@ -5,10 +5,10 @@ private import Glibc
 struct MemoryFile: ~Copyable {
     let descriptor: Int32
 
-    /// - Throws: `writeFailed` when the process has no descriptor left.
+    /// - Throws: `localFault` when the process has no descriptor left.
     init(name: String) throws(FetchError) {
         descriptor = larder_memory_file(name)
-        guard descriptor >= 0 else { throw FetchError(.writeFailed, "no memory for \(name) (errno \(errno))") }
+        guard descriptor >= 0 else { throw FetchError(.localFault, "no memory for \(name) (errno \(errno))") }
     }
 
     deinit { close(descriptor) }

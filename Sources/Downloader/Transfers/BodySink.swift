@@ -62,7 +62,7 @@ final class BodySink {
         verdict = .unrecognised
         if received == 0 { return }
         received = 0
-        if !truncate() { fail(.writeFailed, "the body cannot be written again to \(path): \(Self.reason)") }
+        if !truncate() { failWrite() }
     }
 
     /// Copies what this sink has received into one that subscribes later; false when that is impossible.
@@ -149,7 +149,11 @@ final class BodySink {
         return ftruncate(descriptor, start) == 0 && lseek(descriptor, start, SEEK_SET) >= 0
     }
 
-    private func failWrite() { fail(.writeFailed, "the body cannot be written to \(path): \(Self.reason)") }
+    /// `errno` is that of the failed call.
+    private func failWrite() {
+        let code: FetchError.Code = LocalFault.reason(errno) == nil ? .writeFailed : .localFault
+        fail(code, "the body cannot be written to \(path): \(Self.reason)")
+    }
 
     private func fail(_ code: FetchError.Code, _ message: String) {
         failure = FetchError(code, "\(url): \(message)")

@@ -11,6 +11,8 @@ final class CurlTransfer {
     private var addresses: CurlList?
     private var headers: CurlList?
     private let longestHold: Duration
+    /// The error number of the last socket that could not be opened; 0 when all could.
+    private var socketError: Int32 = 0
 
     /// Nil only when memory is short.
     init?(_ configuration: FetchConfiguration) {
@@ -31,6 +33,7 @@ final class CurlTransfer {
     func begin(_ request: HTTPRequest, _ handler: ResponseHandler, http2: Bool) {
         self.request = request
         self.handler = handler
+        socketError = 0
         easy.clearError()
         easy.set(request, http2: http2)
         headers = easy.setHeaders(request.sentHeaders + handler.resumptionHeaders)
@@ -72,6 +75,12 @@ final class CurlTransfer {
 
     private func failure(_ code: CURLcode, _ request: HTTPRequest, _ handler: ResponseHandler) -> FetchError {
         if let refused = handler.refusedAddress { return refused }
+        if code == CURLE_COULDNT_CONNECT,
+            let reason = LocalFault.reason(socketError)
+                ?? LocalFault.reason(Int32(clamping: easy.count(CURLINFO_OS_ERRNO)))
+        {
+            return FetchError(.localFault, "\(request.url): not connected, \(reason)", curlCode: Int32(code.rawValue))
+        }
         let kind = FetchError.Code(code)
         // The other limits are those of `Transfers.checkTimeouts`.
         let message =
@@ -115,8 +124,10 @@ final class CurlTransfer {
         guard let handler, let target, let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return -1 }
         handler.leavesQueue(at: .now)
         guard handler.admits(IPAddress(socketAddress: UnsafeRawPointer(target) + offset)) else { return -1 }
-        return socket(
+        let descriptor = socket(
             target.pointee.family, target.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), target.pointee.protocol)
+        if descriptor < 0 { socketError = errno }
+        return descriptor
     }
 
     /// The third check: a pooled connection may have been opened under another policy.

@@ -185,7 +185,7 @@ final class ResponseHandler {
                 throw error(.connectionLost, "the continued body has \(bytes) bytes instead of \(expected)")
             }
             for sink in sinks { sink.end(expected: expected) }
-            guard let digest = digest.take() else { throw error(.transportFailed, "no memory for a digest") }
+            guard let digest = digest.take() else { throw error(.localFault, "no memory for a digest") }
             return FetchResponse(
                 bytes: Int(bytes), sha256: digest.finish(), status: head.status, headers: head.headers)
         case .redirect(let location, let status)?:

@@ -163,6 +163,6 @@ final class SharedTransfer {
     }
 
     private static func noMemory(_ url: SourceURL) -> FetchError {
-        FetchError(.transportFailed, "\(url): no memory for a transfer")
+        FetchError(.localFault, "\(url): no memory for a transfer")
     }
 }

@@ -50,6 +50,13 @@ public final class WorkerSession: Sendable {
         }
     }
 
+    /// Says in `larder.health` what the worker lacks that every job needs; nil when it lacks nothing any more. May be repeated.
+    public func report(fault: String?) async throws(QueueError) {
+        try await queue.ask("SELECT larder.worker_fault_v1($1, $2)", [.integer(id), .text(fault)]) {
+            _ throws(QueueError) in
+        }
+    }
+
     /// Ends the worker and releases what it still holds. May be repeated.
     public func stop() async throws(QueueError) {
         try await queue.ask("SELECT larder.worker_stop_v1($1)", [.integer(id)]) { _ throws(QueueError) in }

@@ -49,7 +49,9 @@ public struct LoadError: Error, Sendable {
     }
 
     init(_ error: StoreError, stage: Stage) {
-        self.init(stage: stage, domain: "LarderErrorDomain", code: 403, message: error.description)
+        self.init(
+            stage: stage, domain: "LarderErrorDomain", code: error.isLocal ? FailureReason.localFault : 403,
+            message: error.description)
     }
 
     /// SDWebImage 5.21.5, SDWebImageErrorCancelled.
@@ -88,6 +90,9 @@ public struct LoadError: Error, Sendable {
     package var heldFor: Duration? {
         failure.domain == "LarderErrorDomain" && failure.code == 106 ? retryAfter ?? .zero : nil
     }
+
+    /// Whether the machine lacks what every load needs; the URL and its origin may be good.
+    public var isLocalFault: Bool { failure.isLocalFault }
 
     /// Whether the original's bytes do not decode.
     var isUndecodable: Bool {

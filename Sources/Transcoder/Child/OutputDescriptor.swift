@@ -8,7 +8,7 @@ struct OutputDescriptor {
 
     /// Writes all bytes from offset 0.
     ///
-    /// - Throws: `TranscodeError` 403.
+    /// - Throws: `TranscodeError` 403, 501.
     func write(_ bytes: UnsafeRawBufferPointer) throws(TranscodeError) {
         var done = 0
         while done < bytes.count {
@@ -16,7 +16,10 @@ struct OutputDescriptor {
             if written > 0 {
                 done += written
             } else if written == 0 || errno != EINTR {
-                throw TranscodeError(.store, "the output cannot be written (errno \(errno))")
+                let number = errno
+                let isLocal = [ENOSPC, EDQUOT, EROFS, ENOMEM].contains(number)
+                throw TranscodeError(
+                    isLocal ? .localFault : .store, "the output cannot be written (errno \(number))")
             }
         }
     }

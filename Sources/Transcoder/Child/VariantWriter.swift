@@ -21,7 +21,7 @@ struct VariantWriter {
 
     /// Makes one output. Those that it starts from or has the bytes of must have been made before.
     ///
-    /// - Throws: `TranscodeError` 206, 401, 402, 403.
+    /// - Throws: `TranscodeError` 206, 401, 402, 403, 501.
     mutating func write(_ number: Int, to descriptor: OutputDescriptor) throws(TranscodeError) -> TranscodedVariant {
         let output = try plan.outputs[number].get()
         if let other = output.sameBytesAs, let twin = written[other] {

@@ -1,4 +1,5 @@
 import DiskCache
+import Downloader
 import EmbeddedPostgres
 import ImageModel
 import JobQueue
@@ -7,7 +8,7 @@ import Transcoder
 extension Command {
     static let doctor = Command(
         words: ["doctor"], operands: "",
-        summary: "Test codecs, database and cache of this machine",
+        summary: "Test codecs, certificates, database and cache of this machine",
         discussion: """
             Prints one line per check; the exit code is 1 if one failed. A check that this database login is not permitted
             to make is skipped ("ok":null with --json).
@@ -19,6 +20,7 @@ extension Command {
         checkup.passed("larder", Larder.version)
         let settings = try Settings(arguments)
         try await checkup.codecs(try Limits.transcoders(arguments))
+        checkup.authorities()
         checkup.cache(settings.cacheRoot)
         await checkup.database(settings)
         return checkup.failed ? .failed : .done
@@ -69,6 +71,18 @@ private struct Checkup {
             record("transcoder", ok: false, error.description)
         }
         await pool.shutdown()
+    }
+
+    mutating func authorities() {
+        guard let path = CertificateAuthorities.systemPath else {
+            return record("certificates", ok: nil, "libcurl has no file of certificate authorities")
+        }
+        do throws(FetchError) {
+            let authorities = try CertificateAuthorities(path: path)
+            passed("certificates", "\(authorities.count) authorities in \(path)")
+        } catch {
+            record("certificates", ok: false, "\(error.message); install ca-certificates")
+        }
     }
 
     mutating func cache(_ root: String) {

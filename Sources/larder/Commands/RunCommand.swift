@@ -60,6 +60,10 @@ extension Command {
                     event in
                     restart?.observe(event)
                     if verbose { log.write(event, to: printer) }
+                    // The command would seem to hang.
+                    if !verbose, case .localFault(let fault?) = event {
+                        printer.note("larder: waiting, this machine has a fault: \(fault.message)")
+                    }
                     guard case .completed(let report) = event, let line = JobLine(report) else { return }
                     if json {
                         // A line that the printer refuses is printed at the end, from the database.

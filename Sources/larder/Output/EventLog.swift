@@ -17,6 +17,8 @@ struct EventLog: Sendable {
         switch event {
         case .started(let worker): printer.note(line("started", [("worker", "\(worker)")]))
         case .claimed(let count): printer.note(line("claimed", [("jobs", "\(count)")]))
+        case .localFault(let fault?): printer.note(line("local_fault", [("error", fault.message)]))
+        case .localFault(nil): printer.note(line("local_fault_over", []))
         case .leaseLost: printer.note(line("lease_lost", []))
         case .stopping(let running): printer.note(line("stopping", [("running", "\(running)")]))
         case .queueUnavailable(let error): printer.note(line("queue_unavailable", [("error", error.description)]))

@@ -300,7 +300,7 @@ struct DownloadTests {
         #expect(result.sha256 == sha256(noise(40)))
     }
 
-    @Test("a full disk is 403")
+    @Test("a full disk is 501")
     func fullDisk() async throws {
         let server = try OriginServer(["/x": .body(noise(100))])
         let full = open("/dev/full", O_WRONLY)
@@ -308,7 +308,7 @@ struct DownloadTests {
         let error = await #expect(throws: FetchError.self) {
             try await ImageDownloader(for: server).fetch(FetchRequest(server.url("/x")), into: full)
         }
-        #expect(error?.row == "LarderErrorDomain 403")
+        #expect(error?.row == "LarderErrorDomain 501")
         #expect(error?.message.contains("errno \(ENOSPC)") == true)
     }
 

@@ -38,7 +38,7 @@ struct FullDiskTests {
         request.progress = { received.yield($0.received) }
         let error = await #expect(throws: FetchError.self) { try await downloader.fetch(request, into: file) }
         received.finish()
-        #expect(error?.row == "LarderErrorDomain 403")
+        #expect(error?.row == "LarderErrorDomain 501")
         #expect(error?.message.contains("written to \(path): No space left on device (errno \(ENOSPC))") == true)
         // The download began; the caller removes the part that was written with the file.
         #expect(await stream.reduce(0, max) > 0)

@@ -164,7 +164,7 @@ struct SharedTransferTests {
         let (good, half) = watched(server)
         var reachesHalf = half
         let failing = [
-            (plain, full, "LarderErrorDomain 403"),
+            (plain, full, "LarderErrorDomain 501"),
             (refusing, BodyFile.sink.descriptor, "SDWebImageErrorDomain 1001"),
         ]
         await withTaskGroup(of: Void.self) { group in

@@ -1,0 +1,47 @@
+private import CCurl
+private import Glibc
+
+/// What this machine lacks, as opposed to an origin: error 501 of a download.
+package enum LocalFault {
+    /// What the error number of a system call says about this machine; nil when it says nothing.
+    package static func reason(_ number: Int32) -> String? {
+        switch number {
+        case EMFILE: "the process has too many open files"
+        case ENFILE: "the system has too many open files"
+        case ENOMEM, ENOBUFS: "the system has no memory"
+        case ENOSPC: "the disk is full"
+        case EDQUOT: "the disk quota is exceeded"
+        case EROFS: "the file system is read-only"
+        // An address of one family may have no route on a healthy machine.
+        case ENETUNREACH, ENETDOWN, EADDRNOTAVAIL: hasRoute ? nil : "no interface has a route to the internet"
+        default: nil
+        }
+    }
+
+    /// Whether the kernel has a route to a public address of either family. Nothing is sent.
+    private static var hasRoute: Bool {
+        var v4 = sockaddr_in()
+        v4.sin_family = sa_family_t(AF_INET)
+        v4.sin_port = UInt16(443).bigEndian
+        // 198.51.100.1, of a range for documentation.
+        v4.sin_addr.s_addr = UInt32(0xc633_6401).bigEndian
+        var v6 = sockaddr_in6()
+        v6.sin6_family = sa_family_t(AF_INET6)
+        v6.sin6_port = UInt16(443).bigEndian
+        // 2001:db8::1, of a range for documentation.
+        withUnsafeMutableBytes(of: &v6.sin6_addr) { bytes in
+            bytes.copyBytes(from: [0x20, 0x01, 0x0d, 0xb8] + [UInt8](repeating: 0, count: 11) + [1])
+        }
+        return withUnsafeBytes(of: &v4) { isRouted(AF_INET, $0) } || withUnsafeBytes(of: &v6) { isRouted(AF_INET6, $0) }
+    }
+
+    /// Connecting a datagram socket looks the route up.
+    private static func isRouted(_ family: Int32, _ address: UnsafeRawBufferPointer) -> Bool {
+        let descriptor = socket(family, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        // Without a descriptor nothing is known about routes.
+        guard descriptor >= 0 else { return errno != EAFNOSUPPORT }
+        defer { close(descriptor) }
+        guard let start = address.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return true }
+        return connect(descriptor, start, socklen_t(address.count)) == 0
+    }
+}

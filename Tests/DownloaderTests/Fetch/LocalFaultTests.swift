@@ -1,0 +1,64 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Downloader
+
+/// What the machine lacks is error 501 and says nothing about an origin.
+@Suite("Local faults", .timeLimit(.minutes(5)))
+struct LocalFaultTests {
+    private let local = "LarderErrorDomain 501"
+
+    @Test(
+        "a missing file of authorities, of the downloader or of a profile, is 501",
+        .enabled(if: NginxServer.program != nil))
+    func authorities() async throws {
+        let server = try NginxServer(files: ["a": noise(10)], tls: true)
+        var configuration = FetchConfiguration(policy: loopback(server.port))
+        configuration.authorities = "/nonexistent/authorities.pem"
+        let downloader = ImageDownloader(configuration, resolver: StubResolver([:]))
+        #expect(await downloader.failure(server.url("/a"))?.row == local)
+
+        var profile = CredentialProfile(origins: [try SourceURL(server.url("/")).origin])
+        profile.authorities = server.certificate
+        profile.certificate = "/nonexistent/client.pem"
+        configuration.authorities = nil
+        configuration.credentials = ["mutual": profile]
+        var request = FetchRequest(server.url("/a"))
+        request.credentials = "mutual"
+        let other = ImageDownloader(configuration, resolver: StubResolver([:]))
+        let error = await #expect(throws: FetchError.self) { try await other.fetch(request) }
+        #expect(error?.row == local)
+    }
+
+    @Test("a local fault does not count against the origin")
+    func outcome() {
+        #expect(RequestOutcome(FetchError(.localFault, "")) == .unknown)
+    }
+
+    @Test("a name server that cannot be reached is 501, and the failure is not cached")
+    func resolver() async throws {
+        // Without a listener the kernel refuses datagrams to the port.
+        let port = try IPv4NameServer(address: [192, 0, 2, 7]).port
+        let names = NameServers(servers: "127.0.0.1:\(port)")
+        let resolver = Resolver { host, done in names.query(host, done) }
+        await #expect(throws: LookupFailure.unreachable) {
+            try await resolver.addresses(of: "image.example.", within: .seconds(60))
+        }
+        let downloader = ImageDownloader(FetchConfiguration(), resolver: resolver)
+        #expect(await downloader.failure("http://image.example./a")?.row == local)
+        var cache = LookupCache()
+        cache.store(.failure(.unreachable), for: "a", at: .now)
+        #expect(cache.answer(for: "a", at: .now) == nil)
+    }
+
+    @Test("too many open files, no memory and a full disk are faults of the machine; a refused connection is not")
+    func numbers() {
+        for number in [EMFILE, ENFILE, ENOMEM, ENOBUFS, ENOSPC, EDQUOT, EROFS] {
+            #expect(LocalFault.reason(number) != nil, "errno \(number)")
+        }
+        for number in [0, ECONNREFUSED, ETIMEDOUT, EHOSTUNREACH, EFBIG] {
+            #expect(LocalFault.reason(number) == nil, "errno \(number)")
+        }
+    }
+}
