@@ -4,14 +4,13 @@ import Testing
 
 @testable import Downloader
 
-@Suite("Credential profiles", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct CredentialTests {
     private func read(_ json: String) throws(VariantError) -> [String: CredentialProfile] {
         try CredentialProfile.profiles(json: Array(json.utf8))
     }
 
-    @Test("are read from JSON")
-    func json() throws {
+    @Test func `are read from JSON`() throws {
         let profiles = try read(
             """
             {"cdn": {"origins": ["https://IMG.example.com", "http://[::1]:8080"], "headers": {"X-Key": "k"},
@@ -29,28 +28,26 @@ struct CredentialTests {
         #expect(profiles["bare"]?.user == nil)
     }
 
-    @Test(
-        "that are invalid are refused with their path and without their values",
-        arguments: [
-            ("nonsense hush", "$: is not valid JSON"), ("[]", "$: must be an object"),
-            (#"{"a": 1}"#, "$.a: must be an object"), (#"{"a": {}}"#, "$.a.origins: is missing"),
-            (#"{"a": {"origins": []}}"#, "$.a.origins: must be a list of at least one origin"),
-            (
-                #"{"a": {"origins": ["ftp://x"]}}"#,
-                "$.a.origins[0]: must be an origin such as https://img.example.com"
-            ),
-            (
-                #"{"a": {"origins": ["https://x/p"]}}"#,
-                "$.a.origins[0]: must be an origin such as https://img.example.com"
-            ),
-            (#"{"a": {"origins": ["https://x"], "pasword": "hush"}}"#, "$.a.pasword: is not a known field"),
-            (#"{"a": {"origins": ["https://x"], "headers": {"X": "hush\r\n"}}}"#, "$.a.headers.X: cannot be sent"),
-            (#"{"a": {"origins": ["https://x"], "cookies": {"X": "hush;"}}}"#, "$.a.cookies.X: cannot be sent"),
-            (#"{"a": {"origins": ["https://x"], "password": "hush"}}"#, "$.a.password: requires a user"),
-            (#"{"a": {"origins": ["https://x"], "key": "k"}}"#, "$.a.key: requires a certificate"),
-            (#"{"a": {"origins": ["https://x"], "user": 7}}"#, "$.a.user: must be a string"),
-        ])
-    func wrong(json: String, message: String) throws {
+    @Test(arguments: [
+        ("nonsense hush", "$: is not valid JSON"), ("[]", "$: must be an object"),
+        (#"{"a": 1}"#, "$.a: must be an object"), (#"{"a": {}}"#, "$.a.origins: is missing"),
+        (#"{"a": {"origins": []}}"#, "$.a.origins: must be a list of at least one origin"),
+        (
+            #"{"a": {"origins": ["ftp://x"]}}"#,
+            "$.a.origins[0]: must be an origin such as https://img.example.com"
+        ),
+        (
+            #"{"a": {"origins": ["https://x/p"]}}"#,
+            "$.a.origins[0]: must be an origin such as https://img.example.com"
+        ),
+        (#"{"a": {"origins": ["https://x"], "pasword": "hush"}}"#, "$.a.pasword: is not a known field"),
+        (#"{"a": {"origins": ["https://x"], "headers": {"X": "hush\r\n"}}}"#, "$.a.headers.X: cannot be sent"),
+        (#"{"a": {"origins": ["https://x"], "cookies": {"X": "hush;"}}}"#, "$.a.cookies.X: cannot be sent"),
+        (#"{"a": {"origins": ["https://x"], "password": "hush"}}"#, "$.a.password: requires a user"),
+        (#"{"a": {"origins": ["https://x"], "key": "k"}}"#, "$.a.key: requires a certificate"),
+        (#"{"a": {"origins": ["https://x"], "user": 7}}"#, "$.a.user: must be a string"),
+    ])
+    func `that are invalid are refused with their path and without their values`(json: String, message: String) throws {
         let error = #expect(throws: VariantError.self) { try read(json) }
         #expect(error?.description == message)
     }
@@ -74,8 +71,7 @@ struct CredentialTests {
         return request
     }
 
-    @Test("are sent to their origin when requested, and not to another one by a redirect")
-    func bound() async throws {
+    @Test func `are sent to their origin when requested, and not to another one by a redirect`() async throws {
         let other = try OriginServer(["/": .body(noise(10))])
         let server = try OriginServer([
             "/here": .redirect(to: "/end"), "/end": .body(noise(10)), "/away": .redirect(to: other.url("/")),
@@ -96,8 +92,7 @@ struct CredentialTests {
         #expect(server.requests.last?.headers["cookie"] == nil)
     }
 
-    @Test("with a user respond to one demand for a password; a second demand is the response")
-    func password() async throws {
+    @Test func `with a user respond to one demand for a password; a second demand is the response`() async throws {
         let server = try OriginServer()
         let demand = OriginReply.body(
             noise(100_000), status: 401, [("WWW-Authenticate", "Basic realm=\"x\"")])
@@ -116,10 +111,8 @@ struct CredentialTests {
         #expect(server.count("/bad") == 2)
     }
 
-    @Test(
-        "with a client certificate use a connection that no other request uses",
-        .enabled(if: NginxServer.program != nil))
-    func clientCertificate() async throws {
+    @Test(.enabled(if: NginxServer.program != nil))
+    func `with a client certificate use a connection that no other request uses`() async throws {
         // A self-signed certificate serves for both sides; paths are relative to nginx's configuration.
         let server = try NginxServer(
             files: ["a": noise(10)], tls: true,
@@ -140,8 +133,7 @@ struct CredentialTests {
         #expect(again.isConnectionReused && again.bytes == 10)
     }
 
-    @Test("that are not configured are 2000, and nothing is sent")
-    func unknown() async throws {
+    @Test func `that are not configured are 2000, and nothing is sent`() async throws {
         let server = try OriginServer(["/": .body(noise(10))])
         let downloader = try downloader(server) { _ in }
         let error = await #expect(throws: FetchError.self) {
@@ -153,10 +145,9 @@ struct CredentialTests {
     }
 }
 
-@Suite("A proxy", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProxyTests {
-    @Test("receives the requests and looks up the names; refused addresses in a URL stay refused")
-    func plain() async throws {
+    @Test func `receives the requests and looks up the names; refused addresses in a URL stay refused`() async throws {
         let target = "http://nowhere.test/a?b"
         let proxy = try OriginServer([target: .redirect(to: "/c"), "http://nowhere.test/c": .body(noise(10))])
         let resolver = StubResolver(["proxy.test": [["127.0.0.1"]]])

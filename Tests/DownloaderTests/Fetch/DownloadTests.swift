@@ -6,10 +6,9 @@ import Testing
 @testable import Downloader
 
 /// Every row of the error table that a server can cause, and success.
-@Suite("A download", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct DownloadTests {
-    @Test("the bytes are in the file, digest and headers in the response")
-    func success() async throws {
+    @Test func `the bytes are in the file, digest and headers in the response`() async throws {
         let body = noise(300_000)
         let server = try OriginServer([
             "/a?b=c": .body(
@@ -38,15 +37,13 @@ struct DownloadTests {
         #expect(request.headers["cookie"] == nil)
     }
 
-    @Test("the digest is SHA-256")
-    func digest() {
+    @Test func `the digest is SHA-256`() {
         #expect(
             SHA256Digest.hex(sha256(Array("abc".utf8)))
                 == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
     }
 
-    @Test("a chunked body and a body after an early response (103) are complete")
-    func chunked() async throws {
+    @Test func `a chunked body and a body after an early response (103) are complete`() async throws {
         let server = try OriginServer([
             "/c": .chunked([noise(10), noise(70_000), noise(1)]),
             "/early": .raw(
@@ -59,10 +56,8 @@ struct DownloadTests {
         #expect(try await downloader.fetch(server.url("/early")).bytes == 1)
     }
 
-    @Test(
-        "a status outside 200 to 299 is 2001 with the status",
-        arguments: [304, 400, 404, 408, 425, 429, 500, 502, 503, 504, 300])
-    func status(status: Int) async throws {
+    @Test(arguments: [304, 400, 404, 408, 425, 429, 500, 502, 503, 504, 300])
+    func `a status outside 200 to 299 is 2001 with the status`(status: Int) async throws {
         let server = try OriginServer(["/s": .body(noise(20), status: status)])
         let file = BodyFile()
         let error = await ImageDownloader(for: server).failure(server.url("/s"), into: file)
@@ -72,8 +67,7 @@ struct DownloadTests {
         #expect(file.bytes.isEmpty)
     }
 
-    @Test("Retry-After is read and limited to an hour")
-    func retryAfter() async throws {
+    @Test func `Retry-After is read and limited to an hour`() async throws {
         let server = try OriginServer([
             "/3": .status(503, [("Retry-After", "3")]), "/ages": .status(429, [("Retry-After", "999999")]),
             "/junk": .status(503, [("Retry-After", "soon")]),
@@ -84,8 +78,7 @@ struct DownloadTests {
         #expect(await ImageDownloader(for: server).failure(server.url("/junk"))?.retryAfter == nil)
     }
 
-    @Test("a large error page is not read, a small one keeps the connection")
-    func errorPages() async throws {
+    @Test func `a large error page is not read, a small one keeps the connection`() async throws {
         let server = try OriginServer([
             "/huge": .raw(OriginReply.head(404, [("Content-Length", "99999999999")]) + noise(100)),
             "/endless": .chunked(Array(repeating: noise(60_000), count: 40)), "/small": .body(noise(100), status: 404),
@@ -97,8 +90,8 @@ struct DownloadTests {
         #expect(server.acceptedConnections == 2)
     }
 
-    @Test("an empty body and one that is not an image are 1001", arguments: [200, 204, 206])
-    func badImage(status: Int) async throws {
+    @Test(arguments: [200, 204, 206])
+    func `an empty body and one that is not an image are 1001`(status: Int) async throws {
         let server = try OriginServer(["/empty": .body([], status: status), "/text": .body(Array("<html>".utf8))])
         let downloader = ImageDownloader(for: server)
         #expect(await downloader.failure(server.url("/empty"))?.row == "SDWebImageErrorDomain 1001")
@@ -108,8 +101,7 @@ struct DownloadTests {
         #expect(file.bytes.isEmpty)
     }
 
-    @Test("an image must be recognised within 4 KiB, by as many bytes as that needs")
-    func sniffing() async throws {
+    @Test func `an image must be recognised within 4 KiB, by as many bytes as that needs`() async throws {
         let gate = OriginGate()
         let body = noise(10_000)
         let server = try OriginServer([
@@ -134,8 +126,7 @@ struct DownloadTests {
         #expect(await downloader.failure(server.url("/long")) { _ in nil }?.code == .badImageData)
     }
 
-    @Test("a body that is not an image ends at its first bytes")
-    func earlyAbort() async throws {
+    @Test func `a body that is not an image ends at its first bytes`() async throws {
         // The server never sends the rest: only the limit ends the download.
         let server = try OriginServer([
             "/x": OriginReply([.bytes(OriginReply.head(200, [("Content-Length", "1000000")]) + noise(64)), .hang])
@@ -144,8 +135,8 @@ struct DownloadTests {
         #expect(error?.code == .badImageData)
     }
 
-    @Test("requests ask for identity, and an encoded body is decoded with the length of what is decoded")
-    func encoded() async throws {
+    @Test
+    func `requests ask for identity, and an encoded body is decoded with the length of what is decoded`() async throws {
         let body = noise(50_000)
         let server = try OriginServer(["/z": .body(try await gzip(body), [("Content-Encoding", "gzip")])])
         let file = BodyFile()
@@ -155,8 +146,7 @@ struct DownloadTests {
         #expect(server.requests.first?.headers["accept-encoding"] == "identity")
     }
 
-    @Test("the limit of the body bounds what an encoded body decodes to")
-    func bomb() async throws {
+    @Test func `the limit of the body bounds what an encoded body decodes to`() async throws {
         let bomb = try await gzip([UInt8](repeating: 0, count: 10 << 20))
         let server = try OriginServer(["/z": .body(bomb, [("Content-Encoding", "gzip")])])
         let downloader = ImageDownloader(for: server, limits: limits { $0.body = 1 << 20 })
@@ -166,14 +156,14 @@ struct DownloadTests {
         #expect(await downloader.failure(server.url("/z"))?.row == "LarderErrorDomain 201")
     }
 
-    @Test("a damaged or unknown encoding is -1016", arguments: ["gzip", "compress-more"])
-    func badEncoding(name: String) async throws {
+    @Test(arguments: ["gzip", "compress-more"])
+    func `a damaged or unknown encoding is -1016`(name: String) async throws {
         let server = try OriginServer(["/z": .body(noise(1000), [("Content-Encoding", name)])])
         #expect(await ImageDownloader(for: server).failure(server.url("/z"))?.row == "NSURLErrorDomain -1016")
     }
 
-    @Test("a partial response to a request without a range is -1011 unless it contains the whole body")
-    func unrequestedRange() async throws {
+    @Test
+    func `a partial response to a request without a range is -1011 unless it contains the whole body`() async throws {
         let body = noise(2759)
         func part(_ range: String?, _ count: Int) -> OriginReply {
             .body(Array(body.prefix(count)), status: 206, range.map { [("Content-Range", $0)] } ?? [])
@@ -201,8 +191,8 @@ struct DownloadTests {
         return Array(try Data(contentsOf: URL(filePath: path + ".gz")))
     }
 
-    @Test("a body over the limit is 201, at once when announced, when chunked as soon as it exceeds it")
-    func bodyLimit() async throws {
+    @Test
+    func `a body over the limit is 201, at once when announced, when chunked as soon as it exceeds it`() async throws {
         let server = try OriginServer([
             "/announced": OriginReply([.bytes(OriginReply.head(200, [("Content-Length", "1001")])), .hang]),
             "/chunked": .chunked(Array(repeating: noise(100), count: 50)), "/exact": .body(noise(1000)),
@@ -219,8 +209,7 @@ struct DownloadTests {
         #expect(try await downloader.fetch(server.url("/exact")).bytes == 1000)
     }
 
-    @Test("headers over the limit are refused")
-    func headerLimit() async throws {
+    @Test func `headers over the limit are refused`() async throws {
         let server = try OriginServer([
             "/h": .body([1], (0..<200).map { ("X-\($0)", String(repeating: "a", count: 1000)) })
         ])
@@ -228,8 +217,7 @@ struct DownloadTests {
         #expect(error?.row == "NSURLErrorDomain -1011")
     }
 
-    @Test("a connection that ends early is -1005")
-    func connectionLost() async throws {
+    @Test func `a connection that ends early is -1005`() async throws {
         let server = try OriginServer([
             "/truncated": .truncated(noise(100), promised: 200), "/nothing": .raw([]),
             "/reset": OriginReply([.bytes(OriginReply.head(200, [("Content-Length", "9")])), .reset]),
@@ -241,8 +229,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("a response that is not HTTP is -1011")
-    func weird() async throws {
+    @Test func `a response that is not HTTP is -1011`() async throws {
         let server = try OriginServer([
             "/w": .raw(Array("SSH-2.0-OpenSSH\r\n".utf8)), "/1": .raw(Array("HTTP/9.9 200\r\n\r\n".utf8)),
         ])
@@ -250,8 +237,7 @@ struct DownloadTests {
         #expect(await downloader.failure(server.url("/w"))?.row == "NSURLErrorDomain -1011")
     }
 
-    @Test("a closed port is -1004, an unknown name -1003, a server without TLS -1200")
-    func unreachable() async throws {
+    @Test func `a closed port is -1004, an unknown name -1003, a server without TLS -1200`() async throws {
         let server = try OriginServer()
         let dead = try DeadPort()
         let port = dead.port
@@ -264,8 +250,7 @@ struct DownloadTests {
         #expect(await downloader.failure("https://127.0.0.1:\(server.port)/")?.row == "NSURLErrorDomain -1200")
     }
 
-    @Test("the idle limit and the total limit are -1001 and are named in the message")
-    func timeouts() async throws {
+    @Test func `the idle limit and the total limit are -1001 and are named in the message`() async throws {
         let server = try OriginServer([
             "/silent": .silent,
             "/stuck": OriginReply([.bytes(OriginReply.head(200, [("Content-Length", "9")]) + [1]), .hang]),
@@ -287,8 +272,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("a slow body within the idle limit is complete")
-    func slowDrip() async throws {
+    @Test func `a slow body within the idle limit is complete`() async throws {
         let server = try OriginServer([
             "/drip": OriginReply([
                 .bytes(OriginReply.head(200, [("Content-Length", "40")])),
@@ -300,8 +284,7 @@ struct DownloadTests {
         #expect(result.sha256 == sha256(noise(40)))
     }
 
-    @Test("a full disk is 501")
-    func fullDisk() async throws {
+    @Test func `a full disk is 501`() async throws {
         let server = try OriginServer(["/x": .body(noise(100))])
         let full = open("/dev/full", O_WRONLY)
         defer { close(full) }
@@ -312,16 +295,14 @@ struct DownloadTests {
         #expect(error?.message.contains("errno \(ENOSPC)") == true)
     }
 
-    @Test("messages contain neither user nor password nor query")
-    func redaction() async throws {
+    @Test func `messages contain neither user nor password nor query`() async throws {
         let server = try OriginServer(["/x?token=hush": .status(404)])
         let url = "http://bob:hush@127.0.0.1:\(server.port)/x?token=hush"
         let error = try #require(await ImageDownloader(for: server).failure(url))
         #expect(error.description == "http://127.0.0.1:\(server.port)/x: HTTP status 404 (SDWebImageErrorDomain 2001)")
     }
 
-    @Test("every code has its own domain and number")
-    func codes() {
+    @Test func `every code has its own domain and number`() {
         let rows = FetchError.Code.allCases.map { FetchError($0, "").row }
         #expect(Set(rows).count == rows.count)
     }

@@ -67,10 +67,9 @@ struct DownloaderVectors: Decodable, Sendable {
     }()
 }
 
-@Suite("The downloader's vectors", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct DownloaderVectorTests {
-    @Test("are all read, and the defaults are equal")
-    func defaults() throws {
+    @Test func `are all read, and the defaults are equal`() throws {
         let vectors = try #require(DownloaderVectors.shared)
         #expect(vectors.asserted.count == 13 && vectors.status_code_table_default.count == 8)
         #expect(vectors.status_304.count == 3 && vectors.progress_sequence.count == 4)
@@ -83,8 +82,8 @@ struct DownloaderVectorTests {
             try HTTPRequest(request, FetchConfiguration()).sentHeaders["Accept"] == vectors.defaults.headers["Accept"])
     }
 
-    @Test("decide the result of each status", arguments: DownloaderVectors.shared?.status_code_table_default ?? [])
-    func status(row: DownloaderVectors.Status) async throws {
+    @Test(arguments: DownloaderVectors.shared?.status_code_table_default ?? [])
+    func `decide the result of each status`(row: DownloaderVectors.Status) async throws {
         let body: [UInt8] = row.status == 204 || row.status == 304 ? [] : noise(20)
         let server = try OriginServer(["/": .body(body, status: row.status)])
         let error = await ImageDownloader(for: server).failure(server.url("/"))
@@ -102,8 +101,8 @@ struct DownloaderVectorTests {
         }
     }
 
-    @Test("decide the result of 304", arguments: DownloaderVectors.shared?.status_304 ?? [])
-    func notModified(row: DownloaderVectors.NotModified) async throws {
+    @Test(arguments: DownloaderVectors.shared?.status_304 ?? [])
+    func `decide the result of 304`(row: DownloaderVectors.NotModified) async throws {
         let server = try OriginServer(["/": .status(304)])
         var request = FetchRequest(server.url("/"))
         if row.acceptable != "default" { request.rules.statuses = 200..<305 }
@@ -118,8 +117,8 @@ struct DownloaderVectorTests {
         }
     }
 
-    @Test("decide the calls of progress", arguments: DownloaderVectors.shared?.progress_sequence ?? [])
-    func progress(row: DownloaderVectors.Progress) throws {
+    @Test(arguments: DownloaderVectors.shared?.progress_sequence ?? [])
+    func `decide the calls of progress`(row: DownloaderVectors.Progress) throws {
         let isKnown = row.case.hasPrefix("content-length 1000")
         let fraction = row.case.hasSuffix("interval 0.51") ? 0.51 : 0
         let chunks: [Int64] = row.case.contains("300,300,400") ? [300, 300, 400] : [300, 700]

@@ -4,7 +4,7 @@ import Testing
 @testable import Downloader
 
 /// Guarantee 10. A server counts the requests that reach it; none may.
-@Suite("No download reaches a forbidden address", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ForbiddenAddressTests {
     private static let forms = [
         "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "017700000001", "127.0.0.1.", "2130706433.",
@@ -21,16 +21,16 @@ struct ForbiddenAddressTests {
         ImageDownloader(FetchConfiguration(policy: AddressPolicy(allowedPorts: [server.port])), resolver: resolver)
     }
 
-    @Test("requested directly, in any notation", arguments: forms)
-    func direct(host: String) async throws {
+    @Test(arguments: forms)
+    func `requested directly, in any notation`(host: String) async throws {
         let server = try OriginServer(["/": .body(noise(10))])
         let error = await downloader(server).failure("http://\(host):\(server.port)/")
         #expect(error?.row == "LarderErrorDomain 101", "\(error?.description ?? "")")
         #expect(server.acceptedConnections == 0)
     }
 
-    @Test("by a redirect, in any notation", arguments: forms)
-    func redirected(host: String) async throws {
+    @Test(arguments: forms)
+    func `by a redirect, in any notation`(host: String) async throws {
         let target = try OriginServer(["/": .body(noise(10))])
         let server = try OriginServer(["/": .redirect(to: "http://\(host):\(target.port)/")], address: "127.0.0.2")
         let policy = loopback(server.port, target.port, addresses: ["127.0.0.2"])
@@ -41,10 +41,8 @@ struct ForbiddenAddressTests {
         #expect(target.acceptedConnections == 0)
     }
 
-    @Test(
-        "by the response of a name server",
-        arguments: ["127.0.0.1", "10.1.2.3", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "fe80::1", "100.64.0.1"])
-    func named(address: String) async throws {
+    @Test(arguments: ["127.0.0.1", "10.1.2.3", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "fe80::1", "100.64.0.1"])
+    func `by the response of a name server`(address: String) async throws {
         let server = try OriginServer(["/": .body(noise(10))])
         let resolver = StubResolver(["evil.test": [[address]]])
         let error = await downloader(server, resolver).failure("http://evil.test:\(server.port)/")
@@ -52,8 +50,8 @@ struct ForbiddenAddressTests {
         #expect(server.acceptedConnections == 0)
     }
 
-    @Test("by a name server that changes its response: the first is pinned, no second lookup is made")
-    func rebinding() async throws {
+    @Test
+    func `by a name server that changes its response: the first is pinned, no second lookup is made`() async throws {
         let server = try OriginServer(["/": .body(noise(10))], address: "127.0.0.2")
         let resolver = StubResolver(["rebind.test": [["127.0.0.2"], ["127.0.0.1"]]])
         let policy = loopback(server.port, addresses: ["127.0.0.2"])
@@ -65,8 +63,7 @@ struct ForbiddenAddressTests {
         #expect(await downloader.failure("http://rebind.test:\(server.port)/")?.code == .addressRefused)
     }
 
-    @Test("by one of several addresses: only the allowed ones are tried")
-    func mixed() async throws {
+    @Test func `by one of several addresses: only the allowed ones are tried`() async throws {
         let closed = try OriginServer(["/": .body(noise(10))])
         let resolver = StubResolver(["mixed.test": [["127.0.0.1", "127.0.0.2", "10.0.0.1"]]])
         let policy = loopback(closed.port, addresses: ["127.0.0.2"])
@@ -76,8 +73,7 @@ struct ForbiddenAddressTests {
         #expect(closed.acceptedConnections == 0)
     }
 
-    @Test("over a pooled connection of another policy")
-    func pooled() async throws {
+    @Test func `over a pooled connection of another policy`() async throws {
         let server = try OriginServer(["/": .body(noise(10))])
         let resolver = StubResolver(["pool.test": [["127.0.0.1"], ["127.0.0.1"], ["127.0.0.2"]]])
         let downloader = ImageDownloader(for: server, resolver: resolver)
@@ -89,8 +85,7 @@ struct ForbiddenAddressTests {
         #expect(server.count("/") == 2)
     }
 
-    @Test("by a socket: libcurl's addresses are checked before it opens them")
-    func socketGate() throws {
+    @Test func `by a socket: libcurl's addresses are checked before it opens them`() throws {
         let request = try HTTPRequest(FetchRequest("http://example.com/"), FetchConfiguration())
         let handler = ResponseHandler(request, at: .now)
         #expect(handler.admits(IPAddress("8.8.8.8")))
@@ -100,8 +95,7 @@ struct ForbiddenAddressTests {
         #expect(!ResponseHandler(request, at: .now).admits(nil))
     }
 
-    @Test("on a port that is not allowed: 102, directly and by a redirect")
-    func ports() async throws {
+    @Test func `on a port that is not allowed: 102, directly and by a redirect`() async throws {
         let target = try OriginServer(["/": .body(noise(10))])
         let server = try OriginServer(["/": .redirect(to: target.url("/"))])
         let downloader = ImageDownloader(for: server)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Downloader
 
-@Suite("A disk that fills up", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct FullDiskTests {
     /// A file system of one megabyte, unmounted with its last reference.
     private final class SmallDisk {
@@ -22,10 +22,8 @@ struct FullDiskTests {
         deinit { umount2(directory.path, Int32(MNT_DETACH)) }
     }
 
-    @Test(
-        "in the middle of a body fails that download only and names the file",
-        .enabled(if: SmallDisk.isPossible, "needs to be root, and a kernel that mounts a tmpfs"))
-    func middle() async throws {
+    @Test(.enabled(if: SmallDisk.isPossible, "needs to be root, and a kernel that mounts a tmpfs"))
+    func `in the middle of a body fails that download only and names the file`() async throws {
         let disk = try SmallDisk()
         let server = try OriginServer(["/large": .body(noise(3 << 20)), "/small": .body(noise(1000))])
         let downloader = ImageDownloader(for: server)

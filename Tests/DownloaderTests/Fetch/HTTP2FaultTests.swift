@@ -4,12 +4,11 @@ import Testing
 @testable import Downloader
 
 /// Servers whose HTTP/2 fails, and the fallback to HTTP/1.1.
-@Suite("Failures of HTTP/2", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct HTTP2FaultTests {
     private let start = ContinuousClock.now
 
-    @Test("HTTP/2 is avoided for an hour after two failures in a row")
-    func avoided() {
+    @Test func `HTTP/2 is avoided for an hour after two failures in a row`() {
         var http2 = HTTP2Fallback()
         http2.fail(began: start, at: start + .seconds(1))
         #expect(!http2.isAvoided(at: start + .seconds(1)))
@@ -23,15 +22,13 @@ struct HTTP2FaultTests {
         #expect(!http2.isAvoided(at: start + .seconds(4001)))
     }
 
-    @Test("failures of transfers that ran together count once")
-    func together() {
+    @Test func `failures of transfers that ran together count once`() {
         var http2 = HTTP2Fallback()
         for second in 1...8 { http2.fail(began: start, at: start + .seconds(second)) }
         #expect(!http2.isAvoided(at: start + .seconds(8)))
     }
 
-    @Test("a success cancels one failure unless it began before it")
-    func success() {
+    @Test func `a success cancels one failure unless it began before it`() {
         var http2 = HTTP2Fallback()
         http2.fail(began: start, at: start + .seconds(1))
         http2.succeed(began: start)
@@ -53,10 +50,8 @@ struct HTTP2FaultTests {
         return Int(String(decoding: file.bytes, as: UTF8.self))
     }
 
-    @Test(
-        "one download fails, the next and all later ones use HTTP/1.1",
-        .enabled(if: NginxServer.program != nil), arguments: BrokenHTTP2Server.Fault.allCases.filter { $0 != .half })
-    func goesBack(fault: BrokenHTTP2Server.Fault) async throws {
+    @Test(.enabled(if: NginxServer.program != nil), arguments: BrokenHTTP2Server.Fault.allCases.filter { $0 != .half })
+    func `one download fails, the next and all later ones use HTTP/1.1`(fault: BrokenHTTP2Server.Fault) async throws {
         let server = try BrokenHTTP2Server(fault)
         let downloader = downloader(server)
         let first = await downloader.failure(server.url("/a"))
@@ -72,8 +67,8 @@ struct HTTP2FaultTests {
         #expect(try await connections(server, downloader) == before)
     }
 
-    @Test("a body that is cut short twice is continued over HTTP/1.1", .enabled(if: NginxServer.program != nil))
-    func halfABody() async throws {
+    @Test(.enabled(if: NginxServer.program != nil))
+    func `a body that is cut short twice is continued over HTTP/1.1`() async throws {
         let server = try BrokenHTTP2Server(.half)
         let downloader = downloader(server)
         // Ten bytes, then ten bytes of another range: the third try, over HTTP/1.1, returns another body.

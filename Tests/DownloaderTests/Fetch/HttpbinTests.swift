@@ -89,12 +89,12 @@ struct HttpbinCase: Sendable, CustomTestStringConvertible {
 private let isText: @Sendable (UnsafeRawBufferPointer) -> Bool? = { $0.first == UInt8(ascii: "{") }
 private let isPNG: @Sendable (UnsafeRawBufferPointer) -> Bool? = { $0.starts(with: [0x89, 0x50, 0x4e, 0x47]) }
 
-@Suite("httpbin", .enabled(if: HttpbinServer.isInstalled, "python3-httpbin is not installed"), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: HttpbinServer.isInstalled, "python3-httpbin is not installed"), .timeLimit(.minutes(5)))
 struct HttpbinTests {
     private static let server = Result { try HttpbinServer() }
 
-    @Test("every endpoint has the result of docs/downloader.md", arguments: HttpbinCase.all)
-    func endpoint(row: HttpbinCase) async throws {
+    @Test(arguments: HttpbinCase.all)
+    func `every endpoint has the result of docs/downloader.md`(row: HttpbinCase) async throws {
         let server = try Self.server.get()
         var profile = CredentialProfile(origins: [try SourceURL(server.url("/")).origin])
         profile.user = "bob"
@@ -121,8 +121,7 @@ struct HttpbinTests {
         }
     }
 
-    @Test("the endpoints are those of docs/downloader.md")
-    func table() throws {
+    @Test func `the endpoints are those of docs/downloader.md`() throws {
         let page = try String(contentsOfFile: PackageRoot.path + "/docs/downloader.md", encoding: .utf8)
         let section = try #require(
             page.split(separator: "\n## Against httpbin\n").last?.split(separator: "\n## ").first)

@@ -5,14 +5,12 @@ import Testing
 @testable import Downloader
 
 /// What the machine lacks is error 501 and says nothing about an origin.
-@Suite("Local faults", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct LocalFaultTests {
     private let local = "LarderErrorDomain 501"
 
-    @Test(
-        "a missing file of authorities, of the downloader or of a profile, is 501",
-        .enabled(if: NginxServer.program != nil))
-    func authorities() async throws {
+    @Test(.enabled(if: NginxServer.program != nil))
+    func `a missing file of authorities, of the downloader or of a profile, is 501`() async throws {
         let server = try NginxServer(files: ["a": noise(10)], tls: true)
         var configuration = FetchConfiguration(policy: loopback(server.port))
         configuration.authorities = "/nonexistent/authorities.pem"
@@ -31,13 +29,11 @@ struct LocalFaultTests {
         #expect(error?.row == local)
     }
 
-    @Test("a local fault does not count against the origin")
-    func outcome() {
+    @Test func `a local fault does not count against the origin`() {
         #expect(RequestOutcome(FetchError(.localFault, "")) == .unknown)
     }
 
-    @Test("a name server that cannot be reached is 501, and the failure is not cached")
-    func resolver() async throws {
+    @Test func `a name server that cannot be reached is 501, and the failure is not cached`() async throws {
         // Without a listener the kernel refuses datagrams to the port.
         let port = try IPv4NameServer(address: [192, 0, 2, 7]).port
         let names = NameServers(servers: "127.0.0.1:\(port)")
@@ -52,8 +48,8 @@ struct LocalFaultTests {
         #expect(cache.answer(for: "a", at: .now) == nil)
     }
 
-    @Test("too many open files, no memory and a full disk are faults of the machine; a refused connection is not")
-    func numbers() {
+    @Test
+    func `too many open files, no memory and a full disk are faults of the machine; a refused connection is not`() {
         for number in [EMFILE, ENFILE, ENOMEM, ENOBUFS, ENOSPC, EDQUOT, EROFS] {
             #expect(LocalFault.reason(number) != nil, "errno \(number)")
         }

@@ -2,12 +2,10 @@ import Testing
 
 @testable import Downloader
 
-@Suite("Progress of a download")
 struct ProgressTests {
     private let start = ContinuousClock.now
 
-    @Test("is reported at most once per interval, and at the end")
-    func interval() {
+    @Test func `is reported at most once per interval, and at the end`() {
         var throttle = ProgressThrottle(interval: .milliseconds(100))
         _ = throttle.head(expected: 1000, at: start)
         var reports: [Int64] = []
@@ -20,8 +18,7 @@ struct ProgressTests {
         #expect(throttle.end(received: 1000, expected: 1000) == nil)
     }
 
-    @Test("has its fraction clamped to 0 to 1 (spec 3.1)")
-    func clamped() {
+    @Test func `has its fraction clamped to 0 to 1 (spec 3.1)`() {
         for (fraction, count) in [(-3.0, 3), (0, 3), (1, 1), (7, 1)] {
             var throttle = ProgressThrottle(fraction: fraction, interval: .zero)
             _ = throttle.head(expected: 90, at: start)
@@ -30,8 +27,7 @@ struct ProgressTests {
         }
     }
 
-    @Test("of an unknown length is reported by time only, and at the end")
-    func unknown() {
+    @Test func `of an unknown length is reported by time only, and at the end`() {
         var throttle = ProgressThrottle(fraction: 0.5, interval: .milliseconds(100))
         _ = throttle.head(expected: nil, at: start)
         #expect(throttle.piece(received: 10, expected: nil, at: start + .milliseconds(50)) == nil)
@@ -40,8 +36,7 @@ struct ProgressTests {
         #expect(throttle.end(received: 30, expected: nil) == FetchProgress(received: 30, expected: nil))
     }
 
-    @Test("has SDWebImage's numbers: -1 before a response, 0 for an unknown length")
-    func webImage() {
+    @Test func `has SDWebImage's numbers: -1 before a response, 0 for an unknown length`() {
         #expect(ProgressThrottle(interval: .zero).start.webImageExpected == -1)
         #expect(FetchProgress(received: 1, expected: nil).webImageExpected == 0)
         #expect(FetchProgress(received: 1, expected: 7).webImageExpected == 7)

@@ -4,7 +4,7 @@ import Testing
 @testable import Downloader
 
 /// An https origin behind a proxy: TLS with the origin runs in a tunnel.
-@Suite("The tunnel of a proxy", .timeLimit(.minutes(5)), .enabled(if: NginxServer.program != nil))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: NginxServer.program != nil))
 struct ProxyTunnelTests {
     private let origin: NginxServer
     private let proxy: OriginServer
@@ -48,8 +48,7 @@ struct ProxyTunnelTests {
         return try await downloader.fetch(request, into: file)
     }
 
-    @Test("the proxy receives its password and the origin its profile only")
-    func credentials() async throws {
+    @Test func `the proxy receives its password and the origin its profile only`() async throws {
         open()
         let file = BodyFile()
         _ = try await fetch("/seen", try downloader(), into: file)
@@ -59,8 +58,7 @@ struct ProxyTunnelTests {
         #expect(request.headers["authorization"] == nil && request.headers["x-key"] == nil)
     }
 
-    @Test("HTTP/2 works through it, the tunnel is reused, and the proxy looks up the name")
-    func through() async throws {
+    @Test func `HTTP/2 works through it, the tunnel is reused, and the proxy looks up the name`() async throws {
         open()
         let downloader = try downloader()
         for number in 0..<3 {
@@ -74,15 +72,14 @@ struct ProxyTunnelTests {
         #expect(proxy.requests.map(\.target) == [target])
     }
 
-    @Test("the certificate must be that of the origin")
-    func certificate() async throws {
+    @Test func `the certificate must be that of the origin`() async throws {
         open()
         // The certificate is for 127.0.0.1 and localhost, not for this name.
         #expect(await (try downloader()).failure(url("/a"))?.row == "NSURLErrorDomain -1202")
     }
 
-    @Test("a proxy that refuses or cannot connect is a failed transfer, not a response of the origin")
-    func refused() async throws {
+    @Test
+    func `a proxy that refuses or cannot connect is a failed transfer, not a response of the origin`() async throws {
         for status in [407, 403, 502] {
             open(status: status)
             let error = await (try downloader()).failure(url("/a"))
@@ -90,8 +87,7 @@ struct ProxyTunnelTests {
         }
     }
 
-    @Test("a redirect from https to http, a refused port and a refused address stay refused")
-    func stillClosed() async throws {
+    @Test func `a redirect from https to http, a refused port and a refused address stay refused`() async throws {
         open()
         let downloader = try downloader()
         let error = await #expect(throws: FetchError.self) {

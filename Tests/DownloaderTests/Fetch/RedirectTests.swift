@@ -3,10 +3,10 @@ import Testing
 
 @testable import Downloader
 
-@Suite("Redirects", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct RedirectTests {
-    @Test("all five statuses are followed, and the last URL is returned", arguments: [301, 302, 303, 307, 308])
-    func kinds(status: Int) async throws {
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func `all five statuses are followed, and the last URL is returned`(status: Int) async throws {
         let server = try OriginServer([
             "/a/b": .redirect(to: "../c?d", status: status), "/c?d": .body(noise(10)),
         ])
@@ -16,8 +16,7 @@ struct RedirectTests {
         #expect(server.acceptedConnections == 1)
     }
 
-    @Test("five are followed, a sixth is -1007")
-    func limit() async throws {
+    @Test func `five are followed, a sixth is -1007`() async throws {
         let server = try OriginServer(["/0": .body(noise(10)), "/loop": .redirect(to: "/loop")])
         for step in 1...6 { server.on("/\(step)", .redirect(to: "/\(step - 1)")) }
         let downloader = ImageDownloader(for: server)
@@ -29,16 +28,14 @@ struct RedirectTests {
         #expect(await downloader.failure(server.url("/1"), limits: none)?.code == .tooManyRedirects)
     }
 
-    @Test("a redirect without Location is 2001")
-    func nowhere() async throws {
+    @Test func `a redirect without Location is 2001`() async throws {
         let server = try OriginServer(["/x": .status(302)])
         let error = await ImageDownloader(for: server).failure(server.url("/x"))
         #expect(error?.row == "SDWebImageErrorDomain 2001")
         #expect(error?.httpStatus == 302)
     }
 
-    @Test("the body of a redirect is neither stored nor read to its end")
-    func body() async throws {
+    @Test func `the body of a redirect is neither stored nor read to its end`() async throws {
         let server = try OriginServer([
             "/x": OriginReply([
                 .bytes(OriginReply.head(302, [("Location", "/y"), ("Content-Length", "100000000")]) + noise(1000)),
@@ -59,8 +56,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("user and password are sent to their origin only")
-    func credentials() async throws {
+    @Test func `user and password are sent to their origin only`() async throws {
         let other = try OriginServer(["/y": .body(noise(10))])
         let server = try OriginServer([
             "/here": .redirect(to: "/y"), "/there": .redirect(to: "//127.0.0.1:\(other.port)/y"),
@@ -78,8 +74,7 @@ struct RedirectTests {
         #expect(server.requests.last?.headers["authorization"] == nil)
     }
 
-    @Test("validators are sent to the URL that issued them only")
-    func validators() async throws {
+    @Test func `validators are sent to the URL that issued them only`() async throws {
         let other = try OriginServer(["/image": .body(noise(10), [("ETag", "\"b\"")])])
         let server = try OriginServer([
             "/same": .redirect(to: "/image"), "/other": .redirect(to: "//127.0.0.1:\(other.port)/image"),
@@ -111,8 +106,7 @@ struct RedirectTests {
         #expect(direct.validators.issuer == nil)
     }
 
-    @Test("a redirect to another scheme is -1002, to a malformed URL 1000")
-    func otherSchemes() async throws {
+    @Test func `a redirect to another scheme is -1002, to a malformed URL 1000`() async throws {
         let server = try OriginServer([
             "/file": .redirect(to: "file:///etc/passwd"), "/junk": .redirect(to: "http://[/"),
             "/gopher": .redirect(to: "gopher://127.0.0.1:70/"),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Downloader
 
-@Suite("A request", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestTests {
     private func fetch(
         _ server: OriginServer, _ target: String, _ downloader: ImageDownloader? = nil,
@@ -28,8 +28,7 @@ struct RequestTests {
         }
     }
 
-    @Test("with validators accepts 304; without them 304 is a failure")
-    func revalidation() async throws {
+    @Test func `with validators accepts 304; without them 304 is a failure`() async throws {
         let server = try OriginServer([
             "/same": .status(304, [("ETag", "\"v1\"")]), "/new": .body(noise(10), [("ETag", "\"v2\"")]),
         ])
@@ -49,8 +48,8 @@ struct RequestTests {
         #expect(await failure(server, "/same") { $0.rules.statuses = nil }?.row == "SDWebImageErrorDomain 1002")
     }
 
-    @Test("sets, replaces and removes headers, and sends another method with a body (test03, test23)")
-    func headers() async throws {
+    @Test
+    func `sets, replaces and removes headers, and sends another method with a body (test03, test23)`() async throws {
         let server = try OriginServer(["/x": .body(noise(10))])
         _ = try await fetch(server, "/x") {
             $0.headers = [
@@ -66,29 +65,26 @@ struct RequestTests {
         #expect(request.headers["content-length"] == "5")
     }
 
-    @Test(
-        "with a header that would end or delimit the message is refused with 2000",
-        arguments: [
-            ("X", "a\r\nHost: evil"), ("X\r\nY", "a"), ("", "a"), ("Host", "evil"), ("Content-Length", "0"),
-            ("Transfer-Encoding", "chunked"), ("X Y", "a"), ("X:", "a"), ("X", String(repeating: "a", count: 9000)),
-        ])
-    func badHeaders(name: String, value: String) async throws {
+    @Test(arguments: [
+        ("X", "a\r\nHost: evil"), ("X\r\nY", "a"), ("", "a"), ("Host", "evil"), ("Content-Length", "0"),
+        ("Transfer-Encoding", "chunked"), ("X Y", "a"), ("X:", "a"), ("X", String(repeating: "a", count: 9000)),
+    ])
+    func `with a header that would end or delimit the message is refused with 2000`(name: String, value: String)
+        async throws
+    {
         let server = try OriginServer(["/x": .body(noise(10))])
         let error = await failure(server, "/x") { $0.headers = [HeaderField(name, value)] }
         #expect(error?.row == "SDWebImageErrorDomain 2000")
         #expect(server.acceptedConnections == 0)
     }
 
-    @Test(
-        "with an invalid method, or one without a response body, is refused with 2000",
-        arguments: ["", "GE T", "HEAD", "G\r"])
-    func badMethod(method: String) async throws {
+    @Test(arguments: ["", "GE T", "HEAD", "G\r"])
+    func `with an invalid method, or one without a response body, is refused with 2000`(method: String) async throws {
         let server = try OriginServer(["/x": .body(noise(10))])
         #expect(await failure(server, "/x") { $0.method = method }?.row == "SDWebImageErrorDomain 2000")
     }
 
-    @Test("sends its headers to its own origin only")
-    func travellingHeaders() async throws {
+    @Test func `sends its headers to its own origin only`() async throws {
         let other = try OriginServer(["/": .body(noise(10))])
         let server = try OriginServer([
             "/own": .redirect(to: "/end"), "/end": .body(noise(10)), "/away": .redirect(to: other.url("/")),
@@ -108,8 +104,7 @@ struct RequestTests {
         #expect(away.headers["accept"] == "a/b")
     }
 
-    @Test("with a body does not send it to another origin")
-    func travellingBody() async throws {
+    @Test func `with a body does not send it to another origin`() async throws {
         let other = try OriginServer(["/": .body(noise(10))])
         let server = try OriginServer([
             "/307": .redirect(to: other.url("/"), status: 307), "/303": .redirect(to: other.url("/"), status: 303),
@@ -126,8 +121,7 @@ struct RequestTests {
         #expect(other.requests.first?.headers["content-length"] == nil)
     }
 
-    @Test("keeps cookies during its own redirects only, and only with the option")
-    func cookies() async throws {
+    @Test func `keeps cookies during its own redirects only, and only with the option`() async throws {
         let server = try OriginServer([
             "/in": OriginReply.body([], status: 302, [("Location", "/out"), ("Set-Cookie", "id=7; Path=/")]),
             "/out": .body(noise(10)),
@@ -140,8 +134,7 @@ struct RequestTests {
         #expect(seen == ["/in -", "/out id=7", "/in -", "/out id=7", "/in -", "/out -"])
     }
 
-    @Test("checks responses by modifier, status and media type, in this order (test24, test29)")
-    func rules() async throws {
+    @Test func `checks responses by modifier, status and media type, in this order (test24, test29)`() async throws {
         let server = try OriginServer([
             "/404": .body(noise(10), status: 404), "/ok": .body(noise(10), [("Content-Type", "image/JPEG; q=1")]),
         ])
@@ -169,8 +162,7 @@ struct RequestTests {
         #expect(try await fetch(server, "/ok") { $0.rules.mediaTypes = ["image/jpeg"] }.bytes == 10)
     }
 
-    @Test("ends a body whose first bytes declare a size over the limit")
-    func inspection() async throws {
+    @Test func `ends a body whose first bytes declare a size over the limit`() async throws {
         let server = try OriginServer([
             "/x": OriginReply([.bytes(OriginReply.head(200, [("Content-Length", "1000000")]) + noise(5000)), .hang]),
             "/y": .body(noise(100_000)),
@@ -193,8 +185,7 @@ struct RequestTests {
         #expect(most.withLock { $0 } == 20_000)
     }
 
-    @Test("has an idle limit in milliseconds and a deadline that includes waiting")
-    func limitsInMilliseconds() async throws {
+    @Test func `has an idle limit in milliseconds and a deadline that includes waiting`() async throws {
         let server = try OriginServer(["/silent": .silent, "/busy": .silent, "/waiting": .silent])
         let idle = await failure(server, "/silent") { $0.limits = limits { $0.idle = .milliseconds(80) } }
         #expect(idle?.row == "NSURLErrorDomain -1001")
@@ -213,10 +204,10 @@ struct RequestTests {
         #expect(server.count("/waiting") == 0)
     }
 
-    @Test(
-        "with a progress interval of 0.51 has at most four reports: start, head, one between, end (test17)"
-    )
-    func progressInterval() async throws {
+    @Test
+    func `with a progress interval of 0.51 has at most four reports: start, head, one between, end (test17)`()
+        async throws
+    {
         let gate = OriginGate()
         let body = noise(1000)
         let head = OriginReply.head(200, [("Content-Length", "1000")])
@@ -240,8 +231,7 @@ struct RequestTests {
         #expect((510..<1000).contains(all[2].received))
     }
 
-    @Test("reports progress before the request, with the head and at the end")
-    func progress() async throws {
+    @Test func `reports progress before the request, with the head and at the end`() async throws {
         let server = try OriginServer(["/x": .body(noise(100_000)), "/c": .chunked([noise(30_000), noise(500)])])
         let reports = Locked<[FetchProgress]>([])
         for (target, total, expected) in [("/x", Int64(100_000), Int64?(100_000)), ("/c", 30_500, nil)] {

@@ -5,12 +5,11 @@ import Testing
 
 @testable import Downloader
 
-@Suite("The resolver", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResolverTests {
     private func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
 
-    @Test("the system's lookup finds localhost, and nothing for an invalid name")
-    func system() async throws {
+    @Test func `the system's lookup finds localhost, and nothing for an invalid name`() async throws {
         let resolver = Resolver(threads: 1)
         let found = try await resolver.addresses(of: "localhost", within: .seconds(30))
         #expect(found.allSatisfy { $0.description == "127.0.0.1" || $0.description == "::1" })
@@ -20,8 +19,7 @@ struct ResolverTests {
         }
     }
 
-    @Test("the name server lookup finds localhost, and nothing for an invalid name")
-    func nameServers() async throws {
+    @Test func `the name server lookup finds localhost, and nothing for an invalid name`() async throws {
         let resolver = Resolver()
         let found = try await resolver.addresses(of: "localhost", within: .seconds(30))
         #expect(found.allSatisfy { $0.description == "127.0.0.1" || $0.description == "::1" })
@@ -31,8 +29,9 @@ struct ResolverTests {
         }
     }
 
-    @Test("a name server that never answers AAAA delays a lookup by 300 ms, and the IPv4 address is found")
-    func silentAAAA() async throws {
+    @Test
+    func `a name server that never answers AAAA delays a lookup by 300 ms, and the IPv4 address is found`() async throws
+    {
         let server = try IPv4NameServer(address: [192, 0, 2, 7])
         let names = NameServers(servers: "127.0.0.1:\(server.port)")
         let resolver = Resolver { host, done in names.query(host, done) }
@@ -41,16 +40,14 @@ struct ResolverTests {
         #expect(server.names.allSatisfy { $0 == "image.example" })
     }
 
-    @Test("the name of a rooted host ends with its dot, so that no search suffix is tried")
-    func rooted() throws {
+    @Test func `the name of a rooted host ends with its dot, so that no search suffix is tried`() throws {
         #expect(try SourceURL("http://image.example./a").lookupName == "image.example.")
         #expect(try SourceURL("http://image.example/a").lookupName == "image.example")
         #expect(try SourceURL("http://192.0.2.1./a").lookupName == "192.0.2.1")
         #expect(try SourceURL("http://LOCALHOST./a").lookupName == "localhost", "it is in no name server")
     }
 
-    @Test("unanswered names delay no others")
-    func silence() async throws {
+    @Test func `unanswered names delay no others`() async throws {
         let expected = try address("192.0.2.1")
         let silent = Locked<[@Sendable (LookupCache.Answer) -> Void]>([])
         let resolver = Resolver { host, done in
@@ -77,14 +74,12 @@ struct ResolverTests {
         }
     }
 
-    @Test("an address needs no lookup")
-    func literal() async throws {
+    @Test func `an address needs no lookup`() async throws {
         let resolver = Resolver(threads: 1) { _ in .failure(.notFound) }
         #expect(try await resolver.addresses(of: "10.0.0.1", within: .seconds(3)) == [address("10.0.0.1")])
     }
 
-    @Test("requests for one name share a lookup, whose answer is cached")
-    func sharing() async throws {
+    @Test func `requests for one name share a lookup, whose answer is cached`() async throws {
         let calls = Locked(0)
         let gate = DispatchSemaphore(value: 0)
         let expected = try address("192.0.2.1")
@@ -102,8 +97,7 @@ struct ResolverTests {
         #expect(calls.withLock { $0 } == 1)
     }
 
-    @Test("a wait ends after the limit and when cancelled, also while the lookup is blocked")
-    func deadline() async throws {
+    @Test func `a wait ends after the limit and when cancelled, also while the lookup is blocked`() async throws {
         let gate = DispatchSemaphore(value: 0)
         defer { gate.signal() }
         let started = AsyncStream<Void>.makeStream()
@@ -132,8 +126,7 @@ struct ResolverTests {
         }
     }
 
-    @Test("answers are cached for a minute, failures for five seconds, within the capacity")
-    func cache() throws {
+    @Test func `answers are cached for a minute, failures for five seconds, within the capacity`() throws {
         var cache = LookupCache(capacity: 2)
         let now = ContinuousClock.now
         let found = LookupCache.Answer.success([try address("192.0.2.1")])

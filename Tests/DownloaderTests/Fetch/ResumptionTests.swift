@@ -3,7 +3,7 @@ import Testing
 
 @testable import Downloader
 
-@Suite("A body that is cut short", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResumptionTests {
     private let body = noise(50_000)
 
@@ -26,8 +26,7 @@ struct ResumptionTests {
         return OriginReply([.bytes(OriginReply.head(206, all) + part.prefix(count ?? part.count))])
     }
 
-    @Test("is continued, twice if needed, with the digest of the whole")
-    func goesOn() async throws {
+    @Test func `is continued, twice if needed, with the digest of the whole`() async throws {
         let server = try OriginServer()
         server.on("/x", broken([("ETag", "\"v1\"")]), rest(from: 20_000, sending: 10_000), rest(from: 30_000))
         let file = BodyFile()
@@ -40,8 +39,7 @@ struct ResumptionTests {
         #expect(server.requests.map { $0.headers["if-range"] } == [nil, "\"v1\"", "\"v1\""])
     }
 
-    @Test("starts again when the origin sends the whole body or a range that does not fit")
-    func beginsAnew() async throws {
+    @Test func `starts again when the origin sends the whole body or a range that does not fit`() async throws {
         let misfits = [
             rest(from: 20_000, "bytes 20001-49999/50000"), rest(from: 20_000, "bytes 20000-49999/60000"),
             rest(from: 20_000, nil, [("ETag", "\"v2\"")]), rest(from: 20_000, "junk"), .status(416),
@@ -65,8 +63,7 @@ struct ResumptionTests {
         #expect(file.bytes == changed)
     }
 
-    @Test("is not continued by another URL's body when the range request is redirected")
-    func redirected() async throws {
+    @Test func `is not continued by another URL's body when the range request is redirected`() async throws {
         let other = noise(30_000, seed: 9)
         let server = try OriginServer(["/other": .body(other)])
         server.on("/x", broken([("ETag", "\"v1\"")]), .redirect(to: "/other"))
@@ -76,8 +73,7 @@ struct ResumptionTests {
         #expect(file.bytes == other)
     }
 
-    @Test("fails without a strong validator, without ranges, and after three tries")
-    func lost() async throws {
+    @Test func `fails without a strong validator, without ranges, and after three tries`() async throws {
         let weak: [[(String, String)]] = [
             [], [("ETag", "W/\"v1\"")], [("ETag", "\"v1\""), ("Accept-Ranges", "none")],
             [("Last-Modified", "Sat, 01 Jan 2022 10:00:00 GMT"), ("Date", "Sat, 01 Jan 2022 10:00:30 GMT")],
@@ -95,8 +91,7 @@ struct ResumptionTests {
         #expect(server.count("/x") == 4)
     }
 
-    @Test("fails after a try without bytes, and with the error of a try")
-    func fruitless() async throws {
+    @Test func `fails after a try without bytes, and with the error of a try`() async throws {
         let server = try OriginServer()
         server.on("/x", broken([("ETag", "\"v1\"")]), rest(from: 20_000, sending: 0))
         #expect(await ImageDownloader(for: server).failure(server.url("/x"))?.row == "NSURLErrorDomain -1005")
@@ -107,8 +102,7 @@ struct ResumptionTests {
         #expect(error?.retryAfter == .seconds(7))
     }
 
-    @Test("a date is a validator when it is a minute before the response")
-    func date() throws {
+    @Test func `a date is a validator when it is a minute before the response`() throws {
         let head = [
             HeaderField("Last-Modified", "Sat, 01 Jan 2022 10:00:00 GMT"),
             HeaderField("Date", "Sat, 01 Jan 2022 10:01:00 GMT"),
@@ -132,10 +126,8 @@ struct ResumptionTests {
         #expect(judge(503) == .other)
     }
 
-    @Test(
-        "an invalid range is not read",
-        arguments: [
-            "", "bytes", "bytes 1-2", "bytes 2-1/5", "bytes 1-5/5", "bytes -1-2/5", "items 1-2/5", "bytes +1-2/5",
-        ])
-    func ranges(text: String) { #expect(ContentRange(text) == nil) }
+    @Test(arguments: [
+        "", "bytes", "bytes 1-2", "bytes 2-1/5", "bytes 1-5/5", "bytes -1-2/5", "items 1-2/5", "bytes +1-2/5",
+    ])
+    func `an invalid range is not read`(text: String) { #expect(ContentRange(text) == nil) }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import Downloader
 
 /// SDWebImage's coalescing (spec section 3.4), with a file for each request.
-@Suite("Equal downloads", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct SharedTransferTests {
     private let body = noise(200_000)
 
@@ -29,8 +29,7 @@ struct SharedTransferTests {
         return (request, stream.makeAsyncIterator())
     }
 
-    @Test("share one transfer, later ones included; each has all bytes in its own file")
-    func sharing() async throws {
+    @Test func `share one transfer, later ones included; each has all bytes in its own file`() async throws {
         let gate = OriginGate()
         let server = try halting(gate)
         let downloader = ImageDownloader(for: server, limits: longLimits)
@@ -55,8 +54,10 @@ struct SharedTransferTests {
         #expect(server.count("/x") == 1)
     }
 
-    @Test("when the first is cancelled with 2002, the second receives its body (test20 of SDWebImageDownloaderTests)")
-    func firstLeaves() async throws {
+    @Test
+    func `when the first is cancelled with 2002, the second receives its body (test20 of SDWebImageDownloaderTests)`()
+        async throws
+    {
         let gate = OriginGate()
         let server = try halting(gate)
         let downloader = ImageDownloader(for: server, limits: longLimits)
@@ -89,8 +90,7 @@ struct SharedTransferTests {
         do { return .success(try await fetch()) } catch { return .failure(error) }
     }
 
-    @Test("when all are cancelled the transfer ends, and the next starts a new one (test21)")
-    func allLeave() async throws {
+    @Test func `when all are cancelled the transfer ends, and the next starts a new one (test21)`() async throws {
         let server = try OriginServer()
         server.on(
             "/x", OriginReply([.bytes(OriginReply.head(200, [("Content-Length", "9")]) + [1]), .hang]),
@@ -109,8 +109,7 @@ struct SharedTransferTests {
         #expect(server.count("/x") == 2)
     }
 
-    @Test("eleven requests of an empty body fail with 1001 each (test31)")
-    func failures() async throws {
+    @Test func `eleven requests of an empty body fail with 1001 each (test31)`() async throws {
         let server = try OriginServer(["/empty": .body([])])
         let downloader = ImageDownloader(for: server, limits: longLimits)
         await withTaskGroup(of: FetchError?.self) { group in
@@ -125,8 +124,8 @@ struct SharedTransferTests {
         }
     }
 
-    @Test("one that joins after the head reports the rest only (vectors, progress of a late joiner)")
-    func lateProgress() async throws {
+    @Test
+    func `one that joins after the head reports the rest only (vectors, progress of a late joiner)`() async throws {
         let gate = OriginGate()
         let server = try halting(gate)
         let downloader = ImageDownloader(for: server, limits: longLimits)
@@ -150,8 +149,7 @@ struct SharedTransferTests {
         #expect(own.bytes == file.bytes && file.bytes == body)
     }
 
-    @Test("a full disk fails one, a refused format another, the third receives its body")
-    func ownFailures() async throws {
+    @Test func `a full disk fails one, a refused format another, the third receives its body`() async throws {
         let gate = OriginGate()
         let server = try halting(gate)
         let downloader = ImageDownloader(for: server, limits: longLimits)
@@ -186,8 +184,7 @@ struct SharedTransferTests {
         #expect(file.bytes == body)
     }
 
-    @Test("a different header, limit, policy, profile or rule makes requests unequal")
-    func incompatible() throws {
+    @Test func `a different header, limit, policy, profile or rule makes requests unequal`() throws {
         var configuration = FetchConfiguration()
         configuration.allowsInvalidCertificates = true
         configuration.credentials["cdn"] = CredentialProfile(origins: [try Origin(of: "https://a.example/")])

@@ -2,12 +2,10 @@ import Testing
 
 @testable import Downloader
 
-@Suite("The schedule of timeouts")
 struct TimeoutScheduleTests {
     private let start = ContinuousClock.now
 
-    @Test("sleeps until the earliest time, rounded up, for a minute at most")
-    func sleeping() {
+    @Test func `sleeps until the earliest time, rounded up, for a minute at most`() {
         var schedule = TimeoutSchedule()
         #expect(schedule.sleep(from: start) == 60_000)
         schedule.note(start + .microseconds(1500))
@@ -17,8 +15,7 @@ struct TimeoutScheduleTests {
         #expect(schedule.sleep(from: start + .seconds(1)) == 0)
     }
 
-    @Test("a check is due at its time and removes all times")
-    func looking() {
+    @Test func `a check is due at its time and removes all times`() {
         var schedule = TimeoutSchedule()
         schedule.note(start + .milliseconds(10))
         let early = schedule.isDue(at: start)

@@ -3,10 +3,9 @@ import Testing
 
 @testable import Downloader
 
-@Suite("Concurrent transfers", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransferTests {
-    @Test("an origin has at most four connections, and all downloads are complete")
-    func perOrigin() async throws {
+    @Test func `an origin has at most four connections, and all downloads are complete`() async throws {
         let server = try OriginServer(["/x": .body(noise(5000))])
         let downloader = ImageDownloader(for: server)
         let url = server.url("/x")
@@ -19,8 +18,7 @@ struct TransferTests {
         #expect(server.maximumConnections > 1)
     }
 
-    @Test("an origin that hangs does not delay another one")
-    func neighbours() async throws {
+    @Test func `an origin that hangs does not delay another one`() async throws {
         let stuck = try OriginServer(["/": .silent])
         let healthy = try OriginServer(["/": .body(noise(10))])
         // Longer than the test: on a busy machine a time-out of the silent transfers would let others start.
@@ -40,8 +38,7 @@ struct TransferTests {
         }
     }
 
-    @Test("a cancelled download ends at once with 2002 and no longer writes its file")
-    func cancellation() async throws {
+    @Test func `a cancelled download ends at once with 2002 and no longer writes its file`() async throws {
         let gate = OriginGate()
         let server = try OriginServer([
             "/x": OriginReply([
@@ -73,8 +70,8 @@ struct TransferTests {
         #expect(file.bytes.count == size)
     }
 
-    @Test("downloads cancelled while they wait or before they begin end with 2002 and send nothing")
-    func cancelledWaiting() async throws {
+    @Test
+    func `downloads cancelled while they wait or before they begin end with 2002 and send nothing`() async throws {
         let server = try OriginServer(["/x": .silent, "/waiting": .silent])
         let downloader = ImageDownloader(for: server, limits: longLimits)
         await withTaskGroup(of: FetchError?.self) { running in
@@ -92,10 +89,8 @@ struct TransferTests {
         #expect(server.count("/waiting") == 0)
     }
 
-    @Test(
-        "200 downloads from nginx over kept connections have the right digests",
-        .enabled(if: NginxServer.program != nil))
-    func nginx() async throws {
+    @Test(.enabled(if: NginxServer.program != nil))
+    func `200 downloads from nginx over kept connections have the right digests`() async throws {
         var files: [String: [UInt8]] = [:]
         for number in 0..<200 { files["\(number).bin"] = noise(1 + number * 997, seed: UInt64(number + 1)) }
         let server = try NginxServer(files: files)
@@ -116,8 +111,8 @@ struct TransferTests {
         #expect(reused >= 196)
     }
 
-    @Test("nginx is used over TLS and HTTP/2 when its certificate is trusted", .enabled(if: NginxServer.program != nil))
-    func tls() async throws {
+    @Test(.enabled(if: NginxServer.program != nil))
+    func `nginx is used over TLS and HTTP/2 when its certificate is trusted`() async throws {
         let server = try NginxServer(
             files: ["a": noise(100_000)], tls: true,
             locations: "location /down { return 302 http://127.0.0.1:8080/; } location /up { return 302 /a; }")
@@ -138,10 +133,8 @@ struct TransferTests {
         #expect(await downloader.failure(server.url("/down"))?.row == "LarderErrorDomain 103")
     }
 
-    @Test(
-        "the idle limit does not count the wait for a stream of a full HTTP/2 connection",
-        .enabled(if: NginxServer.program != nil))
-    func fullConnection() async throws {
+    @Test(.enabled(if: NginxServer.program != nil))
+    func `the idle limit does not count the wait for a stream of a full HTTP/2 connection`() async throws {
         let body = noise(30)
         let slow = OriginReply([
             .bytes(OriginReply.head(200, [("Content-Length", "\(body.count)")])),
@@ -171,8 +164,7 @@ struct TransferTests {
         }
     }
 
-    @Test("behind a plain proxy the limit of connections is each origin's")
-    func manyOriginsBehindProxy() async throws {
+    @Test func `behind a plain proxy the limit of connections is each origin's`() async throws {
         let gate = OriginGate()
         let proxy = try OriginServer()
         let urls = (0..<5).flatMap { host in (0..<4).map { "http://host\(host).test/\($0)" } }
@@ -189,10 +181,8 @@ struct TransferTests {
         #expect(proxy.maximumConnections == 20)
     }
 
-    @Test(
-        "a connection with an unchecked certificate serves only requests that allow it",
-        .enabled(if: NginxServer.program != nil))
-    func uncheckedConnection() async throws {
+    @Test(.enabled(if: NginxServer.program != nil))
+    func `a connection with an unchecked certificate serves only requests that allow it`() async throws {
         let server = try NginxServer(files: ["a": noise(1000)], tls: true)
         var configuration = FetchConfiguration(policy: loopback(server.port))
         configuration.allowsInvalidCertificates = true
@@ -204,10 +194,7 @@ struct TransferTests {
         #expect(try await downloader.fetch(careless).isConnectionReused)
     }
 
-    @Test(
-        "a hundred cancelled downloads end with 2002, close their connections and write nothing"
-    )
-    func cancellingAll() async throws {
+    @Test func `a hundred cancelled downloads end with 2002, close their connections and write nothing`() async throws {
         // An endless body: a transfer that continued would show in its connection and in its file.
         let head = OriginReply.head(200, [("Content-Length", "100000")])
         let server = try OriginServer([
@@ -232,8 +219,7 @@ struct TransferTests {
         #expect(files.map { $0.bytes.count } == written)
     }
 
-    @Test("a running download is counted until it is cancelled (test11)")
-    func counted() async throws {
+    @Test func `a running download is counted until it is cancelled (test11)`() async throws {
         let server = try OriginServer(["/x": .silent, "/y": .silent])
         let downloader = ImageDownloader(for: server, limits: longLimits)
         #expect(await downloader.currentDownloadCount == 0)
@@ -247,9 +233,7 @@ struct TransferTests {
         #expect(await downloader.currentDownloadCount == 0)
     }
 
-    @Test(
-        "cancelling all downloads ends running and waiting ones, but not later ones (test11)")
-    func cancelAllDownloads() async throws {
+    @Test func `cancelling all downloads ends running and waiting ones, but not later ones (test11)`() async throws {
         let server = try OriginServer(["/x": .silent, "/y": .body(noise(10))])
         let downloader = ImageDownloader(for: server, limits: longLimits)
         await withTaskGroup(of: FetchError?.self) { group in
@@ -264,8 +248,7 @@ struct TransferTests {
         #expect(await downloader.failure(server.url("/y")) == nil)
     }
 
-    @Test("while suspended nothing starts and running transfers continue (spec 3.3)")
-    func suspended() async throws {
+    @Test func `while suspended nothing starts and running transfers continue (spec 3.3)`() async throws {
         let gate = OriginGate()
         let server = try OriginServer([
             "/x": OriginReply([.wait(gate)] + OriginReply.body(noise(10)).steps), "/y": .body(noise(10)),
@@ -286,10 +269,8 @@ struct TransferTests {
         #expect(server.count("/y") == 1)
     }
 
-    @Test(
-        "nginx responds with 304 and with ranges, over HTTP/1.1 and HTTP/2",
-        .enabled(if: NginxServer.program != nil), arguments: [false, true])
-    func nginxValidators(tls: Bool) async throws {
+    @Test(.enabled(if: NginxServer.program != nil), arguments: [false, true])
+    func `nginx responds with 304 and with ranges, over HTTP/1.1 and HTTP/2`(tls: Bool) async throws {
         let body = noise(30_000)
         let server = try NginxServer(files: ["a": body], tls: tls)
         var configuration = FetchConfiguration(policy: loopback(server.port))

@@ -2,12 +2,11 @@ import Testing
 
 @testable import Downloader
 
-@Suite("Adaptive concurrency", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct AdaptiveConcurrencyTests {
     private let start = ContinuousClock.now
 
-    @Test("429 and 503 halve the limit, once for requests that ran together; good responses raise it again")
-    func halves() {
+    @Test func `429 and 503 halve the limit, once for requests that ran together; good responses raise it again`() {
         var concurrency = AdaptiveConcurrency(maximum: 4)
         #expect(concurrency.limit == nil)
         for status in [429, 503, 429, 503] {
@@ -37,21 +36,19 @@ struct AdaptiveConcurrencyTests {
         return concurrency.limit
     }
 
-    @Test("ten slow responses in a row cut the limit: requests queue at the origin")
-    func queue() {
+    @Test func `ten slow responses in a row cut the limit: requests queue at the origin`() {
         let hits = Array(repeating: 20, count: 20)
         #expect(limit(after: hits + Array(repeating: 900, count: 9)) == nil)
         #expect(limit(after: hits + Array(repeating: 900, count: 10)) == 3)
         #expect(limit(after: hits + Array(repeating: 900, count: 10), isEnabled: false) == nil)
     }
 
-    @Test("misses of a cache, up to half of the responses, do not cut the limit", arguments: [20, 10, 5, 2])
-    func misses(every: Int) {
+    @Test(arguments: [20, 10, 5, 2])
+    func `misses of a cache, up to half of the responses, do not cut the limit`(every: Int) {
         #expect(limit(after: (0..<1000).map { $0 % every == 0 ? 900 : 20 }) == nil)
     }
 
-    @Test("without adaptation no status sets a limit")
-    func disabled() {
+    @Test func `without adaptation no status sets a limit`() {
         var concurrency = AdaptiveConcurrency(maximum: 4, isEnabled: false)
         concurrency.end(.answered(status: 429), isGood: false, started: start, at: start)
         #expect(concurrency.limit == nil)

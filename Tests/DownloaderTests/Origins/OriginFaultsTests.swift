@@ -3,7 +3,6 @@ import Testing
 
 @testable import Downloader
 
-@Suite("What counts against an origin")
 struct OriginFaultsTests {
     private let status = "SDWebImageErrorDomain"
     private let transport = "NSURLErrorDomain"
@@ -13,15 +12,15 @@ struct OriginFaultsTests {
             rows.map { OriginFaultRule(domain: $0.domain, code: $0.code, httpStatus: $0.status, counts: $0.counts) })
     }
 
-    @Test(
-        "without rows 5xx, timeouts and refused connections count",
-        arguments: [
-            (RequestOutcome.answered(status: 500), true), (.answered(status: 527), true),
-            (.answered(status: 404), false),
-            (.answered(status: 200), false), (.failed(.timedOut), true), (.failed(.cannotConnect), true),
-            (.failed(.connectionLost), false), (.unknown, false),
-        ])
-    func standard(result: RequestOutcome, counts: Bool) { #expect(OriginFaults().counts(result) == counts) }
+    @Test(arguments: [
+        (RequestOutcome.answered(status: 500), true), (.answered(status: 527), true),
+        (.answered(status: 404), false),
+        (.answered(status: 200), false), (.failed(.timedOut), true), (.failed(.cannotConnect), true),
+        (.failed(.connectionLost), false), (.unknown, false),
+    ])
+    func `without rows 5xx, timeouts and refused connections count`(result: RequestOutcome, counts: Bool) {
+        #expect(OriginFaults().counts(result) == counts)
+    }
 
     @Test func `a row for a status decides`() {
         let faults = rules((status, 2001, 500, false), (status, 2001, 404, true))

@@ -3,7 +3,7 @@ import Testing
 @testable import Downloader
 
 /// Random events of an origin; the invariants must hold after each.
-@Suite("Random histories of origins", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct OriginHistoryTests {
     private struct Random: RandomNumberGenerator {
         var state: UInt64
@@ -15,8 +15,8 @@ struct OriginHistoryTests {
         }
     }
 
-    @Test("one probe at a time, no request while held, every running request counted", arguments: 1...40)
-    func history(seed: UInt64) {
+    @Test(arguments: 1...40)
+    func `one probe at a time, no request while held, every running request counted`(seed: UInt64) {
         var random = Random(state: seed &* 0x9E37_79B9_7F4A_7C15 | 1)
         var configuration = FetchConfiguration()
         var settings = OriginSettings()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Downloader
 
-@Suite("Downloads from a limited origin", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct OriginLimiterTests {
     private func downloader(
         _ servers: OriginServer..., settings change: (inout OriginSettings) -> Void = { $0.maxWait = .zero }
@@ -17,8 +17,10 @@ struct OriginLimiterTests {
         return ImageDownloader(configuration, resolver: StubResolver([:]))
     }
 
-    @Test("fail with the time to wait while it is held, and nothing is sent; other origins are not affected")
-    func held() async throws {
+    @Test
+    func `fail with the time to wait while it is held, and nothing is sent; other origins are not affected`()
+        async throws
+    {
         let held = try OriginServer(["/a": .status(429, [("Retry-After", "60")])])
         let other = try OriginServer(["/a": .body(noise(10))])
         let downloader = downloader(held, other)
@@ -33,8 +35,7 @@ struct OriginLimiterTests {
         #expect(changes == [try Origin(of: held.url("/")): [.held(for: .seconds(60))]])
     }
 
-    @Test("count against the target of a redirect, not against its source")
-    func redirected() async throws {
+    @Test func `count against the target of a redirect, not against its source`() async throws {
         let target = try OriginServer(["/a": .status(503, [("Retry-After", "60")])])
         let server = try OriginServer(["/a": .redirect(to: target.url("/a")), "/b": .body(noise(10))])
         let downloader = downloader(server, target)
@@ -44,8 +45,7 @@ struct OriginLimiterTests {
         #expect(target.requests.count == 1)
     }
 
-    @Test("wait for the end of a hold within the maximum wait")
-    func maxWait() async throws {
+    @Test func `wait for the end of a hold within the maximum wait`() async throws {
         let server = try OriginServer(["/a": .status(429, [("Retry-After", "1")]), "/b": .body(noise(10))])
         let downloader = downloader(server) { $0.maxWait = .seconds(60) }
         _ = await downloader.failure(server.url("/a"))
@@ -54,8 +54,7 @@ struct OriginLimiterTests {
         #expect(times[1] - times[0] >= .seconds(1))
     }
 
-    @Test("that share a transfer count once for the breaker")
-    func sharedFailure() async throws {
+    @Test func `that share a transfer count once for the breaker`() async throws {
         let gate = OriginGate()
         let server = try OriginServer()
         server.on("/a", OriginReply([.wait(gate)] + OriginReply.status(500).steps), .status(500))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Downloader
 
-@Suite("The limits of origins", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct OriginLimitsTests {
     private let a = Origin(scheme: .https, host: "a", port: 443)
     private let b = Origin(scheme: .https, host: "b", port: 443)
@@ -22,8 +22,7 @@ struct OriginLimitsTests {
 
     // MARK: - Connections and order
 
-    @Test("an origin whose connections are busy does not delay another one")
-    func fairness() {
+    @Test func `an origin whose connections are busy does not delay another one`() {
         var limits = limits(perOrigin: 2)
         for ticket in 1...5 { limits.wait(UInt64(ticket), a, at: start) }
         limits.wait(6, b, at: start)
@@ -34,8 +33,7 @@ struct OriginLimitsTests {
         #expect(limits.waitingCount == 2)
     }
 
-    @Test("the limit of all transfers applies, in the order of the requests")
-    func total() {
+    @Test func `the limit of all transfers applies, in the order of the requests`() {
         var limits = limits(total: 3, perOrigin: 2)
         for (ticket, origin) in [(1, b), (2, a), (3, b), (4, a)] { limits.wait(UInt64(ticket), origin, at: start) }
         let permits = limits.startAll(at: start)
@@ -44,8 +42,7 @@ struct OriginLimitsTests {
         #expect(limits.startAll(at: start).keys.sorted() == [4])
     }
 
-    @Test("an origin with HTTP/2 receives its streams while it is busy")
-    func streams() {
+    @Test func `an origin with HTTP/2 receives its streams while it is busy`() {
         var limits = limits(perOrigin: 1, streams: 3)
         for ticket in 1...5 { limits.wait(UInt64(ticket), a, at: start) }
         let permits = limits.startAll(at: start)
@@ -55,8 +52,7 @@ struct OriginLimitsTests {
         #expect(limits.startAll(at: start).keys.sorted() == [2, 3, 4])
     }
 
-    @Test("after two failures of HTTP/2 an origin has its connections only")
-    func fallback() {
+    @Test func `after two failures of HTTP/2 an origin has its connections only`() {
         var limits = limits(perOrigin: 1, streams: 3)
         limits.wait(1, a, at: start)
         guard let permit = limits.startAll(at: start)[1] else { return #expect(Bool(false)) }
@@ -72,8 +68,7 @@ struct OriginLimitsTests {
         #expect(limits.startAll(at: start + .seconds(3))[2]?.allowsHTTP2 == false)
     }
 
-    @Test("a removed transfer does not start")
-    func removal() {
+    @Test func `a removed transfer does not start`() {
         var limits = limits(perOrigin: 1)
         for ticket in 1...3 { limits.wait(UInt64(ticket), a, at: start) }
         let permits = limits.startAll(at: start)
@@ -92,8 +87,7 @@ struct OriginLimitsTests {
         }
     }
 
-    @Test("the higher priority starts first, and then the earlier request")
-    func priorities() {
+    @Test func `the higher priority starts first, and then the earlier request`() {
         var limits = limits(total: 1, perOrigin: 1)
         for (ticket, priority) in [(2, .low), (3, .normal), (4, .high), (5, .high), (6, .normal)]
             as [(UInt64, FetchPriority)]
@@ -103,8 +97,7 @@ struct OriginLimitsTests {
         #expect(order(&limits, 5) == [4, 5, 3, 6, 2])
     }
 
-    @Test("in LIFO order the last request starts first, independent of its priority (spec 3.3)")
-    func lifo() {
+    @Test func `in LIFO order the last request starts first, independent of its priority (spec 3.3)`() {
         var limits = limits(total: 1, perOrigin: 1) { $0.order = .lifo }
         limits.wait(1, a, .high, at: start)
         var started = order(&limits, 1)
@@ -118,8 +111,7 @@ struct OriginLimitsTests {
 
     // MARK: - Holds, breakers, rates
 
-    @Test("a reduced origin receives one request at a time")
-    func reduced() {
+    @Test func `a reduced origin receives one request at a time`() {
         var limits = limits(perOrigin: 2)
         limits.wait(1, a, at: start)
         limits.end(limits.startAll(at: start)[1], .answered(status: 429, retryAfter: .zero), at: start)
@@ -131,8 +123,7 @@ struct OriginLimitsTests {
         }
     }
 
-    @Test("a hold refuses the transfers that wait at once")
-    func hold() {
+    @Test func `a hold refuses the transfers that wait at once`() {
         var limits = limits(perOrigin: 1)
         limits.wait(1, a, at: start)
         limits.wait(2, a, at: start)
@@ -143,8 +134,7 @@ struct OriginLimitsTests {
         #expect(limits.next(at: start) == .wait(until: nil))
     }
 
-    @Test("with a maximum wait a transfer waits for the end of a hold")
-    func maxWait() {
+    @Test func `with a maximum wait a transfer waits for the end of a hold`() {
         var limits = limits(perOrigin: 1) { $0.origins.maxWait = .seconds(60) }
         limits.wait(1, a, at: start)
         limits.end(limits.startAll(at: start)[1], .answered(status: 429, retryAfter: .seconds(50)), at: start)
@@ -158,8 +148,7 @@ struct OriginLimitsTests {
         #expect(limits.next(at: start + .seconds(50)) == .refuse(3, .held(until: start + .seconds(120))))
     }
 
-    @Test("after the time of an open breaker one of fifty starts as the probe; its success admits all")
-    func oneProbe() {
+    @Test func `after the time of an open breaker one of fifty starts as the probe; its success admits all`() {
         var limits = limits(total: 100, perOrigin: 100) { $0.origins.failures = 1 }
         limits.wait(0, a, at: start)
         limits.end(limits.startAll(at: start)[0], .failed(.timedOut), at: start)
@@ -176,8 +165,7 @@ struct OriginLimitsTests {
         #expect(limits.startAll(at: later).count == 50)
     }
 
-    @Test("a failed probe opens the breaker again; a cancelled one leaves the probe to the next transfer")
-    func failedProbe() {
+    @Test func `a failed probe opens the breaker again; a cancelled one leaves the probe to the next transfer`() {
         var limits = limits { $0.origins.failures = 1 }
         limits.wait(1, a, at: start)
         limits.end(limits.startAll(at: start)[1], .answered(status: 500), at: start)
@@ -192,8 +180,7 @@ struct OriginLimitsTests {
         #expect(limits.refusal(a, at: later) == .held(until: later + .seconds(60)))
     }
 
-    @Test("an origin that is given up refuses with the failure that opened its breaker")
-    func givenUp() throws {
+    @Test func `an origin that is given up refuses with the failure that opened its breaker`() throws {
         var limits = limits { ($0.origins.failures, $0.origins.probes) = (2, 0) }
         for ticket in 1...2 {
             limits.wait(UInt64(ticket), a, at: start)
@@ -206,8 +193,7 @@ struct OriginLimitsTests {
         #expect(limits.takeChanges() == [a: [.opened(for: .seconds(60), failedProbes: 0, failure)]])
     }
 
-    @Test("a rate starts requests evenly; those that would wait too long are to be repeated one after another")
-    func rate() {
+    @Test func `a rate starts requests evenly; those that would wait too long are to be repeated one after another`() {
         var limits = limits(total: 1000, perOrigin: 1000) { $0.origins.rate = 10 }
         for ticket in 0...50 { limits.wait(UInt64(ticket), a, at: start) }
         #expect(limits.enqueue(51, a, at: start) == .held(until: start + .seconds(5)))
@@ -221,8 +207,7 @@ struct OriginLimitsTests {
 
     // MARK: - Memory
 
-    @Test("changes that could not be reported are kept, and newer ones replace them")
-    func changes() {
+    @Test func `changes that could not be reported are kept, and newer ones replace them`() {
         var limits = limits()
         limits.wait(1, a, at: start)
         limits.end(limits.startAll(at: start)[1], .answered(status: 503, retryAfter: .seconds(1)), at: start)
@@ -238,8 +223,7 @@ struct OriginLimitsTests {
         #expect(limits.takeChanges() == [a: [.held(for: .seconds(9))]])
     }
 
-    @Test("the number of remembered origins is bounded, and those without a restriction are removed first")
-    func bounded() {
+    @Test func `the number of remembered origins is bounded, and those without a restriction are removed first`() {
         var limits = limits {
             $0.origins.remembered = 64
             $0.origins.failures = 1

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Downloader
 
-@Suite("The state of one origin", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct OriginStateTests {
     private let start = ContinuousClock.now
     private let refused = RequestOutcome.failed(.cannotConnect)
@@ -16,8 +16,7 @@ struct OriginStateTests {
         return OriginState(origin, configuration)
     }
 
-    @Test("ten failures in a row open the breaker, nine and a success do not")
-    func opens() {
+    @Test func `ten failures in a row open the breaker, nine and a success do not`() {
         var state = state()
         for _ in 0..<9 { #expect(state.request(refused, at: start) == []) }
         #expect(state.request(good, at: start) == [])
@@ -27,25 +26,24 @@ struct OriginStateTests {
         #expect(state.answer(at: start + .seconds(59)) == .refused(.held(until: start + .seconds(60))))
     }
 
-    @Test(
-        "connect failures, timeouts and 5xx count; other statuses, names and cancellations do not",
-        arguments: [
-            (RequestOutcome.failed(.cannotConnect), true), (.failed(.timedOut), true), (.answered(status: 500), true),
-            (.answered(status: 599), true), (.answered(status: 404), false),
-            (.answered(status: 429, retryAfter: .zero), false),
-            (.failed(.connectionLost), false), (.failed(.handshakeFailed), false), (.unknown, false),
-            (RequestOutcome(FetchError(.nameNotFound, "")), false), (RequestOutcome(FetchError(.cancelled, "")), false),
-            (RequestOutcome(FetchError(.badStatus, "", httpStatus: 503)), true),
-            (RequestOutcome(FetchError(.badStatus, "", httpStatus: 403)), false),
-        ])
-    func counts(outcome: RequestOutcome, opens: Bool) {
+    @Test(arguments: [
+        (RequestOutcome.failed(.cannotConnect), true), (.failed(.timedOut), true), (.answered(status: 500), true),
+        (.answered(status: 599), true), (.answered(status: 404), false),
+        (.answered(status: 429, retryAfter: .zero), false),
+        (.failed(.connectionLost), false), (.failed(.handshakeFailed), false), (.unknown, false),
+        (RequestOutcome(FetchError(.nameNotFound, "")), false), (RequestOutcome(FetchError(.cancelled, "")), false),
+        (RequestOutcome(FetchError(.badStatus, "", httpStatus: 503)), true),
+        (RequestOutcome(FetchError(.badStatus, "", httpStatus: 403)), false),
+    ])
+    func `connect failures, timeouts and 5xx count; other statuses, names and cancellations do not`(
+        outcome: RequestOutcome, opens: Bool
+    ) {
         var state = state()
         for _ in 0..<10 { _ = state.request(outcome, at: start) }
         #expect((state.refusal(at: start) != nil) == opens)
     }
 
-    @Test("after the open time one probe starts, the others are held, and its success closes the breaker")
-    func probe() {
+    @Test func `after the open time one probe starts, the others are held, and its success closes the breaker`() {
         var state = state { $0.failures = 1 }
         _ = state.request(refused, at: start)
         let later = start + .seconds(60)
@@ -57,8 +55,7 @@ struct OriginStateTests {
         #expect(state.refusal(at: later) == nil)
     }
 
-    @Test("a failed probe opens the breaker again; after three the origin is given up until a probe succeeds")
-    func givenUp() {
+    @Test func `a failed probe opens the breaker again; after three the origin is given up until a probe succeeds`() {
         var state = state { $0.failures = 1 }
         _ = state.request(.answered(status: 502), at: start)
         var now = start
@@ -74,8 +71,7 @@ struct OriginStateTests {
         #expect(state.request(good, at: now) == [])
     }
 
-    @Test("a cancelled probe decides nothing: the next may start at once")
-    func calledOff() {
+    @Test func `a cancelled probe decides nothing: the next may start at once`() {
         var state = state { $0.failures = 1 }
         _ = state.request(refused, at: start)
         let later = start + .seconds(60)
@@ -83,8 +79,7 @@ struct OriginStateTests {
         #expect(state.request(good, at: later) == [.closed])
     }
 
-    @Test("failures of requests from before the breaker opened do not change it")
-    func stale() {
+    @Test func `failures of requests from before the breaker opened do not change it`() {
         var state = state { $0.failures = 1 }
         let old = state.start(at: start)
         _ = state.request(refused, at: start)
@@ -92,8 +87,7 @@ struct OriginStateTests {
         #expect(state.refusal(at: start) == .held(until: start + .seconds(60)))
     }
 
-    @Test("Retry-After holds the origin, an hour at most, and only with 429 or 503")
-    func retryAfter() {
+    @Test func `Retry-After holds the origin, an hour at most, and only with 429 or 503`() {
         var held = state()
         #expect(held.request(.answered(status: 429, retryAfter: .seconds(3)), at: start) == [.held(for: .seconds(3))])
         #expect(held.answer(at: start + .seconds(2)) == .refused(.held(until: start + .seconds(3))))
@@ -106,8 +100,7 @@ struct OriginStateTests {
         #expect(other.refusal(at: start) == nil)
     }
 
-    @Test("429 without Retry-After holds the origin for 1 s, doubled up to 60 s until a request succeeds")
-    func overload() {
+    @Test func `429 without Retry-After holds the origin for 1 s, doubled up to 60 s until a request succeeds`() {
         var state = state()
         let overload = RequestOutcome.answered(status: 429)
         // Those that run together count once.
@@ -124,8 +117,7 @@ struct OriginStateTests {
         #expect(state.request(.answered(status: 503), at: now + .seconds(1)) == [])
     }
 
-    @Test("another worker's hold and breaker apply here until they are no longer reported")
-    func shared() {
+    @Test func `another worker's hold and breaker apply here until they are no longer reported`() {
         let failure = OriginFailure(code: .timedOut, httpStatus: nil)
         var state = state()
         _ = state.adopt(.held(for: .seconds(9)), at: start)
@@ -138,8 +130,7 @@ struct OriginStateTests {
         #expect(state.refusal(at: start) == nil)
     }
 
-    @Test("a request that began before the breaker opened closes it when it succeeds")
-    func inFlight() {
+    @Test func `a request that began before the breaker opened closes it when it succeeds`() {
         var state = state { $0.failures = 1 }
         let permits = (0..<3).map { _ in state.start(at: start) }
         #expect(state.end(permits[0], refused, OriginFaults(), at: start).count == 1)
@@ -149,8 +140,7 @@ struct OriginStateTests {
         #expect(state.refusal(at: start + .seconds(1)) == nil)
     }
 
-    @Test("a worker whose requests succeed reports other workers' breaker as closed in place of adopting it")
-    func rejection() {
+    @Test func `a worker whose requests succeed reports other workers' breaker as closed in place of adopting it`() {
         let opened = OriginChange.opened(
             for: .seconds(60), failedProbes: 0, OriginFailure(code: .timedOut, httpStatus: nil))
         var state = state()
@@ -166,8 +156,7 @@ struct OriginStateTests {
         #expect(state.refusal(at: start + .seconds(10)) != nil)
     }
 
-    @Test("a hold and breaker that are not reported yet stay")
-    func unsaid() {
+    @Test func `a hold and breaker that are not reported yet stay`() {
         var state = state { $0.failures = 1 }
         let changes = state.request(refused, at: start)
         state.withdraw(hold: true, breaker: true)

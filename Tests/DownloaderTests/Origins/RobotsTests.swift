@@ -3,75 +3,68 @@ import Testing
 
 @testable import Downloader
 
-@Suite("Robots directives and robots.txt", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct RobotsTests {
-    @Test(
-        "X-Robots-Tag applies to all robots, to Larder or to others",
-        arguments: [
-            ("noai", ["noai"]), ("NoAI, NoIndex", ["noai", "noindex"]), ("otherbot: noai, noindex", []),
-            ("larder: noimageai", ["noimageai"]), ("otherbot: noai, larder: noindex", ["noindex"]),
-            ("otherbot: noai;noindex", ["noindex"]),
-            ("unavailable_after: 25 Jun 2010 15:00:00 PST", ["unavailable_after"]),
-            ("max-image-preview: large, noai", ["max-image-preview", "noai"]), ("", []), (" , ,", []),
-            ("noai, noai", ["noai"]), ("Larder: none", ["none"]), ("larderbot: noai", []),
-        ])
-    func directives(header: String, names: [String]) {
+    @Test(arguments: [
+        ("noai", ["noai"]), ("NoAI, NoIndex", ["noai", "noindex"]), ("otherbot: noai, noindex", []),
+        ("larder: noimageai", ["noimageai"]), ("otherbot: noai, larder: noindex", ["noindex"]),
+        ("otherbot: noai;noindex", ["noindex"]),
+        ("unavailable_after: 25 Jun 2010 15:00:00 PST", ["unavailable_after"]),
+        ("max-image-preview: large, noai", ["max-image-preview", "noai"]), ("", []), (" , ,", []),
+        ("noai, noai", ["noai"]), ("Larder: none", ["none"]), ("larderbot: noai", []),
+    ])
+    func `X-Robots-Tag applies to all robots, to Larder or to others`(header: String, names: [String]) {
         #expect(RobotsDirectives(header).names == names)
     }
 
-    @Test(
-        "directives that forbid storing an image",
-        arguments: [
-            ("noai", true), ("noimageai", true), ("noindex", true), ("noimageindex", true), ("none", true),
-            ("nofollow, noarchive", false), ("all", false), ("other: noai", false),
-        ])
-    func forbids(header: String, does: Bool) {
+    @Test(arguments: [
+        ("noai", true), ("noimageai", true), ("noindex", true), ("noimageindex", true), ("none", true),
+        ("nofollow, noarchive", false), ("all", false), ("other: noai", false),
+    ])
+    func `directives that forbid storing an image`(header: String, does: Bool) {
         #expect((RobotsDirectives(header).forbids != nil) == does)
     }
 
     /// The examples of RFC 9309, sections 5.1 and 5.2, and rules of section 2.2.
-    @Test(
-        "the longest match decides, allow on a tie, with wildcards and escapes as in RFC 9309",
-        arguments: [
-            ("/x", "Disallow: /", false), ("/x", "Disallow:", true), ("/x", "", true),
-            ("/example/page/", "Allow: /example/page/\nDisallow: /example/page/disallowed.gif", true),
-            ("/example/page/disallowed.gif", "Allow: /example/page/\nDisallow: /example/page/disallowed.gif", false),
-            ("/page", "Allow: /page\nDisallow: /page", true), ("/page.gif", "Disallow: /*.gif$", false),
-            ("/page.gif?x", "Disallow: /*.gif$", true), ("/a/b/c", "Disallow: /a/*/c", false),
-            ("/a/c", "Disallow: /a/*/c", true), ("/foo/bar/baz", "Disallow: *baz", false),
-            ("/path/file-with-a-%2A.html", "Disallow: /path/file-with-a-%2A.html", false),
-            ("/foo/bar?baz=https://foo.bar", "Disallow: /foo/bar?baz=https%3A%2F%2Ffoo.bar", true),
-            ("/foo/bar/%E3%83%84", "Disallow: /foo/bar/ツ", false),
-            ("/foo/bar/%62%61%7A", "Disallow: /foo/bar/baz", false),
-            ("/robots.txt", "Disallow: /", true), ("/x", "disALLOW : /x # comment", false), ("/x", "Disallow /x", true),
-            ("/%+1", "Disallow: /%+1", false), ("/aaab", "Disallow: /a*a*b$", false),
-            ("/ab", "Disallow: /a*a*b$", true),
-        ])
-    func rules(target: String, rules: String, allows: Bool) {
+    @Test(arguments: [
+        ("/x", "Disallow: /", false), ("/x", "Disallow:", true), ("/x", "", true),
+        ("/example/page/", "Allow: /example/page/\nDisallow: /example/page/disallowed.gif", true),
+        ("/example/page/disallowed.gif", "Allow: /example/page/\nDisallow: /example/page/disallowed.gif", false),
+        ("/page", "Allow: /page\nDisallow: /page", true), ("/page.gif", "Disallow: /*.gif$", false),
+        ("/page.gif?x", "Disallow: /*.gif$", true), ("/a/b/c", "Disallow: /a/*/c", false),
+        ("/a/c", "Disallow: /a/*/c", true), ("/foo/bar/baz", "Disallow: *baz", false),
+        ("/path/file-with-a-%2A.html", "Disallow: /path/file-with-a-%2A.html", false),
+        ("/foo/bar?baz=https://foo.bar", "Disallow: /foo/bar?baz=https%3A%2F%2Ffoo.bar", true),
+        ("/foo/bar/%E3%83%84", "Disallow: /foo/bar/ツ", false),
+        ("/foo/bar/%62%61%7A", "Disallow: /foo/bar/baz", false),
+        ("/robots.txt", "Disallow: /", true), ("/x", "disALLOW : /x # comment", false), ("/x", "Disallow /x", true),
+        ("/%+1", "Disallow: /%+1", false), ("/aaab", "Disallow: /a*a*b$", false),
+        ("/ab", "Disallow: /a*a*b$", true),
+    ])
+    func `the longest match decides, allow on a tie, with wildcards and escapes as in RFC 9309`(
+        target: String, rules: String, allows: Bool
+    ) {
         let file = "User-agent: *\n\(rules)\n"
         #expect(RobotsRules(Array(file.utf8)).allow(target) == allows)
     }
 
-    @Test(
-        "the own groups apply before the common ones, and groups of one name together",
-        arguments: [
-            ("User-agent: *\nDisallow: /\n\nUser-agent: larder\nAllow: /", true),
-            ("User-agent: larder/1.0 (x)\nDisallow: /a\nUser-agent: *\nAllow: /", false),
-            (
-                "User-agent: LARDER\nDisallow: /b\n\nUser-agent: other\nDisallow: /\n\nUser-agent: larder\nDisallow: /a",
-                false
-            ),
-            ("User-agent: other\nUser-agent: larder\nDisallow: /a", false), ("User-agent: other\nDisallow: /a", true),
-            ("User-agent: larderbot\nDisallow: /a", true), ("Disallow: /a\nUser-agent: *\nDisallow: /b", true),
-            ("\u{feff}User-agent: *\rDisallow: /a\r\n", false), ("User-agent: larder\nSitemap: x\nDisallow: /a", false),
-            ("User-agent: larder\nDisallow:\nUser-agent: *\nDisallow: /", true),
-        ])
-    func groups(file: String, allows: Bool) {
+    @Test(arguments: [
+        ("User-agent: *\nDisallow: /\n\nUser-agent: larder\nAllow: /", true),
+        ("User-agent: larder/1.0 (x)\nDisallow: /a\nUser-agent: *\nAllow: /", false),
+        (
+            "User-agent: LARDER\nDisallow: /b\n\nUser-agent: other\nDisallow: /\n\nUser-agent: larder\nDisallow: /a",
+            false
+        ),
+        ("User-agent: other\nUser-agent: larder\nDisallow: /a", false), ("User-agent: other\nDisallow: /a", true),
+        ("User-agent: larderbot\nDisallow: /a", true), ("Disallow: /a\nUser-agent: *\nDisallow: /b", true),
+        ("\u{feff}User-agent: *\rDisallow: /a\r\n", false), ("User-agent: larder\nSitemap: x\nDisallow: /a", false),
+        ("User-agent: larder\nDisallow:\nUser-agent: *\nDisallow: /", true),
+    ])
+    func `the own groups apply before the common ones, and groups of one name together`(file: String, allows: Bool) {
         #expect(RobotsRules(Array(file.utf8)).allow("/a") == allows)
     }
 
-    @Test("only 500 KiB are read")
-    func long() {
+    @Test func `only 500 KiB are read`() {
         let head = Array("User-agent: *\n".utf8)
         let rule = Array("\nDisallow: /a\n".utf8)
         let blanks = [UInt8](repeating: UInt8(ascii: "#"), count: RobotsRules.maximumBytes - head.count - rule.count)
@@ -89,10 +82,11 @@ struct RobotsTests {
     }
 
     @Test(
-        "an absent or forbidden robots.txt allows, a failing one is a failure that may be retried",
         arguments: [(404, nil), (403, nil), (401, nil), (410, nil), (500, 2001), (503, 2001), (429, 2001)]
             as [(Int, Int?)])
-    func status(status: Int, code: Int?) async throws {
+    func `an absent or forbidden robots.txt allows, a failing one is a failure that may be retried`(
+        status: Int, code: Int?
+    ) async throws {
         let server = try OriginServer(["/robots.txt": .status(status)])
         do throws(FetchError) {
             let allowed = try await downloader(server).isAllowedByRobots(
@@ -103,8 +97,10 @@ struct RobotsTests {
         }
     }
 
-    @Test("one robots.txt serves many downloads, redirects are followed, and images are refused with 104 if configured")
-    func obeyed() async throws {
+    @Test
+    func `one robots.txt serves many downloads, redirects are followed, and images are refused with 104 if configured`()
+        async throws
+    {
         let server = try OriginServer([
             "/robots.txt": .redirect(to: "/rules"), "/rules": .body(Array("User-agent: *\nDisallow: /a".utf8)),
             "/a": .body(noise(10)), "/b": .body(noise(10)),
@@ -120,8 +116,8 @@ struct RobotsTests {
         #expect(try await recording.fetch(server.url("/a")).robots == "robots.txt")
     }
 
-    @Test("a download that waits for another one's robots.txt ends when cancelled; the others continue")
-    func cancelledWaiter() async throws {
+    @Test
+    func `a download that waits for another one's robots.txt ends when cancelled; the others continue`() async throws {
         let gate = OriginGate()
         let server = try OriginServer([
             "/robots.txt": OriginReply([.wait(gate)] + OriginReply.body(Array("User-agent: *".utf8)).steps),
@@ -144,8 +140,7 @@ struct RobotsTests {
         #expect(server.count("/robots.txt") == 1)
     }
 
-    @Test("when the download that loads robots.txt is cancelled, one that waits loads it")
-    func cancelledLoader() async throws {
+    @Test func `when the download that loads robots.txt is cancelled, one that waits loads it`() async throws {
         let gate = OriginGate()
         let server = try OriginServer(["/a": .body(noise(10))])
         server.on("/robots.txt", .silent, OriginReply([.wait(gate)] + OriginReply.status(404).steps))
@@ -161,8 +156,8 @@ struct RobotsTests {
         #expect(server.count("/robots.txt") == 2)
     }
 
-    @Test("robots.txt is requested with the image's profile", .enabled(if: NginxServer.program != nil))
-    func profile() async throws {
+    @Test(.enabled(if: NginxServer.program != nil))
+    func `robots.txt is requested with the image's profile`() async throws {
         let server = try NginxServer(
             files: ["a": noise(10), "b": noise(10), "robots.txt": Array("User-agent: *\nDisallow: /b".utf8)], tls: true)
         var profile = CredentialProfile(origins: [try SourceURL(server.url("/")).origin])
@@ -178,8 +173,8 @@ struct RobotsTests {
         }
     }
 
-    @Test("of an endless robots.txt the first 500 KiB are read", arguments: [false, true])
-    func endless(declared: Bool) async throws {
+    @Test(arguments: [false, true])
+    func `of an endless robots.txt the first 500 KiB are read`(declared: Bool) async throws {
         let head = OriginReply.head(200, declared ? [("Content-Length", "9000000000")] : [])
         let rules = Array("User-agent: *\nDisallow: /a\n".utf8)
         let server = try OriginServer(["/robots.txt": OriginReply([.bytes(head + rules), .pour])])
@@ -191,8 +186,8 @@ struct RobotsTests {
         #expect(server.poured < 16 << 20)
     }
 
-    @Test("X-Robots-Tag of a 304 is refused with 104 if configured", arguments: [true, false])
-    func unchanged(refuses: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `X-Robots-Tag of a 304 is refused with 104 if configured`(refuses: Bool) async throws {
         let server = try OriginServer(["/a": .status(304, [("X-Robots-Tag", "noai")])])
         var request = FetchRequest(server.url("/a"))
         request.validators = Validators(etag: "\"1\"")
@@ -204,8 +199,7 @@ struct RobotsTests {
         }
     }
 
-    @Test("all lines of X-Robots-Tag are recorded, and refused with 104 if configured")
-    func tagged() async throws {
+    @Test func `all lines of X-Robots-Tag are recorded, and refused with 104 if configured`() async throws {
         let server = try OriginServer([
             "/a": .body(
                 noise(10),
