@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Cancelling beside a complete", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct CancelRaceTests {
     private func counts(_ fixture: QueueFixture) async throws -> [Int] {
         let progress = try await fixture.queue.progress(of: .name("batch"))

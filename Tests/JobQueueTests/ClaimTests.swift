@@ -3,10 +3,10 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Claim, complete, release", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ClaimTests {
-    @Test("eight claimers at once get disjoint jobs, never more than they asked for, and all of them")
-    func disjoint() async throws {
+    @Test
+    func `eight claimers at once get disjoint jobs, never more than they asked for, and all of them`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<1_000).map { "http://host\($0 % 5)/\($0)" })
         let claimed = try await withThrowingTaskGroup(of: [Int64].self) { group in
@@ -35,8 +35,10 @@ struct ClaimTests {
         try await fixture.expectSound()
     }
 
-    @Test("a claim of one batch brings what it wants, joined jobs in other queues too, and touches nothing else")
-    func oneBatch() async throws {
+    @Test
+    func `a claim of one batch brings what it wants, joined jobs in other queues too, and touches nothing else`()
+        async throws
+    {
         let fixture = try await QueueFixture.make()
         try await fixture.queue.setQueue("other")
         try await fixture.enqueue((0..<5).map { "http://foreign/\($0)" }, batch: "foreign") { $0.priority = 0 }
@@ -66,8 +68,10 @@ struct ClaimTests {
         try await fixture.expectSound()
     }
 
-    @Test("a claim of a paused, cancelled or finished batch brings nothing, in whatever queue that is paused neither")
-    func oneHeldBatch() async throws {
+    @Test
+    func `a claim of a paused, cancelled or finished batch brings nothing, in whatever queue that is paused neither`()
+        async throws
+    {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"], batch: "mine")
         try await fixture.enqueue(["http://a/1"], batch: "other")
@@ -87,8 +91,7 @@ struct ClaimTests {
         try await fixture.expectSound()
     }
 
-    @Test("a claim whose answer was lost is answered again")
-    func lostClaim() async throws {
+    @Test func `a claim whose answer was lost is answered again`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<10).map { "http://a/\($0)" })
         let worker = try await fixture.startWorker()
@@ -99,8 +102,7 @@ struct ClaimTests {
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.running") == "3")
     }
 
-    @Test("a complete whose answer was lost is answered the same again, and recorded once")
-    func lostSettle() async throws {
+    @Test func `a complete whose answer was lost is answered the same again, and recorded once`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<4).map { "http://a/\($0)" })
         let worker = try await fixture.startWorker()
@@ -124,8 +126,7 @@ struct ClaimTests {
         try await fixture.expectSound()
     }
 
-    @Test("who no longer holds the claim records nothing")
-    func stale() async throws {
+    @Test func `who no longer holds the claim records nothing`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"])
         let zombie = try await fixture.startWorker("zombie")
@@ -144,8 +145,7 @@ struct ClaimTests {
         try await fixture.expectSound()
     }
 
-    @Test("released jobs stand at their old place with their attempt refunded")
-    func release() async throws {
+    @Test func `released jobs stand at their old place with their attempt refunded`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<4).map { "http://a/\($0)" })
         let worker = try await fixture.startWorker()
@@ -163,8 +163,7 @@ struct ClaimTests {
         try await fixture.expectSound()
     }
 
-    @Test("what was measured and stored is found in the records, page by page")
-    func records() async throws {
+    @Test func `what was measured and stored is found in the records, page by page`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<5).map { "http://a/\($0)" } + ["nothing", ""])
         let worker = try await fixture.startWorker()

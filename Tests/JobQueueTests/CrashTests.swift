@@ -8,7 +8,7 @@ import Testing
 @testable import JobQueue
 
 /// A server that is ended without a word (`pg_ctl stop -m immediate`) and started again.
-@Suite("Crashes of the database", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct CrashTests {
     /// A private server with Postgres' own durability, as far as a crash of its processes goes.
     private struct Server {

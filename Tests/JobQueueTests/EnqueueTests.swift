@@ -3,10 +3,9 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Enqueue", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct EnqueueTests {
-    @Test("each URL gets its answer in order, and a bad one never stops the others")
-    func answers() async throws {
+    @Test func `each URL gets its answer in order, and a bad one never stops the others`() async throws {
         let fixture = try await QueueFixture.make()
         let long = "http://a.example/" + String(repeating: "x", count: 8_192)
         let answers = try await fixture.enqueue([
@@ -35,8 +34,7 @@ struct EnqueueTests {
         try await fixture.expectSound()
     }
 
-    @Test("two spellings that Unicode holds equal are two jobs")
-    func bytes() async throws {
+    @Test func `two spellings that Unicode holds equal are two jobs`() async throws {
         let fixture = try await QueueFixture.make()
         let answers = try await fixture.enqueue(["http://a.example/\u{E9}", "http://a.example/e\u{301}"])
         #expect(answers.map(\.kind) == [.inserted, .inserted])
@@ -45,8 +43,7 @@ struct EnqueueTests {
         #expect(urls == [Array("http://a.example/\u{E9}".utf8), Array("http://a.example/e\u{301}".utf8)])
     }
 
-    @Test("hosts take turns, and lower priority numbers go first")
-    func order() async throws {
+    @Test func `hosts take turns, and lower priority numbers go first`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "http://a/2", "http://a/3", "http://b/1", "http://c/1", "http://b/2"])
         try await fixture.enqueue(["http://z/first"]) { $0.priority = 1 }
@@ -58,8 +55,7 @@ struct EnqueueTests {
             ])
     }
 
-    @Test("enqueue belongs to the caller's transaction: rolled back, it never happened")
-    func atomic() async throws {
+    @Test func `enqueue belongs to the caller's transaction: rolled back, it never happened`() async throws {
         let fixture = try await QueueFixture.make()
         let connection = fixture.otherConnection()
         _ = try await connection.withSession { session throws(QueueError) in
@@ -77,8 +73,7 @@ struct EnqueueTests {
         try await fixture.expectSound()
     }
 
-    @Test("what is wrong with a call as a whole is a typed error")
-    func refusals() async throws {
+    @Test func `what is wrong with a call as a whole is a typed error`() async throws {
         let fixture = try await QueueFixture.make()
         func code(_ change: @escaping @Sendable (inout EnqueueRequest) -> Void) async -> QueueError.Code? {
             do {
@@ -104,8 +99,7 @@ struct EnqueueTests {
         #expect(jobs == "1")
     }
 
-    @Test("a call of 10,000 URLs with every third a duplicate is counted exactly")
-    func full() async throws {
+    @Test func `a call of 10,000 URLs with every third a duplicate is counted exactly`() async throws {
         let fixture = try await QueueFixture.make()
         let urls = (0..<10_000).map { "http://host\($0 % 7).example/\($0 % 3 == 2 ? $0 - 2 : $0)" }
         let distinct = Set(urls).count
@@ -117,8 +111,7 @@ struct EnqueueTests {
         try await fixture.expectSound()
     }
 
-    @Test("without a name the jobs go to the default batch of the queue and day")
-    func defaultBatch() async throws {
+    @Test func `without a name the jobs go to the default batch of the queue and day`() async throws {
         let fixture = try await QueueFixture.make()
         for url in ["http://a/1", "http://a/2"] {
             _ = try await fixture.queue.enqueue(EnqueueRequest(urls: [url]))
@@ -131,8 +124,7 @@ struct EnqueueTests {
         #expect(try await fixture.queue.progress()[0].state == .sealed)
     }
 
-    @Test("single URLs from SQL: the answer, the job, the error")
-    func single() async throws {
+    @Test func `single URLs from SQL: the answer, the job, the error`() async throws {
         let fixture = try await QueueFixture.make()
         let rows = try await fixture.sql(
             "SELECT answer, code FROM larder.enqueue('http://a/1', batch => 'x', options => 3)")
@@ -143,8 +135,7 @@ struct EnqueueTests {
         #expect(try await worker.claim(upTo: 1).first?.options == 3)
     }
 
-    @Test("options, context and pipeline text arrive as they were given")
-    func options() async throws {
+    @Test func `options, context and pipeline text arrive as they were given`() async throws {
         let fixture = try await QueueFixture.make()
         let spec = #"{"name":"card","variants":[{"name":"a","x":-0.0,  "y":1.50}]}"#
         let first = try await fixture.queue.setPipeline(name: "card", spec: spec)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Failure classification", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct FailureClassificationTests {
     @Test func `the rows in Swift are the rows of the table in SQL`() async throws {
         let fixture = try await QueueFixture.make()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("What is fresh", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct FreshTests {
     private static let original = StoredFile(key: "http://a/1", path: "default/1.jpg")
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Health", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct HealthTests {
     /// What is found, each once.
     private func found(_ fixture: QueueFixture) async throws -> Set<String> {

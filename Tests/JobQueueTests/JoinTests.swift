@@ -3,10 +3,9 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Joining live jobs", .timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)))
 struct JoinTests {
-    @Test("a second batch joins the live job, and both see true progress")
-    func follow() async throws {
+    @Test func `a second batch joins the live job, and both see true progress`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "http://a/1", "http://a/2"], batch: "first")
         let answers = try await fixture.enqueue(["http://a/1", "http://a/3", "http://a/1"], batch: "second")
@@ -35,8 +34,7 @@ struct JoinTests {
         try await fixture.expectSound()
     }
 
-    @Test("the same URL in another pipeline is another job")
-    func pipelines() async throws {
+    @Test func `the same URL in another pipeline is another job`() async throws {
         let fixture = try await QueueFixture.make()
         _ = try await fixture.queue.setPipeline(name: "card", spec: "{}")
         try await fixture.enqueue(["http://a/1"])
@@ -44,8 +42,7 @@ struct JoinTests {
         #expect(answers.map(\.kind) == [.inserted])
     }
 
-    @Test("a join raises the priority when it is higher, never lowers it")
-    func priority() async throws {
+    @Test func `a join raises the priority when it is higher, never lowers it`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "http://b/2", "http://c/3"])
         try await fixture.enqueue(["http://c/3"], batch: "urgent") { $0.priority = 0 }
@@ -56,8 +53,7 @@ struct JoinTests {
         try await fixture.expectSound()
     }
 
-    @Test("joining a job that is scheduled for later moves it forward; a back-off is kept")
-    func sooner() async throws {
+    @Test func `joining a job that is scheduled for later moves it forward; a back-off is kept`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"]) { $0.start = .after(.seconds(3_600)) }
         let worker = try await fixture.startWorker()
@@ -79,8 +75,10 @@ struct JoinTests {
         try await fixture.expectSound()
     }
 
-    @Test("complete does not wait for a transaction that joins one of its jobs, and the joiner loses nothing")
-    func joinDuringSettle() async throws {
+    @Test
+    func `complete does not wait for a transaction that joins one of its jobs, and the joiner loses nothing`()
+        async throws
+    {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "http://a/2"], batch: "first")
         let worker = try await fixture.startWorker()
@@ -100,8 +98,7 @@ struct JoinTests {
         try await fixture.expectSound()
     }
 
-    @Test("an enqueue that waits for a complete inserts anew when the job is gone")
-    func completeDuringJoin() async throws {
+    @Test func `an enqueue that waits for a complete inserts anew when the job is gone`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"], batch: "first")
         let worker = try await fixture.startWorker()

@@ -93,7 +93,7 @@ struct LivenessTests {
     }
 
     @Test("heartbeats go on while maintenance is stuck behind a lock, and the other tasks are done")
-    func stuckUpkeep() async throws {
+    func stuckMaintenance() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1"]) { $0.start = .after(.seconds(3_600)) }
         try await fixture.sql("UPDATE larder_data.scheduled SET run_at = now()")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Origins that are left alone", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct OriginHoldTests {
     private let refused = FailureReason(domain: "NSURLErrorDomain", code: -1004, message: "")
 

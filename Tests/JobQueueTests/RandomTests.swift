@@ -7,7 +7,6 @@ import Testing
 ///
 /// 20,000 steps by default; `LARDER_SOAK_STEPS` asks for more (`make soak STEPS=1000000`), `LARDER_SOAK_SEED` for other
 /// ones than the last time. A failure names seed and step; the same seed does the same again.
-@Suite("Random lives")
 struct RandomTests {
     private static let stepsOfALife = 2_500
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Rolling deploy", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct RollingDeployTests {
     /// How many rounds each loop has done, so that the migration comes in the middle of them.
     private final class Rounds: Sendable {

@@ -4,7 +4,7 @@ import Testing
 @testable import JobQueue
 
 /// Needs the Debian package postgresql-15-plpgsql-check.
-@Suite("Static checks of the SQL", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct SQLCheckTests {
     /// Names, types and columns that PL/pgSQL itself only checks when a statement first runs.
     @Test func `plpgsql_check has no findings in any function of both schemas`() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Views", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ViewTests {
     /// 100 jobs of 32 to 45 ms, one error in each of six codes, code 6 most often; one half folded, the other not.
     private func detail(_ fixture: QueueFixture, batch: Int64) async throws {
