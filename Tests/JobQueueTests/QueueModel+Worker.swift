@@ -107,7 +107,7 @@ extension QueueModel {
         let id = run.claim.job
         guard var job = jobs[id], job.place == .running(run) else {
             if let ended = history[id], ended.run == run { return ended.decision }
-            return jobs[id]?.last == run ? "retried" : "stale"
+            return retriedRuns.contains(run) ? "retried" : "stale"
         }
         switch end {
         case .succeeded, .foundInCache:
@@ -117,7 +117,7 @@ extension QueueModel {
             return "succeeded"
         case .cancelled where job.notice == .revived:
             job.notice = .none
-            job.last = run
+            retriedRuns.insert(run)
             job.place = .ready
             jobs[id] = job
             return "retried"
@@ -141,7 +141,7 @@ extension QueueModel {
         job.attempt += 1
         if end == .transcoderDied { job.crashes += 1 }
         job.notice = .none
-        job.last = run
+        retriedRuns.insert(run)
         job.place = .scheduled(isDue: !asksToWait)
         jobs[id] = job
         batches[job.home]?.counts.retries += 1
