@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// A system call that fails with a given error number on one thread, which ends afterwards, by a seccomp filter. It simulates
-/// faults of a disk that a test cannot cause.
+/// A system call that fails with a given error number on one thread, which ends afterwards, by a seccomp filter. It
+/// simulates faults of a disk that a test cannot cause.
 enum DeniedCall: String, Sendable, CustomTestStringConvertible {
     /// `openat` that creates a file.
     case create

@@ -81,8 +81,8 @@ struct RestatedRulesTests {
             "http://foo/", "https://u:p@foo.com:80/", "HTTP://Foo/", "/", "", "//foo/", "http://[::1]/", "file:///",
             "http:/",
         ])
-        // Where a path holds both, Foundation escapes the escapes once more, which the rules do not; nor do they agree about
-        // a space or an escaped slash after the last dot, so no dot stands there alone.
+        // Where a path holds both, Foundation escapes the escapes once more, which the rules do not; nor do they agree
+        // about a space or an escaped slash after the last dot, so no dot stands there alone.
         let escaped = Bool.random(using: &generator)
         let pieces =
             ["a", "b", "v1.0/", "/", "//", ";", "@", "+", "~", "'", "(", ",", "&="]

@@ -2,10 +2,9 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Batches", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct BatchTests {
-    @Test("a batch is finished once it is sealed and nothing is open, and only then")
-    func finish() async throws {
+    @Test func `a batch is finished once it is sealed and nothing is open, and only then`() async throws {
         let fixture = try await QueueFixture.make()
         let id = try await fixture.queue.openBatch(name: "batch", priority: 7)
         #expect(try await fixture.queue.openBatch(name: "batch") == id)
@@ -33,8 +32,7 @@ struct BatchTests {
         try await fixture.expectSound()
     }
 
-    @Test("an empty sealed batch is finished with nothing in it")
-    func empty() async throws {
+    @Test func `an empty sealed batch is finished with nothing in it`() async throws {
         let fixture = try await QueueFixture.make()
         let id = try await fixture.queue.openBatch(name: nil)
         #expect(try await fixture.queue.openBatch(name: nil) != id)
@@ -47,8 +45,10 @@ struct BatchTests {
         }
     }
 
-    @Test("sealing waits for a transaction that still adds, so that a finished batch never gets a job late")
-    func sealRace() async throws {
+    @Test
+    func `sealing waits for a transaction that still adds, so that a finished batch never gets a job late`()
+        async throws
+    {
         let fixture = try await QueueFixture.make()
         let id = try await fixture.queue.openBatch(name: "batch")
         let adder = fixture.otherConnection()
@@ -66,8 +66,7 @@ struct BatchTests {
         try await fixture.expectSound()
     }
 
-    @Test("progress is the same before, while and after the ledger is folded")
-    func fold() async throws {
+    @Test func `progress is the same before, while and after the ledger is folded`() async throws {
         let fixture = try await QueueFixture.make()
         for _ in 0..<5 { try await fixture.enqueue(["http://a/1", "nothing"]) }
         let folder = fixture.otherConnection()
@@ -85,8 +84,7 @@ struct BatchTests {
         try await fixture.expectSound()
     }
 
-    @Test("what is left: ready, running, scheduled, of one batch and of all")
-    func remaining() async throws {
+    @Test func `what is left: ready, running, scheduled, of one batch and of all`() async throws {
         let fixture = try await QueueFixture.make()
         let one = try await fixture.queue.openBatch(name: "one")
         let two = try await fixture.queue.openBatch(name: "two")
@@ -106,8 +104,7 @@ struct BatchTests {
         #expect(try await fixture.queue.remaining(of: two).hasRunning)
     }
 
-    @Test("what is left of a queue: nothing of the others, and nothing ready while it is paused")
-    func remainingOfQueue() async throws {
+    @Test func `what is left of a queue: nothing of the others, and nothing ready while it is paused`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.sql("INSERT INTO larder_data.queue (name) VALUES ('slow')")
         try await fixture.sql("SELECT larder.enqueue('http://a/1', batch => 'batch', queue => 'slow')")
@@ -127,8 +124,7 @@ struct BatchTests {
         }
     }
 
-    @Test("a queue that slept past its partitions makes them itself")
-    func partitions() async throws {
+    @Test func `a queue that slept past its partitions makes them itself`() async throws {
         let fixture = try await QueueFixture.make()
         let parts = try await fixture.sql(
             "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'larder_data.job_history'::regclass")

@@ -3,7 +3,7 @@ import Testing
 @testable import JobQueue
 
 /// Jobs that were cancelled while they ran and then released or rescued.
-@Suite("Jobs cancelled while running", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct CancelledWhileRunningTests {
     private func kill(_ worker: WorkerSession, in fixture: QueueFixture) async throws {
         try await fixture.sql(

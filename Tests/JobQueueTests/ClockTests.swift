@@ -3,7 +3,7 @@ import Testing
 @testable import JobQueue
 
 /// The clock of the database was set back: times written before are in the future.
-@Suite("A clock set back", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ClockTests {
     @Test func `maintenance that was due before the step is due now`() async throws {
         let fixture = try await QueueFixture.make()

@@ -3,7 +3,7 @@ import Testing
 @testable import JobQueue
 
 /// Names, ids and errors that SQL callers rely on.
-@Suite("The contract in SQL", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ContractTests {
     @Test func `one job is cancelled and retried by the argument named job`() async throws {
         let fixture = try await QueueFixture.make()

@@ -5,7 +5,7 @@ import Testing
 @testable import JobQueue
 
 /// Settings of a database that functions must not depend on.
-@Suite("Settings of the database", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct DatabaseSettingTests {
     @Test func `formats, escapes, paths and time zones of the database change no answer`() async throws {
         let fixture = try await QueueFixture.make()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Failures, retries, blocks", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct FailureTests {
     /// What design says about an error: retried, and blocks at the final failure.
     struct Rule: Sendable, CustomTestStringConvertible {
@@ -33,8 +33,7 @@ struct FailureTests {
         + [403, 501].map { Rule(domain: "LarderErrorDomain", code: $0, retried: true, block: nil) }
         + [Rule(domain: "UnheardOfDomain", code: 1, retried: false, block: nil)]
 
-    @Test("every error of the table is retried and blocks as the table says")
-    func table() async throws {
+    @Test func `every error of the table is retried and blocks as the table says`() async throws {
         let fixture = try await QueueFixture.make()
         let worker = try await fixture.startWorker()
         for (index, rule) in Self.rules.enumerated() {
@@ -71,8 +70,7 @@ struct FailureTests {
         try await fixture.expectSound()
     }
 
-    @Test("back-off is full jitter over base × 4ⁿ, capped, and Retry-After counts up to an hour")
-    func backOff() async throws {
+    @Test func `back-off is full jitter over base × 4ⁿ, capped, and Retry-After counts up to an hour`() async throws {
         let fixture = try await QueueFixture.make()
         let worker = try await fixture.startWorker()
         let count = 300
@@ -104,8 +102,7 @@ struct FailureTests {
         try await fixture.expectSound()
     }
 
-    @Test("a blocked URL is a failed item at once; RetryFailed passes, and its success unblocks")
-    func blocked() async throws {
+    @Test func `a blocked URL is a failed item at once; RetryFailed passes, and its success unblocks`() async throws {
         let fixture = try await QueueFixture.make()
         let worker = try await fixture.startWorker()
         func fail(_ options: UInt64) async throws {
@@ -140,14 +137,14 @@ struct FailureTests {
         try await fixture.expectSound()
     }
 
-    @Test(
-        "with RetryFailed a download that succeeded unblocks whatever fails after it, unless that blocks",
-        arguments: [
-            // (code, downloads, cancelled meanwhile, still blocked)
-            (401, 1, false, false), (403, 1, false, false), (403, 1, true, false), (401, 0, false, true),
-            (302, 1, false, true),
-        ])
-    func unblocks(code: Int, downloads: Int, isCancelled: Bool, staysBlocked: Bool) async throws {
+    @Test(arguments: [
+        // (code, downloads, cancelled meanwhile, still blocked)
+        (401, 1, false, false), (403, 1, false, false), (403, 1, true, false), (401, 0, false, true),
+        (302, 1, false, true),
+    ])
+    func `with RetryFailed a download that succeeded unblocks whatever fails after it, unless that blocks`(
+        code: Int, downloads: Int, isCancelled: Bool, staysBlocked: Bool
+    ) async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"]) { $0.options = 1 }
         let worker = try await fixture.startWorker()
@@ -162,8 +159,10 @@ struct FailureTests {
         try await fixture.expectSound()
     }
 
-    @Test("a job whose URL was blocked after it was enqueued is claimed as blocked, unless it says RetryFailed")
-    func blockedMeanwhile() async throws {
+    @Test
+    func `a job whose URL was blocked after it was enqueued is claimed as blocked, unless it says RetryFailed`()
+        async throws
+    {
         let fixture = try await QueueFixture.make()
         _ = try await fixture.queue.setPipeline(name: "card", spec: "{}")
         let worker = try await fixture.startWorker()
@@ -177,8 +176,7 @@ struct FailureTests {
         #expect(claimed.map(\.isBlocked) == [true, false, false])
     }
 
-    @Test("two transcoder crashes on one image make it poison, whatever else fails between them")
-    func poison() async throws {
+    @Test func `two transcoder crashes on one image make it poison, whatever else fails between them`() async throws {
         let fixture = try await QueueFixture.make()
         let worker = try await fixture.startWorker()
         try await fixture.enqueue(["http://a/1"]) {
@@ -205,8 +203,7 @@ struct FailureTests {
         try await fixture.expectSound()
     }
 
-    @Test("without retries the first death is final, and blocks nothing")
-    func singleDeath() async throws {
+    @Test func `without retries the first death is final, and blocks nothing`() async throws {
         let fixture = try await QueueFixture.make()
         let worker = try await fixture.startWorker()
         try await fixture.enqueue(["http://a/1"]) { $0.maxAttempts = 1 }

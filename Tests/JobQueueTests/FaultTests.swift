@@ -7,7 +7,7 @@ import Testing
 @testable import JobQueue
 
 /// What databases do to their callers, short of losing what they have committed.
-@Suite("Faults of the database", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct DatabaseFaultTests {
     /// A statement of the queue that waits for a lock on a table after it has changed rows.
     enum Verb: String, CaseIterable {

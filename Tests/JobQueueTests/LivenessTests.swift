@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Workers that live and die", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct LivenessTests {
     private func kill(_ worker: WorkerSession, in fixture: QueueFixture) async throws {
         try await fixture.sql(
@@ -11,8 +11,8 @@ struct LivenessTests {
             [.integer(worker.id)])
     }
 
-    @Test("a dead worker's jobs run again without costing an attempt, and its late outcome is refused")
-    func rescue() async throws {
+    @Test
+    func `a dead worker's jobs run again without costing an attempt, and its late outcome is refused`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1", "http://a/2"])
         let dead = try await fixture.startWorker("dead")
@@ -38,8 +38,8 @@ struct LivenessTests {
         try await fixture.expectSound()
     }
 
-    @Test("a worker that heartbeats in time keeps its jobs; a heartbeat that comes too late saves none")
-    func beating() async throws {
+    @Test
+    func `a worker that heartbeats in time keeps its jobs; a heartbeat that comes too late saves none`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1"])
         let worker = try await fixture.startWorker()
@@ -59,8 +59,7 @@ struct LivenessTests {
         }
     }
 
-    @Test("the error of a failed maintenance task is thrown and recorded, and the other tasks run")
-    func failingTask() async throws {
+    @Test func `the error of a failed maintenance task is thrown and recorded, and the other tasks run`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1", "http://a/2"])
         try await fixture.queue.seal(.name("batch"))
@@ -93,8 +92,8 @@ struct LivenessTests {
         #expect(try await fixture.value("SELECT count(*) FROM larder.maintenance WHERE last_error IS NOT NULL") == "0")
     }
 
-    @Test("heartbeats go on while maintenance is stuck behind a lock, and the other tasks are done")
-    func stuckMaintenance() async throws {
+    @Test
+    func `heartbeats go on while maintenance is stuck behind a lock, and the other tasks are done`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1"]) { $0.start = .after(.seconds(3_600)) }
         try await fixture.sql("UPDATE larder_data.scheduled SET run_at = now()")
@@ -113,8 +112,7 @@ struct LivenessTests {
         #expect(try await fixture.value("SELECT task FROM larder.maintenance WHERE failed_at IS NOT NULL") == "purge")
     }
 
-    @Test("a job whose worker is lost five times is suspended, and its batch stays open")
-    func suspended() async throws {
+    @Test func `a job whose worker is lost five times is suspended, and its batch stays open`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1"])
         try await fixture.queue.seal(.name("batch"))
@@ -133,8 +131,7 @@ struct LivenessTests {
         try await fixture.expectSound()
     }
 
-    @Test("a job that an operator cancelled is named by the next heartbeat, and not tried again")
-    func cancelled() async throws {
+    @Test func `a job that an operator cancelled is named by the next heartbeat, and not tried again`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue(["http://a/1", "http://a/2"])
         let worker = try await fixture.startWorker()
@@ -144,8 +141,7 @@ struct LivenessTests {
         #expect(try await worker.complete([.unavailable(jobs[1].held)]).map(\.decision) == [.cancelled])
     }
 
-    @Test("a session that the server ends costs a claim, a complete and a heartbeat nothing")
-    func brokenSessions() async throws {
+    @Test func `a session that the server ends costs a claim, a complete and a heartbeat nothing`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.enqueue((0..<10).map { "http://a/\($0)" })
         let worker = try await fixture.startWorker()
@@ -170,10 +166,8 @@ struct LivenessTests {
     }
 
     // pgbouncer gives every refusal the code of a broken protocol, 08P01, which may pass.
-    @Test(
-        "a login or a database that the server refuses is final and comes with its code",
-        .disabled(if: TemporaryDatabase.isPooled))
-    func refused() async throws {
+    @Test(.disabled(if: TemporaryDatabase.isPooled))
+    func `a login or a database that the server refuses is final and comes with its code`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         func failure(_ word: String, _ other: String) async throws -> QueueError? {
             var configuration = fixture.configuration
@@ -192,8 +186,7 @@ struct LivenessTests {
         #expect(login?.code == .refused && login?.sqlState?.hasPrefix("28") == true && login?.isTransient == false)
     }
 
-    @Test("a connection's failure is final only when every attempt ended with a code that says so")
-    func findings() {
+    @Test func `a connection's failure is final only when every attempt ended with a code that says so`() {
         let socket = "connection to server on socket \"/s/.s.PGSQL.5432\" failed:"
         #expect(ConnectRefusal.judge("\(socket) FATAL:  28P01\n") == .final(sqlState: "28P01"))
         #expect(ConnectRefusal.judge("\(socket) FATAL:  28000\n\(socket) FATAL:  3D000\n") == .final(sqlState: "3D000"))
@@ -203,8 +196,7 @@ struct LivenessTests {
         #expect(ConnectRefusal.judge("") == .passing)
     }
 
-    @Test("an unreachable database is one line that names the place and never the password")
-    func unreachable() async throws {
+    @Test func `an unreachable database is one line that names the place and never the password`() async throws {
         func failure(_ url: String) async -> QueueError? {
             do {
                 try await PostgresJobQueue(PostgresJobQueue.Configuration(databaseURL: url)).checkReady()

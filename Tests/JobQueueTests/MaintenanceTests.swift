@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Urgent maintenance", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct MaintenanceTests {
     /// The job of a dead worker is rescued while the call `maintain` of another session waits for a lock.
     private func expectRescue(besides maintain: @Sendable @escaping (QueueFixture) async throws -> Void) async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Migrations", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct MigratorTests {
     private func code(_ body: () async throws -> Void) async -> QueueError.Code? {
         do {
@@ -26,8 +26,7 @@ struct MigratorTests {
         #expect(try AdminSession(database.url).ask("SELECT to_regnamespace('larder_data')") == nil)
     }
 
-    @Test("four migrators at once apply each migration once, and a fifth finds nothing to do")
-    func concurrent() async throws {
+    @Test func `four migrators at once apply each migration once, and a fifth finds nothing to do`() async throws {
         let database = try await TemporaryDatabase.make()
         let configuration = PostgresJobQueue.Configuration(databaseURL: database.url)
         #expect(try await Migrator(configuration).status().allSatisfy { $0.appliedAt == nil })
@@ -43,8 +42,10 @@ struct MigratorTests {
         try await PostgresJobQueue(configuration).checkReady()
     }
 
-    @Test("a newer database is refused by the migrator, and used by a worker while the protocol is offered")
-    func newer() async throws {
+    @Test
+    func `a newer database is refused by the migrator, and used by a worker while the protocol is offered`()
+        async throws
+    {
         let fixture = try await QueueFixture.make()
         try await fixture.sql(
             "INSERT INTO larder_data.migration (number, name, checksum) VALUES (99, '0099_future', '')")
@@ -61,8 +62,7 @@ struct MigratorTests {
         #expect(await code { _ = try await fixture.startWorker() } == .protocolMismatch)
     }
 
-    @Test("a database that lacks migrations, or has one in another wording, is refused")
-    func olderAndChanged() async throws {
+    @Test func `a database that lacks migrations, or has one in another wording, is refused`() async throws {
         let database = try await TemporaryDatabase.make()
         let configuration = PostgresJobQueue.Configuration(databaseURL: database.url)
         try await Migrator(configuration, migrations: Array(Migration.all.prefix(2))).migrate()
@@ -73,8 +73,7 @@ struct MigratorTests {
         #expect(await code { try await Migrator(configuration, migrations: changed).migrate() } == .changedMigration)
     }
 
-    @Test("the files alone, applied in order, make the schema")
-    func filesAlone() async throws {
+    @Test func `the files alone, applied in order, make the schema`() async throws {
         let database = try await TemporaryDatabase.make()
         let connection = Connection(PostgresJobQueue.Configuration(databaseURL: database.url), name: "test")
         for migration in Migration.all {
@@ -85,8 +84,7 @@ struct MigratorTests {
         #expect(try await connection.rows("SELECT count(*) FROM larder.check()") == [["0"]])
     }
 
-    @Test("a migration that fails leaves nothing of itself behind")
-    func failing() async throws {
+    @Test func `a migration that fails leaves nothing of itself behind`() async throws {
         let database = try await TemporaryDatabase.make()
         let configuration = PostgresJobQueue.Configuration(databaseURL: database.url)
         let broken = [
@@ -102,14 +100,12 @@ struct MigratorTests {
         #expect(try await migrator.status().map { $0.appliedAt == nil } == [false, true])
     }
 
-    @Test("the list in the program is the directory")
-    func listed() throws {
+    @Test func `the list in the program is the directory`() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: PackageRoot.path + "/migrations").sorted()
         #expect(names == Migration.all.map { $0.name + ".sql" })
     }
 
-    @Test("every table, view and function has a comment")
-    func commented() async throws {
+    @Test func `every table, view and function has a comment`() async throws {
         let fixture = try await QueueFixture.make()
         let silent = try await fixture.sql(
             """

@@ -4,10 +4,12 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Outages", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct OutageTests {
-    @Test("a database that goes away and comes back costs a worker only time; heartbeats and enqueues say so at once")
-    func restart() async throws {
+    @Test
+    func `a database that goes away and comes back costs a worker only time; heartbeats and enqueues say so at once`()
+        async throws
+    {
         let directory = try TemporaryDirectory(open: true)
         var site = EmbeddedCluster.Configuration(home: directory.path)
         site.disposable = true
@@ -92,8 +94,7 @@ struct OutageTests {
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.running WHERE job_id = \(job.id)") == "1")
     }
 
-    @Test("waiting for a database ends with the task")
-    func cancelled() async throws {
+    @Test func `waiting for a database ends with the task`() async throws {
         var configuration = PostgresJobQueue.Configuration(databaseURL: "postgresql://127.0.0.1:1/larder")
         configuration.maxWait = .seconds(3_600)
         let queue = PostgresJobQueue(configuration)
@@ -109,8 +110,7 @@ struct OutageTests {
         }
     }
 
-    @Test("only what certainly had no effect is repeated when repeating could do harm")
-    func repeating() {
+    @Test func `only what certainly had no effect is repeated when repeating could do harm`() {
         let now = ContinuousClock.now
         let retrying = BackOff(maxWait: .seconds(10), now: now)
         let immediate = BackOff(maxWait: .zero, now: now)

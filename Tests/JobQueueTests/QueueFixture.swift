@@ -10,8 +10,8 @@ final class QueueFixture: Sendable {
     let queue: PostgresJobQueue
     private let connection: Connection
 
-    /// - Parameter lease: of its workers, which heartbeat seldom or never: an hour, so that a machine may stand still; nil is
-    ///   that of every queue, 15 s.
+    /// - Parameter lease: of its workers, which heartbeat seldom or never: an hour, so that a machine may stand still;
+    ///   nil is that of every queue, 15 s.
     static func make(lease: Duration? = .seconds(3_600)) async throws -> QueueFixture {
         let database = try await migrated()
         let fixture = QueueFixture(database, url: database.url)
@@ -94,8 +94,8 @@ final class QueueFixture: Sendable {
         try #require(await reached { try await value(waiting) != "0" })
     }
 
-    /// An enqueue that joins and a complete may wait for each other, for the 25 ms after which the complete gives up. On a
-    /// machine that stands still Postgres would look before it does; what it finds later than that is a deadlock.
+    /// An enqueue that joins and a complete may wait for each other, for the 25 ms after which the complete gives up.
+    /// On a machine that stands still Postgres would look before it does; what it finds later than that is a deadlock.
     func lookForDeadlocksLate() async throws {
         let statement = "format('ALTER DATABASE %I SET deadlock_timeout = %L', current_database(), '60s')"
         try await sql("DO $$ BEGIN EXECUTE \(statement); END $$")

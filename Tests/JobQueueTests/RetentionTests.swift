@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Retention and vacuum", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct RetentionTests {
     private func exists(_ table: String, in fixture: QueueFixture) async throws -> Bool {
         try await fixture.value("SELECT to_regclass('larder_data.\(table)') IS NOT NULL") == "t"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import JobQueue
 
-@Suite("Roles", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct RoleTests {
     @Test func `every function of schema larder runs as its owner with a fixed path, and is revoked from PUBLIC`()
         async throws

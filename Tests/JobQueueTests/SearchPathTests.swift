@@ -4,10 +4,10 @@ import Testing
 @testable import JobQueue
 
 /// Operators of another role in the caller's search_path, and locks that any login can take.
-@Suite("Code and locks of other roles", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct SearchPathTests {
-    /// In schema public an operator for each pair of common types for which pg_catalog has none: Postgres prefers an exact
-    /// match there to a conversion. Each call leaves a row in `public.seen`.
+    /// In schema public an operator for each pair of common types for which pg_catalog has none: Postgres prefers an
+    /// exact match there to a conversion. Each call leaves a row in `public.seen`.
     private static let foreignOperators = [
         "CREATE TABLE public.seen (operator text)", "CREATE SEQUENCE public.numbers",
         """

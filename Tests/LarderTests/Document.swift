@@ -64,7 +64,8 @@ struct Document {
 }
 
 extension Scene {
-    /// Runs a block of SQL in a new psql session. Blocks that create roles are rolled back, because roles belong to the server.
+    /// Runs a block of SQL in a new psql session. Blocks that create roles are rolled back, because roles belong to the
+    /// server.
     func psql(_ sql: String) async throws -> CommandOutcome {
         let script = sql.contains("CREATE ROLE") ? "BEGIN;\n\(sql)\nROLLBACK;" : sql
         return try await RunningCommand(

@@ -28,13 +28,11 @@ struct StoreOptionTests {
         }
     }
 
-    @Test(
-        "unknown modes, users and groups are wrong usage",
-        arguments: [
-            ["--file-mode", "8"], ["--file-mode", "77777"], ["--directory-mode", "rwx"], ["--file-mode", "+7"],
-            ["--owner", "nobody at all"], ["--group", "4294967295"], ["--durability", "some"],
-        ])
-    func wrongUsage(options: [String]) async throws {
+    @Test(arguments: [
+        ["--file-mode", "8"], ["--file-mode", "77777"], ["--directory-mode", "rwx"], ["--file-mode", "+7"],
+        ["--owner", "nobody at all"], ["--group", "4294967295"], ["--durability", "some"],
+    ])
+    func `unknown modes, users and groups are wrong usage`(options: [String]) async throws {
         var command = LarderCommand(environment: [
             "LARDER_DATABASE_URL": "nonsense", "LARDER_HOME": "/nonexistent/home",
         ])

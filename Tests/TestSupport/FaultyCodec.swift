@@ -3,8 +3,8 @@ import Foundation
 
 /// A libjpeg that fails on images of three widths, for tests of a transcoder's children.
 ///
-/// The library is loaded before the real one and passes all other images on. Its file is deleted with the last reference;
-/// children that have loaded it are not affected.
+/// The library is loaded before the real one and passes all other images on. Its file is deleted with the last
+/// reference; children that have loaded it are not affected.
 public final class FaultyCodec: Sendable {
     struct Failure: Error { let output: String }
 

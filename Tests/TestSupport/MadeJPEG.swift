@@ -14,7 +14,8 @@ public enum MadeJPEG {
         let size = [height >> 8, height & 255, width >> 8, width & 255].map { UInt8($0) }
         let numbers = (1...components).map(UInt8.init)
         file += segment(0xC2, [8] + size + [UInt8(components)] + numbers.flatMap { [$0, 0x11, 0] })
-        // Two tables of one code, 0: no difference to the block before; and 16384 blocks of nothing, or more by 14 bits.
+        // Two tables of one code, 0: no difference to the block before; and 16384 blocks of nothing, or more by 14
+        // bits.
         let oneCode: [UInt8] = [1] + [UInt8](repeating: 0, count: 15)
         file += segment(0xC4, [0x00] + oneCode + [0x00]) + segment(0xC4, [0x10] + oneCode + [0xE0])
         let first = UInt8(components)

@@ -4,8 +4,8 @@ import Glibc
 
 /// A TLS server whose HTTP/2 is at fault and whose HTTP/1.1 is well, by Debian's Python; ends with its last reference.
 ///
-/// Over HTTP/2 it greets as it should and answers every request with the frames it is told to. Over HTTP/1.1 the body is
-/// `fine`. `/count` over HTTP/1.1 tells how many connections of HTTP/2 there were.
+/// Over HTTP/2 it greets as it should and answers every request with the frames it is told to. Over HTTP/1.1 the body
+/// is `fine`. `/count` over HTTP/1.1 tells how many connections of HTTP/2 there were.
 package final class BrokenHTTP2Server: Sendable {
     /// What a request over HTTP/2 gets.
     package enum Fault: String, Sendable, CaseIterable {

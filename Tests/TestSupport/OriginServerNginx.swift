@@ -81,7 +81,8 @@ package final class NginxServer: Sendable {
 
     package func url(_ path: String) -> String { "\(certificate == nil ? "http" : "https")://127.0.0.1:\(port)\(path)" }
 
-    /// Makes `cert.pem` and `key.pem` in a directory, signed by itself, for 127.0.0.1 and localhost; the certificate's path.
+    /// Makes `cert.pem` and `key.pem` in a directory, signed by itself, for 127.0.0.1 and localhost; the certificate's
+    /// path.
     static func makeCertificate(_ directory: String) throws -> String {
         let certificate = "\(directory)/cert.pem"
         var openssl = try ChildProcess(

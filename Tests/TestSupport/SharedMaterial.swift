@@ -2,7 +2,8 @@ import Foundation
 
 /// The project's shared material, which is not part of the package: specifications, vectors and images.
 public enum SharedMaterial {
-    /// LARDER_SHARED, else `shared` beside the package root; nil where neither is a directory, and then one line says so.
+    /// LARDER_SHARED, else `shared` beside the package root; nil where neither is a directory, and then one line says
+    /// so.
     public static let path: String? = {
         let beside = URL(filePath: PackageRoot.path).deletingLastPathComponent().appending(path: "shared").path
         let candidate = ProcessInfo.processInfo.environment["LARDER_SHARED"] ?? beside

@@ -45,8 +45,8 @@ struct CoderVectorTests {
         }
     }
 
-    /// SDWebImage's size helper, where Larder has the same rule: the third row, a stretch that does not enlarge, and the
-    /// empty image have no counterpart.
+    /// SDWebImage's size helper, where Larder has the same rule: the third row, a stretch that does not enlarge, and
+    /// the empty image have no counterpart.
     @Test func `the size helper's rows hold where Larder has the rule`() throws {
         var checked = 0
         for row in try Fixtures.rows("coders.json", "asserted") where row["what"] as? String == "scaled size helper" {

@@ -84,8 +84,8 @@ struct PlanePathTests {
         if format == "jpeg" {
             #expect(markers(one.files[0]) == markers(other.files[0]))
         } else {
-            // libvips' multiplexer puts the same frame into the extended container. The frame's kind, start code and size
-            // come first.
+            // libvips' multiplexer puts the same frame into the extended container. The frame's kind, start code and
+            // size come first.
             let frames = try [one, other].map { output in
                 let start = try #require(
                     output.files[0].indices.first { output.files[0][$0...].starts(with: Array("VP8 ".utf8)) })

@@ -12,7 +12,8 @@ import Transcoder
 
 /// Jobs whose URLs lead to forbidden addresses (guarantee 10). The worker reports each refusal once.
 ///
-/// ForbiddenAddressTests has the case of a connection that an earlier policy allowed; the jobs of a worker have one policy.
+/// ForbiddenAddressTests has the case of a connection that an earlier policy allowed; the jobs of a worker have one
+/// policy.
 @Suite(.timeLimit(.minutes(5)))
 struct RefusalTests {
     private struct Attempt {

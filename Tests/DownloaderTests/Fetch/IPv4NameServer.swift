@@ -2,7 +2,8 @@ import Concurrency
 import Foundation
 import Glibc
 
-/// A name server on loopback that answers each A query with one address and no other query; it ends with its last reference.
+/// A name server on loopback that answers each A query with one address and no other query; it ends with its last
+/// reference.
 final class IPv4NameServer: Sendable {
     let port: UInt16
     private let descriptor: Int32

@@ -8,7 +8,8 @@ import Transcoder
 
 @testable import Prefetcher
 
-/// Vectors of SDWebImage 5.21.5's manager and downloader that no other suite has; docs/sdwebimage.md lists the suite of each.
+/// Vectors of SDWebImage 5.21.5's manager and downloader that no other suite has; docs/sdwebimage.md lists the suite of
+/// each.
 @Suite(.timeLimit(.minutes(5)))
 struct ManagerVectorTests {
     private let harness: ManagerHarness
