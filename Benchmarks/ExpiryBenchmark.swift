@@ -5,8 +5,8 @@ import Glibc
 import Measuring
 
 extension Benchmark {
-    /// Dry runs over one tree, so that all read the same names in the same order. At the end expiry deletes a tenth of the
-    /// files, and `find` another tenth.
+    /// Dry runs over one tree, so that all read the same names in the same order. At the end expiry deletes a tenth of
+    /// the files, and `find` another tenth.
     static let expiry = Benchmark(
         name: "expiry",
         question: "What does reading every file of a large cache cost, compared with find over the same tree?"

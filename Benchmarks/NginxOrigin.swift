@@ -5,8 +5,8 @@ import Measuring
 
 /// An nginx that serves the same files over HTTP/1.1 and, with TLS, over HTTP/2. It ends with its last reference.
 ///
-/// It inherits listening sockets (nginx's upgrade protocol, the variable NGINX), so that it is ready at once and no other
-/// process can take the ports.
+/// It inherits listening sockets (nginx's upgrade protocol, the variable NGINX), so that it is ready at once and no
+/// other process can take the ports.
 final class NginxOrigin: Sendable {
     let root: String
     /// Self-signed.

@@ -1,4 +1,5 @@
-// _GNU_SOURCE is defined here and not in the public header, where it would change glibc's declarations for other modules.
+// _GNU_SOURCE is defined here and not in the public header, where it would change glibc's declarations for other
+// modules.
 #define _GNU_SOURCE
 #include "CLinux.h"
 
@@ -30,9 +31,9 @@ enum { maxDescriptors = 253 };
 #if __has_feature(address_sanitizer)
 const char *__asan_default_options(void);
 
-// Only in builds of scripts/sanitize. A child has no environment to read options from. Its limit on memory must refuse an
-// allocation as malloc does, freed memory must not count against it for long, a crash must stay a signal, and searching for
-// leaks needs system calls that the sandbox denies.
+// Only in builds of scripts/sanitize. A child has no environment to read options from. Its limit on memory must refuse
+// an allocation as malloc does, freed memory must not count against it for long, a crash must stay a signal, and
+// searching for leaks needs system calls that the sandbox denies.
 const char *__asan_default_options(void) {
     return "allocator_may_return_null=1:quarantine_size_mb=1:handle_segv=0:abort_on_error=1:detect_leaks=0";
 }

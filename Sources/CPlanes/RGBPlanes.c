@@ -2,8 +2,8 @@
 
 #include "Processors.h"
 
-/// `sum / divisor` rounded to the nearest, at most 255; `sum` is a whole number of at least 0, `divisor` is even. Floats
-/// hold such sums exactly. The quarter compensates the rounding of `1 / divisor` for whole quotients.
+/// `sum / divisor` rounded to the nearest, at most 255; `sum` is a whole number of at least 0, `divisor` is even.
+/// Floats hold such sums exactly. The quarter compensates the rounding of `1 / divisor` for whole quotients.
 static inline __attribute__((always_inline)) uint8_t nearest(float sum, float divisor) {
     int value = (int)((sum + divisor / 2 + 0.25f) * (1 / divisor));
     return (uint8_t)(value < 255 ? value : 255);

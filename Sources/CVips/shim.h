@@ -19,8 +19,8 @@ static inline void larder_drop(VipsOperation *operation) {
     g_object_unref(operation);
 }
 
-/// Opens a buffer, which is not copied and must outlive the image. A truncated file is an error. The loader is named, so
-/// that the bytes cannot choose among all of libvips' parsers.
+/// Opens a buffer, which is not copied and must outlive the image. A truncated file is an error. The loader is named,
+/// so that the bytes cannot choose among all of libvips' parsers.
 static inline int larder_load(const char *loader, const void *bytes, size_t length, const char *options,
                               VipsImage **out) {
     VipsOperation *operation = vips_operation_new(loader);

@@ -14,7 +14,8 @@ package protocol EventPoller: Sendable {
 /// A serial executor on one named thread, for an actor that owns C handles or blocks.
 ///
 /// A task that mostly calls such an actor may prefer this executor, which saves two thread switches per call; it must
-/// end before the actor does. The thread keeps its executor alive until `stop()`, which the actor calls in its `deinit`.
+/// end before the actor does. The thread keeps its executor alive until `stop()`, which the actor calls in its
+/// `deinit`.
 package final class EventLoop: SerialExecutor, TaskExecutor {
     private struct State: Sendable {
         var jobs: [UnownedJob] = []

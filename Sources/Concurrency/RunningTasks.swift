@@ -11,8 +11,8 @@ package final class RunningTasks<Name: Hashable & Sendable>: Sendable {
 
     package var isEmpty: Bool { entries.withLock { $0.isEmpty } }
 
-    /// Runs `body` in a child task under a name that no other running task has. Cancelling the name cancels the child task
-    /// and not its caller.
+    /// Runs `body` in a child task under a name that no other running task has. Cancelling the name cancels the child
+    /// task and not its caller.
     ///
     /// - Returns: what `body` returned, and whether the task was cancelled by its name.
     package func run<Value: Sendable>(

@@ -12,8 +12,8 @@ extension DirectoryStore {
     /// Moves the files of a cache of SDWebImage before 5.0, for example
     /// `default/com.hackemist.SDWebImageCache.default`, into this one under their old names, where `open` finds them.
     ///
-    /// Existing files are kept. The old directory is deleted once it is empty; SDWebImage deletes it in any case. The call
-    /// can be repeated after a crash.
+    /// Existing files are kept. The old directory is deleted once it is empty; SDWebImage deletes it in any case. The
+    /// call can be repeated after a crash.
     ///
     /// - Parameter directory: on the same file system.
     /// - Throws: `StoreError`, `missing` when there is no such directory.

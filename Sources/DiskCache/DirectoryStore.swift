@@ -2,15 +2,16 @@ import Glibc
 
 /// Images as files in a directory, compatible with SDWebImage's disk cache.
 ///
-/// Any number of processes may use one directory. A file gets its name by a rename within the directory, so a visible name
-/// always refers to a whole file, whatever process is killed.
-/// Source: SDWebImage 5.21.5, `SDDiskCache`; unlike there, every failure is reported.
+/// Any number of processes may use one directory. A file gets its name by a rename within the directory, so a visible
+/// name always refers to a whole file, whatever process is killed. Source: SDWebImage 5.21.5, `SDDiskCache`; unlike
+/// there, every failure is reported.
 public struct DirectoryStore: ImageStore {
     /// The paths of the files.
     public let layout: CacheLayout
     /// How much of a committed file survives a power failure.
     public let durability: Durability
-    /// Read-only stores that `open` searches for images that this one does not have: SDWebImage's additional cache path.
+    /// Read-only stores that `open` searches for images that this one does not have: SDWebImage's additional cache
+    /// path.
     public let fallbacks: [any ImageStore]
     /// Keeps the open marker of this process; nil in a store that was not opened.
     let openMarker: OpenMarker?
@@ -27,8 +28,8 @@ public struct DirectoryStore: ImageStore {
 
     /// Opens the cache in `root`; creates its directories and its id if necessary, and tests that it is writable.
     ///
-    /// Deletes the temporary files of dead processes, as far as permissions allow. Those of other hosts and containers are
-    /// deleted only when they are a day old.
+    /// Deletes the temporary files of dead processes, as far as permissions allow. Those of other hosts and containers
+    /// are deleted only when they are a day old.
     ///
     /// - Parameters:
     ///   - root: the cache root.

@@ -1,8 +1,8 @@
 /// Keeps images by file name, for example in a directory or in an object store.
 ///
 /// Storing takes three steps: `begin` creates a temporary file, the caller or a child process writes to its descriptor,
-/// and `commit` makes it visible under its name in one step. `begin` always returns an open local file: a store on another
-/// host stages it in a local temporary directory and uploads it in `commit`.
+/// and `commit` makes it visible under its name in one step. `begin` always returns an open local file: a store on
+/// another host stages it in a local temporary directory and uploads it in `commit`.
 ///
 /// A store works with file names; `naming` derives them from cache keys. All functions block.
 public protocol ImageStore: Sendable {
@@ -20,11 +20,11 @@ public protocol ImageStore: Sendable {
 
     /// Makes a completely written file visible as `name`, in place of an earlier one.
     ///
-    /// - Parameter isPermitted: called once the bytes are durable, directly before the file becomes visible. A worker that
-    ///   has lost its lease returns false here, and nothing is published.
+    /// - Parameter isPermitted: called once the bytes are durable, directly before the file becomes visible. A worker
+    ///   that has lost its lease returns false here, and nothing is published.
     /// - Returns: what `isPermitted` returned.
-    /// - Throws: `StoreError`, `missing` for a file that was committed before. The name then has its earlier file, or, when
-    ///   only the sync of the directory failed, the new one.
+    /// - Throws: `StoreError`, `missing` for a file that was committed before. The name then has its earlier file, or,
+    ///   when only the sync of the directory failed, the new one.
     func commit(_ file: TemporaryFile, named name: String, if isPermitted: () -> Bool) throws(StoreError) -> Bool
 
     /// Opens a file and sets its access time to now; nil when it does not exist.
@@ -59,8 +59,8 @@ public protocol ImageStore: Sendable {
     ///   - isDryRun: deletes nothing.
     ///   - deleted: called for each file that was, or would be, deleted.
     ///   - progress: called after each file; returning false stops the run, and the next one continues.
-    /// - Throws: `StoreError`, `busy` while another process expires this cache. A file that cannot be deleted is counted in
-    ///   the report instead.
+    /// - Throws: `StoreError`, `busy` while another process expires this cache. A file that cannot be deleted is
+    ///   counted in the report instead.
     func expire(
         _ policy: ExpiryPolicy, now: Timestamp, isDryRun: Bool, deleted: (ExpiredFile) -> Void,
         progress: (ExpiryReport) -> Bool
@@ -116,8 +116,8 @@ extension ImageStore {
         return isRemoved
     }
 
-    /// The extended data committed with the image of `key`; nil when there is none, the file system keeps none, or the image
-    /// has a name of an earlier version, as in SDWebImage 5.21.5, `SDDiskCache.extendedDataForKey:`.
+    /// The extended data committed with the image of `key`; nil when there is none, the file system keeps none, or the
+    /// image has a name of an earlier version, as in SDWebImage 5.21.5, `SDDiskCache.extendedDataForKey:`.
     public func extendedData(for key: CacheKey) throws(StoreError) -> [UInt8]? {
         try peek(named: naming.fileName(of: key))?.attribute(extendedDataAttribute)
     }

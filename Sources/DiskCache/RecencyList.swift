@@ -1,4 +1,5 @@
-/// Values by key in the order of their last use, with limits on their number and cost. Every operation takes constant time.
+/// Values by key in the order of their last use, with limits on their number and cost. Every operation takes constant
+/// time.
 package struct RecencyList<Key: Hashable, Value> {
     private struct Node {
         let key: Key

@@ -22,7 +22,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case isADirectory
         /// The process, or the system, has too many open files.
         case tooManyOpenFiles
-        /// An attribute exceeds the limit of the file system, a manifest exceeds its limits, or the number of pixels is wrong.
+        /// An attribute exceeds the limit of the file system, a manifest exceeds its limits, or the number of pixels is
+        /// wrong.
         case tooLarge
         /// A root, namespace or table name cannot be used, or a file name is not UTF-8.
         case invalidName
@@ -61,7 +62,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         self.path = path
     }
 
-    /// Whether every file of the store fails in this way, until the machine has space, descriptors, memory or permission again.
+    /// Whether every file of the store fails in this way, until the machine has space, descriptors, memory or
+    /// permission again.
     public var isLocal: Bool {
         switch code {
         // A file over the maximum size fails alone.

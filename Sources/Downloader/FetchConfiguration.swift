@@ -52,8 +52,8 @@ public enum ExecutionOrder: Int, Sendable {
     case lifo = 1
 }
 
-/// A proxy for all downloads. It connects in place of the downloader, which cannot check the addresses behind it: guarantee 10
-/// does not hold there.
+/// A proxy for all downloads. It connects in place of the downloader, which cannot check the addresses behind it:
+/// guarantee 10 does not hold there.
 public struct FetchProxy: Sendable, Hashable {
     /// `http` or `https`; its userinfo is sent to the proxy.
     package let url: SourceURL

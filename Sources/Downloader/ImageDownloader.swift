@@ -2,9 +2,9 @@ internal import Concurrency
 
 /// Downloads URLs into open files over libcurl (SDWebImage 5.21.5, SDWebImageDownloader).
 ///
-/// Only addresses that the policy admits are connected to (guarantee 10): every address that a lookup returns is checked, libcurl
-/// receives no other, and each socket and each pooled connection is checked again before its use. Proxies of the environment
-/// are ignored; behind a configured proxy only addresses written in a URL are checked.
+/// Only addresses that the policy admits are connected to (guarantee 10): every address that a lookup returns is
+/// checked, libcurl receives no other, and each socket and each pooled connection is checked again before its use.
+/// Proxies of the environment are ignored; behind a configured proxy only addresses written in a URL are checked.
 public final class ImageDownloader: Sendable {
     /// Addresses of one name that are tried.
     private static let maximumAddresses = 8
@@ -29,8 +29,8 @@ public final class ImageDownloader: Sendable {
 
     /// Downloads a URL, redirects included, into an open file.
     ///
-    /// - Parameter file: a descriptor that stays the caller's, written from its current position. It is not used after the return;
-    ///   after a failure it holds a part of the body or nothing.
+    /// - Parameter file: a descriptor that stays the caller's, written from its current position. It is not used after
+    ///   the return; after a failure it holds a part of the body or nothing.
     /// - Throws: `FetchError`; `cancelled` at once when the task is cancelled.
     public func fetch(_ request: FetchRequest, into file: Int32) async throws(FetchError) -> FetchResponse {
         let isAllowed = Locked(true)

@@ -51,8 +51,8 @@ struct ClusterPaths: Sendable, Equatable {
     /// The directory of a cluster in its home.
     static func inHome(_ home: String) -> String { home == "/" ? "/postgres" : home + "/postgres" }
 
-    /// True when a socket in `directory` can be bound, and be named in the server's settings and in a URL: `sun_path` has
-    /// 107 bytes, and the settings and libpq's `host` are split at commas.
+    /// True when a socket in `directory` can be bound, and be named in the server's settings and in a URL: `sun_path`
+    /// has 107 bytes, and the settings and libpq's `host` are split at commas.
     static func isSuitableForSocket(_ directory: String) -> Bool {
         directory.utf8.count + "/.s.PGSQL.5432".utf8.count <= 107
             && directory.utf8.allSatisfy { byte in

@@ -78,10 +78,11 @@ extension ClusterPlace {
         try check(outcome, .configure, seconds: 30)
     }
 
-    /// Removes the process id that a crashed server left when it is now that of another program or of a process that was
-    /// not reaped: Postgres would not start, and `pg_ctl stop` would signal the other program.
+    /// Removes the process id that a crashed server left when it is now that of another program or of a process that
+    /// was not reaped: Postgres would not start, and `pg_ctl stop` would signal the other program.
     ///
-    /// A server works in its data directory. The script runs as the server's user, who may read its processes' directories.
+    /// A server works in its data directory. The script runs as the server's user, who may read its processes'
+    /// directories.
     private func removeReusedProcessID() throws(ClusterError) {
         _ = try commands.script(
             """

@@ -2,10 +2,10 @@ internal import Concurrency
 
 /// A private Postgres cluster: create, start, stop.
 ///
-/// It runs the server binaries of the system, listens on a Unix socket only, and keeps running between commands. Only its
-/// owner and root can connect: by the permissions of its directory, and by peer authentication. For root the server runs
-/// as the user `postgres`; if that user cannot enter the home, the cluster is under `/var/lib/larder/clusters`. The
-/// permissions of existing directories are never changed.
+/// It runs the server binaries of the system, listens on a Unix socket only, and keeps running between commands. Only
+/// its owner and root can connect: by the permissions of its directory, and by peer authentication. For root the server
+/// runs as the user `postgres`; if that user cannot enter the home, the cluster is under `/var/lib/larder/clusters`.
+/// The permissions of existing directories are never changed.
 public struct EmbeddedCluster: Sendable {
     /// The directory and the binaries of a cluster.
     public struct Configuration: Sendable {
@@ -36,8 +36,8 @@ public struct EmbeddedCluster: Sendable {
 
     /// Creates the cluster and the database `larder` and starts the server, if necessary; returns the URL.
     ///
-    /// One connection when the server is running. Several commands may call it at once; one does the work and the others
-    /// wait, at most five minutes. The incomplete work of a killed command is repeated.
+    /// One connection when the server is running. Several commands may call it at once; one does the work and the
+    /// others wait, at most five minutes. The incomplete work of a killed command is repeated.
     public func start() async throws(ClusterError) -> String {
         try await located { (place) throws(ClusterError) in
             try place.start()

@@ -1,7 +1,7 @@
 private import Glibc
 
-/// The password database of a server whose user has no entry in the system's, as in a container that runs under any user
-/// id. Postgres refuses to run without an entry.
+/// The password database of a server whose user has no entry in the system's, as in a container that runs under any
+/// user id. Postgres refuses to run without an entry.
 ///
 /// The library `nss_wrapper` replaces the lookups by two files in the cluster's directory.
 struct NameService: Sendable {

@@ -37,8 +37,8 @@ public struct EnqueueRequest: Sendable {
     public var retryBase: Duration?
     /// The queue; `default` by default.
     public var queue = "default"
-    /// A URL that was stored within this time with this pipeline, context and options in the cache `cacheID` is answered
-    /// `fresh`; nil, the default, never answers so.
+    /// A URL that was stored within this time with this pipeline, context and options in the cache `cacheID` is
+    /// answered `fresh`; nil, the default, never answers so.
     public var freshFor: Duration?
     /// The cache of `freshFor`, by the random id in its root; nil is the only one that workers fill.
     public var cacheID: String?

@@ -70,8 +70,8 @@ public struct Migrator: Sendable {
         self.oldestServer = oldestServer
     }
 
-    /// The migrations, applied and pending. Throws `.newerSchema`, `.changedMigration`, `.unreachable`, and `.refused` for a
-    /// server older than Postgres 15.
+    /// The migrations, applied and pending. Throws `.newerSchema`, `.changedMigration`, `.unreachable`, and `.refused`
+    /// for a server older than Postgres 15.
     public func status() async throws(QueueError) -> [Step] {
         let (migrations, oldestServer) = (migrations, oldestServer)
         return try await connection.withSession { session throws(QueueError) in
@@ -89,9 +89,9 @@ public struct Migrator: Sendable {
         return steps
     }
 
-    /// Applies the pending migrations, each in a transaction of its own under a lock on the table of migrations; returns
-    /// those that this call applied. Several programs may migrate at the same time. Throws as `status()`, and `.refused`
-    /// when a migration fails.
+    /// Applies the pending migrations, each in a transaction of its own under a lock on the table of migrations;
+    /// returns those that this call applied. Several programs may migrate at the same time. Throws as `status()`, and
+    /// `.refused` when a migration fails.
     @discardableResult
     public func migrate() async throws(QueueError) -> [Step] {
         _ = try await status()

@@ -3,9 +3,8 @@ extension PostgresJobQueue {
     /// digits.
     ///
     /// A name whose batch is finished or cancelled opens its next run. With `notify` the batch's id is sent on channel
-    /// `larder_batch` when it is finished.
-    /// Throws `.batchClosed` when the name belongs to a sealed batch with open items, `.unknownPipeline`, `.unknownQueue`,
-    /// `.invalidArgument`, and `.refused` for the batch of another role.
+    /// `larder_batch` when it is finished. Throws `.batchClosed` when the name belongs to a sealed batch with open
+    /// items, `.unknownPipeline`, `.unknownQueue`, `.invalidArgument`, and `.refused` for the batch of another role.
     public func openBatch(
         name: String?, pipeline: String? = nil, priority: Int? = nil, queue: String = "default", notify: Bool = false
     ) async throws(QueueError) -> Int64 {

@@ -53,7 +53,8 @@ extension PostgresJobQueue {
     /// - Parameter reason: the message in the view; at most 2,000 characters are kept.
     /// - Returns: how many URLs, duplicates counted once.
     ///
-    /// Throws `.invalidArgument` for an empty URL, one of more than 8192 bytes, too many, and a time that is not positive.
+    /// Throws `.invalidArgument` for an empty URL, one of more than 8192 bytes, too many, and a time that is not
+    /// positive.
     @discardableResult
     public func block(
         _ urls: [String], for time: Duration = .seconds(86_400), reason: String? = nil

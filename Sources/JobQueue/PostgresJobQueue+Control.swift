@@ -6,8 +6,8 @@ extension PostgresJobQueue {
     /// The most records that one call of `retryFailed(of:)` reopens; after as many, more may be left.
     public static let retryPortion = 10_000
 
-    /// Cancels a batch: its open items finish at once with SDWebImageErrorDomain 2002. Returns how many were open, 0 for
-    /// a batch that is over.
+    /// Cancels a batch: its open items finish at once with SDWebImageErrorDomain 2002. Returns how many were open, 0
+    /// for a batch that is over.
     ///
     /// A job ends only if no other batch wants it; the next heartbeat informs the worker of a running one. Waits for
     /// transactions that add to the batch. Throws `.unknownBatch`.
@@ -26,8 +26,8 @@ extension PostgresJobQueue {
     /// Throws `.unknownBatch`, and `.batchClosed` when it is cancelled or finished.
     public func resume(_ batch: BatchReference) async throws(QueueError) { try await control("batch_resume", batch) }
 
-    /// Reopens failed items of a batch as new jobs, with unused attempts and RetryFailed, at most `retryPortion` records
-    /// a call. Returns how many items.
+    /// Reopens failed items of a batch as new jobs, with unused attempts and RetryFailed, at most `retryPortion`
+    /// records a call. Returns how many items.
     ///
     /// Throws `.unknownBatch`, and `.batchClosed` when it is cancelled.
     @discardableResult

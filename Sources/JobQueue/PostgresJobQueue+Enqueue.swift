@@ -3,8 +3,8 @@ internal import ImageModel
 extension PostgresJobQueue {
     /// Enqueues up to 10,000 URLs in one transaction; one answer per URL, in order.
     ///
-    /// Not repeated when the connection breaks (`.connectionLost`), because that might count every item twice.
-    /// Throws `.batchClosed`, `.unknownPipeline`, `.unknownQueue`, `.unknownBatch`, `.invalidArgument`, and `.sourceMoved`
+    /// Not repeated when the connection breaks (`.connectionLost`), because that might count every item twice. Throws
+    /// `.batchClosed`, `.unknownPipeline`, `.unknownQueue`, `.unknownBatch`, `.invalidArgument`, and `.sourceMoved`
     /// when another number of URLs of `request.source` is enqueued than the request says.
     public func enqueue(_ request: EnqueueRequest) async throws(QueueError) -> [EnqueueAnswer] {
         let count = request.urls.count

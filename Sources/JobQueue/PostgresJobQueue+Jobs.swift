@@ -13,8 +13,8 @@ extension PostgresJobQueue {
     /// Retries a job and returns its id: a scheduled one, or one suspended as crashed, is ready at once; a failed one
     /// becomes a new job. A ready or running one does not change.
     ///
-    /// Throws `.unknownJob` for a job that is unknown, succeeded or was cancelled, and `.batchClosed` when its batch was
-    /// cancelled.
+    /// Throws `.unknownJob` for a job that is unknown, succeeded or was cancelled, and `.batchClosed` when its batch
+    /// was cancelled.
     @discardableResult
     public func retry(job: Int64) async throws(QueueError) -> Int64 {
         try await ask("SELECT larder.retry($1)", [.integer(job)]) { rows throws(QueueError) in

@@ -103,7 +103,8 @@ extension PostgresJobQueue {
 
     /// Shares findings with all workers. May be repeated.
     ///
-    /// An open breaker holds the origin when another worker has reported one, too, or when no other worker has jobs of it.
+    /// An open breaker holds the origin when another worker has reported one, too, or when no other worker has jobs of
+    /// it.
     ///
     /// - Parameter worker: the number of the worker; nil by default, for no registered one.
     public func report(_ reports: [OriginReport], by worker: Int64? = nil) async throws(QueueError) {

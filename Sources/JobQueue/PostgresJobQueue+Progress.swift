@@ -32,8 +32,8 @@ extension PostgresJobQueue {
     /// The progress of the newest batches, newest first; by default with rate, quantiles and errors, which cost a query
     /// per batch.
     public func progress(limit: Int = 100, isDetailed: Bool = true) async throws(QueueError) -> [BatchProgress] {
-        // The limit is part of the text: for a parameter the generic plan expects a tenth of all batches, and looks up ten
-        // thousand of them one by one.
+        // The limit is part of the text: for a parameter the generic plan expects a tenth of all batches, and looks up
+        // ten thousand of them one by one.
         try await ask(
             """
             SELECT \(Self.counts)\(isDetailed ? Self.details : "") FROM larder.progress

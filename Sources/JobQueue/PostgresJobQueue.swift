@@ -1,8 +1,9 @@
 /// A queue of jobs in Postgres.
 ///
 /// Uses at most six connections, opened on first use and reopened when they break: one for claims, so that a worker
-/// claims while it completes, one for heartbeats, one per `MaintenanceKind`, so that neither a long statement nor blocked
-/// maintenance costs a worker its lease, and one for all other calls. Works through pgbouncer in transaction mode.
+/// claims while it completes, one for heartbeats, one per `MaintenanceKind`, so that neither a long statement nor
+/// blocked maintenance costs a worker its lease, and one for all other calls. Works through pgbouncer in transaction
+/// mode.
 public final class PostgresJobQueue: Sendable {
     /// The database and the time limits of calls.
     public struct Configuration: Sendable {
@@ -98,8 +99,8 @@ public final class PostgresJobQueue: Sendable {
         case onlyUndone
     }
 
-    /// Runs a statement; repeats it after a serialization failure or deadlock, and while the database is unreachable, for
-    /// at most `maxWait`.
+    /// Runs a statement; repeats it after a serialization failure or deadlock, and while the database is unreachable,
+    /// for at most `maxWait`.
     ///
     /// Does not wait on the thread of the connection, and stops waiting when the task is cancelled.
     func ask<Value: Sendable>(

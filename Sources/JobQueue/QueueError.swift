@@ -35,13 +35,15 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         public static let unknownQueue = Code("unknownQueue")
         /// No such job, or one with which nothing can be done any more.
         public static let unknownJob = Code("unknownJob")
-        /// Another number of URLs of the list is enqueued than the caller states: another producer enqueues the same list.
+        /// Another number of URLs of the list is enqueued than the caller states: another producer enqueues the same
+        /// list.
         public static let sourceMoved = Code("sourceMoved")
         /// The worker was stopped or its lease ran out: register again.
         public static let workerLost = Code("workerLost")
         /// An argument is out of range.
         public static let invalidArgument = Code("invalidArgument")
-        /// Anything else the server refused, such as a login (SQLSTATE 28…) or an unknown database (3D000); see `sqlState`.
+        /// Anything else the server refused, such as a login (SQLSTATE 28…) or an unknown database (3D000); see
+        /// `sqlState`.
         public static let refused = Code("refused")
         /// The server answered in a shape this program does not understand.
         public static let unexpectedAnswer = Code("unexpectedAnswer")
@@ -66,7 +68,8 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         return "\(message) (SQLSTATE \(sqlState))"
     }
 
-    /// True when the same call may well succeed later: the database was unreachable or restarting, or two transactions collided.
+    /// True when the same call may well succeed later: the database was unreachable or restarting, or two transactions
+    /// collided.
     public var isTransient: Bool {
         switch code {
         case .unreachable, .connectionLost, .timeout: true

@@ -9,8 +9,8 @@ extension ContinuousClock {
         return Double(count) / (now - start).seconds
     }
 
-    /// The rate of steps that do `width` things each, until `limit` are done or `budget` has passed, so that a slow disk
-    /// shortens the sample.
+    /// The rate of steps that do `width` things each, until `limit` are done or `budget` has passed, so that a slow
+    /// disk shortens the sample.
     package func rate(
         of width: Int, limit: Int, within budget: Duration = .milliseconds(600), _ step: () async throws -> Void
     ) async rethrows -> Double {

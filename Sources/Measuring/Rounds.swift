@@ -24,8 +24,8 @@ package struct Rounds {
 
     package init() {}
 
-    /// Runs all steps once as a warm-up that is not counted, then `count` times. Each round begins with another step, so
-    /// that no step always follows the same one.
+    /// Runs all steps once as a warm-up that is not counted, then `count` times. Each round begins with another step,
+    /// so that no step always follows the same one.
     package init(_ count: Int, _ steps: [Step]) async throws {
         for round in 0...count {
             for offset in steps.indices {

@@ -10,8 +10,8 @@ struct Attempt: Sendable {
     let lease: Lease
     let claimedAt: ContinuousClock.Instant
 
-    /// The result of the load; nil when it was cancelled or the lease was lost, as there is nothing to record then. While
-    /// the database cannot confirm the lease, nothing is published and the attempt waits.
+    /// The result of the load; nil when it was cancelled or the lease was lost, as there is nothing to record then.
+    /// While the database cannot confirm the lease, nothing is published and the attempt waits.
     ///
     /// Fails when the pipeline cannot be read from the database.
     func run() async -> Result<AttemptResult?, QueueError> {

@@ -57,8 +57,8 @@ struct AttemptResult: Sendable {
         AttemptResult(job, .cancelled, delay: .zero, fault: fault)
     }
 
-    /// Whether the attempt shows that the worker lacks nothing: it failed otherwise, or stored files. A job that the cache
-    /// answered does not.
+    /// Whether the attempt shows that the worker lacks nothing: it failed otherwise, or stored files. A job that the
+    /// cache answered does not.
     var showsHealth: Bool {
         guard delay == nil, let load else { return false }
         if case .failed = outcome.result { return true }

@@ -1,7 +1,8 @@
 internal import Concurrency
 internal import JobQueue
 
-/// Commits the results of attempts together, as `WorkerState` gathers them. A slot is free once its result is committed.
+/// Commits the results of attempts together, as `WorkerState` gathers them. A slot is free once its result is
+/// committed.
 ///
 /// While the database is unavailable the slots stay in use, so results do not pile up.
 struct BatchCompleter: WorkerService {

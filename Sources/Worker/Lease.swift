@@ -6,8 +6,8 @@ import Glibc
 /// Without a confirmation the lease is neither valid nor lost: the database may be unavailable, and no job is given to
 /// another worker before it has been up for a lease. The next heartbeat that is answered confirms or ends it.
 ///
-/// The boot-time clock counts while the machine sleeps and cannot be set, so a worker that was stopped for a minute finds
-/// its lease unconfirmed before it changes the cache.
+/// The boot-time clock counts while the machine sleeps and cannot be set, so a worker that was stopped for a minute
+/// finds its lease unconfirmed before it changes the cache.
 package final class Lease: Sendable {
     private struct State: Sendable {
         var length: Double

@@ -104,12 +104,14 @@ public struct PrefetchWorker: Sendable {
         return services + configuration.services
     }
 
-    /// Works until shutdown is requested or the configured end is reached. Cancelling the task requests an urgent shutdown.
+    /// Works until shutdown is requested or the configured end is reached. Cancelling the task requests an urgent
+    /// shutdown.
     ///
     /// A worker that loses its lease registers again. While the database is unavailable, calls are repeated.
     ///
     /// - Throws: an error that is not transient, such as a protocol version that the database does not offer. With a
-    ///   configured end other than `stopped` also a transient error of the first registration, which is otherwise repeated.
+    ///   configured end other than `stopped` also a transient error of the first registration, which is otherwise
+    ///   repeated.
     public func run(until shutdown: ShutdownRequest) async throws(QueueError) -> Summary {
         let deadline = configuration.runtime.map { ContinuousClock.now + $0 }
         // Cancellation does not interrupt a registration; the claim loop then ends before its first claim.

@@ -20,8 +20,8 @@ internal import JobQueue
 /// - claiming, finishing → cancelling: an urgent shutdown is requested, or the grace time is over.
 /// - any → ended: the lease is lost, an error is final, the task is cancelled, or no slot is in use after claiming.
 ///
-/// A worker with a fault of its own claims one job at a time, when no slot is in use, until an attempt shows that the fault
-/// is over.
+/// A worker with a fault of its own claims one job at a time, when no slot is in use, until an attempt shows that the
+/// fault is over.
 struct WorkerState: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -29,8 +29,8 @@ struct WorkerState: Sendable {
     enum ClaimAction: Sendable {
         /// Claim at most this many jobs; report `claimed` or `claimFailed`.
         case claim(Int)
-        /// Check whether the configured end is reached; report `checkedEnd` or `claimFailed`. `isIdle` when no slot is in
-        /// use.
+        /// Check whether the configured end is reached; report `checkedEnd` or `claimFailed`. `isIdle` when no slot is
+        /// in use.
         case checkEnd(isIdle: Bool)
         /// Announce that claiming has ended while this many slots are in use.
         case announceStop(inUse: Int)
@@ -75,8 +75,8 @@ struct WorkerState: Sendable {
         var grace = Duration.seconds(20)
     }
 
-    /// The pauses between two claims that return no job: doubled from the lower to the upper bound. The upper bound also
-    /// limits every wait, so that the lease is checked that often.
+    /// The pauses between two claims that return no job: doubled from the lower to the upper bound. The upper bound
+    /// also limits every wait, so that the lease is checked that often.
     static let pauses: ClosedRange<Duration> = .milliseconds(50)...(.seconds(1))
     /// The pauses between two jobs of a worker with a fault: doubled from the lower to the upper bound.
     static let faultPauses: ClosedRange<Duration> = .milliseconds(250)...(.seconds(2))
@@ -101,7 +101,8 @@ struct WorkerState: Sendable {
     /// Nothing is sent before this time, because the last statement failed or left results over.
     private var retryAt: Instant?
 
-    /// Nothing is claimed before this time, because the last claim was not filled. Nil: claim as soon as a slot is free.
+    /// Nothing is claimed before this time, because the last claim was not filled. Nil: claim as soon as a slot is
+    /// free.
     private var claimAt: Instant?
     private var emptyClaims = 0
     private var mustCheckEnd = false

@@ -16,12 +16,12 @@ larder_ares *larder_ares_new(int timeout_ms, int tries, const char *servers);
 /// Ends all queries; their callbacks are called.
 void larder_ares_free(larder_ares *ares);
 
-/// Queries the addresses of a name, those of `family` 4 or 6 only, or of both (0); `done` is called once, possibly before the
-/// return.
+/// Queries the addresses of a name, those of `family` 4 or 6 only, or of both (0); `done` is called once, possibly
+/// before the return.
 void larder_ares_query(larder_ares *ares, const char *host, int family, larder_ares_done done, void *context);
 
-/// Sleeps until `event` is signalled, a response arrives or a query times out, at most `maximum_ms` (-1: no limit), and runs
-/// what is due.
+/// Sleeps until `event` is signalled, a response arrives or a query times out, at most `maximum_ms` (-1: no limit), and
+/// runs what is due.
 void larder_ares_wait(larder_ares *ares, int event, int maximum_ms);
 
 /// A descriptor that ends the sleep; below 0 when the process has none left.

@@ -27,8 +27,8 @@ int larder_jpeg_planes(const larder_jpeg_reader *reader);
 
 struct larder_jpeg_plane larder_jpeg_plane_at(const larder_jpeg_reader *reader, int index);
 
-/// Decodes into one buffer per plane, each of `rows` rows of at least `columns` bytes. Returns 0, or -1 where the file is
-/// truncated or cannot be decoded; libjpeg's warnings are ignored, as in libvips.
+/// Decodes into one buffer per plane, each of `rows` rows of at least `columns` bytes. Returns 0, or -1 where the file
+/// is truncated or cannot be decoded; libjpeg's warnings are ignored, as in libvips.
 int larder_jpeg_read(larder_jpeg_reader *reader, uint8_t *const planes[3], const size_t strides[3]);
 
 void larder_jpeg_close(larder_jpeg_reader *reader);
@@ -61,8 +61,8 @@ void larder_rgb_row(const uint8_t *restrict rgb, size_t count, uint8_t *restrict
 /// Results are computed in groups of this size; tables are padded to it.
 enum { larder_filter_group = 8, larder_row_alignment = 64 };
 
-/// The filter of one axis: sample `i` of the result is the sum of the `taps` samples from `first[i]` on, times the weights
-/// from `weights[i * taps]` on. Both tables are padded to a multiple of `larder_filter_group` results.
+/// The filter of one axis: sample `i` of the result is the sum of the `taps` samples from `first[i]` on, times the
+/// weights from `weights[i * taps]` on. Both tables are padded to a multiple of `larder_filter_group` results.
 struct larder_filter_table {
     int count, taps;
     const int32_t *first;

@@ -1,4 +1,5 @@
-/// Writes files of a store as a bundle, sorted by name and without dates and owners: the same entries give the same bytes.
+/// Writes files of a store as a bundle, sorted by name and without dates and owners: the same entries give the same
+/// bytes.
 public struct BundleExport: Sendable {
     private let store: any ImageStore
 

@@ -20,11 +20,12 @@ public struct BundleImport: Sendable {
     /// - Parameter store: the destination.
     public init(into store: any ImageStore) { self.store = store }
 
-    /// Imports an archive or a directory. Blocks. Files stored before a failure remain. Hidden files of a directory are ignored.
+    /// Imports an archive or a directory. Blocks. Files stored before a failure remain. Hidden files of a directory are
+    /// ignored.
     ///
     /// - Parameter stored: called after each file.
-    /// - Throws: `StoreError`; `damaged` when `path` is not a bundle, or its files are not exactly those of its manifest;
-    ///   `tooLarge` when the manifest exceeds 512 MiB, or a line of it 1 MiB.
+    /// - Throws: `StoreError`; `damaged` when `path` is not a bundle, or its files are not exactly those of its
+    ///   manifest; `tooLarge` when the manifest exceeds 512 MiB, or a line of it 1 MiB.
     public func run(_ path: String, stored: () -> Void = {}) throws(StoreError) -> Report {
         var status = stat()
         guard stat(path, &status) == 0 else { throw StoreError("stat", path) }

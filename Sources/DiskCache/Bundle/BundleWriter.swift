@@ -11,8 +11,8 @@ protocol BundleWriter: ~Copyable {
     func finish() throws(StoreError)
 }
 
-/// Writes a bundle's directory under a hidden name beside its destination, and renames it at the end. `deinit` deletes it
-/// unless it was renamed.
+/// Writes a bundle's directory under a hidden name beside its destination, and renames it at the end. `deinit` deletes
+/// it unless it was renamed.
 struct BundleDirectoryWriter: BundleWriter, ~Copyable {
     private let path: String
     private let destination: String

@@ -2,12 +2,13 @@ private import CLinux
 import Glibc
 
 extension DirectoryStore {
-    /// Deletes files older than the policy's age, then the oldest of the rest until they occupy less than half its size.
+    /// Deletes files older than the policy's age, then the oldest of the rest until they occupy less than half its
+    /// size.
     ///
-    /// Reads the attributes of each file once, and a second time directly before it is deleted for its size. Holds 32 bytes
-    /// for each of the newest files that fit into the size, and each distinct file extension once. A run that is stopped has
-    /// deleted only expired files. Hidden files stay; a file whose name is not UTF-8 stays and is reported as failed.
-    /// Source: SDWebImage 5.21.5, `SDDiskCache.removeExpiredData`.
+    /// Reads the attributes of each file once, and a second time directly before it is deleted for its size. Holds 32
+    /// bytes for each of the newest files that fit into the size, and each distinct file extension once. A run that is
+    /// stopped has deleted only expired files. Hidden files stay; a file whose name is not UTF-8 stays and is reported
+    /// as failed. Source: SDWebImage 5.21.5, `SDDiskCache.removeExpiredData`.
     public func expire(
         _ policy: ExpiryPolicy = ExpiryPolicy(), now: Timestamp = .now, isDryRun: Bool = false,
         deleted: (ExpiredFile) -> Void = { _ in }, progress: (ExpiryReport) -> Bool = { _ in true }

@@ -1,7 +1,9 @@
-/// Decides which files expire: those that are too old, then the oldest of the rest until less than half the limit is occupied.
+/// Decides which files expire: those that are too old, then the oldest of the rest until less than half the limit is
+/// occupied.
 ///
 /// Files are added in any order. Once their size exceeds the limit, the oldest beyond half the limit are certain to be
-/// deleted, whatever is added later: `next` returns them at once, and only the newest that fit into half the limit are held.
+/// deleted, whatever is added later: `next` returns them at once, and only the newest that fit into half the limit are
+/// held.
 struct ExpiryDecision {
     /// What to do with a file when it is listed.
     enum Verdict {

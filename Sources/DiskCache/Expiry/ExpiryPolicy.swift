@@ -16,13 +16,13 @@ public struct ExpiryPolicy: Hashable, Sendable {
 
     /// Files of this age or older expire; none does when it is nil or negative. Seven days by default.
     public var maxAge: Duration?
-    /// When the remaining files occupy more than this many bytes, the oldest expire until the rest occupies less than half of
-    /// it. 0, the default, and negative values mean no limit.
+    /// When the remaining files occupy more than this many bytes, the oldest expire until the rest occupies less than
+    /// half of it. 0, the default, and negative values mean no limit.
     public var maxSize: Int
     /// `access` by default.
     public var date: DateKind
-    /// While a process has the store open, files stored or read within this time stay. 15 minutes by default, longer than any
-    /// job; zero spares none.
+    /// While a process has the store open, files stored or read within this time stay. 15 minutes by default, longer
+    /// than any job; zero spares none.
     public var sparing: Duration
 
     /// SDWebImage's defaults.

@@ -4,8 +4,9 @@ import Glibc
 enum CacheID {
     /// Reads the id of the cache in `root`, or creates one.
     ///
-    /// Processes that call this at the same time get the same id: the file is linked into place complete, and the first link
-    /// wins. On file systems without hard links the last rename wins, and an earlier process has another id until it ends.
+    /// Processes that call this at the same time get the same id: the file is linked into place complete, and the first
+    /// link wins. On file systems without hard links the last rename wins, and an earlier process has another id until
+    /// it ends.
     static func readOrCreate(in root: String, _ permissions: FilePermissions) throws(StoreError) -> String {
         let path = root + "/.larder-cache-id"
         if let id = try read(path) { return id }

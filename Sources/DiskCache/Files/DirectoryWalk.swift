@@ -9,10 +9,11 @@ struct DirectoryWalk {
 
     /// Calls `body` with each entry until it returns false. Symbolic links are entries and are not followed.
     ///
-    /// Skips entries that are deleted meanwhile or cannot be read, as SDWebImage does, and does not enter directories whose
-    /// names are not UTF-8.
+    /// Skips entries that are deleted meanwhile or cannot be read, as SDWebImage does, and does not enter directories
+    /// whose names are not UTF-8.
     ///
-    /// - Throws: `StoreError` when `directory` itself cannot be read, `missing` when it does not exist; what `body` throws.
+    /// - Throws: `StoreError` when `directory` itself cannot be read, `missing` when it does not exist; what `body`
+    ///   throws.
     func visit(_ body: (CacheEntry) throws(StoreError) -> Bool) throws(StoreError) {
         var waiting = [(path: "", isHidden: false)]
         while let (path, isHidden) = waiting.popLast() {

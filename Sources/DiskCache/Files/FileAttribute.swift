@@ -21,11 +21,13 @@ extension OpenFile {
 }
 
 extension TemporaryFile {
-    /// Sets the data that `extendedData(for:)` returns once the file is committed; SDWebImage stores a keyed archive in it.
+    /// Sets the data that `extendedData(for:)` returns once the file is committed; SDWebImage stores a keyed archive in
+    /// it.
     ///
     /// File systems without attributes drop it.
     ///
-    /// - Throws: `StoreError`, `tooLarge` when it exceeds the file system's limit; ext4 has 4 kB for all attributes of a file.
+    /// - Throws: `StoreError`, `tooLarge` when it exceeds the file system's limit; ext4 has 4 kB for all attributes of
+    ///   a file.
     public func setExtendedData(_ data: [UInt8]) throws(StoreError) { try setAttribute(extendedDataAttribute, data) }
 
     /// Sets the extended attribute `user.NAME`; `setExtendedData` has the details.
@@ -38,8 +40,8 @@ extension TemporaryFile {
         throw StoreError("fsetxattr", path, number: number)
     }
 
-    /// Whether ENOSPC means the size of the value: ext4 returns it for that as well as for a full disk. A few bytes fit into
-    /// every inode.
+    /// Whether ENOSPC means the size of the value: ext4 returns it for that as well as for a full disk. A few bytes fit
+    /// into every inode.
     private static func isTooLarge(_ value: [UInt8], where descriptor: Int32) -> Bool {
         var room = statvfs()
         guard value.count > 64, fstatvfs(descriptor, &room) == 0 else { return false }

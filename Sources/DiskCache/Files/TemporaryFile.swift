@@ -1,7 +1,7 @@
 import Glibc
 
-/// A file being written, under a hidden name. Its last reference closes it and deletes it unless it was committed; release
-/// that reference where blocking is allowed.
+/// A file being written, under a hidden name. Its last reference closes it and deletes it unless it was committed;
+/// release that reference where blocking is allowed.
 ///
 /// A class, so that a call on a thread pool can return it and tasks can pass it on.
 public final class TemporaryFile: Sendable {
@@ -15,8 +15,9 @@ public final class TemporaryFile: Sendable {
         file = try permissions.createFile(path)
     }
 
-    // After a rename the hidden name does not exist, so `unlink` fails and the file stays. Otherwise the file is truncated,
-    // which frees the disk at once: a process that another thread is spawning may hold a copy of the descriptor.
+    // After a rename the hidden name does not exist, so `unlink` fails and the file stays. Otherwise the file is
+    // truncated, which frees the disk at once: a process that another thread is spawning may hold a copy of the
+    // descriptor.
     deinit {
         var status = stat()
         if unlink(path) == 0 && fstat(descriptor, &status) == 0 && status.st_nlink == 0 { ftruncate(descriptor, 0) }

@@ -2,9 +2,9 @@ import Glibc
 
 /// Deletes the temporary files of dead processes when a store is opened.
 ///
-/// Reading a directory of a million files takes seconds, so it is read only when an open marker of a dead process shows that
-/// there may be such files, and otherwise once a day, when files of other hosts may have become a day old. Failures are
-/// ignored: files of another user remain until that user opens the store.
+/// Reading a directory of a million files takes seconds, so it is read only when an open marker of a dead process shows
+/// that there may be such files, and otherwise once a day, when files of other hosts may have become a day old.
+/// Failures are ignored: files of another user remain until that user opens the store.
 struct TemporaryFileCleanup {
     let root: String
     /// Those of the file that dates the last search.

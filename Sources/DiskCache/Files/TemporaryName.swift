@@ -1,7 +1,7 @@
 import Glibc
 
-/// A hidden name that identifies the process that uses it, so that other processes can delete the file once that is dead:
-/// `.larder.<boot id>.<pid namespace>.<pid>.<start time>.<random>`.
+/// A hidden name that identifies the process that uses it, so that other processes can delete the file once that is
+/// dead: `.larder.<boot id>.<pid namespace>.<pid>.<start time>.<random>`.
 ///
 /// Boot id and pid namespace precede the pid, which means nothing on another host or in another container.
 struct TemporaryName: Equatable {

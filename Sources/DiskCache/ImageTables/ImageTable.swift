@@ -3,9 +3,9 @@ import Synchronization
 
 /// A file of uncompressed images of one size that an app maps into memory, as FastImageCache does.
 ///
-/// One process at a time writes a table. `flush` replaces the metadata in one step after the pixels are synced, so it never
-/// refers to an image that is not in the file. All functions block.
-/// Source: FastImageCache 1.5.1, `FICImageTable`: `<root>/ImageTables/<namespace>/<format>.imageTable` and `.metadata`.
+/// One process at a time writes a table. `flush` replaces the metadata in one step after the pixels are synced, so it
+/// never refers to an image that is not in the file. All functions block. Source: FastImageCache 1.5.1,
+/// `FICImageTable`: `<root>/ImageTables/<namespace>/<format>.imageTable` and `.metadata`.
 public final class ImageTable: Sendable {
     /// The format of all images in the table.
     public let format: ImageTableFormat
@@ -48,7 +48,8 @@ public final class ImageTable: Sendable {
     /// Writes an image, in place of an earlier one of the entity. It is visible to readers after `flush`.
     ///
     /// - Parameter pixels: `format.imageLength` bytes: rows of `format.rowLength` bytes, from top to bottom.
-    /// - Throws: `StoreError`, `tooLarge` when `pixels` has another length. An image that was to be overwritten is then lost.
+    /// - Throws: `StoreError`, `tooLarge` when `pixels` has another length. An image that was to be overwritten is then
+    ///   lost.
     public func store(_ pixels: [UInt8], for entity: EntityID, source: EntityID) throws(StoreError) {
         guard pixels.count == format.imageLength else {
             throw StoreError(.tooLarge, "store \(pixels.count) bytes as an image of \(format.imageLength) in", path)

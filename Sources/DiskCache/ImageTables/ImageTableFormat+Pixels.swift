@@ -7,7 +7,8 @@ extension ImageTableFormat {
     /// Converts pixels to the format that `ImageTable.store` takes. Styles without alpha get a black background, as in
     /// FastImageCache.
     ///
-    /// - Parameter rgba: red, green, blue and straight alpha of `pixelWidth` × `pixelHeight` pixels, from top to bottom.
+    /// - Parameter rgba: red, green, blue and straight alpha of `pixelWidth` × `pixelHeight` pixels, from top to
+    ///   bottom.
     /// - Throws: `StoreError.tooLarge` when the number of pixels differs.
     public func pixels(fromRGBA rgba: [UInt8]) throws(StoreError) -> [UInt8] {
         guard rgba.count == pixelWidth * pixelHeight * 4 else {

@@ -29,8 +29,8 @@ struct ImageTableIndex {
         return entry.slot
     }
 
-    /// The slot for a new image of the entity: its present one, else the lowest free one, else that of the least recently used
-    /// image. The caller removes the image that it replaces.
+    /// The slot for a new image of the entity: its present one, else the lowest free one, else that of the least
+    /// recently used image. The caller removes the image that it replaces.
     func slot(for entity: EntityID, maxCount: Int) -> (slot: Int, replaced: EntityID?) {
         if let present = entries.value(entity) { return (present.slot, entity) }
         let lowest = free.last ?? end

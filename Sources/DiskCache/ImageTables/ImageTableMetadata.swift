@@ -2,8 +2,8 @@ import FoundationEssentials
 
 /// The metadata file of an image table: JSON with the field names of FastImageCache.
 struct ImageTableMetadata: Codable {
-    /// Exactly the fields that FastImageCache compares: with another one, an app would empty the table as one of another
-    /// format.
+    /// Exactly the fields that FastImageCache compares: with another one, an app would empty the table as one of
+    /// another format.
     struct Format: Codable, Equatable {
         let name, family: String
         let width, height, style, maximumCount, devices, protectionMode, screenScale, metadataVersion: Int
@@ -58,7 +58,8 @@ struct ImageTableMetadata: Codable {
         return Array((try? encoder.encode(self)) ?? Data())
     }
 
-    /// Nil when the format differs, or the fields contradict each other or the file's length: the table is then emptied.
+    /// Nil when the format differs, or the fields contradict each other or the file's length: the table is then
+    /// emptied.
     func index(of format: ImageTableFormat, fileLength: Int) -> ImageTableIndex? {
         guard self.format == Format(format), pageSize == format.pageSize else { return nil }
         let slots = indexMap.compactMap { text, slot in EntityID(text: text).map { ($0, slot) } }

@@ -23,8 +23,9 @@ public struct CacheKey: Hashable, Sendable, CustomStringConvertible {
 
     /// The key of the image that a transformer or a thumbnail makes of this key's image, by SDWebImage's rule.
     ///
-    /// A hyphen and `suffix` are inserted before the extension of the URL's path, which is escaped again. Without an extension
-    /// they are appended to the key unescaped, after the query. File URLs and keys that are not URLs are treated as a path.
+    /// A hyphen and `suffix` are inserted before the extension of the URL's path, which is escaped again. Without an
+    /// extension they are appended to the key unescaped, after the query. File URLs and keys that are not URLs are
+    /// treated as a path.
     ///
     /// - Parameter suffix: a transformer's key, or `Thumbnail({W,H},P)`; a thumbnail precedes transformers.
     /// - Returns: nil when the result is not a URL; such an image is not cached.

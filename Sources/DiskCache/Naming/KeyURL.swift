@@ -1,8 +1,8 @@
 /// A cache key parsed as `NSURL` parses it on iOS 17 and macOS 14: by RFC 3986, with invalid characters escaped.
 ///
-/// Foundation on Linux rejects keys that Darwin escapes, and neither keeps every extension, so it is not used here. Invalid
-/// characters in user, path, query and fragment are escaped; in host or port they make the key invalid.
-/// Source: SDWebImage 5.21.5, `SDDiskCacheFileNameForKey` and Foundation's `NSURL`.
+/// Foundation on Linux rejects keys that Darwin escapes, and neither keeps every extension, so it is not used here.
+/// Invalid characters in user, path, query and fragment are escaped; in host or port they make the key invalid. Source:
+/// SDWebImage 5.21.5, `SDDiskCacheFileNameForKey` and Foundation's `NSURL`.
 struct KeyURL {
     private let scheme: [UInt8]?
     /// The part between `//` and the path, escaped; nil without `//`.

@@ -1,14 +1,15 @@
 /// The path functions of `NSString`, on bytes.
 ///
-/// Source: SDWebImage 5.21.5, `SDDiskCacheFileNameForKey`, and Foundation (`pathExtension`, `stringByDeletingPathExtension`,
-/// `stringByAppendingPathExtension`).
+/// Source: SDWebImage 5.21.5, `SDDiskCacheFileNameForKey`, and Foundation (`pathExtension`,
+/// `stringByDeletingPathExtension`, `stringByAppendingPathExtension`).
 enum PathString {
     private static let slash = UInt8(ascii: "/")
     private static let dot = UInt8(ascii: ".")
 
     /// The part after the last dot of the last component; trailing slashes are ignored.
     ///
-    /// Empty when there is no dot, or the last dot is the first or last byte of the component: `.htaccess`, `image.`, `a...`.
+    /// Empty when there is no dot, or the last dot is the first or last byte of the component: `.htaccess`, `image.`,
+    /// `a...`.
     static func pathExtension(of path: [UInt8]) -> [UInt8] { extensionRange(in: path).map { Array(path[$0]) } ?? [] }
 
     /// Removes the last extension, trailing slashes, and repeated slashes.

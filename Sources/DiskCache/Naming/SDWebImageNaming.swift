@@ -8,10 +8,11 @@ public struct SDWebImageNaming: CacheNaming {
     /// `namespace` itself.
     public func directory(of namespace: String) -> String { namespace }
 
-    /// The MD5 of the key's bytes up to the first NUL as 32 lower-case hexadecimal digits, with and without the extension.
+    /// The MD5 of the key's bytes up to the first NUL as 32 lower-case hexadecimal digits, with and without the
+    /// extension.
     ///
-    /// An extension longer than 222 UTF-16 units is left out, and, unlike in SDWebImage, one that would make the name longer
-    /// than the 255 bytes of Linux file systems.
+    /// An extension longer than 222 UTF-16 units is left out, and, unlike in SDWebImage, one that would make the name
+    /// longer than the 255 bytes of Linux file systems.
     public func fileNames(of key: CacheKey) -> [String] {
         let digest = GLibText.md5(of: key.text.utf8.prefix { $0 != 0 })
         let bytes = Array(key.text.utf8)

@@ -1,5 +1,5 @@
-/// Finds files with the same contents: by size, then by the SHA-256 of files whose size is not unique. Holds less than 100
-/// bytes per file.
+/// Finds files with the same contents: by size, then by the SHA-256 of files whose size is not unique. Holds less than
+/// 100 bytes per file.
 struct EqualFiles {
     private var sizes: [Int: Bool] = [:]
     private var firsts: [UInt64: PackedName] = [:]

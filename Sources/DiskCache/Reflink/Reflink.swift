@@ -3,9 +3,9 @@ import Glibc
 
 /// Makes files with the same contents share their blocks, on file systems that support reflinks (XFS, btrfs).
 ///
-/// The kernel compares two files and shares the blocks; names, dates, attributes and inodes stay, so expiry is not affected,
-/// and replacing or deleting one file does not change the others. Hard links would share dates and attributes. Equal files are
-/// stored when several URLs have the same image, or a variant equals its original.
+/// The kernel compares two files and shares the blocks; names, dates, attributes and inodes stay, so expiry is not
+/// affected, and replacing or deleting one file does not change the others. Hard links would share dates and
+/// attributes. Equal files are stored when several URLs have the same image, or a variant equals its original.
 public struct Reflink: Sendable {
     private let store: DirectoryStore
     private let isDryRun: Bool
@@ -26,8 +26,8 @@ public struct Reflink: Sendable {
     /// - Parameters:
     ///   - shared: called for each file that shares, or in a dry run could share, the blocks of an earlier one.
     ///   - progress: called after each file.
-    /// - Throws: `StoreError`, `unsupported` when the file system cannot share blocks. Failures with single files are counted
-    ///   in the report.
+    /// - Throws: `StoreError`, `unsupported` when the file system cannot share blocks. Failures with single files are
+    ///   counted in the report.
     public func run(
         shared: (_ file: String, _ first: String) -> Void = { _, _ in }, progress: (ReflinkReport) -> Void = { _ in }
     ) throws(StoreError) -> ReflinkReport {
@@ -67,7 +67,8 @@ public struct Reflink: Sendable {
         }
     }
 
-    /// The number of bytes of `file` that share the blocks of `first`; nil when the contents differ or both are one file.
+    /// The number of bytes of `file` that share the blocks of `first`; nil when the contents differ or both are one
+    /// file.
     private func share(_ first: OpenFile, _ file: OpenFile) throws(StoreError) -> Int? {
         guard first.size == file.size, try first.identity() != file.identity() else { return nil }
         if isDryRun { return file.size }
@@ -85,7 +86,8 @@ public struct ReflinkReport: Hashable, Sendable {
     public var seen = 0
     /// The number of files that were read because another one has the same size.
     public var read = 0
-    /// The number of files that share the blocks of another one, or in a dry run could. Includes those that already did.
+    /// The number of files that share the blocks of another one, or in a dry run could. Includes those that already
+    /// did.
     public var shared = 0
     /// The size of these files.
     public var sharedBytes = 0

@@ -1,8 +1,8 @@
 /// Which addresses and ports a download may reach; by default only the public internet.
 ///
-/// The refused ranges are those of the IANA special-purpose registries, and public addresses that clouds use for the services
-/// of their hosts. Of IPv6 only global unicast (2000::/3) is allowed, and
-/// the IPv4 address that an IPv6 address contains must be allowed, too.
+/// The refused ranges are those of the IANA special-purpose registries, and public addresses that clouds use for the
+/// services of their hosts. Of IPv6 only global unicast (2000::/3) is allowed, and the IPv4 address that an IPv6
+/// address contains must be allowed, too.
 public struct AddressPolicy: Sendable, Equatable {
     /// Special ranges that are allowed, `--allow-address`.
     public let allowedAddresses: [CIDR]
@@ -77,8 +77,8 @@ extension IPAddress {
         family == .v6 && bits >> 32 == 0xffff ? IPAddress(v4: UInt32(truncatingIfNeeded: bits)) : nil
     }
 
-    /// The IPv4 addresses that a router may extract from this one: NAT64, 6to4 and ISATAP. Teredo and the compatible form are
-    /// refused as a whole.
+    /// The IPv4 addresses that a router may extract from this one: NAT64, 6to4 and ISATAP. Teredo and the compatible
+    /// form are refused as a whole.
     fileprivate var embedded: [IPAddress] {
         guard family == .v6 else { return [] }
         var found: [IPAddress] = []

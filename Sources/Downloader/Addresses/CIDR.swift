@@ -4,7 +4,8 @@ public struct CIDR: Hashable, Sendable, CustomStringConvertible {
     /// 0…32 for IPv4, 0…128 for IPv6.
     public let prefix: Int
 
-    /// Reads `10.0.0.0/8` or `fd00::/8`; an address without prefix is a range of one. Bits after the prefix are ignored.
+    /// Reads `10.0.0.0/8` or `fd00::/8`; an address without prefix is a range of one. Bits after the prefix are
+    /// ignored.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(first) else { return nil }

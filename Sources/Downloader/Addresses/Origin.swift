@@ -11,8 +11,8 @@ public enum Scheme: String, Hashable, Sendable {
 public struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// `http` or `https`.
     public let scheme: Scheme
-    /// A name in lower-case ASCII without a trailing dot (international names in their `xn--` form), or an address, IPv6 without
-    /// brackets.
+    /// A name in lower-case ASCII without a trailing dot (international names in their `xn--` form), or an address,
+    /// IPv6 without brackets.
     public let host: String
     /// The port, 1 to 65535.
     public let port: UInt16

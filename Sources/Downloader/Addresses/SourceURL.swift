@@ -3,8 +3,8 @@ private import Glibc
 
 /// A checked http or https URL.
 ///
-/// Its identity is its bytes as given; what libcurl receives is normalised. It is parsed by libcurl's parser, so that the host
-/// that is checked is the host that is connected to.
+/// Its identity is its bytes as given; what libcurl receives is normalised. It is parsed by libcurl's parser, so that
+/// the host that is checked is the host that is connected to.
 package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
     /// The URL as given.
     package let bytes: [UInt8]
@@ -131,8 +131,8 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
 
     // MARK: - Normal form
 
-    /// The URL in libcurl's normal form, without fragment, its host in ASCII and without a trailing dot. Parsed until it no
-    /// longer changes, because `2130706433.` becomes an address only without its dot.
+    /// The URL in libcurl's normal form, without fragment, its host in ASCII and without a trailing dot. Parsed until
+    /// it no longer changes, because `2130706433.` becomes an address only without its dot.
     private static func parsed(_ text: String) throws(FetchError) -> String {
         var text = text
         for _ in 0..<3 {

@@ -9,7 +9,8 @@ extension CredentialProfile {
     ///
     /// Only `origins` is required. Relative paths refer to the working directory.
     ///
-    /// - Throws: `VariantError` with the JSON path for anything else, unknown fields included; no message contains a value.
+    /// - Throws: `VariantError` with the JSON path for anything else, unknown fields included; no message contains a
+    ///   value.
     public static func profiles(json: [UInt8]) throws(VariantError) -> [String: CredentialProfile] {
         guard case .object(let values) = try JSONValue.parse(json) else {
             throw VariantError(path: "$", message: "must be an object")

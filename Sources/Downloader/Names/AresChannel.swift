@@ -2,8 +2,8 @@ internal import CCares
 
 /// The queries of c-ares. The corresponding C type is `ares_channel`.
 ///
-/// Like the system it reads `/etc/resolv.conf`, `/etc/hosts` and their order in `/etc/nsswitch.conf`; it uses no other source
-/// of names.
+/// Like the system it reads `/etc/resolv.conf`, `/etc/hosts` and their order in `/etc/nsswitch.conf`; it uses no other
+/// source of names.
 struct AresChannel: ~Copyable {
     private final class Query {
         let done: (LookupCache.Answer) -> Void
@@ -41,7 +41,8 @@ struct AresChannel: ~Copyable {
             }, Unmanaged.passRetained(Query(done)).toOpaque())
     }
 
-    /// Sleeps until `event` is signalled or a query is due, at most `milliseconds` (-1: no limit), and runs what is due.
+    /// Sleeps until `event` is signalled or a query is due, at most `milliseconds` (-1: no limit), and runs what is
+    /// due.
     func wait(event: Int32, milliseconds: Int32) { larder_ares_wait(pointer, event, milliseconds) }
 
     private static func answer(_ outcome: Int, _ bytes: UnsafePointer<UInt8>?, _ count: Int) -> LookupCache.Answer {

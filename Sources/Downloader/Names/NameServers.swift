@@ -15,7 +15,8 @@ final class NameServers: Sendable {
 
     deinit { thread.stop() }
 
-    /// Queries the addresses of a name, from any thread; `done` is called once, on the thread of the name servers, within 4 s.
+    /// Queries the addresses of a name, from any thread; `done` is called once, on the thread of the name servers,
+    /// within 4 s.
     func query(_ host: String, _ done: @escaping @Sendable (LookupCache.Answer) -> Void) {
         loop.added.withLock { $0.append((host, done)) }
         loop.wake()
@@ -24,8 +25,9 @@ final class NameServers: Sendable {
 
 /// The sleep of the thread: until a name server responds, a query times out, or another lookup arrives.
 ///
-/// A lookup has one query for both families. Some name servers never answer AAAA, and c-ares returns the addresses of the
-/// other query only after the time-out. So a lookup that lasts has one more query per family, and the first addresses end it.
+/// A lookup has one query for both families. Some name servers never answer AAAA, and c-ares returns the addresses of
+/// the other query only after the time-out. So a lookup that lasts has one more query per family, and the first
+/// addresses end it.
 private final class LookupLoop: EventPoller, @unchecked Sendable {  // protected by: its thread; `added`: its lock
     typealias Request = (host: String, done: @Sendable (LookupCache.Answer) -> Void)
 

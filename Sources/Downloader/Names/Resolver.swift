@@ -19,9 +19,9 @@ package protocol NameResolving: Sendable {
 
 /// Looks names up by name servers without blocking, or by the system's resolver on threads; answers are cached.
 ///
-/// Concurrent lookups of one name are shared, and their number is bounded. With name servers an unanswered name delays no
-/// other. `getaddrinfo` uses every source of names of the system but cannot be interrupted: its thread stays occupied after
-/// the limit, and when all threads are, other names wait.
+/// Concurrent lookups of one name are shared, and their number is bounded. With name servers an unanswered name delays
+/// no other. `getaddrinfo` uses every source of names of the system but cannot be interrupted: its thread stays
+/// occupied after the limit, and when all threads are, other names wait.
 package final class Resolver: NameResolving {
     /// Starts a lookup; the callback is called once, from any thread, possibly before the return.
     typealias Lookup = @Sendable (String, @escaping @Sendable (LookupCache.Answer) -> Void) -> Void
@@ -71,8 +71,8 @@ package final class Resolver: NameResolving {
         return try result.get()
     }
 
-    /// Starts a lookup unless one runs, and waits for its answer. The lookup continues when all tasks that wait for it are
-    /// cancelled.
+    /// Starts a lookup unless one runs, and waits for its answer. The lookup continues when all tasks that wait for it
+    /// are cancelled.
     private func answer(for host: String) async -> LookupCache.Answer {
         let starts = lookups.withState { state in
             guard state.running[host] == nil, state.running.count < Self.maximumLookups,

@@ -1,10 +1,11 @@
 /// How many requests an origin receives at once: additive increase, multiplicative decrease (AIMD). A pure value.
 ///
-/// There is no limit until the origin requests a lower rate, by 429 or 503, or its requests queue. The limit is then halved, or
-/// cut to three quarters for a queue, and grows by one for each round of good responses until it reaches the maximum.
+/// There is no limit until the origin requests a lower rate, by 429 or 503, or its requests queue. The limit is then
+/// halved, or cut to three quarters for a queue, and grows by one for each round of good responses until it reaches the
+/// maximum.
 ///
-/// Requests queue when even the fastest of a window of responses is slow. Single slow responses are no sign of it: a cache that
-/// misses some requests answers the others as fast as before.
+/// Requests queue when even the fastest of a window of responses is slow. Single slow responses are no sign of it: a
+/// cache that misses some requests answers the others as fast as before.
 struct AdaptiveConcurrency: Sendable, Equatable {
     typealias Instant = ContinuousClock.Instant
 
@@ -46,8 +47,8 @@ struct AdaptiveConcurrency: Sendable, Equatable {
         cutAt = now
     }
 
-    /// Adds a sample; true when it ends a window in which every response was slow. The best time rises slowly because origins
-    /// change.
+    /// Adds a sample; true when it ends a window in which every response was slow. The best time rises slowly because
+    /// origins change.
     private mutating func isQueued(after sample: Duration) -> Bool {
         let fastest = min(fastest ?? sample, sample)
         samples += 1

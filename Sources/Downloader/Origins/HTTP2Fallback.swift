@@ -1,8 +1,9 @@
 /// Whether an origin is requested over HTTP/1.1 after failures of its HTTP/2. A pure value.
 ///
-/// Transitions: allowed → suspected at a protocol failure; suspected → allowed at a success of a transfer that began after
-/// it; suspected → avoided at a failure of such a transfer; avoided → allowed after an hour. Failures of transfers that ran
-/// together count once. libcurl 7.88.1 has HTTP/2 faults of its own: a PING ends an idle connection, streams are refused.
+/// Transitions: allowed → suspected at a protocol failure; suspected → allowed at a success of a transfer that began
+/// after it; suspected → avoided at a failure of such a transfer; avoided → allowed after an hour. Failures of
+/// transfers that ran together count once. libcurl 7.88.1 has HTTP/2 faults of its own: a PING ends an idle connection,
+/// streams are refused.
 struct HTTP2Fallback: Sendable, Equatable {
     typealias Instant = ContinuousClock.Instant
 

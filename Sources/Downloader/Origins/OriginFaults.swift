@@ -2,9 +2,9 @@ package import ImageModel
 
 /// Which failures count against an origin and in the end open its breaker.
 ///
-/// The most specific row of the queue's `retry_rule` decides: status first, then code. Without a row for its status, or for
-/// its code where there is no status, refused connections, timeouts and statuses 500…599 count. Only a status from 400 on or
-/// a failed connection can count: names, redirects and bodies concern the URL, not the origin.
+/// The most specific row of the queue's `retry_rule` decides: status first, then code. Without a row for its status, or
+/// for its code where there is no status, refused connections, timeouts and statuses 500…599 count. Only a status from
+/// 400 on or a failed connection can count: names, redirects and bodies concern the URL, not the origin.
 package struct OriginFaults: Sendable, Equatable {
     private struct Fault: Hashable {
         let domain: String

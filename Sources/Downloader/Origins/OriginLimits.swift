@@ -1,4 +1,5 @@
-/// Which waiting transfer may start: the limits in all and per origin, breakers, holds, rates and the order. A pure value.
+/// Which waiting transfer may start: the limits in all and per origin, breakers, holds, rates and the order. A pure
+/// value.
 ///
 /// A transfer whose origin may not receive another request does not delay the transfers of other origins.
 package struct OriginLimits: Sendable {
@@ -160,8 +161,8 @@ package struct OriginLimits: Sendable {
         note(newer)
     }
 
-    /// These changes were reported, after which `known` applies to all workers. A breaker that is not among them is this
-    /// worker's alone: others reach the origin.
+    /// These changes were reported, after which `known` applies to all workers. A breaker that is not among them is
+    /// this worker's alone: others reach the origin.
     package mutating func shared(
         _ changes: [Origin: [OriginChange]], known: [(origin: Origin, change: OriginChange)]
     ) {
@@ -171,8 +172,8 @@ package struct OriginLimits: Sendable {
         }
     }
 
-    /// Adopts everything that other workers report now; what they no longer report ends here as well. True when there is a
-    /// change to report in answer.
+    /// Adopts everything that other workers report now; what they no longer report ends here as well. True when there
+    /// is a change to report in answer.
     @discardableResult
     package mutating func adopt(
         _ known: [(origin: Origin, change: OriginChange)], at now: ContinuousClock.Instant = .now
@@ -192,7 +193,8 @@ package struct OriginLimits: Sendable {
         return !answers.isEmpty
     }
 
-    /// Creates the state of an origin. When there are too many, those that restrict nothing are removed, then an eighth.
+    /// Creates the state of an origin. When there are too many, those that restrict nothing are removed, then an
+    /// eighth.
     private mutating func remember(_ origin: Origin, at now: Instant) {
         guard states[origin] == nil else { return }
         if states.count >= settings.remembered {

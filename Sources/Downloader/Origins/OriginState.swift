@@ -129,7 +129,8 @@ struct OriginState: Sendable, Equatable {
         return changes
     }
 
-    /// How long to hold the origin after 429 without `Retry-After`. Requests that began before the last such hold add none.
+    /// How long to hold the origin after 429 without `Retry-After`. Requests that began before the last such hold add
+    /// none.
     private mutating func overloadHold(_ outcome: RequestOutcome, _ permit: OriginPermit, at now: Instant) -> Duration?
     {
         guard case .answered(429, nil, _) = outcome, permit.started >= overloadedAt ?? permit.started else {

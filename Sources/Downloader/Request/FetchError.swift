@@ -15,8 +15,8 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         /// The request cannot be sent: its headers, its method or its credential profile.
         case invalidOperation
         case badResponse, badContentType
-        /// This machine lacks what every download needs: a route, a name server, descriptors, memory, disk space, a file of
-        /// certificates.
+        /// This machine lacks what every download needs: a route, a name server, descriptors, memory, disk space, a
+        /// file of certificates.
         case localFault
         /// The first bytes declare a size over a limit.
         case pixelsExceeded, edgeExceeded, framesExceeded

@@ -54,8 +54,8 @@ struct HTTPRequest: Sendable {
 
     /// Becomes the request that a redirect leads to.
     ///
-    /// - Throws: `tooManyRedirects`, `invalidURL`, `unsupportedScheme`, `downgradeRefused`; `badStatus` for a redirect that
-    ///   would send the body to another origin.
+    /// - Throws: `tooManyRedirects`, `invalidURL`, `unsupportedScheme`, `downgradeRefused`; `badStatus` for a redirect
+    ///   that would send the body to another origin.
     mutating func follow(_ status: Int, to location: [UInt8], cookies newCookies: [String]) throws(FetchError) {
         guard redirects < limits.redirects else {
             throw FetchError(.tooManyRedirects, "\(url): more redirects than the limit of \(limits.redirects)")

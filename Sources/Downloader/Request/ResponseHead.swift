@@ -2,7 +2,8 @@
 public struct ResponseHead: Sendable, Hashable {
     /// The HTTP status.
     public var status: Int
-    /// At most 128 headers in order: printable ASCII, other bytes percent-encoded; names at most 128 bytes, values 2 KiB.
+    /// At most 128 headers in order: printable ASCII, other bytes percent-encoded; names at most 128 bytes, values 2
+    /// KiB.
     public var headers: [HeaderField]
 
     /// Creates a response head.
@@ -28,8 +29,8 @@ public struct ResponseRules: Sendable {
     public var mediaTypes: Set<String>?
     /// Replaces the head of a response before it is checked; nil fails the download as `SDWebImageErrorDomain 2003`.
     ///
-    /// Redirects and expected 304 responses do not reach it. It runs on the network thread and must not block. A request
-    /// with a modifier does not share its transfer.
+    /// Redirects and expected 304 responses do not reach it. It runs on the network thread and must not block. A
+    /// request with a modifier does not share its transfer.
     public var modifier: ResponseModifier?
 
     /// Creates rules with the defaults.

@@ -30,8 +30,8 @@ extension ImageDownloader {
         response.robots = names.isEmpty ? nil : names.joined(separator: ", ")
     }
 
-    /// Reads the `robots.txt` of an origin with the limits of images (RFC 9309): absent (4xx) and unreadable files allow
-    /// everything; 5xx, 429 and failed connections are failures.
+    /// Reads the `robots.txt` of an origin with the limits of images (RFC 9309): absent (4xx) and unreadable files
+    /// allow everything; 5xx, 429 and failed connections are failures.
     private func loadRobots(_ origin: Origin, for image: FetchRequest) async -> RobotsCache.Answer {
         do throws(FetchError) {
             let file = try MemoryFile(name: "robots.txt")

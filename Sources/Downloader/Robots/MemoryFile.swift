@@ -1,7 +1,8 @@
 private import CLinux
 private import Glibc
 
-/// An anonymous file in memory for small bodies, which no access to a disk delays. The corresponding C function is `memfd_create`.
+/// An anonymous file in memory for small bodies, which no access to a disk delays. The corresponding C function is
+/// `memfd_create`.
 struct MemoryFile: ~Copyable {
     let descriptor: Int32
 

@@ -1,7 +1,7 @@
 internal import Concurrency
 
-/// The rules of `robots.txt` by origin: a day for rules, 60 s for a failure to read them (RFC 9309), bounded in number and
-/// bytes.
+/// The rules of `robots.txt` by origin: a day for rules, 60 s for a failure to read them (RFC 9309), bounded in number
+/// and bytes.
 final class RobotsCache: Sendable {
     typealias Answer = Result<RobotsRules, FetchError>
 

@@ -3,9 +3,9 @@ private import Glibc
 
 /// One receiver of a body: its file, its inspection and its progress.
 ///
-/// Requests that share a transfer have one each. Every piece is written into each file as it arrives, so that each request
-/// may be cancelled and its file renamed, changed or removed alone, and a failure such as a full disk concerns one request
-/// only. Confined to the network thread.
+/// Requests that share a transfer have one each. Every piece is written into each file as it arrives, so that each
+/// request may be cancelled and its file renamed, changed or removed alone, and a failure such as a full disk concerns
+/// one request only. Confined to the network thread.
 final class BodySink {
     private static let recognisedBytes = 4096
 

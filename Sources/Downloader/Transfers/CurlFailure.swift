@@ -15,7 +15,8 @@ extension FetchError.Code {
             case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
                 CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CLIENTCERT:
                 .certificateRefused
-            // The files of authorities and of the client's certificate are this machine's, as are its memory and libraries.
+            // The files of authorities and of the client's certificate are this machine's, as are its memory and
+            // libraries.
             case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ENGINE_NOTFOUND,
                 CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT:
                 .localFault
@@ -33,8 +34,8 @@ extension FetchError.Code {
 }
 
 extension HTTP2Fallback {
-    /// Whether a result is a failure of HTTP/2: of its framing, a reset stream, a request that cannot be sent (libcurl 7.88.1's
-    /// result for bytes that are no frame), a connection that ended before its stream.
+    /// Whether a result is a failure of HTTP/2: of its framing, a reset stream, a request that cannot be sent (libcurl
+    /// 7.88.1's result for bytes that are no frame), a connection that ended before its stream.
     ///
     /// - Parameters:
     ///   - isMultiplexed: the response head came over HTTP/2.

@@ -2,8 +2,8 @@ internal import CCurl
 
 /// The options of libcurl that a request sets.
 extension EasyHandle {
-    /// Options of every request. They prevent what libcurl does by default: following redirects, reading proxies from the
-    /// environment and passwords from files, using other protocols, raising signals.
+    /// Options of every request. They prevent what libcurl does by default: following redirects, reading proxies from
+    /// the environment and passwords from files, using other protocols, raising signals.
     func setOnce(_ configuration: FetchConfiguration) {
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
@@ -20,8 +20,8 @@ extension EasyHandle {
         set(CURLOPT_MAXLIFETIME_CONN, 600)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_USERAGENT, configuration.userAgent)
-        // Images are compressed already. With this option libcurl decodes what is encoded nevertheless, piece by piece, so that
-        // the limit of the body bounds the decoded bytes.
+        // Images are compressed already. With this option libcurl decodes what is encoded nevertheless, piece by piece,
+        // so that the limit of the body bounds the decoded bytes.
         set(CURLOPT_ACCEPT_ENCODING, "identity")
         if let authorities = configuration.authorities { set(CURLOPT_CAINFO, authorities) }
         set(CURLOPT_PROXY, configuration.proxy?.url.requestText ?? "")
@@ -34,13 +34,13 @@ extension EasyHandle {
         }
     }
 
-    /// Options of this request. Those that remain in the handle are set only where needed; such a handle serves no other
-    /// request (`HTTPRequest.leavesHandleClean`).
+    /// Options of this request. Those that remain in the handle are set only where needed; such a handle serves no
+    /// other request (`HTTPRequest.leavesHandleClean`).
     func set(_ request: HTTPRequest, http2: Bool) {
         set(CURLOPT_URL, request.url.requestText)
         set(CURLOPT_HTTP_VERSION, Int(http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
-        // Waits until the TLS handshake of the first connection shows whether it can be shared. Without TLS libcurl 7.88.1
-        // would wait for the first response.
+        // Waits until the TLS handshake of the first connection shows whether it can be shared. Without TLS libcurl
+        // 7.88.1 would wait for the first response.
         set(CURLOPT_PIPEWAIT, http2 ? 1 : 0)
         set(CURLOPT_CONNECTTIMEOUT_MS, request.limits.connect.curlMilliseconds)
         if request.leavesHandleClean { return }
@@ -65,7 +65,8 @@ extension EasyHandle {
 
     private func set(_ credentials: CredentialProfile) {
         if let user = credentials.user {
-            // Not NTLM or Negotiate: they authenticate the connection, which other requests share, or the process's user.
+            // Not NTLM or Negotiate: they authenticate the connection, which other requests share, or the process's
+            // user.
             set(CURLOPT_HTTPAUTH, larder_curl_auth_basic_or_digest())
             set(CURLOPT_USERNAME, user)
             set(CURLOPT_PASSWORD, credentials.password ?? "")
@@ -86,8 +87,8 @@ extension EasyHandle {
         setList(CURLOPT_HTTPHEADER, headers.map { "\($0.name):\($0.value.isEmpty ? "" : " ")\($0.value)" })
     }
 
-    /// Pins the addresses: libcurl uses `+host:port:address,…` in place of a lookup and drops it after a minute. The list
-    /// must live as long as it is set.
+    /// Pins the addresses: libcurl uses `+host:port:address,…` in place of a lookup and drops it after a minute. The
+    /// list must live as long as it is set.
     func setAddresses(_ request: HTTPRequest) -> CurlList? {
         let target = request.proxy?.url ?? request.url
         let addresses = request.addresses.map { $0.family == .v6 ? "[\($0)]" : "\($0)" }

@@ -2,7 +2,8 @@ internal import CCurl
 
 /// One transfer and the requests that wait for it, from the first subscription to the result.
 ///
-/// Equal requests share a transfer. Each may unsubscribe; the transfer ends with the last. Confined to the network thread.
+/// Equal requests share a transfer. Each may unsubscribe; the transfer ends with the last. Confined to the network
+/// thread.
 final class SharedTransfer {
     typealias Continuation = CheckedContinuation<Result<FetchResponse, FetchError>, Never>
 
@@ -126,7 +127,8 @@ final class SharedTransfer {
         return FetchError(.timedOut, "\(request.url): silent for the idle limit of \(idle)")
     }
 
-    /// Ends all subscribers with the result of curl, or with `error`. The handle must be out of the multi handle already.
+    /// Ends all subscribers with the result of curl, or with `error`. The handle must be out of the multi handle
+    /// already.
     ///
     /// - Returns: what the end says about the origin.
     func end(_ code: CURLcode, _ error: FetchError? = nil, at now: ContinuousClock.Instant) -> RequestOutcome {

@@ -1,7 +1,8 @@
 internal import CCurl
 internal import Concurrency
 
-/// Runs the transfers and keeps their connections; the network thread sleeps in it. The corresponding C type is `CURLM`.
+/// Runs the transfers and keeps their connections; the network thread sleeps in it. The corresponding C type is
+/// `CURLM`.
 ///
 /// It lives as long as the thread that may sleep in it. Only `wake` and `cancel` may be called on other threads.
 final class TransferLoop: EventPoller, @unchecked Sendable {  // protected by: one thread; `state` by its lock

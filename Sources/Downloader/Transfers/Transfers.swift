@@ -4,8 +4,8 @@ private import Glibc
 
 /// All transfers of a downloader, on one thread that sleeps in libcurl's poll.
 ///
-/// It starts transfers in the order of `OriginLimits`, shares one between equal requests, and returns their responses. The
-/// downloader follows redirects and looks names up.
+/// It starts transfers in the order of `OriginLimits`, shares one between equal requests, and returns their responses.
+/// The downloader follows redirects and looks names up.
 actor Transfers {
     private let configuration: FetchConfiguration
     private let origins: OriginLimiter
@@ -28,7 +28,8 @@ actor Transfers {
     init(_ configuration: FetchConfiguration, _ origins: OriginLimiter) {
         self.configuration = configuration
         self.origins = origins
-        // All connections to a proxy would count as its own: there the limit per origin is that of `OriginLimits` alone.
+        // All connections to a proxy would count as its own: there the limit per origin is that of `OriginLimits`
+        // alone.
         loop = TransferLoop(
             connections: configuration.transfers,
             perHost: configuration.proxy == nil ? configuration.transfersPerOrigin : 0)
@@ -46,7 +47,8 @@ actor Transfers {
         let ticket = lastTicket
         let result: Result<FetchResponse, FetchError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // The flag is set before the handler runs, and the handler's message is processed on this thread, later.
+                // The flag is set before the handler runs, and the handler's message is processed on this thread,
+                // later.
                 if Task.isCancelled {
                     continuation.resume(returning: .failure(Self.cancelled(request.url)))
                 } else {
@@ -232,7 +234,8 @@ actor Transfers {
 
     private static func cancelled(_ url: SourceURL) -> FetchError { FetchError(.cancelled, "\(url): cancelled") }
 
-    /// With CURLOPT_NOSIGNAL a write to a connection that the peer has closed raises SIGPIPE, which would end the process.
+    /// With CURLOPT_NOSIGNAL a write to a connection that the peer has closed raises SIGPIPE, which would end the
+    /// process.
     private func blockBrokenPipes() {
         if blocksBrokenPipes { return }
         blocksBrokenPipes = true

@@ -21,8 +21,8 @@ package enum PNGChunks {
         return last.flatMap { $0 <= bytes.count ? $0 : nil }
     }
 
-    /// Calls `body` with the offset of each chunk's type, its declared length and the offset after its checksum, until it
-    /// returns false. The length may pass the file's end.
+    /// Calls `body` with the offset of each chunk's type, its declared length and the offset after its checksum, until
+    /// it returns false. The length may pass the file's end.
     private static func scan(_ bytes: UnsafeRawBufferPointer, _ body: (_ type: Int, _ length: Int, _ end: Int) -> Bool)
     {
         var offset = 8

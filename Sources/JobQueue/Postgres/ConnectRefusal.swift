@@ -3,17 +3,17 @@ import Glibc
 
 /// Why a server refused a connection, found by a second attempt.
 ///
-/// libpq keeps no code of a failed connection, and its message is in the server's language. With `PQERRORS_SQLSTATE` the
-/// message consists of the severity and the SQLSTATE only, so the second attempt is made with that verbosity.
+/// libpq keeps no code of a failed connection, and its message is in the server's language. With `PQERRORS_SQLSTATE`
+/// the message consists of the severity and the SQLSTATE only, so the second attempt is made with that verbosity.
 package enum ConnectRefusal {
     /// The result of the second attempt.
     package enum Finding: Equatable {
         /// Another attempt would be refused too: a failed authentication (class 28), an unknown database (3D000), and
         /// so on. `sqlState` is nil when libpq had no password to send.
         case final(sqlState: String?)
-        /// Another attempt may succeed: no server answered, it is starting, stopping or full, or this attempt succeeded.
-        /// A failure without an SQLSTATE, such as a failed TLS negotiation, is counted here because it cannot be
-        /// distinguished from a broken connection.
+        /// Another attempt may succeed: no server answered, it is starting, stopping or full, or this attempt
+        /// succeeded. A failure without an SQLSTATE, such as a failed TLS negotiation, is counted here because it
+        /// cannot be distinguished from a broken connection.
         case passing
     }
 

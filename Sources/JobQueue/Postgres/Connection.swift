@@ -44,8 +44,8 @@ actor Connection {
             session = consume open
             return value
         } catch {
-            // A session is closed when its connection is broken, a statement is unfinished or a transaction is open. It is
-            // also closed when the server refuses writes: after a failover the same URL may lead to another server.
+            // A session is closed when its connection is broken, a statement is unfinished or a transaction is open. It
+            // is also closed when the server refuses writes: after a failover the same URL may lead to another server.
             let isReusable = error.code != .connectionLost && error.code != .timeout && open.isIdle
             if isReusable && error.sqlState != SQLState.readOnlyTransaction.rawValue { session = consume open }
             throw error

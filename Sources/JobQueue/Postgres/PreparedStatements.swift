@@ -1,9 +1,9 @@
 /// The statements that one session has prepared, by their text.
 ///
 /// A statement is prepared at its second use; preparing one that is used once costs more than it saves. A pooler in
-/// transaction mode gives each transaction another server session, which does not have the statement. After such an error
-/// this session sends all statements as text.
-/// Names are unique to the session, so that a name never stands for the statement of another session.
+/// transaction mode gives each transaction another server session, which does not have the statement. After such an
+/// error this session sends all statements as text. Names are unique to the session, so that a name never stands for
+/// the statement of another session.
 struct PreparedStatements {
     /// How to send a statement.
     enum Plan: Equatable {

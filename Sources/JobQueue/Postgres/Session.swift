@@ -65,8 +65,8 @@ struct Session: ~Copyable {
 
     /// Runs one statement with parameters, which the server keeps from the second time on.
     ///
-    /// Within a transaction the text is sent: behind a pooler the name may belong to another server session, and the error
-    /// would abort the transaction.
+    /// Within a transaction the text is sent: behind a pooler the name may belong to another server session, and the
+    /// error would abort the transaction.
     mutating func query(_ sql: String, _ parameters: [Parameter], timeout: Duration) throws(QueueError) -> Rows {
         let encoded = Parameters(parameters)
         let plan = isIdle ? statements.plan(for: sql) : .plain

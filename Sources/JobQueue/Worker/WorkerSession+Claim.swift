@@ -3,15 +3,15 @@ internal import Concurrency
 extension WorkerSession {
     /// Claims at most `limit` jobs (1…1,000) of a queue, lowest priority number and oldest first.
     ///
-    /// A claim whose answer was lost is answered again by the next call, so that no job is held unknowingly; that answer
-    /// may be longer than the next call's limit, never longer than the lost one's.
-    /// Throws `.workerLost` when the lease has expired: register again. Throws `.unknownQueue`.
+    /// A claim whose answer was lost is answered again by the next call, so that no job is held unknowingly; that
+    /// answer may be longer than the next call's limit, never longer than the lost one's. Throws `.workerLost` when the
+    /// lease has expired: register again. Throws `.unknownQueue`.
     public func claim(upTo limit: Int, from queueName: String = "default") async throws(QueueError) -> [Job] {
         try await claim(upTo: limit, from: .queue(queueName))
     }
 
-    /// Claims at most `limit` jobs (1…1,000) of one batch: its own and those that it joined, in every queue and of every
-    /// priority, the oldest first.
+    /// Claims at most `limit` jobs (1…1,000) of one batch: its own and those that it joined, in every queue and of
+    /// every priority, the oldest first.
     ///
     /// Returns none while the batch is paused, or when it is cancelled or finished. A lost answer is repeated as for a
     /// queue.

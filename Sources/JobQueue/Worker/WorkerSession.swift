@@ -28,10 +28,11 @@ public final class WorkerSession: Sendable {
         ) { _ throws(QueueError) in }
     }
 
-    /// Extends the lease of all the worker's jobs; due at least every 5 s. Does not wait for a database that is unreachable.
+    /// Extends the lease of all the worker's jobs; due at least every 5 s. Does not wait for a database that is
+    /// unreachable.
     ///
-    /// A lease that has expired is not extended, see `HeartbeatReply.leaseExpired`. Throws `.workerLost` when the worker
-    /// was stopped.
+    /// A lease that has expired is not extended, see `HeartbeatReply.leaseExpired`. Throws `.workerLost` when the
+    /// worker was stopped.
     public func heartbeat() async throws(QueueError) -> HeartbeatReply {
         try await queue.ask(
             """
@@ -50,7 +51,8 @@ public final class WorkerSession: Sendable {
         }
     }
 
-    /// Says in `larder.health` what the worker lacks that every job needs; nil when it lacks nothing any more. May be repeated.
+    /// Says in `larder.health` what the worker lacks that every job needs; nil when it lacks nothing any more. May be
+    /// repeated.
     public func report(fault: String?) async throws(QueueError) {
         try await queue.ask("SELECT larder.worker_fault_v1($1, $2)", [.integer(id), .text(fault)]) {
             _ throws(QueueError) in

@@ -8,8 +8,8 @@ import Synchronization
 public struct CachesManager: Sendable {
     /// Which stores a call uses. The raw values are SDWebImage's.
     public enum Policy: Int, Sendable, CaseIterable {
-        /// One after the other, the highest priority first. A query ends with the first store that has the image; one that
-        /// fails is skipped.
+        /// One after the other, the highest priority first. A query ends with the first store that has the image; one
+        /// that fails is skipped.
         case serial = 0
         /// All at once. A query returns the first result.
         case concurrent = 1

@@ -3,9 +3,8 @@ import Synchronization
 
 /// Values in memory by cache key, with limits on their total cost and number; the least recently used are evicted.
 ///
-/// For programs that load the same images repeatedly. Workers have none: their jobs are independent, and decoded images are
-/// large.
-/// Source: SDWebImage 5.21.5, `SDMemoryCache`, which does not define the order of eviction.
+/// For programs that load the same images repeatedly. Workers have none: their jobs are independent, and decoded images
+/// are large. Source: SDWebImage 5.21.5, `SDMemoryCache`, which does not define the order of eviction.
 public final class MemoryCache<Value: Sendable>: Sendable {
     private let state: Mutex<RecencyList<CacheKey, Value>>
 
@@ -42,8 +41,8 @@ public final class MemoryCache<Value: Sendable>: Sendable {
 
     /// Stores `value`, in place of an earlier one.
     ///
-    /// - Parameter cost: for a decoded image `cost(bytesPerRow:height:frames:)`. Negative values count as 0, the default. A
-    ///   value that alone exceeds the limit is not stored.
+    /// - Parameter cost: for a decoded image `cost(bytesPerRow:height:frames:)`. Negative values count as 0, the
+    ///   default. A value that alone exceeds the limit is not stored.
     public func store(_ value: Value, for key: CacheKey, cost: Int = 0) {
         state.withLock { $0.insert(value, for: key, cost: max(0, cost)) }
     }

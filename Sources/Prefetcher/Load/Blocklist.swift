@@ -15,8 +15,8 @@ public protocol Blocklist: Sendable {
 
 /// A bounded blocklist in memory, for programs without a database.
 ///
-/// A block lasts 24 h and doubles with each further failure, up to 30 days. Unlike SDWebImage's, it ends by itself. A full
-/// list drops the URLs that failed longest ago.
+/// A block lasts 24 h and doubles with each further failure, up to 30 days. Unlike SDWebImage's, it ends by itself. A
+/// full list drops the URLs that failed longest ago.
 public final class MemoryBlocklist: Blocklist {
     private struct Block: Sendable {
         let end: ContinuousClock.Instant

@@ -100,8 +100,8 @@ struct CacheCommit: Sendable {
 
     /// Stores one file on the disk and in memory, as `types` says.
     ///
-    /// Completes `file` with the length and digest of what was stored. The store checks `mayPublish` directly before the file
-    /// becomes visible.
+    /// Completes `file` with the length and digest of what was stored. The store checks `mayPublish` directly before
+    /// the file becomes visible.
     private func store(
         _ content: TemporaryFile, as key: CacheKey, in cache: any ImageStore, _ types: LoadContext.CacheType,
         _ file: inout StoredFile, _ validators: Validators? = nil

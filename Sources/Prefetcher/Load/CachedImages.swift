@@ -14,7 +14,8 @@ struct CachedImages: Sendable {
     /// No image: every variant is missing.
     static func none(_ plan: LoadPlan) -> CachedImages { CachedImages(variantSizes: plan.variants.map { _ in nil }) }
 
-    /// Looks up what the plan queries, and touches the files found (SDWebImage 5.21.5, `callCacheProcessForOperation:`). Blocks.
+    /// Looks up what the plan queries, and touches the files found (SDWebImage 5.21.5,
+    /// `callCacheProcessForOperation:`). Blocks.
     ///
     /// Source: SDWebImage 5.21.5, `SDImageCache`, and query and original query of `SDWebImageManager`.
     static func lookUp(_ plan: LoadPlan, _ formats: FormatGate) throws(LoadError) -> CachedImages {

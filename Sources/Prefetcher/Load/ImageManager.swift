@@ -41,8 +41,8 @@ public struct ImageManager: Loader {
     ///
     /// A load that finds nothing and may not download returns an empty report.
     ///
-    /// - Throws: `LoadError` when the original cannot be had or nothing may be stored. The failure of a single variant is
-    ///   in the report; the original and the other variants are stored.
+    /// - Throws: `LoadError` when the original cannot be had or nothing may be stored. The failure of a single variant
+    ///   is in the report; the original and the other variants are stored.
     public func load(_ request: LoadRequest) async throws(LoadError) -> LoadReport {
         let plan = try LoadPlan(request, configuration, cache)
         guard !plan.request.url.isEmpty else { throw LoadError.noURL }
@@ -76,8 +76,8 @@ public struct ImageManager: Loader {
         }
     }
 
-    /// Looks up, fetches, transcodes and commits (SDWebImage 5.21.5, `SDWebImageManager`: query, original query, download,
-    /// transform, store original, store).
+    /// Looks up, fetches, transcodes and commits (SDWebImage 5.21.5, `SDWebImageManager`: query, original query,
+    /// download, transform, store original, store).
     private func load(_ plan: LoadPlan, _ report: inout LoadReport) async throws(LoadError) {
         let cached = try CachedImages.lookUp(plan, formats)
         // SDWebImage calls its delegate on every load, also when everything is cached.

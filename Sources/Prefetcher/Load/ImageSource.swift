@@ -8,7 +8,8 @@ public protocol ImageSource: Sendable {
     /// Whether this source can load `url`.
     func canLoad(_ url: String) -> Bool
 
-    /// Writes the original into `file`, an empty open file that stays the caller's; returns early when the task is cancelled.
+    /// Writes the original into `file`, an empty open file that stays the caller's; returns early when the task is
+    /// cancelled.
     ///
     /// - Parameter options: the options of the load; priority, cookies and certificates are in `request` as well.
     /// - Throws: `LoadError`; the contents of `file` are then ignored.

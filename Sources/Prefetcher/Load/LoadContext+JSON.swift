@@ -5,8 +5,8 @@ extension LoadContext {
     /// Parses an object of SDWebImage's raw key names.
     ///
     /// - Parameter json: UTF-8 text of an object.
-    /// - Throws: `VariantError` with the JSON path for unknown keys, wrong types, keys that would change the result and are
-    ///   not supported, and headers that carry secrets.
+    /// - Throws: `VariantError` with the JSON path for unknown keys, wrong types, keys that would change the result and
+    ///   are not supported, and headers that carry secrets.
     public init(json: some Sequence<UInt8>) throws(VariantError) {
         var fields = try JSONFields(try JSONValue.parse(Array(json)), path: "$")
         for key in Self.ignored { _ = fields.take(key) }

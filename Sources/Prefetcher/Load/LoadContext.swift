@@ -37,8 +37,8 @@ public struct LoadContext: Sendable, Hashable {
         case described(Described)
     }
 
-    /// The image that SDWebImage would return: the context's thumbnail size, transformers and encoding, as a variant named
-    /// `result` beside the pipeline's variants. Nil when the context has none of them.
+    /// The image that SDWebImage would return: the context's thumbnail size, transformers and encoding, as a variant
+    /// named `result` beside the pipeline's variants. Nil when the context has none of them.
     public var result: Variant?
     /// `imageScaleFactor`: pixels per point, at least 1. Nil reads it from the key.
     public var scale: Double?
@@ -68,7 +68,8 @@ public struct LoadContext: Sendable, Hashable {
     public var keyFilter = Choice<Never>.own
     /// `cacheSerializer`.
     public var serializer = Choice<Never>.own
-    /// `credentials`, a key of Larder's own: the credential profile to send. Nil sends none. A context holds no secrets.
+    /// `credentials`, a key of Larder's own: the credential profile to send. Nil sends none. A context holds no
+    /// secrets.
     public var credentials: String?
 
     /// A context without any key.

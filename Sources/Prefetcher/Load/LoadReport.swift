@@ -32,8 +32,8 @@ public struct LoadReport: Sendable {
 
     /// The failure of a variant, which fails the job; nil when every variant was made.
     ///
-    /// The machine's own fault (501) and error 403 of the store come first, since a retry may repair them. A limit that only a variant exceeds becomes 401, so
-    /// that the URL is not blocked; the file's error keeps the limit's own code.
+    /// The machine's own fault (501) and error 403 of the store come first, since a retry may repair them. A limit that
+    /// only a variant exceeds becomes 401, so that the URL is not blocked; the file's error keeps the limit's own code.
     public var failure: FailureReason? {
         let errors = stored.lazy.compactMap(\.error)
         guard let error = errors.first(where: \.isLocalFault) ?? errors.first(where: { $0.code == 403 }) ?? errors.first

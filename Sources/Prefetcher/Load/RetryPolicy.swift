@@ -1,4 +1,5 @@
-/// How long a download without a queue waits before each retry; `FailureClassification` says which failures are retried.
+/// How long a download without a queue waits before each retry; `FailureClassification` says which failures are
+/// retried.
 public struct RetryPolicy: Sendable, Equatable {
     /// Attempts after the first, 3 by default.
     public var retries = 3

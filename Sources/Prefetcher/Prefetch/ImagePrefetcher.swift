@@ -11,9 +11,9 @@ internal import Concurrency
 /// }
 /// ```
 ///
-/// All loads are child tasks of `run`. Lists are loaded in the order of their submission and share `maxConcurrent`. Equal
-/// URLs are loaded once each; downloads are shared and the cache answers the rest.
-/// Source: SDWebImage 5.21.5, `SDWebImagePrefetcher`.
+/// All loads are child tasks of `run`. Lists are loaded in the order of their submission and share `maxConcurrent`.
+/// Equal URLs are loaded once each; downloads are shared and the cache answers the rest. Source: SDWebImage 5.21.5,
+/// `SDWebImagePrefetcher`.
 public final class ImagePrefetcher: Sendable {
     /// Called after each element of a token.
     public typealias Progress = @Sendable (_ finished: Int, _ total: Int) -> Void
@@ -111,15 +111,15 @@ public final class ImagePrefetcher: Sendable {
 
     // MARK: - Loading
 
-    /// The current call of `run`, or the next one when none is active, returns once no submitted URL is left. Lists submitted
-    /// later wait for the next call.
+    /// The current call of `run`, or the next one when none is active, returns once no submitted URL is left. Lists
+    /// submitted later wait for the next call.
     public func finish() {
         state.withLock { $0.isFinishing = true }
         changed.signal()
     }
 
-    /// Loads submitted lists until `finish` was called and all are done, or the task is cancelled. It may be called again
-    /// after it returned, and not while another call is active.
+    /// Loads submitted lists until `finish` was called and all are done, or the task is cancelled. It may be called
+    /// again after it returned, and not while another call is active.
     public func run() async {
         await withDiscardingTaskGroup { loads in
             while true {

@@ -1,8 +1,9 @@
 /// The counts of a prefetcher's tokens and the events of each end of a load: a pure value.
 ///
-/// Finished counts every element once, skipped the failed ones. The observer's numbers are sums over the tokens that still
-/// run; they fall when a token completes. Source: SDWebImage 5.21.5, `SDWebImagePrefetcher`, without two of its faults: an
-/// element that counts twice under RefreshCached, and a finish reported when a cancelled token's last load ends.
+/// Finished counts every element once, skipped the failed ones. The observer's numbers are sums over the tokens that
+/// still run; they fall when a token completes. Source: SDWebImage 5.21.5, `SDWebImagePrefetcher`, without two of its
+/// faults: an element that counts twice under RefreshCached, and a finish reported when a cancelled token's last load
+/// ends.
 struct PrefetchCounters: Sendable {
     typealias Token = PrefetchToken.ID
 

@@ -11,7 +11,8 @@ public struct PrefetchToken: Sendable {
     public let urls: [String]
     let prefetcher: ImagePrefetcher
 
-    /// Cancels the list: waiting loads never begin, running ones end with error 2002, and its closures are not called again.
+    /// Cancels the list: waiting loads never begin, running ones end with error 2002, and its closures are not called
+    /// again.
     public func cancel() { prefetcher.cancel(id) }
 }
 

@@ -10,8 +10,8 @@ struct ChildSocket: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The next message and its descriptors, which the caller closes; nil after the pool closed its end, or when a message
-    /// cannot be received.
+    /// The next message and its descriptors, which the caller closes; nil after the pool closed its end, or when a
+    /// message cannot be received.
     func receive() -> (message: [UInt8], descriptors: [Int32])? {
         var message = [UInt8](repeating: 0, count: ChildRequest.maxLength)
         var descriptors = [Int32](repeating: -1, count: Pipeline.variantLimit + 1)

@@ -4,7 +4,8 @@ internal import ImageModel
 
 /// The limits of a child: set before the first image, tightened around each.
 ///
-/// Move-only: the single owner of the descriptor through which the child reads its own status when it can no longer open files.
+/// Move-only: the single owner of the descriptor through which the child reads its own status when it can no longer
+/// open files.
 struct Sandbox: ~Copyable {
     private let status: Int32
     /// The address space of the idle child, before any image.
@@ -74,8 +75,8 @@ struct Sandbox: ~Copyable {
         return false
     }
 
-    /// Whether memory has run out, or one more buffer of the image's size would exceed the limit. A failure then counts as
-    /// 205: a refused allocation leaves no trace but the libraries' messages.
+    /// Whether memory has run out, or one more buffer of the image's size would exceed the limit. A failure then counts
+    /// as 205: a refused allocation leaves no trace but the libraries' messages.
     ///
     /// The kernel keeps one peak for the child's whole life, so it counts for this image only when it has grown.
     func isOutOfMemory(_ header: SourceHeader?) -> Bool {

@@ -23,8 +23,8 @@ package struct RoundedRect: Sendable, Hashable {
             && radii.allSatisfy { $0 == 0 }
     }
 
-    /// Adds `weight` × the covered part of each pixel of row `y`: exact along the sides, within 1/500 of a pixel on arcs,
-    /// where each row is sliced.
+    /// Adds `weight` × the covered part of each pixel of row `y`: exact along the sides, within 1/500 of a pixel on
+    /// arcs, where each row is sliced.
     func addCoverage(ofRow y: Int, weight: Double, to row: inout [Double]) {
         let (upper, lower) = (max(top, Double(y)), min(bottom, Double(y + 1)))
         guard lower > upper else { return }

@@ -36,8 +36,8 @@ package struct FilterTable: Sendable {
 
     /// The same result from a subsampled plane: the filter composed with the decoders' chroma upsampling.
     ///
-    /// At factor 2 libjpeg and libwebp mix three parts of a pixel's own sample with one of the nearer neighbour; at higher
-    /// factors they repeat samples.
+    /// At factor 2 libjpeg and libwebp mix three parts of a pixel's own sample with one of the nearer neighbour; at
+    /// higher factors they repeat samples.
     ///
     /// - Parameters:
     ///   - factor: the subsampling factor against the plane of `fine`.

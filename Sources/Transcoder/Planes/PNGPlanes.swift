@@ -20,8 +20,8 @@ private struct PNGReader: ~Copyable {
     /// No memory is allocated for a longer chunk: pixels need none.
     private static let maxChunkBytes = 8 << 20
 
-    /// Nil for files that only libvips decodes: 16 bits, transparency, interlaced, animated, and those that are truncated
-    /// or invalid before the pixels. `bytes` must outlive the reader.
+    /// Nil for files that only libvips decodes: 16 bits, transparency, interlaced, animated, and those that are
+    /// truncated or invalid before the pixels. `bytes` must outlive the reader.
     init?(_ bytes: UnsafeRawBufferPointer) {
         // As libvips: data after the pixels, and the checksum within their compressed form, are ignored.
         guard PNGChunks.frames(bytes) == 1, let end = PNGChunks.endOfPixels(bytes),

@@ -51,8 +51,8 @@ package enum Geometry {
             height: max(1, pixels((Double(stored.height) * ratio).rounded())))
     }
 
-    /// The size to which an image is decoded, as stored, by its thumbnail box and the limit on decoded bytes; nil for the
-    /// full size.
+    /// The size to which an image is decoded, as stored, by its thumbnail box and the limit on decoded bytes; nil for
+    /// the full size.
     package static func decoded(_ header: SourceHeader, box: Variant.Thumbnail?, limitBytes: Int?) -> PixelSize? {
         let asked = box.flatMap { thumbnail(stored: header.storedSize, box: $0) }
         guard let limitBytes else { return asked }
@@ -94,8 +94,8 @@ package enum Geometry {
             x: (width - size.width) / 2, y: (height - size.height) / 2, width: size.width, height: size.height)
     }
 
-    /// The whole pixels drawn for `content`: no gap at an edge that the image covers, and at most half a pixel off where
-    /// it leaves the canvas transparent.
+    /// The whole pixels drawn for `content`: no gap at an edge that the image covers, and at most half a pixel off
+    /// where it leaves the canvas transparent.
     package static func drawn(_ content: FractionalRect, on canvas: PixelSize) -> PixelRect {
         let horizontal = extent(content.x, content.width, side: canvas.width)
         let vertical = extent(content.y, content.height, side: canvas.height)
@@ -147,8 +147,8 @@ package enum Geometry {
         return canvas(width: width * cosine + height * sine, height: width * sine + height * cosine, scale: scale)
     }
 
-    /// The number of right angles, 0…3 counter-clockwise; nil when an angle differs from one by more than a millionth of
-    /// a pixel at the far side.
+    /// The number of right angles, 0…3 counter-clockwise; nil when an angle differs from one by more than a millionth
+    /// of a pixel at the far side.
     package static func rightAngles(_ angle: Double, of size: PixelSize) -> Int? {
         let turns = angle / (.pi / 2)
         let whole = turns.rounded()

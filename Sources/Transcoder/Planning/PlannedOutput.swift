@@ -64,7 +64,8 @@ package struct PlannedOutput: Sendable, Hashable {
             if !steps.isEmpty { (start, steps) = (.output(number), []) }
             return
         }
-        // At five eighths of the size or less the second resampling is not visible; docs/formats.md has the measurements.
+        // At five eighths of the size or less the second resampling is not visible; docs/formats.md has the
+        // measurements.
         guard !steps.isEmpty, other.drawing.isPlainScale, let first = drawing.firstScale,
             case .scale = drawing.steps.first,
             first.width * 8 <= other.drawing.size.width * 5, first.height * 8 <= other.drawing.size.height * 5
@@ -72,8 +73,8 @@ package struct PlannedOutput: Sendable, Hashable {
         (start, steps) = (.output(number), drawing.steps)
     }
 
-    /// Whether it can be made from planes: resampled without enlarging, cut at most, opaque, a still in a format that is
-    /// written from planes, without the original's metadata.
+    /// Whether it can be made from planes: resampled without enlarging, cut at most, opaque, a still in a format that
+    /// is written from planes, without the original's metadata.
     var fitsPlanes: Bool {
         PlaneCodec.all[encoding.format]?.encoder != nil && !drawing.hasAlpha && !encoding.isAnimated
             && !encoding.keepICC && !encoding.keepCopyright && PlaneView(drawing.steps, of: drawing.original) != nil

@@ -14,8 +14,8 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
     public var frames = 100
     /// Pixels of all frames of an animation together; 100,000,000 by default.
     public var animatedPixels = 100_000_000
-    /// SDWebImage's option ScaleDownLargeImages: an image that takes more bytes decoded, four a pixel, is decoded smaller.
-    /// Nil by default, for no limit.
+    /// SDWebImage's option ScaleDownLargeImages: an image that takes more bytes decoded, four a pixel, is decoded
+    /// smaller. Nil by default, for no limit.
     public var scaleDownBytes: Int?
     /// Memory that a child may take for images, beyond what it holds when idle; 1 GiB by default.
     public var memoryBytes = 1 << 30

@@ -1,8 +1,8 @@
 private import CLinux
 private import Glibc
 
-/// What a child and its libraries write to standard error: a pipe that only the pool reads, so that no library's text is
-/// mixed with this process's own output.
+/// What a child and its libraries write to standard error: a pipe that only the pool reads, so that no library's text
+/// is mixed with this process's own output.
 ///
 /// The pipe holds 64 KiB, the kernel's size. What is written to a full one is dropped and does not block the child.
 struct ChildErrors: ~Copyable {

@@ -10,8 +10,8 @@ struct RunningChild: ~Copyable {
         case closed
     }
 
-    /// Blocked in the child: a terminal sends these to every foreground process, a service manager to the whole service.
-    /// The child finishes its image and ends when this process does.
+    /// Blocked in the child: a terminal sends these to every foreground process, a service manager to the whole
+    /// service. The child finishes its image and ends when this process does.
     private static let blockedSignals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
 
     var process: ChildProcess
@@ -45,7 +45,8 @@ struct RunningChild: ~Copyable {
 
     deinit { close(socket) }
 
-    /// Sends a message; false, with `errno`, when the child has ended. Drops what the child had written to standard error.
+    /// Sends a message; false, with `errno`, when the child has ended. Drops what the child had written to standard
+    /// error.
     func send(_ message: [UInt8], _ descriptors: [Int32]) -> Bool {
         _ = errors.takeLastLine()
         return message.withUnsafeBytes {
@@ -72,11 +73,12 @@ struct RunningChild: ~Copyable {
         }
     }
 
-    /// The last line that the child wrote to standard error since the last message was sent to it; nil when there is none.
+    /// The last line that the child wrote to standard error since the last message was sent to it; nil when there is
+    /// none.
     func lastErrorLine() -> String? { errors.takeLastLine() }
 
-    /// How the process ended after its socket closed; nil when it still runs. Waits up to 5 s: on a busy machine the exit
-    /// takes time, and a signal sent meanwhile would be taken for the cause.
+    /// How the process ended after its socket closed; nil when it still runs. Waits up to 5 s: on a busy machine the
+    /// exit takes time, and a signal sent meanwhile would be taken for the cause.
     mutating func exitStatus() -> ExitStatus? {
         let deadline = ContinuousClock.now + .seconds(5)
         while ContinuousClock.now < deadline {

@@ -2,7 +2,8 @@ internal import Concurrency
 private import Glibc
 internal import ImageModel
 
-/// One child of the pool, with a thread that blocks on it. The process is started when needed and replaced when it dies.
+/// One child of the pool, with a thread that blocks on it. The process is started when needed and replaced when it
+/// dies.
 actor TranscoderChild {
     /// The state of the process. An interrupt kills it in `sending` and `working` alone.
     ///

@@ -17,8 +17,8 @@ public final class TranscoderPool: Sendable {
         public var environment = ["LC_ALL=C", "SWIFT_BACKTRACE=enable=no"]
         /// The limits of one image.
         public var limits = TranscodeLimits()
-        /// Memory for all images together, in bytes. An image waits until enough is free. Nil by default, for three quarters
-        /// of the machine's or of its control group's memory.
+        /// Memory for all images together, in bytes. An image waits until enough is free. Nil by default, for three
+        /// quarters of the machine's or of its control group's memory.
         public var memoryBudget: Int?
         /// A child is replaced after this many images; 500 by default.
         public var imagesPerChild = 500
@@ -59,8 +59,9 @@ public final class TranscoderPool: Sendable {
     /// How many children hold an image.
     public var workingCount: Int { state.withLock { $0.all }.count(where: \.isWorking) }
 
-    /// Makes the variants of one image. Waits for a free child, then calls `open` for the request; the caller bounds how many
-    /// wait. At most `count` calls are between `open` and their return, so the pool bounds how many outputs are open.
+    /// Makes the variants of one image. Waits for a free child, then calls `open` for the request; the caller bounds
+    /// how many wait. At most `count` calls are between `open` and their return, so the pool bounds how many outputs
+    /// are open.
     ///
     /// Cancelling the task kills the child.
     ///

@@ -27,8 +27,8 @@ private struct BytePixels {
     let bands: Int
     let size: PixelSize
 
-    /// The means of the boxes into which the image is divided, each colour weighted by its alpha. A resampling by libvips
-    /// would take longer to set up than to run.
+    /// The means of the boxes into which the image is divided, each colour weighted by its alpha. A resampling by
+    /// libvips would take longer to set up than to run.
     func means(_ boxes: PixelSize) -> DigestPixels {
         func range(_ index: Int, of count: Int, _ length: Int) -> Range<Int> {
             index * length / count..<max((index + 1) * length / count, index * length / count + 1)

@@ -2,7 +2,8 @@ internal import Concurrency
 internal import Downloader
 internal import JobQueue
 
-/// Exchanges the states of origins between workers: reports local changes at once, and reads those of others every second.
+/// Exchanges the states of origins between workers: reports local changes at once, and reads those of others every
+/// second.
 struct OriginExchange: WorkerService {
     /// The time between two reads of the origins that other workers hold.
     static let interval = Duration.seconds(1)

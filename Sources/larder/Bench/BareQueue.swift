@@ -1,10 +1,11 @@
 import Measuring
 
-/// The least work that a queue in Postgres can do, measured by pgbench over one connection: the limit for Larder's figures.
+/// The least work that a queue in Postgres can do, measured by pgbench over one connection: the limit for Larder's
+/// figures.
 ///
-/// Rows are inserted into a narrow table. Claiming N rows moves them to a second table, completing moves them to a third,
-/// both in one transaction. There are no batches, duplicates, fences, retries or history. Statements are prepared, and
-/// the tables are new, vacuumed and analysed before each sample.
+/// Rows are inserted into a narrow table. Claiming N rows moves them to a second table, completing moves them to a
+/// third, both in one transaction. There are no batches, duplicates, fences, retries or history. Statements are
+/// prepared, and the tables are new, vacuumed and analysed before each sample.
 struct BareQueue: Sendable {
     private let server: BenchServer
     private let session: BenchSession

@@ -15,8 +15,8 @@ struct BenchServer: Sendable {
 
     /// Runs `body` with a migrated database and removes the database afterwards.
     ///
-    /// - Parameter server: the URL of a server on which this user may create databases. By default a private server with
-    ///   512 MB of shared buffers, 4 GB of WAL between checkpoints and default durability.
+    /// - Parameter server: the URL of a server on which this user may create databases. By default a private server
+    ///   with 512 MB of shared buffers, 4 GB of WAL between checkpoints and default durability.
     /// - Throws: `ClusterError`, `QueueError`, `MeasuringError` when there is no pgbench.
     static func with<Value>(
         on server: String?, _ body: (BenchServer) async throws -> Value

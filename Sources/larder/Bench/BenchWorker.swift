@@ -5,7 +5,8 @@ import Measuring
 import Prefetcher
 import Worker
 
-/// The queue calls of a worker without its work: single calls with batches of a given size, and a worker whose jobs do nothing.
+/// The queue calls of a worker without its work: single calls with batches of a given size, and a worker whose jobs do
+/// nothing.
 struct BenchWorker: Sendable {
     let queue: PostgresJobQueue
 

@@ -4,9 +4,9 @@ import Measuring
 
 /// The measurements of `larder bench queue`, in rounds that alternate between the queue and the bare tables.
 ///
-/// A round enqueues its jobs through the program itself, completes some of them 1, 100 and 500 at a time, and lets a worker
-/// whose jobs do nothing drain the rest. The bare tables are measured before the queue in one round and after it in the
-/// next, so that a drift of the machine affects both.
+/// A round enqueues its jobs through the program itself, completes some of them 1, 100 and 500 at a time, and lets a
+/// worker whose jobs do nothing drain the rest. The bare tables are measured before the queue in one round and after it
+/// in the next, so that a drift of the machine affects both.
 actor QueueBench {
     private let jobs: Int
     private let rounds: Int

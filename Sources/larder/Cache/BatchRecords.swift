@@ -40,8 +40,8 @@ extension PostgresJobQueue {
     /// The id of a batch given by name or number.
     func id(ofBatch name: String) async throws -> Int64 { try await progress(of: try await batch(called: name)).id }
 
-    /// Calls `body` with each file that the jobs of a batch stored, once per file, and its manifest entry as read from the
-    /// cache; nil when the cache no longer has it.
+    /// Calls `body` with each file that the jobs of a batch stored, once per file, and its manifest entry as read from
+    /// the cache; nil when the cache no longer has it.
     func forEachFile(
         of batch: Int64, in place: CachePlace, _ body: (StoredFile, ManifestEntry?) throws -> Void
     ) async throws {

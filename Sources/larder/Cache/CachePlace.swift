@@ -34,8 +34,8 @@ struct CachePlace {
         return access(path, F_OK) == 0 ? path : nil
     }
 
-    /// The number of files for a progress bar. Counting takes a tenth of the time of a full listing, so it is done only when
-    /// standard error is a terminal, or `isSlow` is set by a command that takes long for each file.
+    /// The number of files for a progress bar. Counting takes a tenth of the time of a full listing, so it is done only
+    /// when standard error is a terminal, or `isSlow` is set by a command that takes long for each file.
     func total(isSlow: Bool = false) async -> Int? {
         guard isSlow || Console.isTerminal(STDERR_FILENO) else { return nil }
         return await disk.run { [store] in try? store.count() }

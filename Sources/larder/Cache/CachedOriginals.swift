@@ -3,7 +3,8 @@ import DiskCache
 import ImageModel
 import JobQueue
 
-/// Selects the URLs whose original is in the cache while a variant is missing, so that a worker needs no network for them.
+/// Selects the URLs whose original is in the cache while a variant is missing, so that a worker needs no network for
+/// them.
 struct CachedOriginals {
     private struct Counts {
         /// The number of originals to enqueue.

@@ -4,8 +4,8 @@ import Transcoder
 
 /// A map for nginx from a request path to the file in the cache and its media type.
 ///
-/// The path of a key is its URL without the scheme: `/a.example/b.png?c` for `https://a.example/b.png?c`. nginx compares the
-/// strings of a map case-insensitively, so keys that differ only by case become regular expressions.
+/// The path of a key is its URL without the scheme: `/a.example/b.png?c` for `https://a.example/b.png?c`. nginx
+/// compares the strings of a map case-insensitively, so keys that differ only by case become regular expressions.
 struct NginxMap {
     private struct Line {
         let address: String

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Shows the progress of a command over files on standard error: redrawn five times a second on a terminal, else as a line
-/// every ten seconds.
+/// Shows the progress of a command over files on standard error: redrawn five times a second on a terminal, else as a
+/// line every ten seconds.
 struct WalkProgress {
     private let verb: String
     private let total: Int?
@@ -39,8 +39,8 @@ struct WalkProgress {
         isOnLine = false
     }
 
-    /// `[#####.....] 50% 5/10 files read`; without the bar when `width` is 0, and without the share when the total is unknown.
-    /// Files beyond the total, stored meanwhile, extend it.
+    /// `[#####.....] 50% 5/10 files read`; without the bar when `width` is 0, and without the share when the total is
+    /// unknown. Files beyond the total, stored meanwhile, extend it.
     static func line(_ files: Int, of total: Int?, _ verb: String, width: Int) -> String {
         guard let total, total > 0 else { return "\(files) \(verb)" }
         let all = max(total, files)

@@ -1,7 +1,8 @@
 import Concurrency
 import Measuring
 
-/// What a run of `larder chaos` has seen: injected faults, violations, and the time to the next completed job after a fault.
+/// What a run of `larder chaos` has seen: injected faults, violations, and the time to the next completed job after a
+/// fault.
 final class ChaosLedger: Sendable {
     struct Violation: Sendable {
         /// The fault that was injected last; nil for one found at the end.

@@ -89,7 +89,8 @@ struct ChaosProducer: Sendable {
     let ledger: ChaosLedger
     let openItems: @Sendable () -> Int
     let backlog: Int
-    /// A producer that joins waits for a transaction that has joined the same jobs; one that does not keeps the workers busy.
+    /// A producer that joins waits for a transaction that has joined the same jobs; one that does not keeps the workers
+    /// busy.
     let joins: Bool
 
     /// Runs until `isOver`, and completes the batch that it has begun.

@@ -29,8 +29,8 @@ final class ChaosPlace: Sendable {
 
     private static let mark = "LARDER_CHAOS_NAMESPACE"
 
-    /// Starts the program again in a mount namespace of its own, so that its file systems end with its last process. Does
-    /// nothing without the right to do so, and the second time.
+    /// Starts the program again in a mount namespace of its own, so that its file systems end with its last process.
+    /// Does nothing without the right to do so, and the second time.
     static func enterNamespace() async throws {
         guard geteuid() == 0, getenv(mark) == nil else { return }
         let thread = ThreadPool(name: "chaos-start", threads: 1)

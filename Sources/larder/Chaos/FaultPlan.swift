@@ -1,7 +1,7 @@
 /// The timeline of faults of one run: the same seed, length and kinds give the same timeline.
 ///
-/// Each kind is injected once before any is repeated. After that, stretches of 20 s with one fault at a time alternate with
-/// stretches in which faults overlap, and kinds are drawn by weight.
+/// Each kind is injected once before any is repeated. After that, stretches of 20 s with one fault at a time alternate
+/// with stretches in which faults overlap, and kinds are drawn by weight.
 struct FaultPlan: Equatable, Sendable {
     struct Injection: Equatable, Sendable {
         let kind: FaultKind

@@ -78,8 +78,8 @@ struct Arguments: Sendable {
         return value
     }
 
-    /// All values of a repeatable option. A variable has several values separated by commas, or one value when values may
-    /// contain commas.
+    /// All values of a repeatable option. A variable has several values separated by commas, or one value when values
+    /// may contain commas.
     func list(_ name: String) throws(CommandError) -> [String] {
         if let given = values[name] {
             return try given.map { (bytes) throws(CommandError) in try text(bytes, of: "--\(name)") }

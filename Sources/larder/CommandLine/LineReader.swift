@@ -3,8 +3,8 @@ import Glibc
 
 /// Reads the lines of a file or of standard input in blocks on its own thread, in constant memory.
 ///
-/// Lines are bytes of any encoding. Spaces, tabs and `\r` around a line are removed, empty lines are skipped, and a line is
-/// cut off after 64 KiB, more than any URL has.
+/// Lines are bytes of any encoding. Spaces, tabs and `\r` around a line are removed, empty lines are skipped, and a
+/// line is cut off after 64 KiB, more than any URL has.
 struct LineReader: ~Copyable {
     private let descriptor: Int32
     private let path: String

@@ -3,8 +3,8 @@ private import Glibc
 
 /// Reads the words of a command with GLib's GOption.
 ///
-/// All values have GOption's FILENAME type, which keeps bytes as they are. The STRING type refuses non-ASCII bytes without
-/// a locale, and none is set so that numbers keep their C format.
+/// All values have GOption's FILENAME type, which keeps bytes as they are. The STRING type refuses non-ASCII bytes
+/// without a locale, and none is set so that numbers keep their C format.
 struct OptionParser {
     let options: [Option]
 

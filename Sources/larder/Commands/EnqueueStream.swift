@@ -8,9 +8,9 @@ struct EnqueueStream {
 
     /// Enqueues everything in `source`, passes each answer to `answered`, and seals the batch.
     ///
-    /// After an error a batch without a name is sealed, because no command can add to it. A batch with a name stays open:
-    /// the database has recorded how much of the list is enqueued, and the same command continues there. The error
-    /// message states which.
+    /// After an error a batch without a name is sealed, because no command can add to it. A batch with a name stays
+    /// open: the database has recorded how much of the list is enqueued, and the same command continues there. The
+    /// error message states which.
     ///
     /// - Returns: the number of the batch.
     func all(
@@ -31,8 +31,8 @@ struct EnqueueStream {
                 request.source = EnqueueRequest.Source(name: list, from: done)
             }
             try await stream(&source, as: &request) { url, answer in try answered(url, answer, batch) }
-            // Seals before the list's progress is deleted: the same command in between finds a sealed batch and does not
-            // enqueue the list again.
+            // Seals before the list's progress is deleted: the same command in between finds a sealed batch and does
+            // not enqueue the list again.
             if !leavingOpen { try await queue.seal(.id(batch)) }
             if let list = request.source { try await queue.endSource(list.name, batch: batch) }
             return batch

@@ -57,7 +57,8 @@ struct HTMLReport {
             + "</html>\n"
     }
 
-    /// The smallest image of a job, its URL, and its files or their errors by name; empty for a job that stored nothing.
+    /// The smallest image of a job, its URL, and its files or their errors by name; empty for a job that stored
+    /// nothing.
     func figure(_ record: StoredRecord) -> String {
         let files = record.stored.filter { $0.path != nil }
         guard let smallest = files.min(by: { ($0.bytes ?? .max) < ($1.bytes ?? .max) })?.path else { return "" }

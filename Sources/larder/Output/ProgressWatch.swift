@@ -1,7 +1,8 @@
 import Glibc
 import JobQueue
 
-/// Prints the progress of one batch on standard error: one line that is redrawn on a terminal, elsewhere a line per change.
+/// Prints the progress of one batch on standard error: one line that is redrawn on a terminal, elsewhere a line per
+/// change.
 struct ProgressWatch {
     let queue: PostgresJobQueue
     let write: @Sendable (String) -> Void
