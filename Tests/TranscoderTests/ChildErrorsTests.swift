@@ -33,7 +33,8 @@ struct ChildErrorsTests {
     @Test func `the error of a dead child has its last line on standard error`() async throws {
         let harness = TranscodeHarness {
             $0.executable = "/bin/sh"
-            $0.arguments = ["-c", "echo 'a warning' >&2; echo 'the reason' >&2; exit 7"]
+            // It waits for the request, which the pool could not send to a process that has ended.
+            $0.arguments = ["-c", "head -c 1 <&3 >/dev/null; echo 'a warning' >&2; echo 'the reason' >&2; exit 7"]
         }
         let error = try await harness.refusal(try Fixtures.image("plain.jpg"))
         #expect(error?.code == .died)
