@@ -25,7 +25,9 @@ BEGIN
     ON CONFLICT (url_hash) DO UPDATE SET
         until = greatest(x.until, excluded.until),
         operator_until = greatest(x.operator_until, excluded.operator_until), last_at = now(), http_status = NULL,
-        domain = excluded.domain, code = excluded.code, message = excluded.message;
+        domain = excluded.domain, code = excluded.code,
+        -- An operator's block that is repeated without a reason keeps the reason.
+        message = CASE WHEN reason IS NULL AND x.operator_until IS NOT NULL THEN x.message ELSE excluded.message END;
     GET DIAGNOSTICS blocked = ROW_COUNT;
     RETURN blocked;
 END $$;

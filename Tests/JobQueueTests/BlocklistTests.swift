@@ -63,6 +63,9 @@ struct BlocklistTests {
         success.downloads = 1
         _ = try await worker.complete([success, Outcome(jobs[1].held, .failed(.notAnImage))])
         #expect(try await fixture.queue.blocklist().map(\.error.message) == ["legal", "legal"])
+        try await fixture.queue.block(["http://a/1", "http://a/2"])
+        #expect(
+            try await fixture.queue.blocklist().map(\.error.message) == ["legal", "legal"], "kept without a new one")
         #expect(try await kinds() == [.blocked, .blocked])
         // Retried and claimed it is blocked, too.
         _ = try await fixture.queue.retryFailed(of: .name("batch"))
