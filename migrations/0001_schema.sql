@@ -14,6 +14,9 @@
 -- them into batch_total. No transaction updates a shared row, and totals are exact because the differences commit with
 -- the change that they count.
 --
+-- Each table has a replica identity, so that a publication of all tables does not refuse updates and deletes: its
+-- primary key, or else the whole row, which costs nothing without a publication.
+--
 -- The tables that jobs pass through have no foreign keys, which would cost an index probe and a row lock per job;
 -- larder.check() verifies the same. There are no triggers and no session state, so everything works through pgbouncer
 -- in transaction mode. All times are the database's.
@@ -55,11 +58,12 @@ CREATE TABLE larder_data.queue (
     name text NOT NULL UNIQUE CHECK (name <> ''),
     lifo boolean NOT NULL DEFAULT false,
     low_every smallint NOT NULL DEFAULT 8 CHECK (low_every >= 0),
+    max_running interval NOT NULL DEFAULT '10 min' CHECK (max_running >= '1 s'),
     paused_at timestamptz
 );
 COMMENT ON TABLE larder_data.queue IS
     'The queues. lifo: newest first within a priority. low_every: every Nth claim starts at one of the lower '
-    'priorities, each in turn, 0 never.';
+    'priorities, each in turn, 0 never. max_running: a worker that holds a job for longer loses it.';
 INSERT INTO larder_data.queue (name) VALUES ('default');
 
 CREATE TABLE larder_data.pipeline (
@@ -82,7 +86,9 @@ COMMENT ON TABLE larder_data.origin IS 'Scheme, host and port in normal form, ht
 
 CREATE TABLE larder_data.batch (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    name text UNIQUE CHECK (name <> ''),
+    name text CHECK (name <> ''),
+    run int NOT NULL DEFAULT 1 CHECK (run > 0),
+    owner text,
     queue_id smallint NOT NULL REFERENCES larder_data.queue,
     pipeline_id int REFERENCES larder_data.pipeline,
     priority smallint CHECK (priority BETWEEN 0 AND 9),
@@ -92,11 +98,16 @@ CREATE TABLE larder_data.batch (
     sealed_at timestamptz,
     paused_at timestamptz,
     cancelled_at timestamptz,
-    finished_at timestamptz
+    finished_at timestamptz,
+    is_deleted boolean NOT NULL DEFAULT false,
+    UNIQUE (name, run)
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE larder_data.batch IS
-    'The jobs enqueued together. daily: set for the default batch of a queue and day. notify: the id is sent on '
-    'channel larder_batch when the batch is finished.';
+    'The jobs enqueued together. run: a name is used again when its batch is over; it means the highest run. owner: '
+    'the role that opened the batch, NULL for a daily batch. daily: set for the default batch of a queue and day. '
+    'notify: the id is sent on channel larder_batch when the batch is finished. is_deleted: hidden, to be deleted.';
+CREATE INDEX batch_over ON larder_data.batch (finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX batch_deleted ON larder_data.batch (id) WHERE is_deleted;
 CREATE INDEX batch_unfinished ON larder_data.batch (id) WHERE finished_at IS NULL;
 CREATE INDEX batch_held ON larder_data.batch (id)
     WHERE finished_at IS NULL AND (paused_at IS NOT NULL OR cancelled_at IS NOT NULL);
@@ -126,8 +137,6 @@ CREATE TABLE larder_data.job (
     batch_id bigint NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     options bigint NOT NULL DEFAULT 0,
-    last_worker_id bigint,
-    last_claim_no bigint,
     cancelled_at timestamptz,
     pipeline_id int NOT NULL,
     origin_id int NOT NULL,
@@ -222,7 +231,7 @@ CREATE TABLE larder_data.cache (
 COMMENT ON TABLE larder_data.cache IS 'Cache roots that workers fill; name is the random id kept in the root.';
 
 CREATE TABLE larder_data.worker (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id bigint PRIMARY KEY,
     heartbeat_at timestamptz NOT NULL DEFAULT now(),
     started_at timestamptz NOT NULL DEFAULT now(),
     stopped_at timestamptz,
@@ -235,7 +244,27 @@ CREATE TABLE larder_data.worker (
     cache_id int
 ) WITH (fillfactor = 30);
 COMMENT ON TABLE larder_data.worker IS
-    'One row per start of a worker. No index on heartbeat_at, so that heartbeats are HOT updates.';
+    'One row per start of a worker. id: random, because a sequence goes back when a standby takes over that lacks '
+    'the last transactions, and a second worker would pass the fence of the first. No index on heartbeat_at, so that '
+    'heartbeats are HOT updates.';
+
+CREATE TABLE larder_data.server (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    timeline text NOT NULL,
+    since timestamptz NOT NULL
+);
+COMMENT ON TABLE larder_data.server IS
+    'One row: the timeline of the write-ahead log, and when a maintenance run first found it. It changes when a '
+    'standby takes over. See larder_data.up_since().';
+INSERT INTO larder_data.server (timeline, since)
+SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8), '-infinity';
+
+CREATE TABLE larder_data.claim_lock (
+    worker_id bigint PRIMARY KEY
+);
+COMMENT ON TABLE larder_data.claim_lock IS
+    'One row per worker. Its claims lock the row, so that one that is sent again waits for the first. Not the row of '
+    'the worker, because heartbeats do not wait for claims; not an advisory lock, because any login can take those.';
 
 -- The columns of the ledger are in items. succeeded includes fresh; failed includes blocked and invalid.
 CREATE TABLE larder_data.batch_delta (
@@ -260,6 +289,7 @@ COMMENT ON TABLE larder_data.batch_delta IS
     'New entries of the ledger, never updated. jobs: how many took a time of duration_class from claim to completion, '
     'see larder_data.duration_class().';
 CREATE INDEX batch_delta_batch ON larder_data.batch_delta (batch_id);
+ALTER TABLE larder_data.batch_delta REPLICA IDENTITY FULL;
 
 CREATE TABLE larder_data.batch_total (
     batch_id bigint PRIMARY KEY,
@@ -291,6 +321,7 @@ CREATE TABLE larder_data.batch_detail_delta (
 COMMENT ON TABLE larder_data.batch_detail_delta IS
     'New errors of the ledger: how many items failed with which. Never updated.';
 CREATE INDEX batch_detail_delta_batch ON larder_data.batch_detail_delta (batch_id);
+ALTER TABLE larder_data.batch_detail_delta REPLICA IDENTITY FULL;
 
 CREATE TABLE larder_data.batch_detail (
     batch_id bigint NOT NULL,
@@ -301,6 +332,7 @@ CREATE TABLE larder_data.batch_detail (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE larder_data.batch_detail IS
     'Folded details: items by error; where domain is NULL, jobs by duration class, which is in code.';
+ALTER TABLE larder_data.batch_detail REPLICA IDENTITY FULL;
 
 CREATE TABLE larder_data.throughput (
     at timestamptz PRIMARY KEY,
@@ -319,7 +351,8 @@ COMMENT ON TABLE larder_data.throughput IS 'What the ledger gained per minute, i
 CREATE TABLE larder_data.job_attempt (
     at timestamptz NOT NULL DEFAULT now(),
     job_id bigint NOT NULL,
-    worker_id bigint,
+    worker_id bigint NOT NULL,
+    claim_no bigint NOT NULL,
     claimed_at timestamptz,
     attempt smallint NOT NULL,
     code int NOT NULL,
@@ -327,13 +360,14 @@ CREATE TABLE larder_data.job_attempt (
     fetch_ms int,
     transcode_ms int,
     store_ms int,
-    delay_ms bigint,
+    delay_ms bigint NOT NULL,
     domain text NOT NULL,
-    message text
+    message text,
+    PRIMARY KEY (job_id, worker_id, claim_no, at)
 ) PARTITION BY RANGE (at);
 COMMENT ON TABLE larder_data.job_attempt IS
-    'Attempts that failed and were retried after delay_ms, by day (UTC). The last attempt of a job is in job_history.';
-CREATE INDEX job_attempt_job ON larder_data.job_attempt (job_id);
+    'Attempts that failed and were retried after delay_ms, by day (UTC), and those that ended as cancelled when their '
+    'job was wanted again. The last attempt of a job is in job_history.';
 
 CREATE TABLE larder_data.job_history (
     finished_at timestamptz NOT NULL DEFAULT now(),
@@ -370,7 +404,8 @@ CREATE TABLE larder_data.job_history (
     context json,
     domain text,
     message text,
-    stored json
+    stored json,
+    PRIMARY KEY (job_id, finished_at)
 ) PARTITION BY RANGE (finished_at);
 COMMENT ON TABLE larder_data.job_history IS
     'The one record of each completed job, by day (UTC). outcome: 1 succeeded, 2 failed, 3 cancelled. queue_ms: from '
@@ -382,7 +417,6 @@ CREATE INDEX job_history_failed ON larder_data.job_history (batch_id, job_id)
     WHERE outcome = 2 AND retried_as IS NULL AND discarded_at IS NULL;
 CREATE INDEX job_history_stored ON larder_data.job_history (hashtextextended(url, 0))
     WHERE outcome = 1 AND cache_id IS NOT NULL;
-CREATE INDEX job_history_job ON larder_data.job_history (job_id);
 
 CREATE SEQUENCE larder_data.item_id AS bigint;
 
@@ -402,18 +436,22 @@ CREATE TABLE larder_data.item_history (
     url text NOT NULL,
     domain text,
     message text,
-    stored json
+    stored json,
+    PRIMARY KEY (batch_id, id, finished_at)
 ) PARTITION BY RANGE (finished_at);
 COMMENT ON TABLE larder_data.item_history IS
     'Items that ended without a job of their own batch, by day (UTC): fresh, blocked, invalid, cancelled before their '
     'job ended, or joined to another batch''s job. Columns as in job_history. pipeline_id: of blocked items only.';
-CREATE INDEX item_history_batch ON larder_data.item_history (batch_id, id);
 CREATE INDEX item_history_failed ON larder_data.item_history (batch_id, id)
     WHERE outcome = 2 AND retried_as IS NULL AND discarded_at IS NULL;
+CREATE INDEX item_history_joined ON larder_data.item_history (job_id) WHERE outcome = 2 AND reason = 'joined';
+COMMENT ON INDEX larder_data.item_history_joined IS
+    'Failures that can be retried only with the record of the job that another batch''s items joined.';
 
 CREATE TABLE larder_data.blocklist (
     url_hash bytea PRIMARY KEY,
     until timestamptz NOT NULL,
+    operator_until timestamptz,
     first_at timestamptz NOT NULL DEFAULT now(),
     last_at timestamptz NOT NULL DEFAULT now(),
     fails int NOT NULL DEFAULT 1,
@@ -424,8 +462,9 @@ CREATE TABLE larder_data.blocklist (
     message text
 ) WITH (fillfactor = 80);
 COMMENT ON TABLE larder_data.blocklist IS
-    'Failed URLs (SDWebImage''s failedURLs), blocked until a time. Expired rows are kept for a while, because the next '
-    'block of the same URL lasts twice as long.';
+    'Failed URLs (SDWebImage''s failedURLs), blocked until a time. operator_until: the part of it that an operator '
+    'set, which no option passes and no success ends. Expired rows are kept for a while, because the next block of the '
+    'same URL lasts twice as long.';
 
 CREATE TABLE larder_data.maintenance (
     task text PRIMARY KEY,
@@ -444,7 +483,7 @@ INSERT INTO larder_data.maintenance (task, kind, place, every) VALUES
     ('rescue', 'urgent', 1, '1 s'), ('promote', 'urgent', 2, '200 ms'), ('claims', 'urgent', 3, '1 s'),
     ('counts', 'routine', 4, '1 s'), ('finish', 'routine', 5, '1 s'), ('cancelled', 'routine', 6, '1 s'),
     ('resumed', 'routine', 7, '1 s'), ('partitions', 'routine', 8, '1 h'), ('purge', 'routine', 9, '10 min'),
-    ('retention', 'routine', 10, '1 h'), ('vacuum', 'owner', 11, '25 s');
+    ('retention', 'routine', 10, '1 h'), ('deleted', 'routine', 11, '10 s'), ('vacuum', 'owner', 12, '25 s');
 
 -- Rows pass through these tables at the rate of the jobs, so they are vacuumed by count, not by share.
 DO $$

@@ -18,6 +18,7 @@ COMMENT ON TABLE larder_data.retry_rule IS
     'domain. blocks: the final failure blocks the URL for block_for, doubled with each block. counts_for_origin: the '
     'failure counts towards the breaker of the origin. then_code: the code that a second such failure of a job gets, '
     'which is final.';
+ALTER TABLE larder_data.retry_rule REPLICA IDENTITY FULL;
 
 INSERT INTO larder_data.retry_rule (domain, code, retried, blocks, counts_for_origin, what) VALUES
     ('SDWebImageErrorDomain', NULL, false, false, false, 'other SDWebImage errors'),

@@ -1,9 +1,10 @@
 -- Queues, pipelines and batches by name, and the partitions of history.
 --
--- A batch is given as text: its name, or its id in digits. Therefore a name that is all digits is refused.
+-- A batch is given as text: its name, or its id in digits. Therefore a name that is all digits is refused. A name can
+-- be used again when its batch is over: name@3 is its third run, name@-1 the one before the latest.
 --
 -- Error codes: LA001 batch closed, LA002 unknown batch, LA003 unknown pipeline, LA006 unknown queue, LA009 a list has
--- moved on, 22023 argument.
+-- moved on, 22023 argument, 42501 the batch of another role.
 
 CREATE FUNCTION larder_data.find_queue(queue text) RETURNS smallint
 LANGUAGE plpgsql STABLE AS $$
@@ -33,26 +34,66 @@ END $$;
 COMMENT ON FUNCTION larder_data.find_pipeline IS 'The newest version of a pipeline.';
 
 CREATE FUNCTION larder_data.batch_id(batch text) RETURNS bigint
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT CASE WHEN batch ~ '^[0-9]{1,18}$' THEN batch::bigint END $$;
+LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN CASE WHEN batch ~ '^[0-9]{1,18}$' THEN batch::bigint END;
 COMMENT ON FUNCTION larder_data.batch_id IS 'The id that a text in digits stands for; NULL for a name.';
 
 CREATE FUNCTION larder_data.find_batch(batch text) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     wanted_id bigint := larder_data.batch_id(batch);
+    wanted_run int := substring(batch FROM '@(-?[0-9]{1,9})$')::int;
     found_id bigint;
 BEGIN
     IF wanted_id IS NULL THEN
-        SELECT b.id INTO found_id FROM larder_data.batch b WHERE b.name = find_batch.batch;
+        SELECT b.id INTO found_id FROM larder_data.batch b
+        WHERE b.name = regexp_replace(find_batch.batch, '@-?[0-9]{1,9}$', '') AND NOT b.is_deleted
+          AND (b.run = wanted_run OR coalesce(wanted_run, 0) <= 0)
+        ORDER BY b.run DESC OFFSET greatest(-wanted_run, 0) LIMIT 1;
     ELSE
-        SELECT b.id INTO found_id FROM larder_data.batch b WHERE b.id = wanted_id;
+        SELECT b.id INTO found_id FROM larder_data.batch b WHERE b.id = wanted_id AND NOT b.is_deleted;
     END IF;
     IF found_id IS NULL THEN
         RAISE EXCEPTION 'unknown batch "%"', batch USING ERRCODE = 'LA002';
     END IF;
     RETURN found_id;
 END $$;
-COMMENT ON FUNCTION larder_data.find_batch IS 'The id of a batch, given by name or id.';
+COMMENT ON FUNCTION larder_data.find_batch IS 'The id of a batch, given by name, name@run or id.';
+
+CREATE FUNCTION larder.batch_id(batch text) RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN larder_data.find_batch(batch);
+END $$;
+COMMENT ON FUNCTION larder.batch_id IS
+    'The id of a batch: a name is its latest run, name@3 its third, name@-1 the one before the latest.';
+
+-- Functions run with the rights of their owner, so the role that called them is in these two settings. SET ROLE checks
+-- membership, so `role` cannot be forged.
+CREATE FUNCTION larder_data.caller() RETURNS text
+LANGUAGE sql STABLE RETURN coalesce(nullif(current_setting('role'), 'none'), session_user::text);
+COMMENT ON FUNCTION larder_data.caller IS 'The role that called a function of schema larder.';
+
+CREATE FUNCTION larder_data.require_owner(b larder_data.batch, is_enqueue boolean DEFAULT false) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    caller text := larder_data.caller();
+BEGIN
+    IF b.owner = caller OR b.owner IS NULL AND is_enqueue THEN
+        RETURN;
+    END IF;
+    PERFORM FROM pg_catalog.pg_roles r
+    WHERE (r.rolname IN (b.owner, 'larder_admin') OR r.oid = (
+            SELECT n.nspowner FROM pg_catalog.pg_namespace n WHERE n.nspname = 'larder_data'))
+      AND pg_has_role(caller, r.oid, 'USAGE');
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'batch % belongs to %', coalesce('"' || b.name || '"', b.id::text),
+            coalesce('role ' || b.owner, 'no role: it is the default batch of a day')
+            USING ERRCODE = '42501', HINT = 'a member of that role or of larder_admin may do this';
+    END IF;
+END $$;
+COMMENT ON FUNCTION larder_data.require_owner IS
+    'Fails unless the caller has the rights of the role that opened a batch, of larder_admin, or of the owner of the '
+    'schema. Everybody may enqueue into a daily batch.';
 
 CREATE FUNCTION larder.pipeline_set(name text, spec json) RETURNS TABLE (pipeline_id int, version int)
 LANGUAGE plpgsql AS $$
@@ -79,6 +120,15 @@ END $$;
 COMMENT ON FUNCTION larder.pipeline_set IS
     'Adds a version of a pipeline, unless the newest version has the same text. Live jobs keep their version.';
 
+CREATE FUNCTION larder_data.is_over(b larder_data.batch) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    -- Maintenance finishes a batch only a moment after its last item.
+    RETURN b.finished_at IS NOT NULL OR b.cancelled_at IS NOT NULL OR b.sealed_at IS NOT NULL AND EXISTS (
+        SELECT FROM larder_data.ledger l WHERE l.batch_id = b.id AND l.open = 0);
+END $$;
+COMMENT ON FUNCTION larder_data.is_over IS 'Whether the name of a batch can be used again.';
+
 -- The row stays locked FOR SHARE until the transaction ends, and sealing waits for it: a sealed batch never grows. A
 -- caller that will update the row takes the stronger lock first, because two holders of FOR SHARE that both update
 -- would deadlock.
@@ -89,23 +139,28 @@ LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     b larder_data.batch;
+    latest_id bigint;
 BEGIN
     LOOP
+        latest_id := (
+            SELECT x.id FROM larder_data.batch x WHERE x.name = open_batch.name ORDER BY x.run DESC LIMIT 1);
         IF will_update THEN
-            PERFORM FROM larder_data.batch x WHERE x.name = open_batch.name FOR NO KEY UPDATE;
+            PERFORM FROM larder_data.batch x WHERE x.id = latest_id FOR NO KEY UPDATE;
         END IF;
-        SELECT * INTO b FROM larder_data.batch x WHERE x.name = open_batch.name FOR SHARE;
-        EXIT WHEN FOUND;
-        INSERT INTO larder_data.batch (name, queue_id, pipeline_id, priority, daily)
-        SELECT open_batch.name, larder_data.find_queue(open_batch.queue),
+        SELECT * INTO b FROM larder_data.batch x WHERE x.id = latest_id FOR SHARE;
+        EXIT WHEN FOUND AND (open_batch.daily IS NOT NULL OR NOT larder_data.is_over(b));
+        INSERT INTO larder_data.batch (name, run, owner, queue_id, pipeline_id, priority, daily)
+        SELECT open_batch.name, coalesce(b.run, 0) + 1,
+            CASE WHEN open_batch.daily IS NULL THEN larder_data.caller() END, larder_data.find_queue(open_batch.queue),
             CASE WHEN open_batch.pipeline IS NOT NULL THEN larder_data.find_pipeline(open_batch.pipeline) END,
             open_batch.priority, open_batch.daily
-        ON CONFLICT (name) DO NOTHING RETURNING * INTO b;
+        ON CONFLICT (name, run) DO NOTHING RETURNING * INTO b;
         EXIT WHEN FOUND;
     END LOOP;
     RETURN b;
 END $$;
-COMMENT ON FUNCTION larder_data.open_batch IS 'The batch of a name, created if missing, locked FOR SHARE.';
+COMMENT ON FUNCTION larder_data.open_batch IS
+    'The latest batch of a name, locked FOR SHARE; a new one if there is none, or if the latest one is over.';
 
 CREATE FUNCTION larder_data.daily_batch(queue text) RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
@@ -140,12 +195,14 @@ BEGIN
         IF NOT FOUND THEN
             RAISE EXCEPTION 'unknown batch "%"', batch_for_enqueue.batch USING ERRCODE = 'LA002';
         END IF;
-    ELSIF batch_for_enqueue.batch ~ '^[0-9]*$' OR octet_length(batch_for_enqueue.batch) > 200 THEN
-        RAISE EXCEPTION 'a batch name has 1 to 200 bytes, not all of them digits' USING ERRCODE = '22023';
+    ELSIF batch_for_enqueue.batch ~ '^[0-9]*$|@-?[0-9]+$' OR octet_length(batch_for_enqueue.batch) > 200 THEN
+        RAISE EXCEPTION 'a batch name has 1 to 200 bytes, not all of them digits, and does not end with @ and a number'
+            USING ERRCODE = '22023';
     ELSE
         b := larder_data.open_batch(batch_for_enqueue.batch, batch_for_enqueue.queue, batch_for_enqueue.pipeline,
             batch_for_enqueue.priority, NULL, will_update);
     END IF;
+    PERFORM larder_data.require_owner(b, true);
     IF b.sealed_at IS NOT NULL OR b.cancelled_at IS NOT NULL OR b.finished_at IS NOT NULL THEN
         RAISE EXCEPTION 'batch % is %', coalesce('"' || b.name || '"', b.id::text),
             CASE WHEN b.cancelled_at IS NOT NULL THEN 'cancelled' WHEN b.finished_at IS NOT NULL THEN 'finished'
@@ -155,7 +212,8 @@ BEGIN
     RETURN b;
 END $$;
 COMMENT ON FUNCTION larder_data.batch_for_enqueue IS
-    'The batch of a name or id, created if a name is missing, locked FOR SHARE; LA001 unless it is open.';
+    'The batch of a name or id, created if a name is missing or its batch is over, locked FOR SHARE; LA001 unless it '
+    'is open, 42501 if it is another role''s.';
 
 CREATE FUNCTION larder.batch_open(
     name text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL, queue text DEFAULT 'default',
@@ -180,8 +238,8 @@ BEGIN
     RETURN b.id;
 END $$;
 COMMENT ON FUNCTION larder.batch_open IS
-    'Opens a batch, or returns the open batch of that name; without a name it is a new one. notify: the id is sent on '
-    'channel larder_batch when the batch is finished.';
+    'Opens a batch, or returns the open batch of that name; without a name it is a new one. A name whose batch is over '
+    'opens its next run. notify: the id is sent on channel larder_batch when the batch is finished.';
 
 -- Two transactions that have both added to a batch and both seal it before they end would wait for each other. The one
 -- that Postgres cancels leaves a row in pending_seal and returns; the other one seals the batch, or else maintenance.
@@ -190,6 +248,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     wanted_id bigint := larder_data.find_batch(batch);
 BEGIN
+    PERFORM larder_data.require_owner(b) FROM larder_data.batch b WHERE b.id = wanted_id;
     UPDATE larder_data.batch b SET sealed_at = coalesce(b.sealed_at, clock_timestamp()) WHERE b.id = wanted_id;
 EXCEPTION WHEN deadlock_detected THEN
     INSERT INTO larder_data.pending_seal (batch_id) VALUES (wanted_id) ON CONFLICT (batch_id) DO NOTHING;
@@ -231,9 +290,13 @@ COMMENT ON FUNCTION larder.batch_source IS
     'begun and after it has ended.';
 
 CREATE FUNCTION larder.batch_source_end(batch text, source text) RETURNS void
-LANGUAGE sql AS $$
-    DELETE FROM larder_data.batch_source s WHERE s.batch_id = larder_data.find_batch(batch) AND s.name = source
-$$;
+LANGUAGE plpgsql AS $$
+DECLARE
+    wanted_id bigint := larder_data.find_batch(batch);
+BEGIN
+    PERFORM larder_data.require_owner(b) FROM larder_data.batch b WHERE b.id = wanted_id;
+    DELETE FROM larder_data.batch_source s WHERE s.batch_id = wanted_id AND s.name = source;
+END $$;
 COMMENT ON FUNCTION larder.batch_source_end IS 'Ends a list; the same name given again is a new list.';
 
 -- The tables of history have one partition per day and no default partition. A partition is created beside its parent
@@ -254,7 +317,8 @@ BEGIN
             EXECUTE format('CREATE TABLE larder_data.%I (LIKE larder_data.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)',
                 part, parent);
             EXECUTE format('ALTER TABLE larder_data.%I ATTACH PARTITION larder_data.%I FOR VALUES FROM (%L) TO (%L)',
-                parent, part, (today + i) || ' 00:00:00+00', (today + i + 1) || ' 00:00:00+00');
+                parent, part, to_char(today + i, 'YYYY-MM-DD "00:00:00+00"'),
+                to_char(today + i + 1, 'YYYY-MM-DD "00:00:00+00"'));
             created := created + 1;
         END LOOP;
     END LOOP;

@@ -9,13 +9,12 @@
 
 -- STABLE although they always return the same, because convert_to is, and only so does Postgres inline them.
 CREATE FUNCTION larder_data.url_hash(url text) RETURNS bytea
-LANGUAGE sql STABLE PARALLEL SAFE AS $$ SELECT substring(sha256(convert_to(url, 'UTF8')) FROM 1 FOR 16) $$;
+LANGUAGE sql STABLE PARALLEL SAFE RETURN substring(sha256(convert_to(url, 'UTF8')) FROM 1 FOR 16);
 COMMENT ON FUNCTION larder_data.url_hash IS 'Identity of a URL: 128 bits of SHA-256 of its bytes.';
 
 CREATE FUNCTION larder_data.job_key(url text, pipeline_id int) RETURNS bytea
-LANGUAGE sql STABLE PARALLEL SAFE AS $$
-    SELECT substring(sha256(convert_to(url, 'UTF8')) FROM 1 FOR 16) || int4send(pipeline_id)
-$$;
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN substring(sha256(convert_to(url, 'UTF8')) FROM 1 FOR 16) || int4send(pipeline_id);
 COMMENT ON FUNCTION larder_data.job_key IS 'Identity of a live job: url_hash, then the id of the pipeline.';
 
 CREATE TABLE larder_data.enqueue_error (
@@ -36,6 +35,8 @@ INSERT INTO larder_data.enqueue_error VALUES
     (6, 'SDWebImageErrorDomain', 1000, 'the URL has no usable host, or a port out of range'),
     (7, NULL, NULL, NULL);
 
+-- E'' where there are backslashes: without it they mean what standard_conforming_strings says.
+--
 -- Stages are materialised because the planner would otherwise repeat each expression at each use. PL/pgSQL because it
 -- keeps the plan, which is half the cost for one URL.
 CREATE FUNCTION larder_data.validate(urls text[], OUT origins text[], OUT faults smallint[])
@@ -56,10 +57,10 @@ BEGIN
         SELECT h.ord, h.scheme || '://' || CASE
             WHEN h.host = '' OR strpos(h.host, ' ') > 0 THEN NULL
             WHEN strpos(h.host, ':') = 0 THEN h.host || h.port
-            WHEN h.host ~ '^(\[[0-9a-f:.]+\]|[^:\[\]]+):?$' THEN rtrim(h.host, ':') || h.port
-            WHEN h.host ~ '^(\[[0-9a-f:.]+\]|[^:\[\]]+):[0-9]{1,5}$' THEN
+            WHEN h.host ~ E'^(\\[[0-9a-f:.]+\\]|[^:\\[\\]]+):?$' THEN rtrim(h.host, ':') || h.port
+            WHEN h.host ~ E'^(\\[[0-9a-f:.]+\\]|[^:\\[\\]]+):[0-9]{1,5}$' THEN
                 CASE WHEN substring(h.host FROM '[0-9]+$')::int BETWEEN 1 AND 65535
-                    THEN regexp_replace(h.host, ':0*([0-9]+)$', ':\1') END
+                    THEN regexp_replace(h.host, ':0*([0-9]+)$', E':\\1') END
             END AS origin
         FROM hosted h
     ), verdict AS (
@@ -67,7 +68,7 @@ BEGIN
             (CASE
                 WHEN coalesce(g.url, '') = '' THEN 1
                 WHEN octet_length(g.url) > 8192 THEN 2
-                WHEN g.url ~ '[\x01-\x1f\x7f\ufffd]' THEN 3
+                WHEN g.url ~ E'[\\x01-\\x1f\\x7f\\ufffd]' THEN 3
                 WHEN j.origin IS NOT NULL THEN NULL
                 WHEN j.ord IS NOT NULL OR g.url ~* '^https?:' THEN 6
                 WHEN g.url ~ '^[A-Za-z][A-Za-z0-9+.-]*:' THEN 5
@@ -84,10 +85,9 @@ COMMENT ON FUNCTION larder_data.validate IS
 -- A call has few different sites, so that validate runs on each of them once. A URL in an unusual spelling (another
 -- scheme, capitals in it) is its own site.
 CREATE FUNCTION larder_data.site(url text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE WHEN starts_with(url, 'https://') THEN 'https://' || split_part(url, '/', 3)
-                WHEN starts_with(url, 'http://') THEN 'http://' || split_part(url, '/', 3) ELSE url END
-$$;
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN starts_with(url, 'https://') THEN 'https://' || split_part(url, '/', 3)
+            WHEN starts_with(url, 'http://') THEN 'http://' || split_part(url, '/', 3) ELSE url END;
 COMMENT ON FUNCTION larder_data.site IS 'The part of a URL that determines its origin.';
 
 CREATE FUNCTION larder_data.identify(urls text[], pipeline_id int, OUT origin_ids int[], OUT keys bytea[])
@@ -113,7 +113,7 @@ BEGIN
     SELECT array_agg(g.id), array_agg(CASE WHEN g.id IS NOT NULL THEN larder_data.job_key(g.url, pipeline_id) END)
     INTO origin_ids, keys FROM (
         SELECT t.url,
-            CASE WHEN octet_length(t.url) <= 8192 AND t.url !~ '[\x01-\x1f\x7f\ufffd]' THEN k.id END AS id
+            CASE WHEN octet_length(t.url) <= 8192 AND t.url !~ E'[\\x01-\\x1f\\x7f\\ufffd]' THEN k.id END AS id
         FROM unnest(urls, site_of) WITH ORDINALITY AS t (url, site, ord) LEFT JOIN known k ON k.site = t.site
         ORDER BY t.ord
     ) AS g;
@@ -160,8 +160,9 @@ DECLARE
     -- Bits that do not change what is stored: RetryFailed 1, LowPriority 2, RefreshCached 8, HighPriority 128,
     -- FromCacheOnly 32768, FromLoaderOnly 65536.
     ignored_options CONSTANT bigint := 98443;
-    -- RetryFailed (1) passes the blocklist.
-    checks_blocklist boolean := template.options & 1 = 0 AND EXISTS (SELECT FROM larder_data.blocklist);
+    -- RetryFailed (1) passes the blocks of failures, not those of an operator.
+    retries_failed boolean := template.options & 1 = 1;
+    checks_blocklist boolean := EXISTS (SELECT FROM larder_data.blocklist);
 BEGIN
     IF NOT checks_blocklist AND cache_no IS NULL THEN
         left_keys := keys;
@@ -172,7 +173,8 @@ BEGIN
             WHEN t.key IS NULL THEN NULL
             WHEN checks_blocklist AND EXISTS (
                 SELECT FROM larder_data.blocklist b
-                WHERE b.url_hash = substring(t.key FOR 16) AND b.until > now() OFFSET 0) THEN 'blocked'
+                WHERE b.url_hash = substring(t.key FOR 16)
+                    AND CASE WHEN retries_failed THEN b.operator_until ELSE b.until END > now() OFFSET 0) THEN 'blocked'
             WHEN cache_no IS NOT NULL AND EXISTS (
                 SELECT FROM larder_data.job_history h
                 WHERE hashtextextended(h.url, 0) = hashtextextended(t.url, 0) AND h.url = t.url
@@ -430,9 +432,10 @@ END $$;
 COMMENT ON FUNCTION larder.enqueue_many IS
     'Enqueues up to 10,000 URLs in the caller''s transaction. Returns per URL, in order, inserted, joined, fresh, '
     'blocked or invalid, and the job. batch: name or id. priority 0 (first) to 9. max_attempts: 4 by default. options: '
-    'SDWebImage''s bits; RetryFailed (1) passes the blocklist. fresh_for: a URL that was stored within this time with '
-    'the same pipeline, context and options in the cache of cache_id is answered fresh; the cache itself is not read. '
-    'source, source_from: the list that the URLs are from and how many of it came before, see larder.batch_source.';
+    'SDWebImage''s bits; RetryFailed (1) passes the blocks of failures. fresh_for: a URL that was stored within this '
+    'time with the same pipeline, context and options in the cache of cache_id is answered fresh; the cache itself is '
+    'not read. source, source_from: the list that the URLs are from and how many of it came before, see '
+    'larder.batch_source.';
 
 CREATE FUNCTION larder.enqueue(
     url text, batch text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL,

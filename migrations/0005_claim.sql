@@ -52,15 +52,15 @@ COMMENT ON FUNCTION larder_data.make_ready IS
 
 CREATE FUNCTION larder_data.hold_reason(job_id bigint, own_batch bigint, items int, has_subscribers boolean)
 RETURNS text
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql STABLE BEGIN ATOMIC
     SELECT CASE WHEN bool_or(b.cancelled_at IS NULL AND b.paused_at IS NULL) THEN NULL
                 WHEN bool_or(b.cancelled_at IS NULL) THEN 'paused' ELSE 'cancelled' END
     FROM (
         SELECT own_batch AS id WHERE items > 0
         UNION ALL
         SELECT s.batch_id FROM larder_data.job_subscriber s WHERE has_subscribers AND s.job_id = hold_reason.job_id
-    ) AS w, LATERAL (SELECT x.cancelled_at, x.paused_at FROM larder_data.batch x WHERE x.id = w.id OFFSET 0) AS b
-$$;
+    ) AS w, LATERAL (SELECT x.cancelled_at, x.paused_at FROM larder_data.batch x WHERE x.id = w.id OFFSET 0) AS b;
+END;
 COMMENT ON FUNCTION larder_data.hold_reason IS
     'Why no batch that wants a job lets it run now: paused or cancelled; NULL when one does.';
 
@@ -192,21 +192,23 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.jobs_of_claim IS 'The running jobs that a claim took.';
 
--- STABLE and in SQL, so that Postgres inlines it.
+-- STABLE, in SQL and without SET, so that Postgres inlines it. BEGIN ATOMIC: its names and operators were found when it
+-- was created, and not by the search_path of a caller.
 CREATE FUNCTION larder_data.claimed_jobs(jobs bigint[]) RETURNS TABLE (
     job_id bigint, attempt int, max_attempts int, url text, pipeline_id int, options bigint, context json,
     priority int, origin text, batch_id bigint, blocked boolean
 )
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql STABLE BEGIN ATOMIC
     SELECT j.id, j.attempt + 1, j.max_attempts::int, j.url, j.pipeline_id, j.options, j.context, j.priority::int,
-        o.name, j.batch_id, j.options & 1 = 0 AND EXISTS (
+        o.name, j.batch_id, EXISTS (
             SELECT FROM larder_data.blocklist b
-            WHERE b.url_hash = substring(j.key FOR 16) AND b.until > clock_timestamp() OFFSET 0)
+            WHERE b.url_hash = substring(j.key FOR 16)
+              AND CASE WHEN j.options & 1 = 1 THEN b.operator_until ELSE b.until END > clock_timestamp() OFFSET 0)
     FROM unnest(jobs) WITH ORDINALITY AS t (id, ord),
         LATERAL (SELECT * FROM larder_data.job x WHERE x.id = t.id OFFSET 0) AS j,
         LATERAL (SELECT x.name FROM larder_data.origin x WHERE x.id = j.origin_id OFFSET 0) AS o
-    ORDER BY t.ord
-$$;
+    ORDER BY t.ord;
+END;
 COMMENT ON FUNCTION larder_data.claimed_jobs IS 'What a worker needs of these jobs, in their order.';
 
 CREATE FUNCTION larder_data.take_jobs(worker bigint, claim_no bigint, picked tid[], newest_first boolean)
@@ -253,7 +255,9 @@ BEGIN
     FROM larder_data.queue q WHERE q.name = claim_context.queue;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'unknown queue "%"', queue USING ERRCODE = 'LA006';
-    ELSIF NOT worker_lives THEN
+    ELSIF NOT worker_lives AND NOT EXISTS (
+        SELECT FROM larder_data.worker w
+        WHERE w.id = worker AND w.stopped_at IS NULL AND larder_data.lease_end(w) > clock_timestamp()) THEN
         RAISE EXCEPTION 'worker % is unknown or stopped, or its lease has expired', worker USING ERRCODE = 'LA005';
     END IF;
 END $$;
@@ -284,7 +288,7 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'off', true);
     END IF;
     -- A claim that is sent again waits for the first one, which may still run, and finds its jobs.
-    PERFORM pg_advisory_xact_lock(1280267332, (worker % 2147483647)::int);
+    PERFORM FROM larder_data.claim_lock l WHERE l.worker_id = worker FOR UPDATE;
     q := larder_data.claim_context(worker, queue);
     batch_no := CASE WHEN only_batch IS NOT NULL THEN larder_data.find_batch(only_batch) END;
     IF again THEN
@@ -324,5 +328,5 @@ COMMENT ON FUNCTION larder.claim_v1 IS
     'a lifo queue; every Nth claim (low_every) starts at one of the lower priorities, each in turn. again: the number'
     ' was used before and the answer lost; returns the jobs that it took, if any. only_batch: only jobs that this '
     'batch (name or id) wants, also those it joined in other queues, in the order of their ids, above after_job '
-    'first. blocked: the URL is on the blocklist and the job does not say RetryFailed; it is to fail with '
-    'SDWebImageErrorDomain 1003.';
+    'first. blocked: the URL is on the blocklist, by an operator, or the job does not say RetryFailed; it is to fail '
+    'with SDWebImageErrorDomain 1003.';

@@ -7,7 +7,7 @@
 -- items; its subscribers are read after that, when it can no longer be joined.
 --
 -- A completion commits to disk before it is answered. It may be repeated when the answer was lost: it finds what it
--- recorded in history, or on the job that it scheduled, and answers the same.
+-- recorded in history, or as an attempt, and answers the same.
 
 CREATE TYPE larder_data.result AS (
     job bigint, claim bigint, result text, domain text, code int, message text, http_status int, retry_after_ms bigint,
@@ -25,19 +25,25 @@ COMMENT ON TYPE larder_data.decision IS
     'What becomes of a job that did not succeed: failed, cancelled, retried, or returned (cancelled and wanted again).';
 
 CREATE FUNCTION larder_data.duration_class(ms double precision) RETURNS int
-LANGUAGE sql IMMUTABLE AS $$ SELECT least(floor(ln(greatest(ms, 1)) / 0.34657359)::int, 60) $$;
+LANGUAGE sql IMMUTABLE RETURN least(floor(ln(greatest(ms, 1)) / 0.34657359)::int, 60);
 COMMENT ON FUNCTION larder_data.duration_class IS 'The class c of a duration: 2^(c/2) to 2^((c+1)/2) ms.';
 
 -- A locked row is skipped: its holder decides on that URL.
 CREATE FUNCTION larder_data.unblock(urls text[]) RETURNS void
-LANGUAGE sql AS $$
-    DELETE FROM larder_data.blocklist x WHERE x.ctid = ANY (ARRAY(
+LANGUAGE plpgsql AS $$
+DECLARE
+    found tid[] := ARRAY(
         SELECT y.ctid FROM larder_data.blocklist y
         WHERE y.url_hash = ANY (ARRAY(SELECT larder_data.url_hash(u.url) FROM unnest(urls) AS u (url)))
-        FOR UPDATE SKIP LOCKED))
-$$;
+        FOR UPDATE SKIP LOCKED);
+BEGIN
+    DELETE FROM larder_data.blocklist x
+    WHERE x.ctid = ANY (found) AND coalesce(x.operator_until, '-infinity') <= clock_timestamp();
+    UPDATE larder_data.blocklist x SET until = x.operator_until, fails = 0
+    WHERE x.ctid = ANY (found) AND x.operator_until > clock_timestamp();
+END $$;
 COMMENT ON FUNCTION larder_data.unblock IS
-    'Removes URLs from the blocklist after a download with RetryFailed, as SDWebImage does.';
+    'Ends the blocks of failures after a download with RetryFailed, as SDWebImage does. A block by an operator stays.';
 
 CREATE FUNCTION larder_data.block_failed(decisions larder_data.decision[]) RETURNS void
 LANGUAGE sql AS $$
@@ -50,8 +56,13 @@ LANGUAGE sql AS $$
     ON CONFLICT (url_hash) DO UPDATE SET
         until = greatest(x.until, now() + least((excluded.until - now()) * power(2, least(x.fails, 20)),
             (SELECT s.block_cap FROM larder_data.settings s))),
-        last_at = now(), fails = x.fails + 1, code = excluded.code, http_status = excluded.http_status,
-        domain = excluded.domain, message = excluded.message
+        last_at = now(), fails = x.fails + 1, (code, http_status, domain, message) = (
+            -- What an operator said about the URL stays.
+            SELECT o.code, o.http_status, o.domain, o.message
+            FROM (VALUES (true, x.code, x.http_status, x.domain, x.message),
+                (false, excluded.code, excluded.http_status, excluded.domain, excluded.message))
+                AS o (is_operator, code, http_status, domain, message)
+            WHERE o.is_operator = coalesce(x.operator_until > now(), false))
 $$;
 COMMENT ON FUNCTION larder_data.block_failed IS 'Puts URLs on the blocklist whose failure blocks.';
 
@@ -86,12 +97,12 @@ COMMENT ON FUNCTION larder_data.finish_subscribers IS
     'Ends the items of other batches that joined jobs which this transaction has completed.';
 
 CREATE FUNCTION larder_data.read_results(results json) RETURNS SETOF larder_data.result
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql STABLE BEGIN ATOMIC
     SELECT g.job, g.claim, g.result, g.domain, g.code, g.message, g.http_status, g.retry_after_ms,
         coalesce(g.bytes_in, 0), coalesce(g.bytes_out, 0), coalesce(g.downloads, 0::smallint),
         coalesce(g.variants, 0::smallint), g.wait_ms, g.fetch_ms, g.transcode_ms, g.store_ms, g.stored
-    FROM json_populate_recordset(NULL::larder_data.result, results) AS g
-$$;
+    FROM json_populate_recordset(NULL::larder_data.result, results) AS g;
+END;
 COMMENT ON FUNCTION larder_data.read_results IS 'The results that larder.complete_v1 takes, as rows.';
 
 -- The array is read within the statement: one of composite values would be built and taken apart again.
@@ -187,9 +198,10 @@ BEGIN
     )
     SELECT array_agg((
         m.r, m.j, m.claimed_at, m.verdict,
-        CASE m.verdict WHEN 'cancelled' THEN 'SDWebImageErrorDomain' ELSE m.domain END,
-        CASE WHEN m.verdict = 'cancelled' THEN 2002 WHEN m.domain IS NOT NULL THEN m.code END,
-        CASE m.verdict WHEN 'cancelled' THEN 'the job was cancelled' ELSE coalesce(left((m.r).message, 2000), '') END,
+        CASE WHEN m.verdict IN ('cancelled', 'returned') THEN 'SDWebImageErrorDomain' ELSE m.domain END,
+        CASE WHEN m.verdict IN ('cancelled', 'returned') THEN 2002 ELSE m.code END,
+        CASE WHEN m.verdict IN ('cancelled', 'returned') THEN 'the job was cancelled'
+            ELSE coalesce(left((m.r).message, 2000), '') END,
         CASE m.verdict WHEN 'returned' THEN 0 WHEN 'retried' THEN greatest(
             least(coalesce((m.r).retry_after_ms, 0), s.retry_after_cap_ms),
             floor(random() * least(s.retry_cap_ms,
@@ -234,24 +246,24 @@ COMMENT ON FUNCTION larder_data.end_decided IS 'Records jobs that failed or were
 CREATE FUNCTION larder_data.reschedule_decided(worker bigint, decisions larder_data.decision[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    WITH retried AS MATERIALIZED (
-        SELECT (d.j).id, (d.j).attempt + 1 AS attempt, d.* FROM unnest(decisions) AS d WHERE d.verdict = 'retried'
+    WITH back AS MATERIALIZED (
+        SELECT (d.j).id, (d.j).attempt + 1 AS attempt, d.* FROM unnest(decisions) AS d
+        WHERE d.verdict IN ('retried', 'returned')
     ), scheduled AS (
         INSERT INTO larder_data.scheduled (run_at, job_id)
-        SELECT now() + d.delay_ms * interval '1 ms', d.id FROM retried d
+        SELECT now() + d.delay_ms * interval '1 ms', d.id FROM back d WHERE d.verdict = 'retried'
     ), attempt AS (
-        INSERT INTO larder_data.job_attempt (job_id, worker_id, claimed_at, attempt, code, http_status, fetch_ms,
-            transcode_ms, store_ms, delay_ms, domain, message)
-        SELECT d.id, worker, d.claimed_at, d.attempt, d.code, (d.r).http_status, (d.r).fetch_ms, (d.r).transcode_ms,
-            (d.r).store_ms, d.delay_ms, d.domain, d.message
-        FROM retried d
+        INSERT INTO larder_data.job_attempt (job_id, worker_id, claim_no, claimed_at, attempt, code, http_status,
+            fetch_ms, transcode_ms, store_ms, delay_ms, domain, message)
+        SELECT d.id, worker, (d.r).claim, d.claimed_at, d.attempt, d.code, (d.r).http_status, (d.r).fetch_ms,
+            (d.r).transcode_ms, (d.r).store_ms, d.delay_ms, d.domain, d.message
+        FROM back d
+    ), again AS (
+        UPDATE larder_data.job j SET is_revived = false FROM back d WHERE d.verdict = 'returned' AND j.id = d.id
     )
-    UPDATE larder_data.job j SET attempt = d.attempt, crashes = j.crashes + d.is_crash::int, last_worker_id = worker,
-        last_claim_no = (d.r).claim, last_domain = d.domain, last_code = d.code, last_message = d.message,
-        is_revived = false
-    FROM retried d WHERE j.id = d.id;
-    UPDATE larder_data.job j SET is_revived = false, last_worker_id = worker, last_claim_no = (d.r).claim
-    FROM unnest(decisions) AS d WHERE d.verdict = 'returned' AND j.id = (d.j).id;
+    UPDATE larder_data.job j SET attempt = d.attempt, crashes = j.crashes + d.is_crash::int, last_domain = d.domain,
+        last_code = d.code, last_message = d.message, is_revived = false
+    FROM back d WHERE d.verdict = 'retried' AND j.id = d.id;
     PERFORM larder_data.make_ready(ARRAY(
         SELECT (d.j).id FROM unnest(decisions) AS d WHERE d.verdict = 'returned'));
 END $$;
@@ -260,23 +272,21 @@ COMMENT ON FUNCTION larder_data.reschedule_decided IS 'Schedules jobs that are r
 CREATE FUNCTION larder_data.earlier_decisions(worker bigint, given larder_data.result[]) RETURNS TABLE (
     job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text
 )
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql STABLE BEGIN ATOMIC
     SELECT g.job, g.claim,
         CASE WHEN h.outcome IS NOT NULL THEN (ARRAY['succeeded', 'failed', 'cancelled'])[h.outcome]
-            WHEN j.id IS NOT NULL THEN 'retried' ELSE 'stale' END,
-        CASE WHEN j.id IS NOT NULL
-            THEN greatest(coalesce(date_part('epoch', s.run_at - now()) * 1000, 0), 0)::bigint END,
-        coalesce(h.domain, j.last_domain), coalesce(h.code, j.last_code), coalesce(h.message, j.last_message)
+            WHEN a.delay_ms IS NOT NULL THEN 'retried' ELSE 'stale' END,
+        a.delay_ms, coalesce(h.domain, a.domain), coalesce(h.code, a.code), coalesce(h.message, a.message)
     FROM unnest(given) AS g
     LEFT JOIN LATERAL (
         SELECT x.outcome, x.domain, x.code, x.message FROM larder_data.job_history x
         WHERE x.job_id = g.job AND x.worker_id = worker AND x.claim_no = g.claim
             AND x.finished_at > now() - interval '1 day' LIMIT 1) AS h ON true
     LEFT JOIN LATERAL (
-        SELECT x.id, x.last_domain, x.last_code, x.last_message FROM larder_data.job x
-        WHERE x.id = g.job AND x.last_worker_id = worker AND x.last_claim_no = g.claim) AS j ON true
-    LEFT JOIN LATERAL (SELECT x.run_at FROM larder_data.scheduled x WHERE x.job_id = j.id) AS s ON true
-$$;
+        SELECT x.delay_ms, x.domain, x.code, x.message FROM larder_data.job_attempt x
+        WHERE x.job_id = g.job AND x.worker_id = worker AND x.claim_no = g.claim
+            AND x.at > now() - interval '1 day' LIMIT 1) AS a ON true;
+END;
 COMMENT ON FUNCTION larder_data.earlier_decisions IS
     'What was decided on claims that are not held: completed before and the answer lost, or stale.';
 
@@ -366,8 +376,8 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable
 SET plan_cache_mode = force_generic_plan SET lock_timeout = '25ms' AS $$
 DECLARE
     -- json accepts \u0000, but no function can read it. One such character must not make a whole call fail.
-    given json := CASE WHEN strpos(results::text, '\u0000') = 0 THEN results
-        ELSE regexp_replace(results::text, '(?<!\\)((?:\\\\)*)\\u0000', '\1', 'g')::json END;
+    given json := CASE WHEN strpos(results::text, E'\\u0000') = 0 THEN results
+        ELSE regexp_replace(results::text, E'(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', E'\\1', 'g')::json END;
     busy bigint[] := '{}'::bigint[];
     done record;
     cancelled bigint;

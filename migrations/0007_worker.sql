@@ -7,6 +7,22 @@
 --
 -- Error codes: LA004 protocol not offered, LA005 worker unknown or stopped, 22023 argument.
 
+-- An outage is no worker's fault: while the server was down no heartbeat could come. The statistics are reset when the
+-- server recovers from a crash, in which it keeps its start time. A standby that takes over has another timeline.
+CREATE FUNCTION larder_data.up_since() RETURNS timestamptz
+LANGUAGE sql STABLE BEGIN ATOMIC
+    SELECT greatest(pg_postmaster_start_time(), b.stats_reset,
+        CASE WHEN s.timeline = left(pg_walfile_name(pg_current_wal_lsn()), 8) THEN s.since ELSE clock_timestamp() END)
+    FROM pg_catalog.pg_stat_bgwriter b, larder_data.server s;
+END;
+COMMENT ON FUNCTION larder_data.up_since IS 'Since when the server accepts heartbeats.';
+
+CREATE FUNCTION larder_data.lease_end(w larder_data.worker) RETURNS timestamptz
+LANGUAGE sql STABLE
+RETURN greatest(w.heartbeat_at, larder_data.up_since()) + w.lease_ms::double precision * interval '1 ms';
+COMMENT ON FUNCTION larder_data.lease_end IS
+    'When the lease of a worker ends: a lease after its last heartbeat, and not before the server has been up for one.';
+
 CREATE FUNCTION larder.worker_start_v1(
     name text, host text, pid int, version text, slots int, cache_id text DEFAULT NULL
 ) RETURNS TABLE (worker_id bigint, lease_ms int)
@@ -25,16 +41,23 @@ BEGIN
     SELECT cache WHERE cache IS NOT NULL AND NOT EXISTS (SELECT FROM larder_data.cache c WHERE c.name = cache)
     ON CONFLICT (name) DO NOTHING;
     RETURN QUERY
-    INSERT INTO larder_data.worker AS w (name, host, pid, version, slots, cache_id, lease_ms, heartbeat_at)
-    SELECT left(worker_start_v1.name, 200), left(worker_start_v1.host, 200), worker_start_v1.pid,
-        left(worker_start_v1.version, 200), worker_start_v1.slots,
-        (SELECT c.id FROM larder_data.cache c WHERE c.name = cache), s.lease_ms, clock_timestamp()
-    FROM larder_data.settings s
-    RETURNING w.id, w.lease_ms;
+    WITH started AS (
+        -- 52 bits, which a double holds.
+        INSERT INTO larder_data.worker AS w (id, name, host, pid, version, slots, cache_id, lease_ms, heartbeat_at)
+        SELECT ('x' || right(gen_random_uuid()::text, 12) || left(gen_random_uuid()::text, 1))::bit(52)::bigint,
+            left(worker_start_v1.name, 200), left(worker_start_v1.host, 200), worker_start_v1.pid,
+            left(worker_start_v1.version, 200), worker_start_v1.slots,
+            (SELECT c.id FROM larder_data.cache c WHERE c.name = cache), s.lease_ms, clock_timestamp()
+        FROM larder_data.settings s
+        RETURNING w.id, w.lease_ms
+    ), lockable AS (
+        INSERT INTO larder_data.claim_lock (worker_id) SELECT w.id FROM started w
+    )
+    TABLE started;
 END $$;
 COMMENT ON FUNCTION larder.worker_start_v1 IS
-    'Registers one start of a worker: a new id, and its lease, which heartbeats extend. cache_id: the random id kept '
-    'in its cache root.';
+    'Registers one start of a worker: a new random id, and its lease, which heartbeats extend. cache_id: the random id '
+    'kept in its cache root.';
 
 -- A lease that has expired stays so: maintenance may be giving the jobs to other workers.
 CREATE FUNCTION larder.heartbeat_v1(worker bigint)
@@ -48,7 +71,8 @@ BEGIN
     SELECT * INTO w FROM larder_data.worker x WHERE x.id = worker AND x.stopped_at IS NULL FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'worker % is unknown or stopped', worker USING ERRCODE = 'LA005';
-    ELSIF w.heartbeat_at + w.lease_ms * interval '1 ms' <= clock_timestamp() THEN
+    ELSIF w.heartbeat_at + w.lease_ms * interval '1 ms' <= clock_timestamp()
+        AND larder_data.lease_end(w) <= clock_timestamp() THEN
         RETURN QUERY SELECT w.lease_ms, true, '{}'::bigint[], '{}'::bigint[];
         RETURN;
     END IF;
@@ -102,9 +126,8 @@ COMMENT ON FUNCTION larder.release_v1 IS
     'are ignored.';
 
 CREATE FUNCTION larder_data.return_at(until timestamptz) RETURNS timestamptz
-LANGUAGE sql VOLATILE AS $$
-    SELECT until + random() * least(greatest(until - clock_timestamp(), interval '0 s') / 4, interval '1 min')
-$$;
+LANGUAGE sql VOLATILE
+RETURN until + random() * least(greatest(until - clock_timestamp(), interval '0 s') / 4, interval '1 min');
 COMMENT ON FUNCTION larder_data.return_at IS
     'A time after the end of a hold, random so that its jobs do not return at once.';
 

@@ -18,6 +18,7 @@ DECLARE
     state text;
 BEGIN
     SELECT * INTO b FROM larder_data.batch x WHERE x.id = larder_data.find_batch(lock_batch.batch) FOR NO KEY UPDATE;
+    PERFORM larder_data.require_owner(b);
     state := CASE WHEN b.cancelled_at IS NOT NULL THEN 'cancelled' WHEN b.finished_at IS NOT NULL THEN 'finished' END;
     IF state = ANY (refused) THEN
         RAISE EXCEPTION 'batch "%" is %', coalesce(b.name, b.id::text), state USING ERRCODE = 'LA001';
@@ -348,6 +349,19 @@ END $$;
 COMMENT ON FUNCTION larder_data.maintenance_resumed IS
     'Makes paused jobs ready that an active batch wants; checks 5,000 a call.';
 
+CREATE FUNCTION larder.batch_delete(batch text) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    b larder_data.batch := larder_data.lock_batch(batch);
+BEGIN
+    IF b.finished_at IS NULL THEN
+        RAISE EXCEPTION 'batch "%" is not finished', coalesce(b.name, b.id::text) USING ERRCODE = 'LA001';
+    END IF;
+    UPDATE larder_data.batch x SET is_deleted = true WHERE x.id = b.id;
+END $$;
+COMMENT ON FUNCTION larder.batch_delete IS
+    'Deletes a finished batch and its records: it is unknown from now on, and maintenance deletes the rows.';
+
 -- Queues.
 
 CREATE FUNCTION larder.queue_pause(queue text) RETURNS void
@@ -364,7 +378,9 @@ LANGUAGE sql AS $$
 $$;
 COMMENT ON FUNCTION larder.queue_resume IS 'Resumes a paused queue.';
 
-CREATE FUNCTION larder.queue_set(queue text, lifo boolean DEFAULT NULL, low_every int DEFAULT NULL) RETURNS void
+CREATE FUNCTION larder.queue_set(
+    queue text, lifo boolean DEFAULT NULL, low_every int DEFAULT NULL, max_running interval DEFAULT NULL
+) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
@@ -372,17 +388,21 @@ BEGIN
         RAISE EXCEPTION 'a queue name has 1 to 200 bytes' USING ERRCODE = '22023';
     ELSIF queue_set.low_every NOT BETWEEN 0 AND 1000 THEN
         RAISE EXCEPTION 'low_every is 0 to 1000, not %', queue_set.low_every USING ERRCODE = '22023';
+    ELSIF queue_set.max_running < interval '1 s' THEN
+        RAISE EXCEPTION 'max_running is at least 1 s, not %', queue_set.max_running USING ERRCODE = '22023';
     END IF;
     -- Read first: ON CONFLICT alone would use one of the 32,767 ids in each call.
     INSERT INTO larder_data.queue (name) SELECT queue_set.queue
     WHERE NOT EXISTS (SELECT FROM larder_data.queue q WHERE q.name = queue_set.queue) ON CONFLICT (name) DO NOTHING;
     UPDATE larder_data.queue q
-    SET lifo = coalesce(queue_set.lifo, q.lifo), low_every = coalesce(queue_set.low_every, q.low_every)
+    SET lifo = coalesce(queue_set.lifo, q.lifo), low_every = coalesce(queue_set.low_every, q.low_every),
+        max_running = coalesce(queue_set.max_running, q.max_running)
     WHERE q.name = queue_set.queue;
 END $$;
 COMMENT ON FUNCTION larder.queue_set IS
     'Creates or changes a queue; NULL keeps a setting. lifo: newest first within a priority, default false. '
-    'low_every: every Nth claim starts with one of the lower priorities, each in turn, 0 to 1000, 0 never, default 8.';
+    'low_every: every Nth claim starts with one of the lower priorities, each in turn, 0 to 1000, 0 never, default 8. '
+    'max_running: a worker that holds a job for longer loses it, at least 1 s, default 10 min.';
 
 CREATE FUNCTION larder.notify(queue text DEFAULT 'default') RETURNS void
 LANGUAGE sql AS $$ SELECT pg_notify('larder', queue) $$;

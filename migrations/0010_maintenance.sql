@@ -30,35 +30,63 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_promote IS 'Makes scheduled jobs ready that are due, 5,000 a call.';
 
--- A worker is dead when it has sent no heartbeat for a lease, or has stopped. Its row is locked, so a heartbeat at
--- this moment either counts or comes too late; what it completes later finds no claim. The loss of a worker says
--- nothing about an image: the attempt does not count, but after rescue_limit rescues the job waits for an operator.
+-- The time of an outage does not count.
+CREATE FUNCTION larder_data.overdue_claims(up timestamptz, portion int) RETURNS tid[]
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    shortest interval := (SELECT min(q.max_running) FROM larder_data.queue q);
+BEGIN
+    RETURN ARRAY(
+        SELECT r.tid FROM larder_data.worker w,
+            LATERAL (
+                SELECT x.ctid AS tid, x.job_id, x.claimed_at FROM larder_data.running x
+                WHERE x.worker_id = w.id AND x.claimed_at < clock_timestamp() - shortest OFFSET 0) AS r,
+            LATERAL (SELECT x.queue_id FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j,
+            LATERAL (SELECT x.max_running FROM larder_data.queue x WHERE x.id = j.queue_id OFFSET 0) AS q
+        WHERE greatest(r.claimed_at, up) < clock_timestamp() - q.max_running
+        LIMIT portion);
+END $$;
+COMMENT ON FUNCTION larder_data.overdue_claims IS
+    'Rows of running, at most so many, that a worker has held for longer than the max_running of their queue.';
+
+-- A worker is dead when its lease has ended, or it has stopped. Its row is locked, so a heartbeat at this moment either
+-- counts or comes too late; what it completes later finds no claim. The loss of a worker says nothing about an image:
+-- the attempt does not count, but after rescue_limit rescues the job waits for an operator.
 CREATE FUNCTION larder_data.maintenance_rescue() RETURNS int
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
+    up timestamptz;
     dead bigint[];
+    held tid[];
     moved int;
     returned bigint[];
 BEGIN
+    UPDATE larder_data.server s SET timeline = left(pg_walfile_name(pg_current_wal_lsn()), 8), since = clock_timestamp()
+    WHERE s.timeline <> left(pg_walfile_name(pg_current_wal_lsn()), 8);
+    up := larder_data.up_since();
     -- After the clock was set back, a heartbeat in the future would keep a dead worker alive.
     UPDATE larder_data.worker w SET heartbeat_at = clock_timestamp() WHERE w.id = ANY (ARRAY(
         SELECT x.id FROM larder_data.worker x
         WHERE x.heartbeat_at > clock_timestamp() + interval '1 s' FOR UPDATE SKIP LOCKED));
     dead := ARRAY(
         SELECT w.id FROM larder_data.worker w
-        WHERE (w.stopped_at IS NOT NULL OR w.heartbeat_at + w.lease_ms * interval '1 ms' < clock_timestamp())
+        WHERE (w.stopped_at IS NOT NULL
+            OR greatest(w.heartbeat_at, up) + w.lease_ms * interval '1 ms' < clock_timestamp())
           AND EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = w.id OFFSET 0)
         FOR UPDATE OF w SKIP LOCKED);
-    IF dead = '{}' THEN
+    held := ARRAY(SELECT x.ctid FROM larder_data.running x WHERE x.worker_id = ANY (dead) LIMIT 5000)
+        || larder_data.overdue_claims(up, 5000);
+    IF held = '{}' THEN
         RETURN 0;
     END IF;
     WITH lost AS MATERIALIZED (
+        -- Rows of running are never updated, so the tuple ids stay valid.
         SELECT r.tid, j.id FROM (
-            SELECT x.ctid AS tid, x.job_id FROM larder_data.running x WHERE x.worker_id = ANY (dead)
+            SELECT x.ctid AS tid, x.job_id FROM larder_data.running x WHERE x.ctid = ANY (held)
             FOR UPDATE SKIP LOCKED) AS r,
             LATERAL (SELECT x.id FROM larder_data.job x WHERE x.id = r.job_id FOR UPDATE SKIP LOCKED) AS j
-        LIMIT 5000
     ), removed AS (
         DELETE FROM larder_data.running r WHERE r.ctid = ANY (ARRAY(SELECT l.tid FROM lost l))
     ), counted AS (
@@ -75,7 +103,8 @@ BEGIN
     RETURN moved;
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_rescue IS
-    'Makes jobs of dead workers ready, or suspends them as crashed or cancelled, 5,000 a call.';
+    'Makes jobs of dead workers ready, and those that a worker has held for too long, or suspends them as crashed or '
+    'cancelled, 5,000 of each a call.';
 
 -- Claims start behind these positions. The last id given out is read first: nothing below it is ready in an empty
 -- priority, except what an open transaction enqueues, which the next run includes.
@@ -105,11 +134,11 @@ COMMENT ON FUNCTION larder_data.maintenance_claims IS 'Updates the positions at 
 
 -- At least e^-100: after some hours without entries the exponential would raise an underflow error.
 CREATE FUNCTION larder_data.rate_after(rate double precision, passed interval, finished bigint) RETURNS double precision
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql IMMUTABLE BEGIN ATOMIC
     SELECT rate * weight + finished / seconds * (1 - weight) FROM (
         SELECT seconds, exp(-least(seconds / 30, 100)) AS weight
-        FROM (SELECT greatest(extract(epoch FROM passed)::double precision, 0.01) AS seconds) AS s) AS w
-$$;
+        FROM (SELECT greatest(extract(epoch FROM passed)::double precision, 0.01) AS seconds) AS s) AS w;
+END;
 COMMENT ON FUNCTION larder_data.rate_after IS
     'An exponential mean per second over 30 s, updated with the items that finished in the time passed.';
 
@@ -187,7 +216,8 @@ COMMENT ON FUNCTION larder_data.fold_errors IS 'Adds new errors of the ledger to
 CREATE VIEW larder_data.ledger AS
 SELECT s.*, s.total - s.succeeded - s.failed - s.cancelled AS open
 FROM (
-    SELECT b.id AS batch_id, b.name, b.queue_id, b.created_at, b.sealed_at, b.paused_at, b.cancelled_at, b.finished_at,
+    SELECT b.id AS batch_id, b.name, b.run, b.owner, b.queue_id, b.created_at, b.sealed_at, b.paused_at,
+        b.cancelled_at, b.finished_at,
         c.total, c.succeeded, c.failed,
         CASE WHEN b.cancelled_at IS NULL THEN c.cancelled ELSE c.total - c.succeeded - c.failed END AS cancelled,
         c.fresh, c.blocked, c.invalid, c.joined, c.retries, c.downloads, c.variants, c.bytes_in, c.bytes_out,
@@ -214,6 +244,7 @@ FROM (
         coalesce(t.variants, 0) + coalesce(d.variants, 0) AS variants,
         coalesce(t.bytes_in, 0) + coalesce(d.bytes_in, 0) AS bytes_in,
         coalesce(t.bytes_out, 0) + coalesce(d.bytes_out, 0) AS bytes_out) AS c
+    WHERE NOT b.is_deleted
 ) AS s;
 COMMENT ON VIEW larder_data.ledger IS
     'Counts per batch, exact at this instant. rate, folded_at: as in batch_total. folded: finished items in '
@@ -271,7 +302,6 @@ COMMENT ON FUNCTION larder_data.maintenance_finish IS
 
 -- Retention.
 
--- A batch and its totals are kept: they are one row each.
 CREATE FUNCTION larder_data.maintenance_purge() RETURNS int
 LANGUAGE plpgsql SET jit = off AS $$
 DECLARE
@@ -285,6 +315,8 @@ BEGIN
         FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS moved = ROW_COUNT;
     total := total + moved;
+    DELETE FROM larder_data.claim_lock l
+    WHERE NOT EXISTS (SELECT FROM larder_data.worker w WHERE w.id = l.worker_id);
     DELETE FROM larder_data.throughput t WHERE t.at < now() - interval '30 days';
     GET DIAGNOSTICS moved = ROW_COUNT;
     total := total + moved;
@@ -353,6 +385,85 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_retention IS 'Drops one day of history past its retention.';
 
+-- Records of failures that other batches joined go to one of these batches, without items: a retry reads them.
+CREATE FUNCTION larder_data.delete_jobs_of(batch bigint, portion int) RETURNS int
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    jobs bigint[] := ARRAY(
+        SELECT h.job_id FROM larder_data.job_history h WHERE h.batch_id = batch ORDER BY h.job_id LIMIT portion);
+BEGIN
+    IF jobs = '{}' THEN
+        RETURN 0;
+    END IF;
+    UPDATE larder_data.job_history h SET batch_id = j.joiner, items = 0
+    FROM (
+        SELECT i.job_id, min(i.batch_id) AS joiner FROM larder_data.item_history i
+        WHERE i.job_id = ANY (jobs) AND i.outcome = 2 AND i.reason = 'joined' AND i.batch_id <> batch
+          AND EXISTS (SELECT FROM larder_data.batch b WHERE b.id = i.batch_id AND NOT b.is_deleted OFFSET 0)
+        GROUP BY i.job_id) AS j
+    WHERE h.batch_id = batch AND h.job_id = j.job_id AND h.outcome = 2;
+    DELETE FROM larder_data.job_attempt a WHERE a.job_id = ANY (jobs) AND NOT EXISTS (
+        SELECT FROM larder_data.job_history h WHERE h.job_id = a.job_id AND h.batch_id <> batch);
+    DELETE FROM larder_data.job_history h WHERE h.batch_id = batch AND h.job_id <= jobs[cardinality(jobs)];
+    RETURN cardinality(jobs);
+END $$;
+COMMENT ON FUNCTION larder_data.delete_jobs_of IS
+    'Deletes records of jobs of a batch, at most so many; answers how many.';
+
+CREATE FUNCTION larder_data.delete_batch(batch bigint, portion int) RETURNS int
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    jobs int := larder_data.delete_jobs_of(batch, portion);
+    items int;
+    last_item bigint := (SELECT max(x.id) FROM (
+        SELECT i.id FROM larder_data.item_history i WHERE i.batch_id = batch ORDER BY i.id LIMIT portion) AS x);
+BEGIN
+    DELETE FROM larder_data.item_history i WHERE i.batch_id = batch AND i.id <= last_item;
+    GET DIAGNOSTICS items = ROW_COUNT;
+    -- A job that another batch joined leaves a record in the batch that it was enqueued into.
+    IF greatest(jobs, items) >= portion OR EXISTS (
+        SELECT FROM larder_data.job j WHERE j.items = 0 AND j.batch_id = batch) THEN
+        RETURN jobs + items;
+    END IF;
+    DELETE FROM larder_data.batch_delta x WHERE x.batch_id = batch;
+    DELETE FROM larder_data.batch_total x WHERE x.batch_id = batch;
+    DELETE FROM larder_data.batch_detail_delta x WHERE x.batch_id = batch;
+    DELETE FROM larder_data.batch_detail x WHERE x.batch_id = batch;
+    DELETE FROM larder_data.batch_source x WHERE x.batch_id = batch;
+    DELETE FROM larder_data.pending_seal x WHERE x.batch_id = batch;
+    DELETE FROM larder_data.batch x WHERE x.id = batch;
+    RETURN jobs + items + 1;
+END $$;
+COMMENT ON FUNCTION larder_data.delete_batch IS
+    'Deletes records of a batch, at most so many of jobs and of items, and the batch after the last; answers how many.';
+
+-- Rows of history and of batches that are over, which no claim locks.
+CREATE FUNCTION larder_data.maintenance_deleted() RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+    portion CONSTANT int := 5000;
+    moved int := 0;
+    batch bigint;
+BEGIN
+    -- By age: two days later than its records, whose days are dropped as a whole.
+    UPDATE larder_data.batch b SET is_deleted = true WHERE b.id = ANY (ARRAY(
+        SELECT x.id FROM larder_data.batch x
+        WHERE x.finished_at < now() - interval '2 days' - (SELECT s.keep_history FROM larder_data.settings s)
+          AND NOT x.is_deleted
+        ORDER BY x.finished_at LIMIT 1000 FOR UPDATE SKIP LOCKED));
+    FOR batch IN SELECT b.id FROM larder_data.batch b WHERE b.is_deleted ORDER BY b.id LIMIT 1000 LOOP
+        moved := moved + larder_data.delete_batch(batch, portion - moved);
+        EXIT WHEN moved >= portion;
+    END LOOP;
+    PERFORM larder_data.run_again('deleted', moved >= portion);
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_deleted IS
+    'Deletes batches that finished long ago or were deleted by an operator, with their records, 5,000 rows a call.';
+
 CREATE FUNCTION larder_data.owner_statements() RETURNS TABLE (statement text, next_statement text)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -420,11 +531,15 @@ BEGIN
             EXECUTE format('SELECT larder_data.%I()', 'maintenance_' || task) INTO moved;
             UPDATE larder_data.maintenance m SET failed_at = NULL, last_error = NULL
             WHERE m.task = maintain.task AND has_failed;
-        EXCEPTION WHEN OTHERS OR query_canceled THEN
-            GET STACKED DIAGNOSTICS error = MESSAGE_TEXT, error_code = RETURNED_SQLSTATE;
-            UPDATE larder_data.maintenance m
-            SET failed_at = clock_timestamp(), last_error = left(error_code || ': ' || error, 2000)
-            WHERE m.task = maintain.task;
+        EXCEPTION
+            -- Above READ COMMITTED: the task begins anew in the next call.
+            WHEN serialization_failure THEN
+                UPDATE larder_data.maintenance m SET next_at = clock_timestamp() WHERE m.task = maintain.task;
+            WHEN OTHERS OR query_canceled THEN
+                GET STACKED DIAGNOSTICS error = MESSAGE_TEXT, error_code = RETURNED_SQLSTATE;
+                UPDATE larder_data.maintenance m
+                SET failed_at = clock_timestamp(), last_error = left(error_code || ': ' || error, 2000)
+                WHERE m.task = maintain.task;
         END;
         RETURN NEXT;
     END LOOP;

@@ -53,7 +53,7 @@ COMMENT ON FUNCTION larder_data.top_errors IS
     'The most frequent errors of a batch: a JSON array of {domain, code, n}, n in items.';
 
 CREATE VIEW larder.progress AS
-SELECT b.batch_id, b.name AS batch,
+SELECT b.batch_id, b.name AS batch, b.run, b.owner,
     CASE WHEN b.cancelled_at IS NOT NULL THEN 'cancelled'
          WHEN b.finished_at IS NOT NULL OR b.sealed_at IS NOT NULL AND b.open = 0 THEN 'finished'
          WHEN b.paused_at IS NOT NULL THEN 'paused'
@@ -85,7 +85,7 @@ COMMENT ON VIEW larder.progress IS
     'most frequent.';
 
 CREATE VIEW larder.queue AS
-SELECT q.name AS queue, q.lifo, q.low_every, q.paused_at,
+SELECT q.name AS queue, q.lifo, q.low_every, q.max_running, q.paused_at,
     EXISTS (SELECT FROM larder_data.ready r WHERE r.queue_id = q.id) AS has_ready,
     (SELECT statement_timestamp() - min(j.created_at) FROM generate_series(0, 9) AS any_priority (p),
         LATERAL (
@@ -129,9 +129,12 @@ COMMENT ON VIEW larder.suspended IS
     'larder.cancel).';
 
 CREATE VIEW larder.blocklist AS
-SELECT b.url, b.until, b.fails, b.domain, b.code, b.message, b.http_status, b.first_at, b.last_at
+SELECT b.url, b.until, b.fails, b.domain, b.code, b.message, b.http_status, b.first_at, b.last_at,
+    CASE WHEN b.operator_until > now() THEN b.operator_until END AS operator_until
 FROM larder_data.blocklist b WHERE b.until > now();
-COMMENT ON VIEW larder.blocklist IS 'The URLs that are blocked, with their last error.';
+COMMENT ON VIEW larder.blocklist IS
+    'The URLs that are blocked, with their last error. operator_until: an operator blocked the URL until then, which '
+    'no option passes and no success ends.';
 
 CREATE VIEW larder.record AS
 SELECT h.batch_id, 'job' AS kind, h.job_id AS number, h.job_id, h.url, h.outcome, h.domain, h.code, h.message,
@@ -249,27 +252,32 @@ COMMENT ON FUNCTION larder.remaining IS
 CREATE PROCEDURE larder.wait_batch(batch text, timeout interval DEFAULT '1 hour')
 LANGUAGE plpgsql AS $$
 DECLARE
-    deadline timestamptz := pg_catalog.clock_timestamp() + timeout;
-    wanted_id bigint;
-    state text;
-    pause double precision := 0.02;
+    deadline pg_catalog.timestamptz;
+    wanted_id pg_catalog.int8;
+    state pg_catalog.text;
+    is_over pg_catalog.bool;
+    is_late pg_catalog.bool;
+    pause pg_catalog.float8;
 BEGIN
-    SELECT p.batch_id INTO wanted_id FROM larder.progress p WHERE p.batch_id = (
-        SELECT CASE WHEN wait_batch.batch ~ '^[0-9]{1,18}$' THEN wait_batch.batch::bigint END)
-        OR p.batch = wait_batch.batch;
     LOOP
+        -- Until COMMIT: without it, operators would be found by the caller's search_path, and could be another role's.
+        PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+        deadline := coalesce(deadline, clock_timestamp() + timeout);
+        wanted_id := coalesce(wanted_id, larder.batch_id(batch));
         SELECT p.state INTO state FROM larder.progress p WHERE p.batch_id = wanted_id;
         IF NOT FOUND THEN
             RAISE EXCEPTION 'unknown batch "%"', batch USING ERRCODE = 'LA002';
         END IF;
+        is_over := state IN ('finished', 'cancelled');
+        is_late := clock_timestamp() >= deadline;
+        pause := least(coalesce(pause * 2, 0.02), 1, greatest(extract(epoch FROM deadline - clock_timestamp()), 0.001));
         COMMIT;
-        EXIT WHEN state IN ('finished', 'cancelled');
-        IF pg_catalog.clock_timestamp() >= deadline THEN
+        EXIT WHEN is_over;
+        IF is_late THEN
             RAISE EXCEPTION 'batch "%" is not finished after %', batch, timeout USING ERRCODE = 'LA008';
         END IF;
         PERFORM pg_catalog.pg_sleep(pause);
         COMMIT;
-        pause := least(pause * 2, 1, greatest(extract(epoch FROM deadline - pg_catalog.clock_timestamp()), 0.001));
     END LOOP;
 END $$;
 COMMENT ON PROCEDURE larder.wait_batch IS

@@ -17,20 +17,23 @@ BEGIN
         RAISE EXCEPTION 'the duration of a block is positive, not %', coalesce(ttl::text, 'NULL')
             USING ERRCODE = '22023';
     END IF;
-    INSERT INTO larder_data.blocklist AS x (url_hash, until, fails, code, url, domain, message)
-    SELECT h.hash, now() + ttl, 0, 1003, min(h.url), 'SDWebImageErrorDomain',
+    INSERT INTO larder_data.blocklist AS x (url_hash, until, operator_until, fails, code, url, domain, message)
+    SELECT h.hash, now() + ttl, now() + ttl, 0, 1003, min(h.url), 'SDWebImageErrorDomain',
         left(coalesce(reason, 'the URL was blocked by an operator'), 2000)
     FROM (SELECT larder_data.url_hash(u.url) AS hash, u.url FROM unnest(urls) AS u (url)) AS h
     GROUP BY h.hash ORDER BY h.hash
     ON CONFLICT (url_hash) DO UPDATE SET
-        until = greatest(x.until, excluded.until), last_at = now(), http_status = NULL,
-        domain = excluded.domain, code = excluded.code, message = excluded.message;
+        until = greatest(x.until, excluded.until),
+        operator_until = greatest(x.operator_until, excluded.operator_until), last_at = now(), http_status = NULL,
+        domain = excluded.domain, code = excluded.code,
+        -- An operator's block that is repeated without a reason keeps the reason.
+        message = CASE WHEN reason IS NULL AND x.operator_until IS NOT NULL THEN x.message ELSE excluded.message END;
     GET DIAGNOSTICS blocked = ROW_COUNT;
     RETURN blocked;
 END $$;
 COMMENT ON FUNCTION larder.block_many IS
     'Blocks up to 10,000 URLs; a block that lasts longer already keeps its end. Answers how many URLs. Running jobs '
-    'continue; the others without RetryFailed are claimed as blocked and fail with 1003.';
+    'continue; the others are claimed as blocked and fail with 1003, also with RetryFailed.';
 
 CREATE FUNCTION larder.block_url(url text, ttl interval DEFAULT '24 hours', reason text DEFAULT NULL) RETURNS void
 LANGUAGE sql AS $$ SELECT larder.block_many(ARRAY[url], ttl, reason) $$;

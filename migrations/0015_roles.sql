@@ -1,8 +1,8 @@
 -- Permissions: four roles without a login, to be granted to logins.
 --
 -- Only the owner has rights on tables. Other logins use functions, which run with the rights of their owner and find
--- names only in pg_catalog, and views, which read with the rights of their owner. larder_data.secure() sets this up
--- for everything in schema larder; it ends each migration that adds something there.
+-- names only in pg_catalog, and views, which read with the rights of their owner. larder_data.secure() sets this up for
+-- everything in both schemas; it ends each migration that adds something.
 --
 -- Roles belong to the server: several databases may create them at the same time, and the migrating login may not
 -- have the right to. Then the migration says so and continues, and larder.health reports it.
@@ -43,14 +43,14 @@ COMMENT ON TABLE larder_data.permission IS
     'Functions and views of schema larder that a role may use, by name. larder_reader may also read all views, and '
     'larder_admin use everything.';
 INSERT INTO larder_data.permission (role, name)
-SELECT 'larder_producer', unnest('{enqueue,enqueue_many,batch_open,batch_seal,batch_source,batch_source_end,
-    pipeline_set,notify,wait_batch,ready_v1,progress,pipeline}'::text[])
+SELECT 'larder_producer', unnest('{enqueue,enqueue_many,batch_open,batch_id,batch_seal,batch_pause,batch_resume,
+    batch_source,batch_source_end,pipeline_set,notify,wait_batch,ready_v1,progress,pipeline}'::text[])
 UNION ALL
 SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,complete_v1,release_v1,heartbeat_v1,worker_stop_v1,snooze_v1,
-    worker_fault_v1,origin_report_v1,origin_holds_v1,origin_faults_v1,maintain,remaining,ready_v1,progress,pipeline,
-    record,failed}'::text[])
+    worker_fault_v1,origin_report_v1,origin_holds_v1,origin_faults_v1,maintain,remaining,ready_v1,batch_id,progress,
+    pipeline,record,failed}'::text[])
 UNION ALL
-SELECT 'larder_reader', unnest('{check,wait_batch,remaining,ready_v1,job_status,blocklist_page}'::text[]);
+SELECT 'larder_reader', unnest('{check,wait_batch,batch_id,remaining,ready_v1,job_status,blocklist_page}'::text[]);
 
 CREATE FUNCTION larder.ready_v1() RETURNS TABLE (migrations int, protocol_oldest int, protocol_newest int)
 LANGUAGE plpgsql STABLE AS $$
@@ -62,8 +62,10 @@ END $$;
 COMMENT ON FUNCTION larder.ready_v1 IS
     'How many migrations the database has and which worker protocols it offers; programs ask it before they start.';
 
--- Procedures are left out: one that commits can have neither SECURITY DEFINER nor SET. They name everything in full
--- and use only what their caller may use.
+-- Operators are found by search_path, so a function without a fixed one runs what another role has created there, even
+-- with the rights of a superuser who reads a view. Functions in SQL with a parsed body (RETURN, BEGIN ATOMIC) found
+-- theirs when they were created. Procedures are left out: one that commits can have neither SECURITY DEFINER nor SET,
+-- and sets search_path in its body.
 CREATE FUNCTION larder_data.secure() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -75,7 +77,11 @@ BEGIN
         UNION ALL
         SELECT format('ALTER FUNCTION %s SECURITY DEFINER SET search_path = pg_catalog, pg_temp', p.oid::regprocedure)
         FROM pg_catalog.pg_proc p WHERE p.pronamespace = 'larder'::regnamespace AND p.prokind <> 'p'
-          AND NOT (p.prosecdef AND 'search_path=pg_catalog, pg_temp' = ANY (p.proconfig))
+          AND NOT (p.prosecdef AND 'search_path=pg_catalog, pg_temp' = ANY (coalesce(p.proconfig, '{}')))
+        UNION ALL
+        SELECT format('ALTER FUNCTION %s SET search_path = pg_catalog, pg_temp', p.oid::regprocedure)
+        FROM pg_catalog.pg_proc p WHERE p.pronamespace = 'larder_data'::regnamespace AND p.prosqlbody IS NULL
+          AND NOT 'search_path=pg_catalog, pg_temp' = ANY (coalesce(p.proconfig, '{}'))
         UNION ALL
         SELECT format('GRANT USAGE ON SCHEMA larder TO %I', r.rolname) FROM pg_catalog.pg_roles r
         WHERE r.rolname IN ('larder_producer', 'larder_worker', 'larder_reader', 'larder_admin')
@@ -94,8 +100,8 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION larder_data.secure IS
-    'Makes the functions of schema larder SECURITY DEFINER with a fixed search_path, revokes them from PUBLIC, and '
-    'grants what larder_data.permission lists. To be called by the owner; may be repeated.';
+    'Gives all functions a fixed search_path, makes those of schema larder SECURITY DEFINER, revokes them from PUBLIC, '
+    'and grants what larder_data.permission lists. To be called by the owner; may be repeated.';
 
 SELECT larder_data.create_roles();
 SELECT larder_data.secure();

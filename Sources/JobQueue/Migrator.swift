@@ -89,24 +89,55 @@ public struct Migrator: Sendable {
         return steps
     }
 
-    /// Applies the pending migrations, each in a transaction of its own under an advisory lock; returns those that this
-    /// call applied. Several programs may migrate at the same time. Throws as `status()`, and `.refused` when a
-    /// migration fails.
+    /// Applies the pending migrations, each in a transaction of its own under a lock on the table of migrations;
+    /// returns those that this call applied. Several programs may migrate at the same time. Throws as `status()`, and
+    /// `.refused` when a migration fails.
     @discardableResult
     public func migrate() async throws(QueueError) -> [Step] {
+        _ = try await status()
+        try await createTable()
         var applied: [Step] = []
         while let step = try await applyNext() { applied.append(step) }
         return applied
+    }
+
+    /// Creates the table of migrations if it is missing. Two programs that create it at once collide, and the later one
+    /// finds it.
+    private func createTable() async throws(QueueError) {
+        for isLast in [false, false, true] {
+            do throws(QueueError) {
+                return try await connection.withSession { session throws(QueueError) in
+                    let exists = try Self.hasTable(on: &session)
+                    guard !exists else { return }
+                    try session.run(
+                        script: """
+                            CREATE SCHEMA IF NOT EXISTS larder_data;
+                            CREATE TABLE IF NOT EXISTS larder_data.migration (
+                                number pg_catalog.int4 PRIMARY KEY, name pg_catalog.text NOT NULL,
+                                checksum pg_catalog.bytea NOT NULL,
+                                applied_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.now());
+                            COMMENT ON TABLE larder_data.migration IS 'The applied migrations, with the SHA-256 of their text.';
+                            """, timeout: .seconds(60))
+                }
+            } catch {
+                guard !isLast, error.sqlState.map({ SQLState($0).isCollision }) ?? false else {
+                    throw error.namingPrivilege(first: true)
+                }
+            }
+        }
     }
 
     private func applyNext() async throws(QueueError) -> Step? {
         let (migrations, oldestServer) = (migrations, oldestServer)
         return try await connection.withSession { session throws(QueueError) in
             try Self.checkServer(&session, oldestServer)
-            try session.run(script: "BEGIN", timeout: .seconds(10))
+            // Views and parsed function bodies keep the operators that they find now.
+            try session.run(
+                script: "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path = pg_catalog, pg_temp",
+                timeout: .seconds(10))
             do throws(QueueError) {
-                // "larder" in ASCII. A lock of the transaction, so it works through a pooler.
-                _ = try session.query("SELECT pg_advisory_xact_lock(119165786809714)", [], timeout: .seconds(600))
+                // Not an advisory lock, which any login can take. A lock of the transaction works through a pooler.
+                try session.run(script: "LOCK TABLE larder_data.migration IN EXCLUSIVE MODE", timeout: .seconds(600))
                 let next = try Self.steps(of: migrations, on: &session).first { $0.appliedAt == nil }
                 if let next {
                     try Self.apply(migrations[next.number - 1], number: next.number, on: &session)
@@ -117,22 +148,13 @@ public struct Migrator: Sendable {
                 if error.code != .connectionLost && error.code != .timeout {
                     try session.run(script: "ROLLBACK", timeout: .seconds(10))
                 }
-                throw error
+                throw error.namingPrivilege(first: false)
             }
         }
     }
 
     private static func apply(_ migration: Migration, number: Int, on session: inout Session) throws(QueueError) {
         do throws(QueueError) {
-            if number == 1 {
-                try session.run(
-                    script: """
-                        CREATE SCHEMA IF NOT EXISTS larder_data;
-                        CREATE TABLE larder_data.migration (
-                            number int PRIMARY KEY, name text NOT NULL, checksum bytea NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
-                        COMMENT ON TABLE larder_data.migration IS 'The applied migrations, with the SHA-256 of their text.';
-                        """, timeout: .seconds(60))
-            }
             try session.run(script: migration.sql, timeout: .seconds(600))
         } catch {
             let named = QueueError(
@@ -154,18 +176,21 @@ public struct Migrator: Sendable {
         throw QueueError(.refused, "the server is Postgres \(rows.text(0, 1) ?? ""); Larder needs \(oldest) or newer")
     }
 
-    /// The applied migrations, verified against those of this program.
-    private static func steps(
-        of migrations: [Migration], on session: inout Session
-    ) throws(QueueError) -> [Step] {
-        let exists = try session.query(
+    private static func hasTable(on session: inout Session) throws(QueueError) -> Bool {
+        try session.query(
             """
             SELECT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 WHERE n.nspname = 'larder_data' AND c.relname = 'migration')
             """, [], timeout: .seconds(60)
-        ).flag(0, 0)
+        ).flag(0, 0) == true
+    }
+
+    /// The applied migrations, verified against those of this program.
+    private static func steps(
+        of migrations: [Migration], on session: inout Session
+    ) throws(QueueError) -> [Step] {
         var applied: [String] = []
-        if exists == true {
+        if try hasTable(on: &session) {
             let rows: Rows
             do throws(QueueError) {
                 rows = try session.query(

@@ -2,9 +2,9 @@ extension PostgresJobQueue {
     /// Opens a batch, or returns the open batch of that name; nil opens a new batch without a name. A name is not all
     /// digits.
     ///
-    /// With `notify` the batch's id is sent on channel `larder_batch` when it is finished.
-    /// Throws `.batchClosed` when the name belongs to a sealed, cancelled or finished batch, `.unknownPipeline`,
-    /// `.unknownQueue`, `.invalidArgument`.
+    /// A name whose batch is finished or cancelled opens its next run. With `notify` the batch's id is sent on channel
+    /// `larder_batch` when it is finished. Throws `.batchClosed` when the name belongs to a sealed batch with open
+    /// items, `.unknownPipeline`, `.unknownQueue`, `.invalidArgument`, and `.refused` for the batch of another role.
     public func openBatch(
         name: String?, pipeline: String? = nil, priority: Int? = nil, queue: String = "default", notify: Bool = false
     ) async throws(QueueError) -> Int64 {

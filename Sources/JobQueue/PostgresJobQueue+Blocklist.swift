@@ -63,7 +63,7 @@ extension PostgresJobQueue {
             throw QueueError(.invalidArgument, "at most \(Self.maxBlockedURLs) URLs a call, not \(urls.count)")
         }
         return try await ask(
-            "SELECT larder.block_many($1, $2 * interval '1 ms', $3)",
+            "SELECT larder.block_many($1, $2::float8 * interval '1 ms', $3)",
             [.texts(urls), .integer(time.milliseconds), .text(reason)]
         ) { rows throws(QueueError) in Int(rows.integer(0, 0) ?? 0) }
     }

@@ -15,8 +15,8 @@ extension PostgresJobQueue {
             """
             SELECT answer, job_id, domain, code, message
             FROM larder.enqueue_many($1, batch => $2, pipeline => $3, priority => $4::int, run_at => \(request.start.sql),
-                options => $6, context => $7::json, max_attempts => $8::int, retry_base => $9 * interval '1 ms', queue => $10,
-                fresh_for => $11 * interval '1 ms', cache_id => $12, source => $13, source_from => $14)
+                options => $6, context => $7::json, max_attempts => $8::int, retry_base => $9::float8 * interval '1 ms', queue => $10,
+                fresh_for => $11::float8 * interval '1 ms', cache_id => $12, source => $13, source_from => $14)
             """,
             [
                 .texts(request.urls), .text(request.batchID.map(String.init) ?? request.batch), .text(request.pipeline),
@@ -75,7 +75,7 @@ extension EnqueueRequest.Start {
     /// The expression for `run_at`; its one parameter is `milliseconds`.
     var sql: String {
         switch self {
-        case .now, .after: "now() + $5 * interval '1 ms'"
+        case .now, .after: "now() + $5::float8 * interval '1 ms'"
         case .at: "to_timestamp($5 / 1000.0)"
         }
     }

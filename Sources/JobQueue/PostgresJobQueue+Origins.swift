@@ -70,7 +70,7 @@ extension PostgresJobQueue {
     public func heldOrigins() async throws(QueueError) -> [HeldOrigin] {
         try await holds(
             """
-            SELECT origin, reason, ceil(extract(epoch FROM remaining) * 1000)::bigint, failed_probes, gave_up, domain, code,
+            SELECT origin, reason, ceil(extract(epoch FROM remaining) * 1000::numeric)::bigint, failed_probes, gave_up, domain, code,
                 http_status
             FROM larder.held_origin ORDER BY until DESC LIMIT 4096
             """)
@@ -138,7 +138,8 @@ extension PostgresJobQueue {
     /// Throws `.invalidArgument` when the text does not start with an origin or the time is not positive.
     public func holdOrigin(_ origin: String, for length: Duration) async throws(QueueError) {
         try await ask(
-            "SELECT larder.origin_hold($1, $2 * interval '1 ms')", [.text(origin), .integer(length.milliseconds)]
+            "SELECT larder.origin_hold($1, $2::float8 * interval '1 ms')",
+            [.text(origin), .integer(length.milliseconds)]
         ) { _ throws(QueueError) in }
     }
 }

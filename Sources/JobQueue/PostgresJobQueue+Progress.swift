@@ -5,26 +5,26 @@ extension PostgresJobQueue {
     private static let counts =
         """
         batch_id, batch, state, total, succeeded, failed, cancelled, fresh, blocked, invalid, joined, retries, downloads, \
-        variants, bytes_in, bytes_out, (date_part('epoch', created_at) * 1e6)::bigint, \
-        (date_part('epoch', finished_at) * 1e6)::bigint
+        variants, bytes_in, bytes_out, (date_part('epoch', created_at) * 1e6::float8)::bigint, \
+        (date_part('epoch', finished_at) * 1e6::float8)::bigint, run
         """
     /// The columns that cost a query per batch.
     private static let details =
-        ", rate, (seconds * 1000)::bigint, extract(epoch FROM eta)::bigint, p50_ms, p95_ms, top_errors"
+        ", rate, (seconds * 1000::numeric)::bigint, extract(epoch FROM eta)::bigint, p50_ms, p95_ms, top_errors"
 
     /// The progress of a batch; by default with rate, quantiles and errors. Throws `.unknownBatch`.
     public func progress(of batch: BatchReference, isDetailed: Bool = true) async throws(QueueError) -> BatchProgress {
-        let (condition, parameter, text) =
+        let (wanted, parameter) =
             switch batch {
-            case .id(let id): ("batch_id = $1", Parameter.integer(id), "has the id \(id)")
-            case .name(let name): ("batch = $1", Parameter.text(name), "is called \"\(name)\"")
+            case .id(let id): ("$1", Parameter.integer(id))
+            case .name(let name): ("(SELECT larder.batch_id($1))", Parameter.text(name))
             }
         return try await ask(
             """
-            SELECT \(Self.counts)\(isDetailed ? Self.details : "") FROM larder.progress WHERE \(condition)
+            SELECT \(Self.counts)\(isDetailed ? Self.details : "") FROM larder.progress WHERE batch_id = \(wanted)
             """, [parameter]
         ) { rows throws(QueueError) in
-            guard rows.count == 1 else { throw QueueError(.unknownBatch, "no batch \(text)") }
+            guard rows.count == 1 else { throw QueueError(.unknownBatch, "unknown batch \"\(batch.text)\"") }
             return try rows.progress(0, isDetailed: isDetailed)
         }
     }
@@ -82,18 +82,19 @@ extension Rows {
         }
         func count(_ column: Int) -> Int { Int(integer(row, column) ?? 0) }
         var progress = BatchProgress(
-            id: id, name: text(row, 1), state: state, total: count(3), succeeded: count(4), failed: count(5),
-            cancelled: count(6), fresh: count(7), blocked: count(8), invalid: count(9), joined: count(10),
+            id: id, name: text(row, 1), run: count(18), state: state, total: count(3), succeeded: count(4),
+            failed: count(5), cancelled: count(6), fresh: count(7), blocked: count(8), invalid: count(9),
+            joined: count(10),
             retries: count(11), downloads: count(12), variants: count(13), bytesIn: count(14), bytesOut: count(15),
             opened: UTCTime(microseconds: integer(row, 16) ?? 0),
             ended: integer(row, 17).map(UTCTime.init(microseconds:)))
         guard isDetailed else { return progress }
-        progress.rate = number(row, 18) ?? 0
-        progress.elapsed = .milliseconds(count(19))
-        progress.eta = integer(row, 20).map { .seconds($0) }
-        progress.p50 = number(row, 21)
-        progress.p95 = number(row, 22)
-        progress.topErrors = try ErrorCount.list(json: text(row, 23))
+        progress.rate = number(row, 19) ?? 0
+        progress.elapsed = .milliseconds(count(20))
+        progress.eta = integer(row, 21).map { .seconds($0) }
+        progress.p50 = number(row, 22)
+        progress.p95 = number(row, 23)
+        progress.topErrors = try ErrorCount.list(json: text(row, 24))
         return progress
     }
 }

@@ -11,6 +11,7 @@ struct Attempt: Sendable {
     let claimedAt: ContinuousClock.Instant
 
     /// The result of the load; nil when it was cancelled or the lease was lost, as there is nothing to record then.
+    /// While the database cannot confirm the lease, nothing is published and the attempt waits.
     ///
     /// Fails when the pipeline cannot be read from the database.
     func run() async -> Result<AttemptResult?, QueueError> {
@@ -20,7 +21,14 @@ struct Attempt: Sendable {
             switch pipeline {
             case .failure(let reason):
                 return .success(AttemptResult(job, .failed(reason), LoadReport(), waited: waited))
-            case .success(let pipeline): return .success(await load(pipeline, waited))
+            case .success(let pipeline):
+                while true {
+                    let result = await load(pipeline, waited)
+                    // A load ends without a result when it may not publish. After an outage it is repeated.
+                    guard result == nil, !Task.isCancelled, !lease.holds, await lease.isConfirmed() else {
+                        return .success(result)
+                    }
+                }
             }
         } catch {
             return .failure(error)
@@ -29,9 +37,11 @@ struct Attempt: Sendable {
 
     private func load(_ pipeline: Pipeline, _ waited: Duration) async -> AttemptResult? {
         do throws(LoadError) {
+            var options = LoadOptions(rawValue: job.options)
+            // With RetryFailed only the block of an operator is reported, which that option does not pass.
+            if job.isBlocked { options.remove(.retryFailed) }
             var request = LoadRequest(
-                url: job.url, variants: pipeline.variants, options: LoadOptions(rawValue: job.options),
-                context: try context())
+                url: job.url, variants: pipeline.variants, options: options, context: try context())
             request.blocklist = ClaimedBlocklist(isBlocked: job.isBlocked)
             request.mayPublish = { [lease] in lease.holds }
             let report = try await loader.load(request)

@@ -3,8 +3,11 @@ import Glibc
 
 /// A worker's right to publish. It is valid while the last confirmed heartbeat is younger than the lease less a margin.
 ///
+/// Without a confirmation the lease is neither valid nor lost: the database may be unavailable, and no job is given to
+/// another worker before it has been up for a lease. The next heartbeat that is answered confirms or ends it.
+///
 /// The boot-time clock counts while the machine sleeps and cannot be set, so a worker that was stopped for a minute
-/// finds its lease lost before it changes the cache.
+/// finds its lease unconfirmed before it changes the cache.
 package final class Lease: Sendable {
     private struct State: Sendable {
         var length: Double
@@ -26,14 +29,24 @@ package final class Lease: Sendable {
         state = Locked(State(length: seconds - Self.margin, confirmed: asked ?? clock()))
     }
 
-    /// Whether the worker still owns its jobs. A lost lease stays lost: other workers may run its jobs.
+    /// Whether the worker certainly owns its jobs.
     package var holds: Bool {
         let now = clock()
-        return state.withLock { state in
-            if now - state.confirmed >= state.length { state.isLost = true }
-            return !state.isLost
-        }
+        return state.withLock { !$0.isLost && now - $0.confirmed < $0.length }
     }
+
+    /// Whether the database has given the worker's jobs to other workers, or may. A lost lease stays lost.
+    package var isLost: Bool { state.withLock { $0.isLost } }
+
+    /// Waits until the lease is valid or lost, or the task is cancelled. Returns whether it is valid.
+    package func isConfirmed() async -> Bool {
+        while !holds, !isLost {
+            do { try await Task.sleep(for: Self.pollInterval) } catch { return false }
+        }
+        return holds
+    }
+
+    private static let pollInterval = Duration.milliseconds(100)
 
     /// Extends the lease to `seconds` after `moment`, the time before the heartbeat was sent.
     package func confirm(askedAt moment: Double, seconds: Double) {
@@ -43,7 +56,7 @@ package final class Lease: Sendable {
         }
     }
 
-    /// Marks the lease as lost: the database has given the worker's jobs to other workers.
+    /// Marks the lease as lost: the database gives the worker's jobs to other workers.
     package func lose() { state.withLock { $0.isLost = true } }
 
     /// The current time of the lease's clock.

@@ -109,14 +109,23 @@ public struct PrefetchWorker: Sendable {
     ///
     /// A worker that loses its lease registers again. While the database is unavailable, calls are repeated.
     ///
-    /// - Throws: an error that is not transient, such as a protocol version that the database does not offer, and any
-    ///   error of the first registration.
+    /// - Throws: an error that is not transient, such as a protocol version that the database does not offer. With a
+    ///   configured end other than `stopped` also a transient error of the first registration, which is otherwise
+    ///   repeated.
     public func run(until shutdown: ShutdownRequest) async throws(QueueError) -> Summary {
         let deadline = configuration.runtime.map { ContinuousClock.now + $0 }
         // Cancellation does not interrupt a registration; the claim loop then ends before its first claim.
         let result = await withTaskCancellationHandler { () async -> Result<Summary, QueueError> in
             do throws(QueueError) {
-                let registration = try await WorkerRegistration(self, shutdown, deadline: deadline, summary: Summary())
+                let registration: WorkerRegistration?
+                do throws(QueueError) {
+                    registration = try await WorkerRegistration(
+                        self, shutdown, deadline: deadline, summary: Summary())
+                } catch {
+                    guard error.isTransient, configuration.end == .stopped else { throw error }
+                    observe(.queueUnavailable(error))
+                    registration = nil
+                }
                 return await withServices(services(until: shutdown)) { await work(registration, shutdown, deadline) }
             } catch {
                 return .failure(error)
@@ -127,9 +136,9 @@ public struct PrefetchWorker: Sendable {
         return try result.get()
     }
 
-    /// Works under a registration, and after a lost lease under a new one.
+    /// Works under a registration, and under a new one after a lost lease or when the first failed.
     private func work(
-        _ first: WorkerRegistration, _ shutdown: ShutdownRequest, _ deadline: ContinuousClock.Instant?
+        _ first: WorkerRegistration?, _ shutdown: ShutdownRequest, _ deadline: ContinuousClock.Instant?
     ) async -> Result<Summary, QueueError> {
         var registration: WorkerRegistration? = first
         var summary = Summary()

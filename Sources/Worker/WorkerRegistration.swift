@@ -99,10 +99,10 @@ struct WorkerRegistration: Sendable {
     }
 
     private func nextAction() -> WorkerState.ClaimAction {
-        let (holds, urgency, isCancelled) = (lease.holds, shutdown.urgency, Task.isCancelled)
+        let (isLost, urgency, isCancelled) = (lease.isLost, shutdown.urgency, Task.isCancelled)
         return state.withLock { state in
             let now = ContinuousClock.now
-            if !holds { state.loseLease() }
+            if isLost { state.loseLease() }
             if isCancelled { state.abandon() }
             state.requestShutdown(urgency, at: now)
             return state.nextClaimAction(at: now)
@@ -124,7 +124,7 @@ struct WorkerRegistration: Sendable {
         switch result {
         case _ where wasCancelled: completer.add(.cancelled(job))
         case .success(let result?): completer.add(result)
-        // The lease was lost for a moment, or the loader cancelled the load. The worker continues.
+        // The loader cancelled the load. The worker continues.
         case .success(nil) where !Task.isCancelled: completer.add(.released(job))
         // The registration ends, which releases the job.
         case .success(nil): cutOff(nil)

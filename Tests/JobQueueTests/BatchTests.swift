@@ -26,7 +26,7 @@ struct BatchTests {
         #expect(finished == "t")
         let progress = try await fixture.queue.progress(of: .id(id))
         #expect(progress.total == 3 && progress.finished == 3 && progress.skipped == 1 && progress.percent == 100)
-        await #expect { try await fixture.enqueue(["http://a/9"]) } throws: {
+        await #expect { try await fixture.enqueue(["http://a/9"], batch: "\(id)") } throws: {
             ($0 as? QueueError)?.code == .batchClosed
         }
         try await fixture.expectSound()

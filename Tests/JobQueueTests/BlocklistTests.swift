@@ -37,13 +37,43 @@ struct BlocklistTests {
         #expect(try await hours("http://a/1") == "48")
         let worker = try await fixture.startWorker()
         for expected in ["24", "48"] {
-            try await fixture.sql("UPDATE larder_data.blocklist SET until = now() - interval '1 s'")
+            try await fixture.sql(
+                "UPDATE larder_data.blocklist SET until = now() - interval '1 s', operator_until = NULL")
             try await fixture.enqueue(["http://a/1"])
             let job = try #require(try await worker.claim(upTo: 1).first)
             _ = try await worker.complete([Outcome(job.held, .failed(.notAnImage))])
             #expect(try await hours("http://a/1") == expected)
             try await fixture.queue.block(["http://a/1"])
         }
+        try await fixture.expectSound()
+    }
+
+    @Test func `neither RetryFailed nor a success or failure of the URL lifts or changes an operator's block`()
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        func kinds() async throws -> [EnqueueAnswer.Kind] {
+            try await fixture.enqueue(["http://a/1", "http://a/2"]) { $0.options = 1 }.map(\.kind)
+        }
+        #expect(try await kinds() == [.inserted, .inserted])
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 2)
+        try await fixture.queue.block(["http://a/1", "http://a/2"], reason: "legal")
+        var success = Outcome(jobs[0].held, .succeeded)
+        success.downloads = 1
+        _ = try await worker.complete([success, Outcome(jobs[1].held, .failed(.notAnImage))])
+        #expect(try await fixture.queue.blocklist().map(\.error.message) == ["legal", "legal"])
+        try await fixture.queue.block(["http://a/1", "http://a/2"])
+        #expect(
+            try await fixture.queue.blocklist().map(\.error.message) == ["legal", "legal"], "kept without a new one")
+        #expect(try await kinds() == [.blocked, .blocked])
+        // Retried and claimed it is blocked, too.
+        _ = try await fixture.queue.retryFailed(of: .name("batch"))
+        #expect(try await worker.claim(upTo: 9).allSatisfy(\.isBlocked))
+        // After the operator's time only the failure's block is left, which RetryFailed passes.
+        try await fixture.sql("UPDATE larder_data.blocklist SET operator_until = now() - interval '1 s'")
+        #expect(try await kinds().contains(.blocked) == false)
+        #expect(try await fixture.queue.unblock("http://a/1"))
         try await fixture.expectSound()
     }
 

@@ -34,7 +34,8 @@ struct CancelTests {
         #expect(try await jobs(fixture) == 0)
         try await fixture.expectSound()
         #expect(try await fixture.queue.cancel(.name("batch")) == 0)
-        await #expect { try await fixture.enqueue(["http://a/5"]) } throws: {
+        let id = try await fixture.queue.progress(of: .name("batch")).id
+        await #expect { try await fixture.enqueue(["http://a/5"], batch: "\(id)") } throws: {
             ($0 as? QueueError)?.code == .batchClosed
         }
         try await fixture.queue.maintain(force: true)

@@ -7,7 +7,8 @@ import Testing
 struct CancelledWhileRunningTests {
     private func kill(_ worker: WorkerSession, in fixture: QueueFixture) async throws {
         try await fixture.sql(
-            "UPDATE larder_data.worker SET heartbeat_at = now() - interval '16 s' WHERE id = $1", [.integer(worker.id)])
+            "UPDATE larder_data.worker SET heartbeat_at = now() - interval '16 s', lease_ms = 1 WHERE id = $1",
+            [.integer(worker.id)])
     }
 
     /// Two batches that want one job, which runs and is cancelled.

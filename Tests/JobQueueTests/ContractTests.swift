@@ -30,8 +30,8 @@ struct ContractTests {
         _ = try await fixture.queue.startWorker(
             WorkerDescription(name: "with", host: "test", processID: 1, version: "test", slots: 8, cacheID: "c0ffee"))
         #expect(
-            try await fixture.sql("SELECT name, cache_id FROM larder.worker ORDER BY worker")
-                == [["without", nil], ["with", "c0ffee"]])
+            try await fixture.sql("SELECT name, cache_id FROM larder.worker ORDER BY name")
+                == [["with", "c0ffee"], ["without", nil]])
     }
 
     @Test func `what is retried takes nothing from the present minute's throughput`() async throws {

@@ -149,7 +149,7 @@ struct FailureTests {
         try await fixture.enqueue(["http://a/1"]) { $0.options = 1 }
         let worker = try await fixture.startWorker()
         let job = try #require(try await worker.claim(upTo: 1).first)
-        try await fixture.queue.block(["http://a/1"])
+        try await fixture.blockAfterFailure("http://a/1")
         if isCancelled { _ = try await fixture.queue.cancel(job: job.id) }
         var outcome = Outcome(
             job.held, .failed(FailureReason(domain: "LarderErrorDomain", code: code, message: "after the download")))
@@ -171,7 +171,7 @@ struct FailureTests {
             request.pipeline = "card"
             request.options = 1
         }
-        _ = try await fixture.queue.block(["http://a/1"])
+        try await fixture.blockAfterFailure("http://a/1")
         let claimed = try await worker.claim(upTo: 3)
         #expect(claimed.map(\.isBlocked) == [true, false, false])
     }
@@ -211,5 +211,13 @@ struct FailureTests {
         let completed = try await worker.complete([Outcome(job.held, .failed(.transcoderDied))])
         #expect(completed[0].decision == .failed(.transcoderDied))
         #expect(try await fixture.value("SELECT count(*) FROM larder.blocklist") == "0")
+    }
+}
+
+extension QueueFixture {
+    /// Blocks a URL as a failure does.
+    fileprivate func blockAfterFailure(_ url: String) async throws {
+        try await queue.block([url])
+        try await sql("UPDATE larder_data.blocklist SET operator_until = NULL")
     }
 }

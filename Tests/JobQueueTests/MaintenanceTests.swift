@@ -19,7 +19,8 @@ struct MaintenanceTests {
         async let stuck: Void = maintain(fixture)
         try await fixture.waitUntilSomebodyWaits()
         try await fixture.sql(
-            "UPDATE larder_data.worker SET heartbeat_at = now() - interval '16 s' WHERE id = $1", [.integer(dead.id)])
+            "UPDATE larder_data.worker SET heartbeat_at = now() - interval '16 s', lease_ms = 1 WHERE id = $1",
+            [.integer(dead.id)])
         #expect(try await fixture.queue.maintain(.urgent, force: true) == 1)
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.ready") == "1")
         _ = try await holder.rows("ROLLBACK")

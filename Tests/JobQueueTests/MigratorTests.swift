@@ -88,13 +88,13 @@ struct MigratorTests {
         let database = try await TemporaryDatabase.make()
         let configuration = PostgresJobQueue.Configuration(databaseURL: database.url)
         let broken = [
-            Migration("0001_good", Array("CREATE TABLE good (x int);".utf8)),
-            Migration("0002_bad", Array("CREATE TABLE half (x int); SELECT 1 / 0;".utf8)),
+            Migration("0001_good", Array("CREATE TABLE larder_data.good (x int);".utf8)),
+            Migration("0002_bad", Array("CREATE TABLE larder_data.half (x int); SELECT 1 / 0;".utf8)),
         ]
         let migrator = Migrator(configuration, migrations: broken)
         #expect(await code { try await migrator.migrate() } == .refused)
         let rows = try await Connection(configuration, name: "test").rows(
-            "SELECT to_regclass('good') IS NOT NULL, to_regclass('half') IS NULL, (SELECT count(*) FROM larder_data.migration)"
+            "SELECT to_regclass('larder_data.good') IS NOT NULL, to_regclass('larder_data.half') IS NULL, (SELECT count(*) FROM larder_data.migration)"
         )
         #expect(rows == [["t", "t", "1"]])
         #expect(try await migrator.status().map { $0.appliedAt == nil } == [false, true])

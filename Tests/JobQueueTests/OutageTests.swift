@@ -39,6 +39,61 @@ struct OutageTests {
         try await cluster.stop()
     }
 
+    @Test func `seven restarts in a row cost no job an attempt or a rescue, and its worker completes it`() async throws
+    {
+        let directory = try TemporaryDirectory(open: true)
+        var site = EmbeddedCluster.Configuration(home: directory.path)
+        site.disposable = true
+        let cluster = EmbeddedCluster(site)
+        var configuration = PostgresJobQueue.Configuration(databaseURL: try await cluster.start())
+        try await Migrator(configuration).migrate()
+        configuration.maxWait = .seconds(100)
+        let queue = PostgresJobQueue(configuration)
+        let owner = Connection(configuration, name: "test-owner")
+        _ = try await owner.rows("UPDATE larder_data.settings SET lease_ms = 3600000")
+        _ = try await queue.enqueue(EnqueueRequest(urls: ["http://a/1", "http://a/2", "http://a/3"], batch: "batch"))
+        let worker = try await queue.startWorker(
+            WorkerDescription(name: "w", host: "test", processID: 1, version: "1", slots: 3))
+        let jobs = try await worker.claim(upTo: 3)
+        for _ in 0..<7 {
+            try await cluster.stop()
+            _ = try await cluster.start()
+            // As if the server had been down for two hours.
+            await owner.close()
+            _ = try await owner.rows("UPDATE larder_data.worker SET heartbeat_at = now() - interval '2 h'")
+            _ = try await owner.rows("UPDATE larder_data.running SET claimed_at = claimed_at - interval '2 h'")
+            try await queue.maintain(force: true)
+            #expect(try await worker.heartbeat().leaseExpired == false)
+        }
+        let results = try await worker.complete(jobs.map { Outcome($0.held, .succeeded) })
+        #expect(results.map(\.decision) == [.succeeded, .succeeded, .succeeded])
+        let counts = try await owner.rows("SELECT max(attempt), max(rescues) FROM larder_data.job_history")
+        #expect(counts == [["1", "0"]])
+        #expect(try await queue.check().isEmpty)
+        await owner.close()
+        await queue.close()
+        try await cluster.stop()
+    }
+
+    @Test func `the id of a worker is random, so that a standby that lacks it does not assign it again`() async throws {
+        let fixture = try await QueueFixture.make()
+        var ids: [Int64] = []
+        for _ in 0..<20 { ids.append(try await fixture.startWorker().id) }
+        #expect(Set(ids).count == 20 && ids.sorted() != ids && ids.allSatisfy { (0..<(1 << 52)).contains($0) })
+    }
+
+    @Test func `after a standby has taken over a lease ends a lease later at the earliest`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"])
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        try await fixture.sql("UPDATE larder_data.worker SET heartbeat_at = now() - interval '2 h', lease_ms = 60000")
+        try await fixture.sql("UPDATE larder_data.server SET timeline = 'before'")
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.value("SELECT since > now() - interval '1 min' FROM larder_data.server") == "t")
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.running WHERE job_id = \(job.id)") == "1")
+    }
+
     @Test func `waiting for a database ends with the task`() async throws {
         var configuration = PostgresJobQueue.Configuration(databaseURL: "postgresql://127.0.0.1:1/larder")
         configuration.maxWait = .seconds(3_600)

@@ -102,7 +102,8 @@ struct PlanTests {
             name: "promote", sql: "SELECT larder_data.maintenance_promote()",
             shows: ["Tid Scan on scheduled", "scheduled_due", "job_pkey"]),
         Hot(
-            name: "rescue", before: "UPDATE larder_data.worker SET heartbeat_at = '-infinity' WHERE id = :worker;",
+            name: "rescue",
+            before: "UPDATE larder_data.worker SET heartbeat_at = '-infinity', lease_ms = 1 WHERE id = :worker;",
             sql: "SELECT larder_data.maintenance_rescue()", shows: ["Tid Scan on running", "running_pkey", "job_pkey"]),
         Hot(
             name: "progress of one batch", sql: "SELECT count(percent) FROM larder.progress WHERE batch_id = 1",

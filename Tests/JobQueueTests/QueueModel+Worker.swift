@@ -108,7 +108,7 @@ extension QueueModel {
         let id = run.claim.job
         guard var job = jobs[id], job.place == .running(run) else {
             if let ended = history[id], ended.run == run { return ended.decision }
-            return jobs[id]?.last == run ? "retried" : "stale"
+            return retriedRuns.contains(run) ? "retried" : "stale"
         }
         switch end {
         case .succeeded, .foundInCache:
@@ -118,9 +118,9 @@ extension QueueModel {
             return "succeeded"
         case .cancelled where job.notice == .revived:
             job.notice = .none
-            job.last = run
-            job.place = .ready
+            retriedRuns.insert(run)
             jobs[id] = job
+            putBack(id)
             return "retried"
         case .cancelled:
             self.end(id, "cancelled", by: run)
@@ -142,7 +142,7 @@ extension QueueModel {
         job.attempt += 1
         if end == .transcoderDied { job.crashes += 1 }
         job.notice = .none
-        job.last = run
+        retriedRuns.insert(run)
         job.place = .scheduled(isDue: !asksToWait)
         jobs[id] = job
         batches[job.home]?.counts.retries += 1

@@ -80,8 +80,6 @@ struct QueueModel {
         var rescues = 0
         var crashes = 0
         var notice = Notice.none
-        /// The run that was put off last.
-        var last: Run?
     }
 
     /// A job that is over.
@@ -121,7 +119,12 @@ struct QueueModel {
     var live: [Key: Int64] = [:]
     var history: [Int64: Ended] = [:]
     var failures: [Failure] = []
+    /// URLs blocked after a failure.
     var blocked: Set<String> = []
+    /// URLs blocked by an operator.
+    var operatorBlocked: Set<String> = []
+    /// Runs that ended with a retry.
+    var retriedRuns: Set<Run> = []
     /// What the one cache has.
     var stored: Set<Key> = []
     var cachingWorkers: Set<Int64> = []
@@ -159,7 +162,7 @@ struct QueueModel {
             failures.append(failed(.invalid))
             return "invalid"
         }
-        if blocked.contains(url) && !options.passesBlocklist {
+        if operatorBlocked.contains(url) || blocked.contains(url) && !options.passesBlocklist {
             batches[batch]?.counts.failed += 1
             batches[batch]?.counts.blocked += 1
             failures.append(failed(.blocked))

@@ -32,7 +32,7 @@ extension RandomLife {
         } else {
             model.deadWorkers.insert(session.id)
             try await fixture.sql(
-                "UPDATE larder_data.worker SET heartbeat_at = now() - interval '2 h' WHERE id = $1",
+                "UPDATE larder_data.worker SET heartbeat_at = now() - interval '2 h', lease_ms = 1 WHERE id = $1",
                 [.integer(session.id)])
             expect(try await session.heartbeat().leaseExpired, "a dead worker heartbeats")
         }
@@ -101,6 +101,8 @@ extension RandomLife {
         last = "seal \(name)"
         model.batches[name]?.isSealed = true
         try await anyQueue().seal(.name(name))
+        // The name of a batch without open items would open the next run.
+        guard model.batches[name].map({ $0.counts.open > 0 }) ?? false else { return replaceClosed() }
         let queue = anyQueue()
         let answer = try await code { () throws(QueueError) in
             _ = try await queue.enqueue(EnqueueRequest(urls: ["http://a/1"], batch: name))
@@ -192,11 +194,12 @@ extension RandomLife {
     mutating func blockOrUnblock() async throws {
         if chance(40), let url = pick(urls().filter { $0.hasPrefix("http") }) {
             last = "block \(url)"
-            model.blocked.insert(url)
+            model.operatorBlocked.insert(url)
             try await anyQueue().block([url])
-        } else if let url = pick(model.blocked.sorted()) {
+        } else if let url = pick(model.blocked.union(model.operatorBlocked).sorted()) {
             last = "unblock \(url)"
             model.blocked.remove(url)
+            model.operatorBlocked.remove(url)
             expect(try await anyQueue().unblock(url), "it was not blocked")
         }
     }

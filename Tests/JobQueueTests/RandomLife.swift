@@ -285,7 +285,8 @@ struct RandomLife {
             expect(batch.total == batch.open + batch.finished, "\(batch.name ?? ""): items are lost")
         }
         let blocked = try await fixture.sql("SELECT url FROM larder.blocklist").compactMap { $0[0] }
-        expect(Set(blocked) == model.blocked, "\(blocked.count) URLs are blocked, not \(model.blocked.count)")
+        let foreseenBlocked = model.blocked.union(model.operatorBlocked)
+        expect(Set(blocked) == foreseenBlocked, "\(blocked.count) URLs are blocked, not \(foreseenBlocked.count)")
         let over = try await fixture.value(
             "SELECT count(*) || ' ' || count(DISTINCT job_id) FROM larder_data.job_history")
         expect(

@@ -11,6 +11,14 @@ struct RoleTests {
         async throws
     {
         let fixture = try await QueueFixture.make()
+        // Without a fixed path, only parsed bodies, and the one procedure, which sets the path itself.
+        let unpinned = try await fixture.sql(
+            """
+            SELECT p.proname FROM pg_proc p
+            WHERE p.pronamespace IN ('larder'::regnamespace, 'larder_data'::regnamespace) AND p.prosqlbody IS NULL
+              AND NOT 'search_path=pg_catalog, pg_temp' = ANY (coalesce(p.proconfig, '{}'))
+            """)
+        #expect(unpinned == [["wait_batch"]])
         let left = try await fixture.sql(
             """
             SELECT p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace = 'larder'::regnamespace AND (
@@ -55,7 +63,8 @@ struct RoleTests {
             "larder_producer",
             [
                 "SELECT * FROM larder.enqueue('http://a/1', batch => 'b')", "SELECT larder.batch_open('b')",
-                "SELECT * FROM larder.enqueue_many('{http://a/2}', batch => 'b')", "SELECT larder.batch_seal('b')",
+                "SELECT * FROM larder.enqueue_many('{http://a/2}', batch => 'b')", "SELECT larder.batch_pause('b')",
+                "SELECT larder.batch_resume('b')", "SELECT larder.batch_id('b')", "SELECT larder.batch_seal('b')",
                 "SELECT * FROM larder.progress", "SELECT * FROM larder.ready_v1()", "SELECT larder.notify()",
                 "SELECT larder.batch_open('empty')", "SELECT larder.batch_seal('empty')",
                 "CALL larder.wait_batch('empty')",
@@ -64,6 +73,7 @@ struct RoleTests {
                 "SELECT * FROM larder_data.job", "SELECT * FROM larder.failed", "SELECT larder.maintain()",
                 "SELECT larder.worker_start_v1('w', 'h', 1, 'v', 1)", "SELECT * FROM larder.check()",
                 "SELECT larder_data.quantiles(1, '{0.5}')", "SELECT * FROM larder.health",
+                "SELECT larder.batch_cancel('b')", "SELECT larder.unblock_url('http://a/1')",
             ]
         ),
         (

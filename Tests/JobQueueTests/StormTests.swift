@@ -146,7 +146,7 @@ struct StormTests {
             switch Int.random(in: 0..<20, using: &random) {
             case 0:
                 _ = try await queue.ask(
-                    "UPDATE larder_data.worker SET heartbeat_at = now() - interval '2 h' WHERE id = $1",
+                    "UPDATE larder_data.worker SET heartbeat_at = now() - interval '2 h', lease_ms = 1 WHERE id = $1",
                     [.integer(worker.id)]
                 ) { _ throws(QueueError) in }
                 worker = try await start()

@@ -12,7 +12,7 @@ import Testing
 
     private func advance(to moment: Double) { time.withLock { $0 = moment } }
 
-    @Test func `a lease is valid until its margin, is extended by a confirmation, and stays lost`() {
+    @Test func `a lease is valid until its margin, and again when a heartbeat confirms it after an outage`() {
         let lease = lease()
         #expect(lease.holds)
         advance(to: 111.9)
@@ -22,8 +22,9 @@ import Testing
         #expect(lease.holds)
         advance(to: 122.1)
         #expect(!lease.holds)
-        lease.confirm(askedAt: 121, seconds: 15)
-        #expect(!lease.holds)
+        #expect(!lease.isLost)
+        lease.confirm(askedAt: 122, seconds: 15)
+        #expect(lease.holds)
     }
 
     @Test func `a confirmation counts from the time of its call, and an older one has no effect`() {
@@ -38,7 +39,19 @@ import Testing
         let lease = lease()
         lease.lose()
         lease.confirm(askedAt: 100, seconds: 15)
-        #expect(!lease.holds)
+        #expect(!lease.holds && lease.isLost)
+    }
+
+    @Test func `who waits for a confirmation gets it, or is told that the lease is lost`() async {
+        let lease = lease()
+        advance(to: 200)
+        async let confirmed = lease.isConfirmed()
+        lease.confirm(askedAt: 199, seconds: 15)
+        #expect(await confirmed)
+        advance(to: 300)
+        async let lost = lease.isConfirmed()
+        lease.lose()
+        #expect(await !lost)
     }
 }
 

@@ -1,7 +1,7 @@
 /// A batch, by id or name.
 public enum BatchReference: Sendable {
     case id(Int64)
-    /// The latest batch of that name.
+    /// The latest batch of that name; `name@3` is its third, `name@-1` the one before the latest.
     case name(String)
 
     /// The form that SQL functions take: a text of digits is an id, because a name is not all digits.
@@ -36,6 +36,8 @@ public struct BatchProgress: Sendable {
     public let id: Int64
     /// The name; nil for a batch without one.
     public let name: String?
+    /// The run of the name, from 1.
+    public let run: Int
     /// The state.
     public let state: State
     /// Items enqueued, duplicates included.

@@ -32,6 +32,9 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
             || self == .readOnlyTransaction || self == .lockNotAvailable
     }
 
+    /// True when another session has just created the same thing.
+    var isCollision: Bool { ["23505", "42P06", "42P07", "42710"].contains(rawValue) }
+
     /// True for what passes by itself and is certain to have had no effect. Not so a session's end (57P): it may come
     /// after the commit.
     var isUndone: Bool {

@@ -98,20 +98,15 @@ public final class ImagePrefetcher: Sendable {
     }
 
     /// Cancels every token.
-    public func cancelPrefetching() { cancel(state.withLock { Array($0.counters.tokens) }) }
+    public func cancelPrefetching() { for token in state.withLock({ $0.counters.tokens }) { cancel(token) } }
 
-    func cancel(_ token: PrefetchToken.ID) { cancel([token]) }
-
-    /// Cancels all of them before any of their loads ends, so that no slot goes from one to another.
-    private func cancel(_ tokens: [PrefetchToken.ID]) {
-        let cancelled = state.withLock { state in
-            tokens.filter { token in
-                state.order.removeAll { $0 == token }
-                state.lists[token] = nil
-                return state.counters.cancel(token)
-            }
+    func cancel(_ token: PrefetchToken.ID) {
+        let wasRunning = state.withLock { state in
+            state.order.removeAll { $0 == token }
+            state.lists[token] = nil
+            return state.counters.cancel(token)
         }
-        if !cancelled.isEmpty { running.cancel { cancelled.contains($0.token) } }
+        if wasRunning { running.cancel { $0.token == token } }
     }
 
     // MARK: - Loading

@@ -2,6 +2,7 @@ import DiskCache
 import EmbeddedPostgres
 import Glibc
 import JobQueue
+import Worker
 
 /// The database and the cache of a command: from options, else variables, else defaults.
 struct Settings {
@@ -54,7 +55,10 @@ struct Settings {
     /// - Parameters:
     ///   - migrate: migrates a given database, too; the embedded one is always migrated.
     ///   - maxWait: how long later calls wait for an unavailable database; zero by default.
-    func openQueue(migrate: Bool = false, maxWait: Duration = .zero) async throws -> PostgresJobQueue {
+    ///   - stop: when given, waits for an unavailable database until shutdown is requested.
+    func openQueue(
+        migrate: Bool = false, maxWait: Duration = .zero, waitingUntil stop: ShutdownRequest? = nil
+    ) async throws -> PostgresJobQueue {
         var configuration = PostgresJobQueue.Configuration(databaseURL: try await startedDatabase())
         if migrate || databaseURL == nil {
             do throws(QueueError) {
@@ -65,11 +69,25 @@ struct Settings {
             }
         }
         let queue = PostgresJobQueue(configuration)
-        try await queue.checkReady()
+        try await Self.waitUntilReady(queue, stop)
         guard maxWait > .zero else { return queue }
         await queue.close()
         configuration.maxWait = maxWait
         return PostgresJobQueue(configuration)
+    }
+
+    private static func waitUntilReady(_ queue: PostgresJobQueue, _ stop: ShutdownRequest?) async throws(QueueError) {
+        var isNoted = false
+        while true {
+            do throws(QueueError) {
+                return try await queue.checkReady()
+            } catch {
+                guard let stop, error.isTransient, stop.urgency == .none else { throw error }
+                if !isNoted { Console.note("larder: \(error.message); waiting for it") }
+                isNoted = true
+                try? await Task.sleep(for: .milliseconds(500))
+            }
+        }
     }
 
     private static func absolute(_ path: String) -> String {

@@ -35,7 +35,7 @@ extension Command {
 
     static let blocklistAdd = Command(
         words: ["blocklist", "add"], operands: "URL...",
-        summary: "Block URLs: 'enqueue' answers 'blocked' for them, except with RetryFailed",
+        summary: "Block URLs: 'enqueue' answers 'blocked' for them",
         discussion: "Jobs that are already in the queue continue.",
         examples: ["larder blocklist add https://example.com/a.jpg --for 7d --reason 'legal request'"],
         options: blockOptions

@@ -48,8 +48,9 @@ extension Command {
         words: ["retry"], operands: "[BATCH]",
         summary: "Retry the failed items of a batch, or one job",
         discussion: """
-            Each failed URL, blocked ones included, becomes a new job with all its attempts, which passes the blocklist
-            (RetryFailed). --job also makes a scheduled job ready at once, and a job suspended as crashed ready again.
+            Each failed URL, blocked ones included, becomes a new job with all its attempts, which passes the blocks by
+            failures (RetryFailed) and not those by an operator. --job also makes a scheduled job ready at once, and a
+            job suspended as crashed ready again.
             """,
         examples: ["larder retry spring", "larder retry --job 17"],
         options: [ControlTarget.jobOption, Settings.databaseOption]

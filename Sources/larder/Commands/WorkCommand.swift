@@ -35,7 +35,8 @@ extension Command {
         configuration.queue = try arguments.value("queue") ?? configuration.queue
         if expiry.maxAge != nil || expiry.maxSize > 0 { configuration.expiry = (setup.cache, expiry) }
 
-        let queue = try await settings.openQueue(maxWait: WorkerSetup.maxWait)
+        let queue = try await settings.openQueue(
+            maxWait: WorkerSetup.maxWait, waitingUntil: configuration.end == .stopped ? stop : nil)
         let restart = EmbeddedServerRestart(settings)
         if let restart { configuration.services.append(restart) }
         let summary = try await Printer.printing { printer in

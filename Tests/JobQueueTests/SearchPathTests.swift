@@ -1,0 +1,103 @@
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// Operators of another role in the caller's search_path, and locks that any login can take.
+@Suite(.timeLimit(.minutes(5)))
+struct SearchPathTests {
+    /// In schema public an operator for each pair of common types for which pg_catalog has none: Postgres prefers an
+    /// exact match there to a conversion. Each call leaves a row in `public.seen`.
+    private static let foreignOperators = [
+        "CREATE TABLE public.seen (operator text)", "CREATE SEQUENCE public.numbers",
+        """
+        CREATE FUNCTION public.note(operator text) RETURNS boolean LANGUAGE sql SECURITY DEFINER AS
+        'INSERT INTO public.seen VALUES (operator) RETURNING NULL::boolean'
+        """,
+        """
+        DO $$
+        DECLARE
+            o record;
+        BEGIN
+            FOR o IN
+                SELECT l.oid::regtype AS l, r.oid::regtype AS r, op.name, format('public.f%s', nextval('public.numbers')) AS f,
+                    CASE WHEN op.name IN ('+', '-', '*', '/') THEN l.oid::regtype::text WHEN op.name = '||' THEN 'text'
+                        ELSE 'boolean' END AS result
+                FROM pg_type l, pg_type r, unnest('{=,<>,<,<=,>,>=,+,-,*,/,||,~,&}'::text[]) AS op (name)
+                WHERE l.typnamespace = 'pg_catalog'::regnamespace AND r.typnamespace = 'pg_catalog'::regnamespace
+                  AND ARRAY[l.typname, r.typname]::text[] <@ '{bool,bytea,char,name,int8,int2,int4,text,json,float4,float8,numeric,
+                    varchar,date,timestamptz,timestamp,interval}'
+                  AND NOT EXISTS (
+                    SELECT FROM pg_operator x WHERE x.oprname = op.name AND x.oprleft = l.oid AND x.oprright = r.oid)
+            LOOP
+                EXECUTE format('CREATE FUNCTION %s(%s, %s) RETURNS %s LANGUAGE sql AS %L', o.f, o.l, o.r, o.result, format(
+                    'SELECT CASE WHEN public.note(%L) THEN NULL::%s END', concat_ws(' ', o.l, o.name, o.r), o.result));
+                EXECUTE format(
+                    'CREATE OPERATOR public.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = %s)', o.name, o.l, o.r, o.f);
+            END LOOP;
+        END $$
+        """,
+    ]
+
+    @Test func `no operator in the caller's search_path runs when an owner reads progress, waits or maintains`()
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "http://a/2", "nothing"])
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 2)
+        _ = try await worker.complete([Outcome(jobs[0].held, .succeeded), .unavailable(jobs[1].held)])
+        try await fixture.queue.maintain(force: true)
+        try await fixture.sql("UPDATE larder_data.batch SET created_at = created_at - interval '1 hour'")
+        for statement in Self.foreignOperators { try await fixture.sql(statement) }
+        try await fixture.sql("SELECT 1::bigint / 2::double precision")
+        #expect(try await fixture.value("SELECT operator FROM public.seen") == "bigint / double precision")
+        try await fixture.sql("TRUNCATE public.seen")
+
+        // New sessions: one that has parsed a function keeps its operators.
+        await fixture.reconnect()
+        _ = try await fixture.queue.progress()
+        _ = try await fixture.queue.progress(of: .name("batch"))
+        _ = try await fixture.queue.report(on: .name("batch"))
+        _ = try await fixture.queue.remaining()
+        _ = try await fixture.queue.blocklist()
+        _ = try await fixture.queue.heldOrigins()
+        _ = try await fixture.queue.check()
+        _ = try await fixture.queue.health()
+        try await fixture.queue.block(["http://a/3"])
+        try await fixture.queue.holdOrigin("http://b/", for: .seconds(1))
+        try await fixture.enqueue(["http://a/4"])
+        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.maintain(.owner)
+        _ = try await Migrator(fixture.configuration).status()
+        for view in ["progress", "queue", "worker", "throughput", "health", "held_origin", "record", "attempt"] {
+            try await fixture.sql("SELECT * FROM larder.\(view)")
+        }
+        await #expect { try await fixture.sql("CALL larder.wait_batch('batch', '50 ms')") } throws: {
+            ($0 as? QueueError)?.sqlState == "LA008"
+        }
+        let seen = try await fixture.sql("SELECT DISTINCT operator FROM public.seen")
+        #expect(seen.isEmpty, "\(seen)")
+    }
+
+    @Test func `advisory locks of a login without rights hold up no worker and no migration`() async throws {
+        let fixture = try await QueueFixture.make()
+        let users = """
+            SELECT oid::regprocedure::text FROM pg_proc
+            WHERE prosrc ~ 'pg_(try_)?advisory' AND pronamespace IN ('larder'::regnamespace, 'larder_data'::regnamespace)
+            """
+        #expect(try await fixture.sql(users).isEmpty)
+        try await fixture.enqueue(["http://a/1"])
+        let worker = try await fixture.startWorker()
+        let login = try await fixture.makeLogin()
+        let stranger = Connection(
+            .init(databaseURL: fixture.url(fixture.database.url, as: login)), name: "test-stranger")
+        _ = try await stranger.rows("BEGIN")
+        _ = try await stranger.rows(
+            "SELECT pg_advisory_xact_lock(1280267332, (\(worker.id) % 2147483647)::int), pg_advisory_xact_lock(119165786809714)"
+        )
+        #expect(try await worker.claim(upTo: 1).count == 1)
+        #expect(try await Migrator(fixture.configuration).migrate().isEmpty)
+        await stranger.close()
+    }
+}
