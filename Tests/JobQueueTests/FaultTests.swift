@@ -122,7 +122,8 @@ struct DatabaseFaultTests {
         // Without a cursor a claim reads all of them.
         let blind = try await claim(1)
         #expect(blind.jobs == 10 && blind.pages > 1_000, "\(blind)")
-        try await fixture.queue.maintain(force: true)
+        // Right before the claim: cursors older than 10 s are not used.
+        try await fixture.queue.maintain(.urgent, force: true)
         let seeing = try await claim(2)
         #expect(seeing.jobs == 10 && (1..<blind.pages / 3).contains(seeing.pages), "\(seeing), not \(blind)")
         // Cursors hide nothing: what is left comes at once, also what was released.
@@ -138,10 +139,12 @@ struct DatabaseFaultTests {
         _ = try await reader.rows("ROLLBACK")
     }
 
-    @Test func `in a database that is serializable by default all is done once`() async throws {
+    @Test(arguments: ["repeatable read", "serializable"])
+    func `under another default isolation level all is done once`(level: String) async throws {
         let fixture = try await QueueFixture.make()
-        try await setDefault("default_transaction_isolation", "serializable", fixture)
-        #expect(try await fixture.value("SHOW transaction_isolation") == "serializable")
+        try await fixture.alterDatabase("default_transaction_isolation", level)
+        try await fixture.endSessions()
+        #expect(try await fixture.value("SHOW transaction_isolation") == level)
         try await withThrowingTaskGroup(of: Int.self) { group in
             for index in 0..<4 {
                 group.addTask {
@@ -158,11 +161,11 @@ struct DatabaseFaultTests {
                         if jobs.isEmpty {
                             if try await fixture.value("SELECT count(*) FROM larder_data.ready") == "0" { return ended }
                             // A job that was enqueued earlier and committed later may lie below the claim cursor.
-                            _ = try? await queue.maintain(force: true)
+                            _ = try await queue.maintain(force: true)
                         }
                         ended += try await worker.completeAll(jobs.map { Outcome($0.held, .succeeded) })
                             .filter { $0.decision == .succeeded }.count
-                        _ = try? await queue.maintain()
+                        _ = try await queue.maintain()
                     }
                 }
             }
@@ -179,7 +182,8 @@ struct DatabaseFaultTests {
         let queue = PostgresJobQueue(fixture.patientConfiguration)
         let worker = try await queue.startWorker(
             WorkerDescription(name: "w", host: "test", processID: 1, version: "1", slots: 1))
-        try await setDefault("default_transaction_read_only", "on", fixture)
+        try await fixture.alterDatabase("default_transaction_read_only", "on")
+        try await fixture.endSessions()
         await #expect { _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://a/1"])) } throws: {
             ($0 as? QueueError)?.sqlState == "25006" && ($0 as? QueueError)?.isTransient == true
         }
@@ -197,32 +201,13 @@ struct DatabaseFaultTests {
         )
         try await fixture.sql("COMMIT")
         // A pooler keeps its sessions when its clients go.
-        if TemporaryDatabase.isPooled { try await endSessions(fixture) }
+        if TemporaryDatabase.isPooled { try await fixture.endSessions() }
         #expect(try await enqueued.map(\.kind) == [.inserted])
         var jobs = try await claimed
         while jobs.isEmpty { jobs = try await worker.claim(upTo: 1) }
         #expect(try await worker.complete([Outcome(jobs[0].held, .succeeded)]).map(\.decision) == [.succeeded])
         try await fixture.expectSound()
         await queue.close()
-    }
-
-    /// For all sessions from now on; those that are open end.
-    private func setDefault(_ setting: String, _ value: String, _ fixture: QueueFixture) async throws {
-        try await fixture.sql(
-            "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET \(setting) = %L', current_database(), '\(value)'); END $$"
-        )
-        try await endSessions(fixture)
-    }
-
-    /// Ends all sessions, also the one it is done with: a pooler would give it to the next.
-    private func endSessions(_ fixture: QueueFixture) async throws {
-        try await fixture.sql(
-            """
-            SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-            """)
-        _ = try? await fixture.sql("SELECT pg_terminate_backend(pg_backend_pid())")
-        // The server's last message may reach the client before the end of the connection does.
-        await fixture.reconnect()
     }
 
     @Test func `at midnight the first call creates the day's partitions`() async throws {

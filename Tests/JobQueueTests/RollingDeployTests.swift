@@ -7,10 +7,11 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct RollingDeployTests {
     /// How many rounds each loop has done, so that the migration comes in the middle of them.
-    private final class Rounds: Sendable {
+    private final class Rounds: Sendable, CustomStringConvertible {
         private let done = Locked([String: Int]())
         func add(_ name: String) { done.withLock { $0[name, default: 0] += 1 } }
         func least(of names: [String]) -> Int { done.withLock { all in names.map { all[$0] ?? 0 }.min() ?? 0 } }
+        var description: String { done.withLock { "\($0)" } }
     }
 
     @Test func `enqueuers and workers go on while the last migration is applied under them`() async throws {
@@ -62,7 +63,7 @@ struct RollingDeployTests {
             }
             group.addTask {
                 func wait(for count: Int) async throws {
-                    try #require(await reached { rounds.least(of: names) >= count })
+                    try #require(await reached { rounds.least(of: names) >= count }, "\(rounds)")
                 }
                 try await wait(for: 5)
                 #expect(try await Migrator(configuration).migrate().count == 1)
@@ -71,7 +72,8 @@ struct RollingDeployTests {
                 try await PostgresJobQueue(configuration).checkReady()
                 over.withLock { $0 = true }
             }
-            do { try await group.waitForAll() } catch {
+            // The first failure ends the others.
+            do { while try await group.next() != nil {} } catch {
                 over.withLock { $0 = true }
                 throw error
             }
