@@ -19,4 +19,21 @@ struct JSONLogTests {
         let events = lines.compactMap { try? fields($0) }
         #expect(!events.isEmpty && events.count == lines.count, "\(outcome.errorText)")
     }
+
+    @Test func `the line of a failed job has time, level, status and message, and numbers are numbers`() async throws {
+        let scene = try await Scene()
+        let url = scene.origin.url("/missing.jpg?token=s3cret")
+        let outcome = try await scene.larder("run", "--json", "--verbose", "--log-format", "json", url)
+        let events = try outcome.errorText.split(separator: "\n").map { try fields(String($0)) }
+        let line = try #require(events.first { $0["event"] as? String == "completed" })
+        let time = try #require(line["time"] as? String)
+        #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil, "\(time)")
+        #expect(line["level"] as? String == "error")
+        #expect(line["status"] as? Int == 404)
+        #expect(line["error"] as? String == "SDWebImageErrorDomain 2001")
+        #expect((line["message"] as? String)?.contains("404") == true, "\(line)")
+        #expect(line["attempt"] as? Int == 1 && line["job"] is Int && line["fetch_ms"] is Int, "\(line)")
+        #expect(events.allSatisfy { $0["time"] is String && $0["level"] is String })
+        #expect(!outcome.errorText.contains("s3cret"))
+    }
 }

@@ -30,7 +30,7 @@ struct RefusalLogTests {
         ).run()
         #expect(outcome.code == 1)
         let events = outcome.errorText.split(separator: "\n").compactMap { try? fields(String($0)) }
-        let refusals = events.filter { $0["reason"] != nil }
+        let refusals = events.filter { $0["message"] != nil }
         #expect(refusals.count == direct.count + led.count)
         for path in direct.indices.map({ "/direct\($0)" }) + led.indices.map({ "/led\($0)" }) {
             let own = events.filter { ($0["url"] as? String)?.hasSuffix(path) == true }

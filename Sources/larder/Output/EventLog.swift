@@ -1,4 +1,5 @@
 import DiskCache
+import Foundation
 import ImageModel
 import JobQueue
 import Prefetcher
@@ -6,6 +7,13 @@ import Worker
 
 /// Writes a worker's events to standard error, one line each: `key=value` text, or JSON.
 struct EventLog: Sendable {
+    private typealias Value = Encodable & CustomStringConvertible
+    private typealias Fields = [(name: String, value: any Value)]
+
+    private enum Level: String {
+        case info, warning, error
+    }
+
     private let json: Bool
 
     init(_ arguments: Arguments) throws(CommandError) {
@@ -14,39 +22,58 @@ struct EventLog: Sendable {
 
     /// Does not block.
     func write(_ event: WorkerEvent, to printer: Printer) {
+        let (level, name, fields) = Self.parts(of: event)
+        printer.note(
+            line([("time", Date.now.formatted(Self.time)), ("level", level.rawValue), ("event", name)] + fields))
+    }
+
+    /// UTC with milliseconds.
+    private static let time = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
+    private static func parts(of event: WorkerEvent) -> (Level, String, Fields) {
         switch event {
-        case .started(let worker): printer.note(line("started", [("worker", "\(worker)")]))
-        case .claimed(let count): printer.note(line("claimed", [("jobs", "\(count)")]))
-        case .localFault(let fault?): printer.note(line("local_fault", [("error", fault.message)]))
-        case .localFault(nil): printer.note(line("local_fault_over", []))
-        case .leaseLost: printer.note(line("lease_lost", []))
-        case .stopping(let running): printer.note(line("stopping", [("running", "\(running)")]))
-        case .queueUnavailable(let error): printer.note(line("queue_unavailable", [("error", error.description)]))
-        case .completed(let report): printer.note(line("completed", Self.fields(report)))
+        case .started(let worker): return (.info, "started", [("worker", worker)])
+        case .claimed(let count): return (.info, "claimed", [("jobs", count)])
+        case .localFault(let fault?): return (.error, "local_fault", [("error", fault.message)])
+        case .localFault(nil): return (.info, "local_fault_over", [])
+        case .leaseLost: return (.warning, "lease_lost", [])
+        case .stopping(let running): return (.info, "stopping", [("running", running)])
+        case .queueUnavailable(let error): return (.warning, "queue_unavailable", [("error", error.description)])
+        case .completed(let report): return (level(of: report), "completed", fields(report))
         case .expired(let report):
             let (age, size) = (report.expiredByAge, report.expiredBySize)
-            let counts = [
-                ("files", report.seen.files), ("deleted", age.files + size.files), ("bytes", age.bytes + size.bytes),
-                ("spared", report.spared.files), ("failed", report.failed.files),
-            ]
-            printer.note(line("expired", counts.map { ($0, "\($1)") }))
-        case .expiryFailed(let error): printer.note(line("expiry_failed", [("error", error.description)]))
+            return (
+                .info, "expired",
+                [
+                    ("files", report.seen.files), ("deleted", age.files + size.files),
+                    ("bytes", age.bytes + size.bytes), ("spared", report.spared.files),
+                    ("failed", report.failed.files),
+                ]
+            )
+        case .expiryFailed(let error): return (.error, "expiry_failed", [("error", error.description)])
         }
     }
 
-    private static func fields(_ report: AttemptReport) -> [(String, String)] {
+    private static func level(of report: AttemptReport) -> Level {
+        switch report.decision {
+        case .succeeded, .cancelled: .info
+        case .retried, .stale, .busy: .warning
+        case .failed: .error
+        }
+    }
+
+    private static func fields(_ report: AttemptReport) -> Fields {
         let timing = report.load.timing
-        var fields = [
-            ("job", "\(report.job.id)"), ("attempt", "\(report.job.attempt)"), ("url", LoggedURL.text(report.job.url)),
-            ("decision", word(report.decision)), ("fetch_ms", "\(timing.fetch.milliseconds)"),
-            ("transcode_ms", "\(timing.transcode.milliseconds)"), ("store_ms", "\(timing.store.milliseconds)"),
-            ("bytes_in", "\(report.load.bytesIn)"),
+        var fields: Fields = [
+            ("job", report.job.id), ("attempt", report.job.attempt), ("url", LoggedURL.text(report.job.url)),
+            ("decision", word(report.decision)), ("fetch_ms", timing.fetch.milliseconds),
+            ("transcode_ms", timing.transcode.milliseconds), ("store_ms", timing.store.milliseconds),
+            ("bytes_in", report.load.bytesIn),
         ]
-        if report.load.isUnchanged { fields.append(("unchanged", "true")) }
+        if let status = report.load.httpStatus { fields.append(("status", status)) }
+        if report.load.isUnchanged { fields.append(("unchanged", true)) }
         if let failure = report.failure {
-            fields.append(("error", "\(failure.domain) \(failure.code)"))
-            // Which address, port or rule a policy refused.
-            if failure.isRefusal { fields.append(("reason", failure.message)) }
+            fields += [("error", "\(failure.domain) \(failure.code)"), ("message", failure.message)]
         }
         return fields
     }
@@ -62,20 +89,12 @@ struct EventLog: Sendable {
         }
     }
 
-    private func line(_ event: String, _ fields: [(String, String)]) -> String {
-        if json, let text = try? JSONLine.text(Dictionary([("event", event)] + fields) { first, _ in first }) {
-            return text
+    private func line(_ fields: Fields) -> String {
+        if json {
+            var object: JSONObject = [:]
+            for field in fields { object[field.name] = field.value }
+            if let text = try? JSONLine.text(object) { return text }
         }
-        return (["event=\(event)"] + fields.map { "\($0)=\(LogValue.quoted($1))" }).joined(separator: " ")
-    }
-}
-
-extension FailureReason {
-    /// Whether a policy refused the address, port, scheme, downgrade or robot.
-    fileprivate var isRefusal: Bool {
-        switch (domain, code) {
-        case ("LarderErrorDomain", 101...104), ("NSURLErrorDomain", -1002): true
-        default: false
-        }
+        return fields.map { "\($0.name)=\(LogValue.quoted($0.value.description))" }.joined(separator: " ")
     }
 }
