@@ -135,6 +135,19 @@ struct WorkTests {
         #expect(try await scene.faults() == [])
     }
 
+    @Test func `run that is ended by a signal prints how to continue`() async throws {
+        let scene = try await Scene()
+        scene.origin.on("/never", .silent)
+        let run = try scene.larder(["run", "--batch", "stopped", "--grace", "50ms", scene.origin.url("/never")]).start()
+        await scene.origin.waitForRequests("/never")
+        run.signal(SIGINT)
+        let outcome = await run.outcome()
+        #expect(outcome.code == 1)
+        let hint =
+            "larder: stopped, 1 item left: 'larder work --drain' continues, 'larder cancel stopped' cancels what is left"
+        #expect(outcome.errorText.contains(hint), "\(outcome.errorText)")
+    }
+
     @Test(arguments: [["--grace", "50ms"], []])
     func `jobs unfinished after the grace period are released with their attempt refunded`(grace: [String]) async throws
     {

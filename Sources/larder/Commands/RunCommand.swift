@@ -88,6 +88,11 @@ extension Command {
                     "larder: \(items) left, held: 'larder resume' resumes a paused batch or queue, 'larder retry --job N' a "
                         + "job that was suspended as crashed")
                 for line in try await HeldOriginLine.all(in: queue) { Console.note("larder: \(line)") }
+            } else if report.progress.open > 0 {
+                let items = report.progress.open.counted("item")
+                Console.note(
+                    "larder: stopped, \(items) left: 'larder work --drain' continues, "
+                        + "'larder cancel \(options.template.batch ?? "\(batch)")' cancels what is left")
             }
             if json {
                 try Console.json(report.json)
