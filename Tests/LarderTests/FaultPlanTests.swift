@@ -62,6 +62,8 @@ struct FaultPlanTests {
     @Test func `images differ by their number and are recomputed equal`() {
         #expect(ChaosImage.bytes(1) == ChaosImage.bytes(1))
         #expect(ChaosImage.bytes(1) != ChaosImage.bytes(2))
+        #expect(ChaosImage.bytes(1, edition: 1) != ChaosImage.bytes(1, edition: 2))
+        #expect(ChaosImage.edition(of: ChaosImage.bytes(1, edition: 70_000)) == 70_000)
         #expect(ChaosImage.bytes(3).starts(with: [0x89, 0x50, 0x4e, 0x47]))
     }
 }

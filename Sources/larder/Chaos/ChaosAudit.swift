@@ -114,7 +114,7 @@ struct ChaosAudit: Sendable {
             return ledger.violated("\(path) of \(record.url), which succeeded, is missing")
         }
         guard name == nil, let number = ChaosLoad.number(of: record.url) else { return }
-        if bytes != ChaosImage.bytes(number) {
+        if bytes != ChaosImage.bytes(number, edition: ChaosImage.edition(of: bytes)) {
             ledger.violated("\(path) of \(record.url) has \(bytes.count) other bytes than the origin served")
         }
     }

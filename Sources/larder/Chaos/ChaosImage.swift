@@ -1,11 +1,11 @@
-/// The images of the origin of `larder chaos`: PNGs of uncompressed noise, each computed from its number, so that a
-/// stored original can be compared with what was served.
+/// The images of the origin of `larder chaos`: PNGs of uncompressed noise, each computed from its number and edition, so
+/// that a stored original can be compared with what was served.
 enum ChaosImage {
     private static let width = 96
     private static let height = 64
 
-    static func bytes(_ number: Int) -> [UInt8] {
-        var random = SeededRandom(seed: UInt64(truncatingIfNeeded: number))
+    static func bytes(_ number: Int, edition: UInt32 = 0) -> [UInt8] {
+        var random = SeededRandom(seed: UInt64(truncatingIfNeeded: number) ^ UInt64(edition) << 32)
         var rows: [UInt8] = []
         rows.reserveCapacity(height * (1 + width * 3))
         for _ in 0..<height {
@@ -14,8 +14,14 @@ enum ChaosImage {
         }
         // Width and height, 8 bits, RGB, no interlacing.
         let header = big(UInt32(width)) + big(UInt32(height)) + [8, 2, 0, 0, 0]
-        return [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + chunk("IHDR", header) + chunk("IDAT", stored(rows))
-            + chunk("IEND", [])
+        return [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + chunk("IHDR", header)
+            + chunk("edTn", big(edition)) + chunk("IDAT", stored(rows)) + chunk("IEND", [])
+    }
+
+    /// The edition that the bytes of an image name; 0 when they are too short.
+    static func edition(of bytes: [UInt8]) -> UInt32 {
+        // The chunk edTn follows the signature and IHDR: length, name, edition.
+        bytes.count < 45 ? 0 : bytes[41..<45].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     /// A zlib stream of one stored block.

@@ -1,7 +1,8 @@
 import Concurrency
 import Glibc
 
-/// The origin of `larder chaos`: an HTTP/1.1 server on loopback that answers `/NUMBER.png` with that image.
+/// The origin of `larder chaos`: an HTTP/1.1 server on loopback that answers `/NUMBER.png` with that image. All images
+/// change every 5 s, so that a URL that is requested again is transcoded again.
 final class ChaosOrigin: Sendable {
     let place: SocketPlace
     private let isStopped = Locked(false)
@@ -33,6 +34,7 @@ final class ChaosOrigin: Sendable {
     private struct Loop: ~Copyable {
         private let listener: Int32
         private var clients: [Client] = []
+        private let start = ContinuousClock.now
 
         init(listener: Int32) { self.listener = listener }
         deinit { close(listener) }
@@ -58,7 +60,7 @@ final class ChaosOrigin: Sendable {
                 client.input += room.prefix(max(0, got))
                 if client.input.count > 65_536 { client.hasEnded = true }
                 guard let end = client.input.firstRange(of: Array("\r\n\r\n".utf8)) else { return }
-                client.output = Self.answer(client.input[..<end.lowerBound])
+                client.output = answer(client.input[..<end.lowerBound])
                 client.input.removeFirst(end.upperBound)
             }
             let sent = client.output.withUnsafeBytes {
@@ -71,14 +73,15 @@ final class ChaosOrigin: Sendable {
             }
         }
 
-        private static func answer(_ head: ArraySlice<UInt8>) -> [UInt8] {
+        private func answer(_ head: ArraySlice<UInt8>) -> [UInt8] {
             // GET /12.png HTTP/1.1
             let target = String(decoding: head, as: UTF8.self).split(separator: " ").dropFirst().first ?? ""
             let name = target.split(separator: "/").last ?? ""
             guard let number = Int(name.split(separator: ".").first ?? "") else {
                 return Array("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".utf8)
             }
-            let body = ChaosImage.bytes(number)
+            let edition = UInt32((ContinuousClock.now - start).seconds / 5)
+            let body = ChaosImage.bytes(number, edition: edition)
             let lines = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: \(body.count)\r\n\r\n"
             return Array(lines.utf8) + body
         }
