@@ -109,10 +109,17 @@ struct ChaosDatabase: Sendable {
         return path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
     }
 
-    /// Stops the server without a checkpoint, as a crash does.
-    func stopImmediately() async throws {
+    enum Stop: Sendable {
+        /// Without a checkpoint, as a crash.
+        case immediate
+        /// With a checkpoint; sessions are ended.
+        case fast
+    }
+
+    /// Stops the server; waits at most 5 s.
+    func stop(_ way: Stop) async throws {
         guard let cluster, case .running(let process) = try await cluster.status().state, process > 0 else { return }
-        kill(process, SIGQUIT)
+        kill(process, way == .fast ? SIGINT : SIGQUIT)
         for _ in 0..<500 where kill(process, 0) == 0 { try? await Task.sleep(for: .milliseconds(10)) }
     }
 

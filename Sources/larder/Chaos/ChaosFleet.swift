@@ -46,14 +46,23 @@ actor ChaosFleet {
         }
     }
 
-    /// Kills a worker; it starts again a moment later.
-    func kill(_ target: Int) {
-        guard let worker = worker(target) else { return }
+    /// Kills a worker, which starts again a moment later, and returns its process id; nil when none runs.
+    func kill(_ target: Int) -> Int32? {
+        guard let worker = running(target) else { return nil }
         worker.signal(SIGKILL, isEnd: true)
         worker.startsAt = .now + .milliseconds(300)
+        return worker.process
     }
 
-    func signal(_ target: Int, _ number: Int32) { worker(target)?.signal(number) }
+    /// Sends SIGSTOP to a worker and returns its process id; nil when none runs.
+    func stop(_ target: Int) -> Int32? {
+        guard let worker = running(target) else { return nil }
+        worker.signal(SIGSTOP)
+        return worker.process
+    }
+
+    /// Continues a stopped worker, unless it has ended meanwhile.
+    func resume(_ process: Int32) { workers.first { $0.isRunning && $0.process == process }?.signal(SIGCONT) }
 
     /// Sends a signal to a transcoder and returns its process id; nil when there is none.
     func signalTranscoder(_ target: Int, _ number: Int32) -> Int32? {
@@ -117,7 +126,9 @@ actor ChaosFleet {
         }
     }
 
-    private func worker(_ target: Int) -> ChaosWorker? {
-        workers.isEmpty ? nil : workers[target % workers.count]
+    /// One of the workers that run and are not being ended.
+    private func running(_ target: Int) -> ChaosWorker? {
+        let all = workers.filter { $0.isRunning && !$0.isEnded }
+        return all.isEmpty ? nil : all[target % all.count]
     }
 }

@@ -34,23 +34,33 @@ struct ChaosInjector: Sendable {
     }
 
     private func perform(_ fault: FaultPlan.Injection, _ number: Int, _ duration: () async -> Void) async {
+        let target: Int32?
+        switch fault.kind {
+        case .workerKill: target = await found { await fleet.kill(fault.target) }
+        case .workerStop: target = await found { await fleet.stop(fault.target) }
+        case .transcoderKill: target = await found { await fleet.signalTranscoder(fault.target, SIGKILL) }
+        case .transcoderStop: target = await found { await fleet.signalTranscoder(fault.target, SIGSTOP) }
+        default: target = 0
+        }
+        // A fault without a target is not counted.
+        guard let target else { return }
         let start = ContinuousClock.now
         ledger.began(fault.kind)
         do {
             switch fault.kind {
-            case .workerKill: await fleet.kill(fault.target)
+            case .workerKill, .transcoderKill: break
             case .workerStop:
-                await fleet.signal(fault.target, SIGSTOP)
                 await duration()
-                await fleet.signal(fault.target, SIGCONT)
-            case .transcoderKill: _ = await fleet.signalTranscoder(fault.target, SIGKILL)
+                await fleet.resume(target)
             case .transcoderStop:
-                let stopped = await fleet.signalTranscoder(fault.target, SIGSTOP)
                 await duration()
-                if let stopped { kill(stopped, SIGCONT) }
+                kill(target, SIGCONT)
             case .databaseStop:
-                try await database.stopImmediately()
+                try await database.stop(.immediate)
                 await duration()
+                try await database.start()
+            case .databaseRestart:
+                try await database.stop(.fast)
                 try await database.start()
             case .databaseFull: try await fill(place.databaseDisk, duration)
             case .cacheFull: try await fill(place.cacheDisk, duration)
@@ -85,6 +95,15 @@ struct ChaosInjector: Sendable {
             }
         }
         ledger.ended(fault.kind)
+    }
+
+    /// The process that was hit; nil when there was none for 2 s.
+    private func found(_ hit: () async -> Int32?) async -> Int32? {
+        for _ in 0..<100 {
+            if let process = await hit() { return process }
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        return nil
     }
 
     private func fill(_ disk: ChaosPlace.Disk?, _ duration: () async -> Void) async throws {

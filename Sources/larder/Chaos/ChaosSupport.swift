@@ -11,7 +11,7 @@ struct ChaosSupport {
     /// Why a kind cannot be injected; nil when it can.
     func reasonAgainst(_ kind: FaultKind) -> String? {
         switch kind {
-        case .databaseStop: database.isOwn ? nil : "only for the command's own server"
+        case .databaseStop, .databaseRestart: database.isOwn ? nil : "only for the command's own server"
         case .poolerRestart:
             !database.isOwn
                 ? "only for the command's own server" : ChaosPooler.isInstalled ? nil : "pgbouncer is not installed"

@@ -26,7 +26,7 @@ final class ChaosWorker {
     private var child: ChildProcess?
     private(set) var process: Int32 = 0
     /// Whether the run ended it, so that its end is no violation.
-    private var isEnded = false
+    private(set) var isEnded = false
     /// When it is started again; nil when it is not.
     var startsAt: ContinuousClock.Instant? = .now
 

@@ -5,6 +5,7 @@ enum FaultKind: String, CaseIterable, Sendable {
     case transcoderKill = "transcoder-kill"
     case transcoderStop = "transcoder-stop"
     case databaseStop = "database-stop"
+    case databaseRestart = "database-restart"
     case backendTerminate = "backend-terminate"
     case poolerRestart = "pooler-restart"
     case databaseDrop = "database-drop"
@@ -34,7 +35,7 @@ enum FaultKind: String, CaseIterable, Sendable {
     /// Seconds from the injection to its end. A kill ends at once.
     var duration: ClosedRange<Double> {
         switch self {
-        case .workerKill, .transcoderKill, .backendTerminate, .poolerRestart: 0...0
+        case .workerKill, .transcoderKill, .databaseRestart, .backendTerminate, .poolerRestart: 0...0
         // Some stops last longer than a lease of 15 s.
         case .workerStop: 0.5...18
         case .transcoderStop: 0.2...4
@@ -50,7 +51,7 @@ enum FaultKind: String, CaseIterable, Sendable {
     /// Two faults of one group are never active at the same time.
     var group: String {
         switch self {
-        case .databaseStop, .databaseFull: "server"
+        case .databaseStop, .databaseRestart, .databaseFull: "server"
         case .databaseDrop, .databaseDelay, .databaseHalfOpen: "database proxy"
         case .originDrop, .originDelay, .originHalfOpen: "origin proxy"
         default: rawValue
@@ -58,5 +59,5 @@ enum FaultKind: String, CaseIterable, Sendable {
     }
 
     /// Whether the server itself is away or refuses to write, so that no statement can be expected to succeed.
-    var disturbsDatabase: Bool { self == .databaseStop || self == .databaseFull }
+    var disturbsDatabase: Bool { [.databaseStop, .databaseRestart, .databaseFull].contains(self) }
 }
