@@ -61,6 +61,26 @@ final class ChaosLoad: Sendable {
         return request
     }
 
+    /// Enqueues 2,000 URLs by SQL and returns when the first of them are completed.
+    func begin(_ url: String) async throws {
+        let batch = batch("before")
+        let urls = request(2_000, batch: batch, from: 0, joins: false).urls
+        let session = BenchSession(url)
+        try await session.ask(
+            """
+            SELECT count(*) FROM larder.enqueue_many(ARRAY[\(urls.map { "'\($0)'" }.joined(separator: ","))],
+                batch => '\(batch)', max_attempts => 12)
+            """)
+        try await session.ask("SELECT larder.batch_seal('\(batch)')")
+        sized(batch, urls.count)
+        let limit = ContinuousClock.now + .seconds(30)
+        while try await session.number("SELECT succeeded FROM larder.progress WHERE batch = '\(batch)'") < 50 {
+            guard .now < limit else { throw CommandError.larder(0, "the older program completes no job") }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        await session.close()
+    }
+
     /// The URLs enqueued last, most of them of live jobs.
     func recentURLs(_ count: Int) -> [String] {
         state.withLock { state in (max(1, state.next - count)..<max(2, state.next)).map(url) }

@@ -65,8 +65,11 @@ struct ChaosScene: Sendable {
             ]
             return ChaosLaunch(name: name, program: program, arguments: words + ports)
         }
+        let run = "\(options.seed)-\(UInt32.random(in: 0...UInt32.max))"
+        let load = ChaosLoad(run: run, seed: options.seed, origins: originProxies.map(\.place))
         if possible.contains(.oldBinary), let old = options.oldBinary {
             try await fleet.add(launch("old", old, proxied))
+            try await load.begin(database.url)
         }
         var configuration = PostgresJobQueue.Configuration(databaseURL: database.url)
         // The audit of a long run reads all its history.
@@ -83,8 +86,6 @@ struct ChaosScene: Sendable {
             }
             try await fleet.add(worker)
         }
-        let run = "\(options.seed)-\(UInt32.random(in: 0...UInt32.max))"
-        let load = ChaosLoad(run: run, seed: options.seed, origins: originProxies.map(\.place))
         let sampler = ChaosSampler(url: database.url, prefix: "chaos-\(run)-", ledger: ledger)
         self.sampler = sampler
         let producing = (0..<2).map { _ in PostgresJobQueue(.init(databaseURL: proxied)) }
