@@ -213,10 +213,15 @@ BEGIN
         -- Suspended because all batches that wanted it were paused or cancelled.
         DELETE FROM larder_data.suspended s WHERE s.job_id = ANY (jobs) AND s.reason <> 'crashed' RETURNING s.job_id
     )
-    INSERT INTO larder_data.ready (queue_id, priority, job_id)
-    SELECT j.queue_id, j.priority, m.job_id
-    FROM (SELECT r.job_id FROM raised r UNION ALL SELECT r.job_id FROM resumed r) AS m, LATERAL (
-        SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = m.job_id OFFSET 0) AS j
+    INSERT INTO larder_data.ready (queue_id, priority, job_id, turn)
+    SELECT j.queue_id, j.priority, m.job_id, coalesce(c.turns[j.priority + 1], 0) + m.ord
+    FROM (
+        SELECT t.job_id, row_number() OVER (ORDER BY t.job_id) AS ord
+        FROM (SELECT r.job_id FROM raised r UNION ALL SELECT r.job_id FROM resumed r) AS t
+    ) AS m
+    CROSS JOIN LATERAL (SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = m.job_id OFFSET 0) AS j
+    LEFT JOIN LATERAL (
+        SELECT x.turns FROM larder_data.claim_cursor x WHERE x.queue_id = j.queue_id OFFSET 0) AS c ON true
     ORDER BY m.job_id;
     UPDATE larder_data.scheduled s SET run_at = coalesce(due, now()) WHERE s.ctid = ANY (ARRAY(
         SELECT place.tid FROM larder_data.job j, LATERAL (
@@ -250,11 +255,26 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.join_jobs IS 'Lets items of a batch join these live jobs, so many each.';
 
+-- The cursor and the totals are up to one second old: what a batch enqueues within a second may share turns. Exact
+-- turns would need a row that every enqueue into a batch locks.
+CREATE FUNCTION larder_data.turns_ahead(batch_no bigint) RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce((
+        SELECT greatest(t.total - t.succeeded - t.failed - t.cancelled, 0)
+        FROM larder_data.batch_total t WHERE t.batch_id = batch_no), 0);
+END $$;
+COMMENT ON FUNCTION larder_data.turns_ahead IS
+    'How many turns the open items of a batch take, behind which it enqueues more.';
+
 CREATE FUNCTION larder_data.insert_jobs(
     template larder_data.job, due timestamptz, urls text[], keys bytea[], origin_ids int[], live_keys bytea[],
     OUT jobs bigint[], OUT are_new boolean[]
 )
 LANGUAGE plpgsql AS $$
+DECLARE
+    before bigint := larder_data.turns_ahead(template.batch_id) + coalesce((
+        SELECT c.turns[template.priority + 1] FROM larder_data.claim_cursor c WHERE c.queue_id = template.queue_id), 0);
 BEGIN
     WITH new AS (
         SELECT k.key, min(k.ord) AS ord, count(*) AS items FROM unnest(keys) WITH ORDINALITY AS k (key, ord)
@@ -273,8 +293,9 @@ BEGIN
             template.context
         FROM numbered n ORDER BY n.key
     ), to_ready AS (
-        INSERT INTO larder_data.ready (queue_id, priority, job_id)
-        SELECT template.queue_id, template.priority, n.id FROM numbered n WHERE due IS NULL
+        INSERT INTO larder_data.ready (queue_id, priority, job_id, turn)
+        SELECT template.queue_id, template.priority, n.id, before + row_number() OVER (ORDER BY n.id)
+        FROM numbered n WHERE due IS NULL
     ), to_scheduled AS (
         INSERT INTO larder_data.scheduled (run_at, job_id) SELECT due, n.id FROM numbered n WHERE due IS NOT NULL
     )

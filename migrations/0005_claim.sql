@@ -35,20 +35,25 @@ LANGUAGE sql AS $$
 $$;
 COMMENT ON FUNCTION larder_data.lower_cursors IS 'Makes claims start no later than at these jobs.';
 
-CREATE FUNCTION larder_data.make_ready(jobs bigint[]) RETURNS int
+CREATE FUNCTION larder_data.make_ready(jobs bigint[], ahead bigint DEFAULT 0) RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 BEGIN
     IF coalesce(cardinality(jobs), 0) = 0 THEN
         RETURN 0;
     END IF;
-    INSERT INTO larder_data.ready (queue_id, priority, job_id)
-    SELECT j.queue_id, j.priority, j.id FROM unnest(jobs) AS h (id), LATERAL (
-        SELECT x.queue_id, x.priority, x.id FROM larder_data.job x WHERE x.id = h.id OFFSET 0) AS j;
+    INSERT INTO larder_data.ready (queue_id, priority, job_id, turn)
+    SELECT j.queue_id, j.priority, j.id, coalesce(c.turns[j.priority + 1], 0) + ahead + h.ord
+    FROM unnest(jobs) WITH ORDINALITY AS h (id, ord)
+    CROSS JOIN LATERAL (
+        SELECT x.queue_id, x.priority, x.id FROM larder_data.job x WHERE x.id = h.id OFFSET 0) AS j
+    LEFT JOIN LATERAL (
+        SELECT x.turns FROM larder_data.claim_cursor x WHERE x.queue_id = j.queue_id OFFSET 0) AS c ON true;
     PERFORM larder_data.lower_cursors(jobs);
     RETURN cardinality(jobs);
 END $$;
 COMMENT ON FUNCTION larder_data.make_ready IS
-    'Makes jobs ready that the caller has removed from their state''s table. Returns how many.';
+    'Makes jobs ready that the caller has removed from their state''s table, or has inserted. Their turns begin where '
+    'claims stand, behind so many turns ahead. Returns how many.';
 
 CREATE FUNCTION larder_data.hold_reason(job_id bigint, own_batch bigint, items int, has_subscribers boolean)
 RETURNS text
@@ -111,7 +116,7 @@ COMMENT ON FUNCTION larder_data.first_priority IS
     'highest of them left out, each in turn.';
 
 CREATE FUNCTION larder_data.pick_of_queue(
-    queue_no smallint, newest_first boolean, first int, positions bigint[], max_jobs int
+    queue_no smallint, newest_first boolean, by_turn boolean, first int, positions bigint[], max_jobs int
 ) RETURNS tid[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -125,6 +130,14 @@ BEGIN
                 WHERE x.queue_id = queue_no AND x.priority = priorities[k]
                 ORDER BY x.job_id DESC LIMIT max_jobs FOR UPDATE SKIP LOCKED) AS pick
             LIMIT max_jobs);
+    ELSIF by_turn THEN
+        RETURN ARRAY(
+            SELECT pick.tid FROM generate_series(1, 10) AS k, LATERAL (
+                SELECT x.ctid AS tid FROM larder_data.ready x
+                WHERE x.queue_id * 10 + x.priority = queue_no * 10 + priorities[k]
+                  AND x.turn > positions[priorities[k] + 1]
+                ORDER BY x.turn, x.job_id LIMIT max_jobs FOR UPDATE SKIP LOCKED) AS pick
+            LIMIT max_jobs);
     END IF;
     RETURN ARRAY(
         SELECT pick.tid FROM generate_series(1, 10) AS k, LATERAL (
@@ -134,7 +147,8 @@ BEGIN
         LIMIT max_jobs);
 END $$;
 COMMENT ON FUNCTION larder_data.pick_of_queue IS
-    'Locks the next ready rows of a queue, those of one priority first, and returns their ctids.';
+    'Locks the next ready rows of a queue behind these ids, or turns, those of one priority first, and returns their '
+    'ctids.';
 
 -- The jobs of a batch are found by id, in whatever state, and then their ready rows.
 CREATE FUNCTION larder_data.pick_of_batch(batch_no bigint, after_job bigint, max_jobs int) RETURNS tid[]
@@ -231,7 +245,7 @@ COMMENT ON FUNCTION larder_data.take_jobs IS 'Moves locked ready rows to running
 
 CREATE FUNCTION larder_data.claim_context(
     worker bigint, queue text, OUT queue_id smallint, OUT lifo boolean, OUT is_paused boolean, OUT low_every int,
-    OUT positions bigint[], OUT some_batch_held boolean, OUT some_origin_held boolean
+    OUT positions bigint[], OUT turns bigint[], OUT some_batch_held boolean, OUT some_origin_held boolean
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -239,10 +253,7 @@ DECLARE
 BEGIN
     -- Cursors older than 10 s are not used: maintenance does not run.
     SELECT q.id, q.lifo, q.paused_at IS NOT NULL, q.low_every,
-        coalesce((
-            SELECT c.positions FROM larder_data.claim_cursor c
-            WHERE c.queue_id = q.id AND c.updated_at > clock_timestamp() - interval '10 s'),
-            array_fill(0::bigint, '{10}')),
+        coalesce(c.positions, array_fill(0::bigint, '{10}')), coalesce(c.turns, array_fill(0::bigint, '{10}')),
         EXISTS (
             SELECT FROM larder_data.batch b
             WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))
@@ -251,8 +262,11 @@ BEGIN
         EXISTS (
             SELECT FROM larder_data.worker w WHERE w.id = worker AND w.stopped_at IS NULL
                 AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp())
-    INTO queue_id, lifo, is_paused, low_every, positions, some_batch_held, some_origin_held, worker_lives
-    FROM larder_data.queue q WHERE q.name = claim_context.queue;
+    INTO queue_id, lifo, is_paused, low_every, positions, turns, some_batch_held, some_origin_held, worker_lives
+    FROM larder_data.queue q LEFT JOIN LATERAL (
+        SELECT x.positions, x.turns FROM larder_data.claim_cursor x
+        WHERE x.queue_id = q.id AND x.updated_at > clock_timestamp() - interval '10 s' OFFSET 0) AS c ON true
+    WHERE q.name = claim_context.queue;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'unknown queue "%"', queue USING ERRCODE = 'LA006';
     ELSIF NOT worker_lives AND NOT EXISTS (
@@ -278,6 +292,8 @@ DECLARE
     batch_no bigint;
     wanted int;
     portion int;
+    turn bigint := worker + claim_no;
+    by_turn boolean;
     first int;
     picked tid[];
     jobs bigint[] := '{}'::bigint[];
@@ -291,6 +307,8 @@ BEGIN
     PERFORM FROM larder_data.claim_lock l WHERE l.worker_id = worker FOR UPDATE;
     q := larder_data.claim_context(worker, queue);
     batch_no := CASE WHEN only_batch IS NOT NULL THEN larder_data.find_batch(only_batch) END;
+    -- Every second claim, also among those that start at a lower priority.
+    by_turn := (turn + turn / greatest(q.low_every, 1)) % 2 = 1;
     IF again THEN
         jobs := larder_data.jobs_of_claim(worker, claim_no);
     END IF;
@@ -300,9 +318,9 @@ BEGIN
         -- Many at a time once some were held: a paused batch may have a million jobs in front.
         portion := CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END;
         IF batch_no IS NULL THEN
-            first := coalesce(first,
-                larder_data.first_priority(q.queue_id, q.positions, q.low_every, worker + claim_no));
-            picked := larder_data.pick_of_queue(q.queue_id, q.lifo, first, q.positions, portion);
+            first := coalesce(first, larder_data.first_priority(q.queue_id, q.positions, q.low_every, turn));
+            picked := larder_data.pick_of_queue(q.queue_id, q.lifo, by_turn, first,
+                CASE WHEN by_turn THEN q.turns ELSE q.positions END, portion);
         ELSE
             picked := larder_data.pick_of_batch(batch_no, after_job, portion);
         END IF;
@@ -325,8 +343,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.claim_v1 IS
     'Claims at most max_jobs (1 to 1000) ready jobs: lowest priority number first, then the oldest, or the newest in '
-    'a lifo queue; every Nth claim (low_every) starts at one of the lower priorities, each in turn. again: the number'
-    ' was used before and the answer lost; returns the jobs that it took, if any. only_batch: only jobs that this '
-    'batch (name or id) wants, also those it joined in other queues, in the order of their ids, above after_job '
-    'first. blocked: the URL is on the blocklist, by an operator, or the job does not say RetryFailed; it is to fail '
-    'with SDWebImageErrorDomain 1003.';
+    'a lifo queue; in every second claim the batches of a priority take turns instead; every Nth claim (low_every) '
+    'starts at one of the lower priorities, each in turn. again: the number was used before and the answer lost; '
+    'returns the jobs that it took, if any. only_batch: only jobs that this batch (name or id) wants, also those it '
+    'joined in other queues, in the order of their ids, above after_job first. blocked: the URL is on the blocklist, '
+    'by an operator, or the job does not say RetryFailed; it is to fail with SDWebImageErrorDomain 1003.';

@@ -120,7 +120,8 @@ BEGIN
         coalesce(sum(k.items), 0), sum(k.blocked), max(p.id)
     INTO ats, records, item_ids, jobs, joined, created, items, blocked, job FROM keyed k JOIN placed p USING (key);
     IF items > 0 THEN
-        PERFORM larder_data.make_ready(created), larder_data.mark_retried(b.id, ats, records, item_ids, jobs);
+        PERFORM larder_data.make_ready(created, larder_data.turns_ahead(b.id)),
+            larder_data.mark_retried(b.id, ats, records, item_ids, jobs);
         PERFORM larder_data.promote_joined(joined, NULL) WHERE joined IS NOT NULL;
         INSERT INTO larder_data.batch_delta (batch_id, failed, blocked) VALUES (b.id, -items, -blocked);
         UPDATE larder_data.batch x SET finished_at = NULL WHERE x.id = b.id AND x.finished_at IS NOT NULL;

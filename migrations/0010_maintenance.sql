@@ -114,8 +114,8 @@ DECLARE
     last_id bigint := (SELECT s.last_value FROM larder_data.job_id s);
     moved int;
 BEGIN
-    INSERT INTO larder_data.claim_cursor (queue_id, positions, updated_at)
-    SELECT q.id, '{0,0,0,0,0,0,0,0,0,0}', '-infinity' FROM larder_data.queue q
+    INSERT INTO larder_data.claim_cursor (queue_id, positions, turns, updated_at)
+    SELECT q.id, '{0,0,0,0,0,0,0,0,0,0}', '{0,0,0,0,0,0,0,0,0,0}', '-infinity' FROM larder_data.queue q
     WHERE NOT q.lifo AND NOT EXISTS (SELECT FROM larder_data.claim_cursor c WHERE c.queue_id = q.id)
     ON CONFLICT (queue_id) DO NOTHING;
     -- A row that a long transaction holds is skipped: claims do not use an old cursor.
@@ -123,6 +123,11 @@ BEGIN
         SELECT coalesce((
             SELECT min(r.job_id) - 1 FROM larder_data.ready r
             WHERE r.queue_id = c.queue_id AND r.priority = any_priority.p), last_id)
+        FROM generate_series(0, 9) AS any_priority (p) ORDER BY any_priority.p), turns = ARRAY(
+        SELECT coalesce((
+            SELECT min(r.turn) - 1 FROM larder_data.ready r
+            WHERE r.queue_id * 10 + r.priority = c.queue_id * 10 + any_priority.p),
+            greatest(c.turns[any_priority.p + 1], last_id))
         FROM generate_series(0, 9) AS any_priority (p) ORDER BY any_priority.p)
     WHERE c.ctid = ANY (ARRAY(SELECT x.ctid FROM larder_data.claim_cursor x FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS moved = ROW_COUNT;

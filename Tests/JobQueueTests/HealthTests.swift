@@ -77,7 +77,7 @@ struct HealthTests {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.sql("ALTER TABLE larder_data.ready SET (autovacuum_enabled = off)")
         let crowd = fixture.otherConnection()
-        _ = try await crowd.rows("INSERT INTO larder_data.ready SELECT 1, 4, i FROM generate_series(1, 50001) AS i")
+        _ = try await crowd.rows("INSERT INTO larder_data.ready SELECT 1, 4, i, i FROM generate_series(1, 50001) AS i")
         _ = try await crowd.rows("DELETE FROM larder_data.ready")
         _ = try await crowd.rows("SELECT pg_stat_force_next_flush()")
         let findings = try await fixture.queue.health()

@@ -51,13 +51,16 @@ struct PlanTests {
                     fresh_for => '1 day', cache_id => 'c', priority => 1)
                 """, shows: ["origin_name_key", "blocklist_pkey", "hashtextextended", "ready_pkey", "scheduled_pkey"]),
         Hot(
-            name: "claim", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 2, 10)",
+            name: "claim", sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id, 10)",
             shows: ["Tid Scan on ready", "ready_pkey", "job_pkey"]),
         Hot(
-            name: "claim one", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 4, 1)",
+            name: "claim in turn", sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 8, 10)",
+            shows: ["Tid Scan on ready", "ready_turn", "job_pkey"]),
+        Hot(
+            name: "claim one", sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 16, 1)",
             shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "origin_pkey", "blocklist_pkey"]),
         Hot(
-            name: "claim sent again", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 2, 10, again => true)",
+            name: "claim sent again", sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id, 10, again => true)",
             shows: ["running_pkey", "job_pkey"]),
         Hot(
             name: "claim of one batch", sql: "SELECT count(*) FROM larder.claim_v1(:worker, 12, 10, only_batch => '1')",
@@ -65,11 +68,11 @@ struct PlanTests {
         Hot(
             name: "claim beside a paused batch",
             before: "UPDATE larder_data.batch SET paused_at = now() WHERE name = 'p';",
-            sql: "SELECT count(*) FROM larder.claim_v1(:worker, 3, 10)",
+            sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 32, 10)",
             shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "job_subscriber_", "batch_pkey"]),
         Hot(
             name: "claim beside a held origin", before: "SELECT larder.origin_hold('http://elsewhere', '1 hour');",
-            sql: "SELECT count(*) FROM larder.claim_v1(:worker, 5, 10)",
+            sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 48, 10)",
             shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "origin_hold_pkey"]),
         Hot(
             name: "complete one success", before: held(1),
@@ -117,6 +120,8 @@ struct PlanTests {
     static let fill = """
         UPDATE larder_data.settings SET lease_ms = 3600000;
         SELECT worker_id AS worker FROM larder.worker_start_v1('w', 'h', 1, 'v', 8, 'c') \\gset
+        -- The number of a claim in the order of ids. Eight more is one in turns, 16 more again one by ids.
+        SELECT min(n) AS by_id FROM generate_series(100, 107) AS n WHERE (:worker + n + (:worker + n) / 8) % 2 = 0 \\gset
         SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://host/' || i FROM generate_series(1, 2000) AS i), batch => 'a');
         SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://host/' || i FROM generate_series(1, 40) AS i), batch => 'c');
         SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://later/' || i FROM generate_series(1, 200) AS i), batch => 'a', run_at => now() + '1 day');

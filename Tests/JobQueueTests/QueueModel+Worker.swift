@@ -19,7 +19,10 @@ extension QueueModel {
             batches.values.contains { !$0.isFinished && !$0.goesOn }
             || jobs.values.contains { $0.items[$0.home] == nil }
         let cursors = isNewestFirst ? nil : cursors
-        let first = firstPriority(turn: worker + number, cursors)
+        let turn = worker + number
+        let first = firstPriority(turn: turn, cursors)
+        // In every second claim batches take turns.
+        let isByTurn = !isNewestFirst && (turn + turn / Self.lowEvery) % 2 == 1
         let priorities = [first] + (0...9).filter { $0 != first }
         var got: [Int64] = []
         var isSomeAside = false
@@ -33,6 +36,9 @@ extension QueueModel {
                 var inPriority = ready.filter { $0.priority == priority }.sorted { $0.id < $1.id }
                 if isNewestFirst {
                     inPriority.reverse()
+                } else if isByTurn {
+                    inPriority.removeAll { turns[$0.id] ?? 0 <= turnCursors[priority] }
+                    inPriority.sort { (turns[$0.id] ?? 0, $0.id) < (turns[$1.id] ?? 0, $1.id) }
                 } else {
                     inPriority.removeAll { $0.id <= cursors?[priority] ?? 0 }
                 }

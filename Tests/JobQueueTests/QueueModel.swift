@@ -135,6 +135,10 @@ struct QueueModel {
     var heldOrigins: Set<String> = []
     /// Behind which ids claims start, by priority; nil before the first computation.
     var cursors: [Int64]?
+    /// The turns of the ready jobs, as the database has them now.
+    var turns: [Int64: Int64] = [:]
+    /// Behind which turns claims start, by priority, as the database has them now.
+    var turnCursors = [Int64](repeating: 0, count: 10)
 
     static let lowEvery: Int64 = 8
     static let mostRescues = 5

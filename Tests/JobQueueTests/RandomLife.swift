@@ -199,11 +199,23 @@ struct RandomLife {
         try await claim(index, number, most, after: after, of: batch, times: chance(10) ? 2 : 1)
     }
 
+    /// The model foresees the order of a claim, not the turns that enqueue gives.
+    mutating func readTurns() async throws {
+        let rows = try await fixture.sql("SELECT job_id, turn FROM larder_data.ready")
+        model.turns = Dictionary(
+            uniqueKeysWithValues: rows.compactMap { row in
+                row[0].flatMap { Int64($0) }.flatMap { id in row[1].flatMap { Int64($0) }.map { (id, $0) } }
+            })
+        let cursors = try await fixture.sql("SELECT unnest(turns) FROM larder_data.claim_cursor WHERE queue_id = 1")
+        if cursors.count == 10 { model.turnCursors = cursors.compactMap { $0[0].flatMap { Int64($0) } } }
+    }
+
     /// A claim, sent as often as if its answer had been lost in between.
     mutating func claim(
         _ index: Int, _ number: Int64, _ most: Int, after: Int64, of batch: String?, times: Int
     ) async throws {
         let id = workers[index].session.id
+        try await readTurns()
         for time in 0..<times {
             let foreseen = model.claim(id, number, most: most, after: after, of: batch, again: time > 0)
             let rows = try await anyQueue().ask(

@@ -135,7 +135,7 @@ struct RetentionTests {
         // Autovacuum could come first.
         try await fixture.sql("ALTER TABLE larder_data.ready SET (autovacuum_enabled = off)")
         let crowd = fixture.otherConnection()
-        _ = try await crowd.rows("INSERT INTO larder_data.ready SELECT 1, 4, i FROM generate_series(1, 20001) AS i")
+        _ = try await crowd.rows("INSERT INTO larder_data.ready SELECT 1, 4, i, i FROM generate_series(1, 20001) AS i")
         _ = try await crowd.rows("DELETE FROM larder_data.ready")
         _ = try await crowd.rows("SELECT pg_stat_force_next_flush()")
         #expect(try await fixture.queue.maintain(.owner) == 1)
