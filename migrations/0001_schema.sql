@@ -89,11 +89,10 @@ CREATE TABLE larder_data.batch (
     name text CHECK (name <> ''),
     run int NOT NULL DEFAULT 1 CHECK (run > 0),
     owner text,
-    queue_id smallint NOT NULL REFERENCES larder_data.queue,
-    pipeline_id int REFERENCES larder_data.pipeline,
+    queue_id smallint NOT NULL,
+    pipeline_id int,
     priority smallint CHECK (priority BETWEEN 0 AND 9),
     daily date,
-    notify boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL DEFAULT now(),
     sealed_at timestamptz,
     paused_at timestamptz,
@@ -105,7 +104,16 @@ CREATE TABLE larder_data.batch (
 COMMENT ON TABLE larder_data.batch IS
     'The jobs enqueued together. run: a name is used again when its batch is over; it means the highest run. owner: '
     'the role that opened the batch, NULL for a daily batch. daily: set for the default batch of a queue and day. '
-    'notify: the id is sent on channel larder_batch when the batch is finished. is_deleted: hidden, to be deleted.';
+    'is_deleted: hidden, to be deleted.';
+
+CREATE TABLE larder_data.batch_notify (
+    batch_id bigint NOT NULL,
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    PRIMARY KEY (batch_id, id)
+);
+COMMENT ON TABLE larder_data.batch_notify IS
+    'Batches whose id is sent on channel larder_batch when they are finished. Rows of their own, so that no producer '
+    'locks a batch.';
 CREATE INDEX batch_over ON larder_data.batch (finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX batch_deleted ON larder_data.batch (id) WHERE is_deleted;
 CREATE INDEX batch_unfinished ON larder_data.batch (id) WHERE finished_at IS NULL;
@@ -123,12 +131,16 @@ COMMENT ON TABLE larder_data.batch_source IS
     'Lists that are being enqueued in several calls: how many of their URLs are enqueued, and the last one. Updated in '
     'the transaction of each call, so that a producer can resume; deleted at the end of the list.';
 
-CREATE TABLE larder_data.pending_seal (
-    batch_id bigint PRIMARY KEY
+CREATE TABLE larder_data.adding (
+    bucket smallint NOT NULL,
+    place smallint NOT NULL,
+    PRIMARY KEY (bucket, place)
 );
-COMMENT ON TABLE larder_data.pending_seal IS
-    'Batches that maintenance is to seal, because batch_seal met a deadlock between two transactions that had both '
-    'added to the batch.';
+COMMENT ON TABLE larder_data.adding IS
+    'Row locks only, see 0015: a transaction that adds to batch b locks one row of bucket b % 256, or of bucket 256 '
+    'while those are locked.';
+INSERT INTO larder_data.adding SELECT b, p FROM generate_series(0, 255) AS b, generate_series(1, 16) AS p
+UNION ALL SELECT 256, p FROM generate_series(1, 256) AS p;
 
 CREATE SEQUENCE larder_data.job_id AS bigint;
 
@@ -175,6 +187,33 @@ CREATE TABLE larder_data.job_subscriber (
 COMMENT ON TABLE larder_data.job_subscriber IS
     'Items of other batches that joined a job. Written only while the job''s row is locked.';
 CREATE INDEX job_subscriber_batch ON larder_data.job_subscriber (batch_id, job_id);
+
+CREATE TABLE larder_data.job_join (
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    job_id bigint NOT NULL,
+    batch_id bigint NOT NULL,
+    due timestamptz,
+    items int NOT NULL CHECK (items > 0),
+    priority smallint NOT NULL,
+    PRIMARY KEY (job_id, id)
+);
+COMMENT ON TABLE larder_data.job_join IS
+    'Items that joined a live job and are not added to it yet, see 0015. due: when they are to run, NULL at once.';
+CREATE INDEX job_join_batch ON larder_data.job_join (batch_id);
+
+CREATE TABLE larder_data.late_enqueue (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    batch_id bigint NOT NULL,
+    due timestamptz,
+    template json NOT NULL,
+    urls text[] NOT NULL,
+    keys bytea[] NOT NULL,
+    origin_ids int[] NOT NULL
+);
+COMMENT ON TABLE larder_data.late_enqueue IS
+    'URLs whose live job a snapshot of REPEATABLE READ or SERIALIZABLE did not show: maintenance enqueues them, see '
+    '0016. template: the columns of larder_data.job that they share.';
+CREATE INDEX late_enqueue_batch ON larder_data.late_enqueue (batch_id);
 
 CREATE TABLE larder_data.ready (
     queue_id smallint NOT NULL,
@@ -490,14 +529,15 @@ INSERT INTO larder_data.maintenance (task, kind, place, every) VALUES
     ('rescue', 'urgent', 1, '1 s'), ('promote', 'urgent', 2, '200 ms'), ('claims', 'urgent', 3, '1 s'),
     ('counts', 'routine', 4, '1 s'), ('finish', 'routine', 5, '1 s'), ('cancelled', 'routine', 6, '1 s'),
     ('resumed', 'routine', 7, '1 s'), ('partitions', 'routine', 8, '1 h'), ('purge', 'routine', 9, '10 min'),
-    ('retention', 'routine', 10, '1 h'), ('deleted', 'routine', 11, '10 s'), ('vacuum', 'owner', 12, '25 s');
+    ('retention', 'routine', 10, '1 h'), ('deleted', 'routine', 11, '10 s'), ('vacuum', 'owner', 12, '25 s'),
+    ('joins', 'urgent', 13, '200 ms');
 
 -- Rows pass through these tables at the rate of the jobs, so they are vacuumed by count, not by share.
 DO $$
 DECLARE
     hot text;
 BEGIN
-    FOREACH hot IN ARRAY '{ready,scheduled,running,suspended,batch_delta,batch_detail_delta}'::text[] LOOP
+    FOREACH hot IN ARRAY '{ready,scheduled,running,suspended,job_join,batch_delta,batch_detail_delta}'::text[] LOOP
         EXECUTE format(
             'ALTER TABLE larder_data.%I SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, '
             'autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off)', hot);

@@ -4,7 +4,7 @@
 -- be used again when its batch is over: name@3 is its third run, name@-1 the one before the latest.
 --
 -- Error codes: LA001 batch closed, LA002 unknown batch, LA003 unknown pipeline, LA006 unknown queue, LA009 a list has
--- moved on, 22023 argument, 42501 the batch of another role.
+-- moved on, LA010 locked by another transaction, 22023 argument, 42501 the batch of another role.
 
 CREATE FUNCTION larder_data.find_queue(queue text) RETURNS smallint
 LANGUAGE plpgsql STABLE AS $$
@@ -96,7 +96,7 @@ COMMENT ON FUNCTION larder_data.require_owner IS
     'schema. Everybody may enqueue into a daily batch.';
 
 CREATE FUNCTION larder.pipeline_set(name text, spec json) RETURNS TABLE (pipeline_id int, version int)
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 DECLARE
     newest larder_data.pipeline;
 BEGIN
@@ -116,25 +116,29 @@ BEGIN
         EXIT WHEN FOUND;
     END LOOP;
     RETURN QUERY SELECT newest.id, newest.version;
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM larder_data.raise_locked(format('pipeline "%s"', name), 'larder_data.pipeline');
 END $$;
 COMMENT ON FUNCTION larder.pipeline_set IS
     'Adds a version of a pipeline, unless the newest version has the same text. Live jobs keep their version.';
 
+-- VOLATILE, so that each statement has a snapshot of its own: in this order nothing can be added unseen.
 CREATE FUNCTION larder_data.is_over(b larder_data.batch) RETURNS boolean
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql AS $$
 BEGIN
+    IF b.finished_at IS NOT NULL OR b.cancelled_at IS NOT NULL THEN
+        RETURN true;
+    ELSIF b.sealed_at IS NULL OR larder_data.is_being_added_to(b.id) THEN
+        RETURN false;
+    END IF;
     -- Maintenance finishes a batch only a moment after its last item.
-    RETURN b.finished_at IS NOT NULL OR b.cancelled_at IS NOT NULL OR b.sealed_at IS NOT NULL AND EXISTS (
-        SELECT FROM larder_data.ledger l WHERE l.batch_id = b.id AND l.open = 0);
+    RETURN EXISTS (SELECT FROM larder_data.ledger l WHERE l.batch_id = b.id AND l.open = 0);
 END $$;
 COMMENT ON FUNCTION larder_data.is_over IS 'Whether the name of a batch can be used again.';
 
--- The row stays locked FOR SHARE until the transaction ends, and sealing waits for it: a sealed batch never grows. A
--- caller that will update the row takes the stronger lock first, because two holders of FOR SHARE that both update
--- would deadlock.
-CREATE FUNCTION larder_data.open_batch(
-    name text, queue text, pipeline text, priority int, daily date, will_update boolean
-) RETURNS larder_data.batch
+-- The row is read without a lock, again after larder_data.start_adding, see 0015.
+CREATE FUNCTION larder_data.open_batch(name text, queue text, pipeline text, priority int, daily date)
+RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -144,11 +148,12 @@ BEGIN
     LOOP
         latest_id := (
             SELECT x.id FROM larder_data.batch x WHERE x.name = open_batch.name ORDER BY x.run DESC LIMIT 1);
-        IF will_update THEN
-            PERFORM FROM larder_data.batch x WHERE x.id = latest_id FOR NO KEY UPDATE;
+        SELECT * INTO b FROM larder_data.batch x WHERE x.id = latest_id;
+        IF FOUND AND (open_batch.daily IS NOT NULL OR NOT larder_data.is_over(b)) THEN
+            PERFORM larder_data.start_adding(b.id);
+            SELECT * INTO b FROM larder_data.batch x WHERE x.id = latest_id;
+            EXIT WHEN FOUND;
         END IF;
-        SELECT * INTO b FROM larder_data.batch x WHERE x.id = latest_id FOR SHARE;
-        EXIT WHEN FOUND AND (open_batch.daily IS NOT NULL OR NOT larder_data.is_over(b));
         INSERT INTO larder_data.batch (name, run, owner, queue_id, pipeline_id, priority, daily)
         SELECT open_batch.name, coalesce(b.run, 0) + 1,
             CASE WHEN open_batch.daily IS NULL THEN larder_data.caller() END, larder_data.find_queue(open_batch.queue),
@@ -160,7 +165,8 @@ BEGIN
     RETURN b;
 END $$;
 COMMENT ON FUNCTION larder_data.open_batch IS
-    'The latest batch of a name, locked FOR SHARE; a new one if there is none, or if the latest one is over.';
+    'The latest batch of a name, not finished before the transaction ends; a new one if there is none, or if the '
+    'latest one is over.';
 
 CREATE FUNCTION larder_data.daily_batch(queue text) RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
@@ -172,17 +178,17 @@ DECLARE
 BEGIN
     FOR number IN 1 .. 1000000 LOOP
         b := larder_data.open_batch(
-            first_name || CASE WHEN number > 1 THEN '/' || number ELSE '' END, queue, NULL, NULL, today, false);
+            first_name || CASE WHEN number > 1 THEN '/' || number ELSE '' END, queue, NULL, NULL, today);
         -- Sealed or cancelled by an operator, or a producer's own batch of that name: use the next number.
         EXIT WHEN b.sealed_at IS NULL AND b.cancelled_at IS NULL AND b.daily = today
             AND b.queue_id = larder_data.find_queue(queue);
     END LOOP;
     RETURN b;
 END $$;
-COMMENT ON FUNCTION larder_data.daily_batch IS 'The open default batch of a queue for today (UTC), locked FOR SHARE.';
+COMMENT ON FUNCTION larder_data.daily_batch IS 'The open default batch of a queue for today (UTC).';
 
 CREATE FUNCTION larder_data.batch_for_enqueue(
-    batch text, pipeline text, priority int, queue text, will_update boolean DEFAULT false
+    batch text, pipeline text, priority int, queue text
 ) RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -191,7 +197,8 @@ DECLARE
     wanted_id bigint := larder_data.batch_id(batch_for_enqueue.batch);
 BEGIN
     IF wanted_id IS NOT NULL THEN
-        SELECT * INTO b FROM larder_data.batch x WHERE x.id = wanted_id FOR SHARE;
+        PERFORM larder_data.start_adding(wanted_id);
+        SELECT * INTO b FROM larder_data.batch x WHERE x.id = wanted_id;
         IF NOT FOUND THEN
             RAISE EXCEPTION 'unknown batch "%"', batch_for_enqueue.batch USING ERRCODE = 'LA002';
         END IF;
@@ -200,7 +207,7 @@ BEGIN
             USING ERRCODE = '22023';
     ELSE
         b := larder_data.open_batch(batch_for_enqueue.batch, batch_for_enqueue.queue, batch_for_enqueue.pipeline,
-            batch_for_enqueue.priority, NULL, will_update);
+            batch_for_enqueue.priority, NULL);
     END IF;
     PERFORM larder_data.require_owner(b, true);
     IF b.sealed_at IS NOT NULL OR b.cancelled_at IS NOT NULL OR b.finished_at IS NOT NULL THEN
@@ -212,8 +219,8 @@ BEGIN
     RETURN b;
 END $$;
 COMMENT ON FUNCTION larder_data.batch_for_enqueue IS
-    'The batch of a name or id, created if a name is missing or its batch is over, locked FOR SHARE; LA001 unless it '
-    'is open, 42501 if it is another role''s.';
+    'The batch of a name or id, created if a name is missing or its batch is over; LA001 unless it is open, 42501 if '
+    'it is another role''s.';
 
 CREATE FUNCTION larder.batch_open(
     name text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL, queue text DEFAULT 'default',
@@ -228,33 +235,86 @@ BEGIN
     ELSIF name ~ '^[0-9]+$' THEN
         RAISE EXCEPTION 'a batch name is not all digits: "%" is an id', name USING ERRCODE = '22023';
     END IF;
-    b := larder_data.batch_for_enqueue(name, pipeline, priority, queue, batch_open.notify);
+    b := larder_data.batch_for_enqueue(name, pipeline, priority, queue);
     IF b.queue_id <> larder_data.find_queue(queue) THEN
         RAISE EXCEPTION 'batch "%" is in another queue than "%"', name, queue USING ERRCODE = '22023';
     END IF;
-    IF batch_open.notify AND NOT b.notify THEN
-        UPDATE larder_data.batch x SET notify = true WHERE x.id = b.id;
-    END IF;
+    INSERT INTO larder_data.batch_notify (batch_id) SELECT b.id
+    WHERE batch_open.notify AND NOT EXISTS (SELECT FROM larder_data.batch_notify x WHERE x.batch_id = b.id);
     RETURN b.id;
 END $$;
 COMMENT ON FUNCTION larder.batch_open IS
     'Opens a batch, or returns the open batch of that name; without a name it is a new one. A name whose batch is over '
     'opens its next run. notify: the id is sent on channel larder_batch when the batch is finished.';
 
--- Two transactions that have both added to a batch and both seal it before they end would wait for each other. The one
--- that Postgres cancels leaves a row in pending_seal and returns; the other one seals the batch, or else maintenance.
+-- The locks of operators.
+
+CREATE FUNCTION larder_data.raise_locked(what text, of_table regclass, holder xid DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    session text := (
+        SELECT format('pid %s, application %s, in a transaction of %s s', a.pid,
+            coalesce(nullif(a.application_name, ''), '-'),
+            coalesce(floor(extract(epoch FROM clock_timestamp() - a.xact_start))::text, '?'))
+        FROM pg_catalog.pg_stat_activity a
+        JOIN pg_catalog.pg_locks l ON l.pid = a.pid AND l.granted AND a.pid <> pg_backend_pid()
+        WHERE l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock' AND l.transactionid = holder
+            OR l.locktype = 'relation' AND l.mode IN ('RowShareLock', 'RowExclusiveLock') AND l.relation = of_table
+            AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = current_database())
+        ORDER BY l.locktype = 'transactionid' DESC, a.xact_start LIMIT 1);
+BEGIN
+    RAISE EXCEPTION '% is locked by %', what, coalesce(session, 'another transaction')
+        USING ERRCODE = 'LA010', HINT = 'Repeat the call when that transaction has ended, or end it.';
+END $$;
+COMMENT ON FUNCTION larder_data.raise_locked IS
+    'Raises LA010 and names the session of the transaction `holder`, or else of the oldest one that locks rows of the '
+    'table.';
+
+-- Looks again and again instead of waiting, because a row that is locked in a block with an exception handler and
+-- updated after it takes a multixact.
+CREATE FUNCTION larder_data.lock_batch(batch text, refused text[] DEFAULT '{}') RETURNS larder_data.batch
+LANGUAGE plpgsql AS $$
+DECLARE
+    wanted bigint := larder_data.find_batch(lock_batch.batch);
+    deadline timestamptz := clock_timestamp() + interval '1500 ms';
+    b larder_data.batch;
+    state text;
+BEGIN
+    LOOP
+        SELECT * INTO b FROM larder_data.batch x WHERE x.id = wanted FOR NO KEY UPDATE SKIP LOCKED;
+        EXIT WHEN FOUND;
+        IF clock_timestamp() > deadline THEN
+            PERFORM larder_data.raise_locked(format('batch "%s"', lock_batch.batch), 'larder_data.batch', x.xmax)
+            FROM larder_data.batch x WHERE x.id = wanted;
+            RAISE EXCEPTION 'unknown batch "%"', lock_batch.batch USING ERRCODE = 'LA002';
+        END IF;
+        PERFORM pg_sleep(0.01);
+    END LOOP;
+    PERFORM larder_data.require_owner(b);
+    state := CASE WHEN b.cancelled_at IS NOT NULL THEN 'cancelled' WHEN b.finished_at IS NOT NULL THEN 'finished' END;
+    IF state = ANY (refused) THEN
+        RAISE EXCEPTION 'batch "%" is %', coalesce(b.name, b.id::text), state USING ERRCODE = 'LA001';
+    END IF;
+    RETURN b;
+END $$;
+COMMENT ON FUNCTION larder_data.lock_batch IS
+    'Locks a batch, LA001 in a refused state, LA010 if another transaction has it locked for 1.5 s.';
+
 CREATE FUNCTION larder.batch_seal(batch text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-    wanted_id bigint := larder_data.find_batch(batch);
+    b larder_data.batch;
 BEGIN
-    PERFORM larder_data.require_owner(b) FROM larder_data.batch b WHERE b.id = wanted_id;
-    UPDATE larder_data.batch b SET sealed_at = coalesce(b.sealed_at, clock_timestamp()) WHERE b.id = wanted_id;
-EXCEPTION WHEN deadlock_detected THEN
-    INSERT INTO larder_data.pending_seal (batch_id) VALUES (wanted_id) ON CONFLICT (batch_id) DO NOTHING;
+    SELECT * INTO b FROM larder_data.batch x WHERE x.id = larder_data.find_batch(batch_seal.batch);
+    PERFORM larder_data.require_owner(b);
+    IF b.sealed_at IS NULL THEN
+        b := larder_data.lock_batch(batch);
+        UPDATE larder_data.batch x SET sealed_at = coalesce(x.sealed_at, clock_timestamp()) WHERE x.id = b.id;
+    END IF;
 END $$;
 COMMENT ON FUNCTION larder.batch_seal IS
-    'Closes a batch for more URLs. Waits for transactions that still add to it.';
+    'Closes a batch for more URLs. Transactions that have added to it and are still open may commit; the batch is '
+    'finished after the last of them.';
 
 -- A list that is enqueued in several calls. Each call gives its start, and the count moves on in its transaction: a
 -- call that is repeated, or a second producer with the same list, adds nothing.

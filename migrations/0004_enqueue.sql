@@ -2,10 +2,28 @@
 --
 -- It runs in the caller's transaction. A call is a few statements over arrays, which are cheap per URL.
 --
--- Live jobs of the keys are locked and joined, the others are inserted. Two calls that insert the same key meet at the
--- unique index, and the later one starts over and joins. (ON CONFLICT DO UPDATE would do both, and costs 15 % more.)
--- Keys are locked and inserted in order, so that two calls cannot deadlock. Completion does not wait for a job that a
--- joiner has locked, see 0006.
+-- Live jobs of the keys are joined by rows that are folded into them later, without a lock, see 0015; the others are
+-- inserted. Two calls that insert the same key meet at the unique index, and the later one starts over and joins. (ON
+-- CONFLICT DO UPDATE would do both, and costs 15 % more.) Keys are inserted in order, so that two calls cannot
+-- deadlock.
+
+-- xmax has the low 32 bits of the number of the transaction that locked the row last.
+CREATE FUNCTION larder_data.is_being_added_to(batch_id bigint) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    seen pg_snapshot := pg_current_snapshot();
+    next_one bigint := pg_snapshot_xmax(seen)::text::bigint;
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM larder_data.adding a, LATERAL (
+            SELECT (a.xmax::text::bigint - next_one) & 4294967295 AS ahead) AS d, LATERAL (
+            SELECT next_one + d.ahead - CASE WHEN d.ahead >= 2147483648 THEN 4294967296 ELSE 0 END AS id) AS x
+        WHERE a.bucket IN (is_being_added_to.batch_id % 256, 256) AND a.xmax::text <> '0' AND x.id > 2 AND (
+            NOT pg_visible_in_snapshot(x.id::text::xid8, seen)
+            OR pg_xact_status(x.id::text::xid8) = 'in progress'));
+END $$;
+COMMENT ON FUNCTION larder_data.is_being_added_to IS
+    'Whether a transaction that was open at the snapshot may add to a batch, see larder_data.start_adding.';
 
 -- STABLE although they always return the same, because convert_to is, and only so does Postgres inline them.
 CREATE FUNCTION larder_data.url_hash(url text) RETURNS bytea
@@ -190,71 +208,6 @@ END $$;
 COMMENT ON FUNCTION larder_data.answer_at_once IS
     'Which URLs are blocked or fresh, and the keys without theirs.';
 
--- A join raises the job's priority if the new one is higher, and brings a job that was enqueued for later forward; a
--- delay between attempts is kept. A statement after the joining one, whose snapshot shows the place of a job that the
--- join had to wait for. All priorities are probed, because the ready row of a job may differ from the job's priority
--- while a join and maintenance run at once. OFFSET 0 fixes the order of the join: one index probe per job.
---
--- The claim cursors are not lowered here: a producer's transaction may stay open for long, with their rows locked.
-CREATE FUNCTION larder_data.promote_joined(jobs bigint[], due timestamptz) RETURNS void
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_nestloop = on
-SET jit = off SET plan_cache_mode = force_generic_plan AS $$
-BEGIN
-    WITH raised AS (
-        DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(
-            SELECT place.tid FROM larder_data.job j, generate_series(j.priority + 1, 9) AS old (priority), LATERAL (
-                SELECT x.ctid AS tid FROM larder_data.ready x
-                WHERE x.queue_id = j.queue_id AND x.priority = old.priority AND x.job_id = j.id
-                FOR UPDATE SKIP LOCKED
-            ) AS place
-            WHERE j.id = ANY (jobs)))
-        RETURNING r.job_id
-    ), resumed AS (
-        -- Suspended because all batches that wanted it were paused or cancelled.
-        DELETE FROM larder_data.suspended s WHERE s.job_id = ANY (jobs) AND s.reason <> 'crashed' RETURNING s.job_id
-    )
-    INSERT INTO larder_data.ready (queue_id, priority, job_id, turn)
-    SELECT j.queue_id, j.priority, m.job_id, coalesce(c.turns[j.priority + 1], 0) + m.ord
-    FROM (
-        SELECT t.job_id, row_number() OVER (ORDER BY t.job_id) AS ord
-        FROM (SELECT r.job_id FROM raised r UNION ALL SELECT r.job_id FROM resumed r) AS t
-    ) AS m
-    CROSS JOIN LATERAL (SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = m.job_id OFFSET 0) AS j
-    LEFT JOIN LATERAL (
-        SELECT x.turns FROM larder_data.claim_cursor x WHERE x.queue_id = j.queue_id OFFSET 0) AS c ON true
-    ORDER BY m.job_id;
-    UPDATE larder_data.scheduled s SET run_at = coalesce(due, now()) WHERE s.ctid = ANY (ARRAY(
-        SELECT place.tid FROM larder_data.job j, LATERAL (
-            SELECT x.ctid AS tid, x.run_at FROM larder_data.scheduled x WHERE x.job_id = j.id OFFSET 0
-            FOR UPDATE SKIP LOCKED
-        ) AS place
-        WHERE j.id = ANY (jobs) AND j.attempt = 0 AND place.run_at > coalesce(due, now())));
-END $$;
-COMMENT ON FUNCTION larder_data.promote_joined IS
-    'Moves joined jobs to their raised priority and earlier time, and suspended ones back to ready.';
-
--- With the rows locked, in a statement of its own. Nested loops only: one index probe per job.
-CREATE FUNCTION larder_data.join_jobs(
-    template larder_data.job, due timestamptz, live_ids bigint[], counts int[]
-) RETURNS void
-LANGUAGE plpgsql SET enable_nestloop = on SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-BEGIN
-    WITH joined AS (
-        UPDATE larder_data.job j SET
-            items = j.items + CASE WHEN j.batch_id = template.batch_id THEN g.items ELSE 0 END,
-            has_subscribers = j.has_subscribers OR j.batch_id <> template.batch_id,
-            priority = least(j.priority, template.priority),
-            is_revived = j.is_revived OR j.cancelled_at IS NOT NULL, cancelled_at = NULL
-        FROM unnest(live_ids, counts) AS g (id, items) WHERE j.id = g.id
-        RETURNING j.id, j.batch_id, g.items
-    )
-    INSERT INTO larder_data.job_subscriber AS s (job_id, batch_id, items)
-    SELECT j.id, template.batch_id, j.items FROM joined j WHERE j.batch_id <> template.batch_id
-    ON CONFLICT ON CONSTRAINT job_subscriber_pkey DO UPDATE SET items = s.items + excluded.items;
-    PERFORM larder_data.promote_joined(live_ids, due);
-END $$;
-COMMENT ON FUNCTION larder_data.join_jobs IS 'Lets items of a batch join these live jobs, so many each.';
-
 -- The cursor and the totals are up to one second old: what a batch enqueues within a second may share turns. Exact
 -- turns would need a row that every enqueue into a batch locks.
 CREATE FUNCTION larder_data.turns_ahead(batch_no bigint) RETURNS bigint
@@ -305,42 +258,6 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.insert_jobs IS
     'Inserts a job for each key that is neither NULL nor live. Per URL: the job, and whether it is the first of it.';
-
-CREATE FUNCTION larder_data.put_jobs(
-    template larder_data.job, due timestamptz, urls text[], keys bytea[], origin_ids int[],
-    OUT jobs bigint[], OUT are_new boolean[]
-)
-LANGUAGE plpgsql AS $$
-DECLARE
-    live_ids bigint[];
-    live_keys bytea[];
-BEGIN
-    FOR try IN 1 .. 100 LOOP
-        BEGIN
-            SELECT array_agg(l.id), array_agg(l.key) INTO live_ids, live_keys FROM (
-                SELECT j.id, j.key FROM larder_data.job j WHERE j.key = ANY (keys) ORDER BY j.key FOR UPDATE) AS l;
-            SELECT i.jobs, i.are_new INTO jobs, are_new
-            FROM larder_data.insert_jobs(template, due, urls, keys, origin_ids, live_keys) i;
-            EXIT;
-        EXCEPTION WHEN unique_violation THEN
-            -- Another call has inserted one of the keys since: now it is live.
-            IF try = 100 THEN
-                RAISE;
-            END IF;
-        END;
-    END LOOP;
-    IF live_ids IS NULL THEN
-        RETURN;
-    END IF;
-    PERFORM larder_data.join_jobs(template, due, array_agg(l.id), array_agg(l.items::int)) FROM (
-        SELECT l.id, count(*) AS items
-        FROM unnest(live_ids, live_keys) AS l (id, key) JOIN unnest(keys) AS k (key) USING (key) GROUP BY l.id) AS l;
-    jobs := ARRAY(
-        SELECT coalesce(g.job, l.id) FROM unnest(keys, jobs) WITH ORDINALITY AS g (key, job, ord)
-        LEFT JOIN unnest(live_ids, live_keys) AS l (id, key) USING (key) ORDER BY g.ord);
-END $$;
-COMMENT ON FUNCTION larder_data.put_jobs IS
-    'Inserts or joins a job for each key that is not NULL. Per URL: the job, and whether it is a new one.';
 
 CREATE FUNCTION larder_data.record_ended_items(
     template larder_data.job, urls text[], answers text[], OUT faults smallint[]
@@ -436,7 +353,7 @@ BEGIN
         ids.origin_ids);
     SELECT count(*) AS total, count(*) FILTER (WHERE a.key IS NULL) AS invalid,
         count(*) FILTER (WHERE a.early = 'blocked') AS blocked, count(*) FILTER (WHERE a.early = 'fresh') AS fresh,
-        count(*) FILTER (WHERE NOT a.is_new AND a.key IS NOT NULL AND a.early IS NULL) AS joined
+        count(*) FILTER (WHERE a.is_new IS NOT TRUE AND a.key IS NOT NULL AND a.early IS NULL) AS joined
     INTO n FROM unnest(ids.keys, early.answers, put.are_new) AS a (key, early, is_new);
     INSERT INTO larder_data.batch_delta (batch_id, total, succeeded, failed, blocked, invalid, joined, fresh)
     VALUES (b.id, n.total, n.fresh, n.blocked + n.invalid, n.blocked, n.invalid, n.joined, n.fresh);

@@ -64,6 +64,8 @@ LANGUAGE sql STABLE BEGIN ATOMIC
         SELECT own_batch AS id WHERE items > 0
         UNION ALL
         SELECT s.batch_id FROM larder_data.job_subscriber s WHERE has_subscribers AND s.job_id = hold_reason.job_id
+        UNION ALL
+        SELECT x.batch_id FROM larder_data.job_join x WHERE x.job_id = hold_reason.job_id
     ) AS w, LATERAL (SELECT x.cancelled_at, x.paused_at FROM larder_data.batch x WHERE x.id = w.id OFFSET 0) AS b;
 END;
 COMMENT ON FUNCTION larder_data.hold_reason IS

@@ -1,10 +1,9 @@
 -- Completion.
 --
--- In the common case no producer joins the jobs just now, and they are deleted without being locked first. An enqueue
--- that joins a job keeps its row locked until the producer's transaction ends, and the other jobs must not wait for
--- that. So completion waits for 25 ms, then finds out which rows are locked, answers these `busy`, to be sent again,
--- and completes the rest. A job that was joined up to the last moment is deleted in its newest version, with all its
--- items; its subscribers are read after that, when it can no longer be joined.
+-- Jobs that succeeded are deleted without being locked first, each in its newest version, with all its items; its
+-- subscribers and joins are read after that. A join that commits later is settled by maintenance, see 0015. An
+-- operator's open transaction may have a job locked, and the other jobs must not wait for that. So completion waits for
+-- 25 ms, then finds out which rows are locked, answers these `busy`, to be sent again, and completes the rest.
 --
 -- A completion commits to disk before it is answered. It may be repeated when the answer was lost: it finds what it
 -- recorded in history, or as an attempt, and answers the same.
@@ -157,6 +156,9 @@ BEGIN
     INTO jobs, claims, is_all, subscribed, unblocked FROM ended e;
     IF subscribed IS NOT NULL THEN
         PERFORM larder_data.finish_subscribers(subscribed);
+    END IF;
+    IF EXISTS (SELECT FROM larder_data.job_join x WHERE x.job_id = ANY (jobs)) THEN
+        PERFORM larder_data.settle_joins(jobs);
     END IF;
     IF unblocked IS NOT NULL THEN
         PERFORM larder_data.unblock(unblocked);
@@ -346,6 +348,7 @@ BEGIN
     IF locked = '{}' THEN
         RETURN;
     END IF;
+    PERFORM larder_data.fold_joins(locked);
     decisions := larder_data.decide(worker, ARRAY(SELECT g FROM unnest(held) AS g WHERE g.job = ANY (locked)));
     DELETE FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = ANY (locked);
     INSERT INTO larder_data.batch_delta (

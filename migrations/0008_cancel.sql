@@ -8,25 +8,10 @@
 -- Cancelling a batch is one update of its row: from its commit on, the counts report its open items as cancelled. The
 -- call ends a bounded number of jobs and maintenance ends the others. Resuming a batch works in the same way.
 --
+-- An operator's call waits at most 1.5 s for a lock: LA010 names the session that holds it.
+--
 -- Error codes: LA001 batch closed, LA002 no such batch, LA006 no such queue, LA007 no such job or the job is in a
--- state that does not allow the call, LA008 timeout, 22023 argument out of range.
-
-CREATE FUNCTION larder_data.lock_batch(batch text, refused text[] DEFAULT '{}') RETURNS larder_data.batch
-LANGUAGE plpgsql AS $$
-DECLARE
-    b larder_data.batch;
-    state text;
-BEGIN
-    SELECT * INTO b FROM larder_data.batch x WHERE x.id = larder_data.find_batch(lock_batch.batch) FOR NO KEY UPDATE;
-    PERFORM larder_data.require_owner(b);
-    state := CASE WHEN b.cancelled_at IS NOT NULL THEN 'cancelled' WHEN b.finished_at IS NOT NULL THEN 'finished' END;
-    IF state = ANY (refused) THEN
-        RAISE EXCEPTION 'batch "%" is %', coalesce(b.name, b.id::text), state USING ERRCODE = 'LA001';
-    END IF;
-    RETURN b;
-END $$;
-COMMENT ON FUNCTION larder_data.lock_batch IS
-    'Locks a batch, LA001 in a refused state; waits for transactions that add to the batch.';
+-- state that does not allow the call, LA008 timeout, LA010 locked, 22023 argument out of range.
 
 -- Each live job has at most one row in these tables, so a job is answered once.
 CREATE FUNCTION larder_data.take_from_state(
@@ -77,6 +62,7 @@ LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
+    folded int := larder_data.fold_joins(jobs);
     unshared bigint[] := ARRAY(
         SELECT j.id FROM unnest(jobs) AS u (id),
             LATERAL (SELECT x.id, x.batch_id, x.items FROM larder_data.job x WHERE x.id = u.id OFFSET 0) AS j
@@ -111,9 +97,10 @@ BEGIN
     ), job_record AS (
         INSERT INTO larder_data.job_history (
             created_at, job_id, batch_id, options, pipeline_id, origin_id, items, code, outcome, priority, attempt,
-            rescues, url, context, domain, message)
+            rescues, max_attempts, retry_base_ms, url, context, domain, message)
         SELECT e.created_at, e.id, e.batch_id, e.options, e.pipeline_id, e.origin_id, e.items, 2002, 3, e.priority,
-            e.attempt, e.rescues, e.url, e.context, 'SDWebImageErrorDomain', 'the job was cancelled'
+            e.attempt, e.rescues, e.max_attempts, e.retry_base_ms, e.url, e.context, 'SDWebImageErrorDomain',
+            'the job was cancelled'
         FROM ended e WHERE e.is_over
     ), item_record AS (
         INSERT INTO larder_data.item_history (
@@ -175,8 +162,8 @@ COMMENT ON FUNCTION larder_data.end_portion IS
     'Ends jobs of a cancelled batch, at most one portion; answers how many.';
 
 -- Waits for completions of these jobs in progress, so that no item counted as cancelled ends as succeeded. In the
--- order of keys, as enqueue locks. A producer that joins one of them in a long transaction is not waited for: after
--- 500 ms the other jobs are locked, and a completion at this moment may still count.
+-- order of keys, as retry locks. After 500 ms the other jobs are locked, and a completion at this moment may still
+-- count.
 CREATE FUNCTION larder_data.lock_running(batch bigint) RETURNS bigint[]
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
@@ -187,12 +174,9 @@ DECLARE
         WHERE j.id = r.job_id AND (j.batch_id = batch AND j.items > 0 OR j.has_subscribers AND EXISTS (
             SELECT FROM larder_data.job_subscriber s WHERE s.job_id = j.id AND s.batch_id = batch)) OFFSET 0) AS mine);
 BEGIN
-    BEGIN
-        PERFORM FROM larder_data.job j WHERE j.id = ANY (jobs) ORDER BY j.key FOR UPDATE;
-    EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-        jobs := ARRAY(SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs) FOR UPDATE SKIP LOCKED);
-    END;
-    RETURN jobs;
+    RETURN ARRAY(SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs) ORDER BY j.key FOR UPDATE);
+EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+    RETURN ARRAY(SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs) FOR UPDATE SKIP LOCKED);
 END $$;
 COMMENT ON FUNCTION larder_data.lock_running IS 'Locks the running jobs that a batch wants, and answers them.';
 
@@ -216,13 +200,13 @@ BEGIN
     PERFORM larder_data.ensure_today();
     -- The running jobs at once, however large the batch, so that the next heartbeats report them.
     PERFORM larder_data.end_items(b.id, running);
-    PERFORM larder_data.end_portion(b.id, 10000);
+    PERFORM larder_data.end_portion(b.id, 1000);
     RETURN open_items;
 END $$;
 COMMENT ON FUNCTION larder.batch_cancel IS
     'Cancels a batch: its open items finish at once with SDWebImageErrorDomain 2002; a job ends only if no other '
-    'batch wants it. Answers how many items were open, 0 for a batch that is over. Waits for transactions that add to '
-    'the batch, and at most 500 ms for completions in progress.';
+    'batch wants it. Answers how many items were open, 0 for a batch that is over. Waits at most 500 ms for '
+    'completions in progress. What an open transaction adds to the batch is cancelled when it commits.';
 
 CREATE FUNCTION larder_data.maintenance_cancelled() RETURNS int
 LANGUAGE plpgsql
@@ -247,7 +231,7 @@ BEGIN
             SELECT s.job_id FROM larder_data.suspended s WHERE s.reason = 'cancelled' LIMIT portion) AS s,
             LATERAL (SELECT x.id FROM larder_data.job x WHERE x.id = s.job_id FOR UPDATE SKIP LOCKED) AS j);
     IF locked <> '{}' THEN
-        PERFORM larder_data.ensure_today();
+        PERFORM larder_data.ensure_today(), larder_data.fold_joins(locked);
         moved := moved + larder_data.resume_jobs(locked) + larder_data.end_jobs(ARRAY(
             SELECT j.id FROM unnest(locked) AS u (id), LATERAL (
                 SELECT x.id FROM larder_data.job x
@@ -365,23 +349,29 @@ COMMENT ON FUNCTION larder.batch_delete IS
 -- Queues.
 
 CREATE FUNCTION larder.queue_pause(queue text) RETURNS void
-LANGUAGE sql AS $$
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
+BEGIN
     UPDATE larder_data.queue q SET paused_at = coalesce(q.paused_at, now())
-    WHERE q.id = larder_data.find_queue(queue_pause.queue)
-$$;
+    WHERE q.id = larder_data.find_queue(queue_pause.queue);
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM larder_data.raise_locked(format('queue "%s"', queue), 'larder_data.queue');
+END $$;
 COMMENT ON FUNCTION larder.queue_pause IS
     'Pauses a queue: its jobs are not claimed; it still accepts URLs. Pausing a paused queue changes nothing.';
 
 CREATE FUNCTION larder.queue_resume(queue text) RETURNS void
-LANGUAGE sql AS $$
-    UPDATE larder_data.queue q SET paused_at = NULL WHERE q.id = larder_data.find_queue(queue_resume.queue)
-$$;
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
+BEGIN
+    UPDATE larder_data.queue q SET paused_at = NULL WHERE q.id = larder_data.find_queue(queue_resume.queue);
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM larder_data.raise_locked(format('queue "%s"', queue), 'larder_data.queue');
+END $$;
 COMMENT ON FUNCTION larder.queue_resume IS 'Resumes a paused queue.';
 
 CREATE FUNCTION larder.queue_set(
     queue text, lifo boolean DEFAULT NULL, low_every int DEFAULT NULL, max_running interval DEFAULT NULL
 ) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 #variable_conflict use_column
 BEGIN
     IF coalesce(queue_set.queue, '') = '' OR octet_length(queue_set.queue) > 200 THEN
@@ -398,6 +388,8 @@ BEGIN
     SET lifo = coalesce(queue_set.lifo, q.lifo), low_every = coalesce(queue_set.low_every, q.low_every),
         max_running = coalesce(queue_set.max_running, q.max_running)
     WHERE q.name = queue_set.queue;
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM larder_data.raise_locked(format('queue "%s"', queue_set.queue), 'larder_data.queue');
 END $$;
 COMMENT ON FUNCTION larder.queue_set IS
     'Creates or changes a queue; NULL keeps a setting. lifo: newest first within a priority, default false. '

@@ -130,26 +130,22 @@ END $$;
 COMMENT ON FUNCTION larder_data.retry_failures IS
     'Makes jobs of failures, or joins live ones; answers how many items were reopened, and the last job.';
 
-CREATE FUNCTION larder.batch_retry_failed(batch text) RETURNS bigint
-LANGUAGE plpgsql SET lock_timeout = 0 AS $$
-DECLARE
-    b larder_data.batch := larder_data.lock_batch(batch, '{cancelled}');
-    reopened bigint;
+CREATE FUNCTION larder_data.try_retry(
+    b larder_data.batch, portion int, only_job bigint DEFAULT NULL, OUT items bigint, OUT job bigint
+)
+LANGUAGE plpgsql SET lock_timeout = '500ms' AS $$
 BEGIN
-    -- An enqueue locks live jobs before it inserts new ones. It may hold a job that this call joins, and wait for one
-    -- that this call has inserted. Then this call starts over.
-    PERFORM set_config('lock_timeout', '500ms', true);
-    FOR try IN 1 .. 10 LOOP
-        BEGIN
-            reopened := (larder_data.retry_failures(b, 10000)).items;
-            EXIT;
-        EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-            IF try = 10 THEN
-                RAISE;
-            END IF;
-        END;
-    END LOOP;
-    RETURN reopened;
+    SELECT r.items, r.job INTO items, job FROM larder_data.retry_failures(b, portion, only_job) AS r;
+EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+    -- An open transaction has inserted a job of one of the URLs, or has the live one locked.
+    PERFORM larder_data.raise_locked(format('a job of batch "%s"', coalesce(b.name, b.id::text)), 'larder_data.job');
+END $$;
+COMMENT ON FUNCTION larder_data.try_retry IS 'As retry_failures; LA010 if another transaction has a job locked.';
+
+CREATE FUNCTION larder.batch_retry_failed(batch text) RETURNS bigint
+LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (larder_data.try_retry(larder_data.lock_batch(batch, '{cancelled}'), 10000)).items;
 END $$;
 COMMENT ON FUNCTION larder.batch_retry_failed IS
     'Reopens the failed items of a batch, blocked ones included, at most 10,000 records a call: repeat until it '
@@ -231,10 +227,32 @@ COMMENT ON FUNCTION larder.batch_reprioritize IS
 
 -- One job.
 
+CREATE FUNCTION larder_data.lock_job(job bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+    deadline timestamptz := clock_timestamp() + interval '1500 ms';
+BEGIN
+    LOOP
+        PERFORM FROM larder_data.job j WHERE j.id = lock_job.job FOR UPDATE SKIP LOCKED;
+        IF FOUND THEN
+            PERFORM larder_data.fold_joins(ARRAY[lock_job.job]);
+            RETURN true;
+        ELSIF NOT EXISTS (SELECT FROM larder_data.job j WHERE j.id = lock_job.job) THEN
+            RETURN false;
+        ELSIF clock_timestamp() > deadline THEN
+            PERFORM larder_data.raise_locked('job ' || j.id, 'larder_data.job', j.xmax)
+            FROM larder_data.job j WHERE j.id = lock_job.job;
+        END IF;
+        PERFORM pg_sleep(0.01);
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION larder_data.lock_job IS
+    'Locks a live job with all joins committed so far; false if there is none, LA010 if it stays locked.';
+
 -- The caller holds the lock on the row of the job, and gets one on the row of its state, except in running. A row
 -- that another transaction is moving is found in its new state by the next look.
 CREATE FUNCTION larder_data.lock_state(job bigint) RETURNS text
-LANGUAGE plpgsql SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '500ms' AS $$
 DECLARE
     reason_found text;
 BEGIN
@@ -260,6 +278,8 @@ BEGIN
         END IF;
     END LOOP;
     RAISE EXCEPTION 'job % has no state, see larder.check()', job USING ERRCODE = 'data_corrupted';
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM larder_data.raise_locked('job ' || job, 'larder_data.ready');
 END $$;
 COMMENT ON FUNCTION larder_data.lock_state IS
     'The state of a live job: ready, scheduled, running, or why it is suspended.';
@@ -267,8 +287,7 @@ COMMENT ON FUNCTION larder_data.lock_state IS
 CREATE FUNCTION larder.cancel(job bigint) RETURNS text
 LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM FROM larder_data.job j WHERE j.id = cancel.job FOR UPDATE;
-    IF NOT FOUND THEN
+    IF NOT larder_data.lock_job(cancel.job) THEN
         IF NOT EXISTS (SELECT FROM larder_data.job_history h WHERE h.job_id = cancel.job) THEN
             RAISE EXCEPTION 'no job has the id %', cancel.job USING ERRCODE = 'LA007';
         END IF;
@@ -278,8 +297,7 @@ BEGIN
         WHERE j.id = cancel.job AND j.cancelled_at IS NULL;
         RETURN 'requested';
     END IF;
-    PERFORM larder_data.ensure_today();
-    PERFORM larder_data.end_jobs(ARRAY[cancel.job]);
+    PERFORM larder_data.ensure_today(), larder_data.end_jobs(ARRAY[cancel.job]);
     RETURN 'cancelled';
 END $$;
 COMMENT ON FUNCTION larder.cancel IS
@@ -293,8 +311,7 @@ DECLARE
     state text;
     ended larder_data.job_history;
 BEGIN
-    PERFORM FROM larder_data.job j WHERE j.id = retry.job FOR UPDATE;
-    IF FOUND THEN
+    IF larder_data.lock_job(retry.job) THEN
         state := larder_data.lock_state(retry.job);
         IF state = 'cancelled' THEN
             RAISE EXCEPTION 'job % is cancelled', retry.job USING ERRCODE = 'LA007';
@@ -319,7 +336,7 @@ BEGIN
     END IF;
     -- No record is left if another call retried the job while this one waited for the batch.
     RETURN coalesce(
-        (larder_data.retry_failures(larder_data.lock_batch(ended.batch_id::text, '{cancelled}'), 1, retry.job)).job,
+        (larder_data.try_retry(larder_data.lock_batch(ended.batch_id::text, '{cancelled}'), 1, retry.job)).job,
         larder.retry(retry.job));
 END $$;
 COMMENT ON FUNCTION larder.retry IS

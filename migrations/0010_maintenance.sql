@@ -257,9 +257,8 @@ COMMENT ON VIEW larder_data.ledger IS
 
 -- Batches that are over.
 
--- A batch is finished when it is sealed, the ledger has no open item, and no live job or subscription is left. Sealing
--- waits for every transaction that adds to the batch, so nothing can come later. Each batch costs a few index probes,
--- however many jobs are live.
+-- A batch is finished when it is sealed, no open transaction adds to it (see 0015), the ledger has no open item, and no
+-- live job, subscription or join is left. Each batch costs a few index probes, however many jobs are live.
 CREATE FUNCTION larder_data.maintenance_finish() RETURNS int
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
@@ -274,31 +273,31 @@ BEGIN
         WHERE x.finished_at IS NULL AND x.sealed_at IS NULL
           AND x.daily < (now() AT TIME ZONE 'UTC' - interval '1 h')::date
         FOR UPDATE SKIP LOCKED);
-    WITH sealed AS (
-        UPDATE larder_data.batch b SET sealed_at = coalesce(b.sealed_at, clock_timestamp()) WHERE b.id = ANY (ARRAY(
-            SELECT x.id FROM larder_data.pending_seal p, LATERAL (
-                SELECT y.id FROM larder_data.batch y WHERE y.id = p.batch_id FOR NO KEY UPDATE SKIP LOCKED) AS x))
-        RETURNING b.id
-    )
-    DELETE FROM larder_data.pending_seal p WHERE p.batch_id = ANY (ARRAY(SELECT s.id FROM sealed s));
     candidates := ARRAY(
         SELECT b.id FROM larder_data.batch b, LATERAL (
             SELECT FROM larder_data.ledger x WHERE x.batch_id = b.id AND x.open = 0 OFFSET 0) AS l
         WHERE b.finished_at IS NULL AND b.sealed_at IS NOT NULL
           AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.batch_id = b.id AND j.items > 0 OFFSET 0)
           AND NOT EXISTS (SELECT FROM larder_data.job_subscriber s WHERE s.batch_id = b.id OFFSET 0)
+          AND NOT EXISTS (SELECT FROM larder_data.job_join x WHERE x.batch_id = b.id OFFSET 0)
+          AND NOT EXISTS (SELECT FROM larder_data.late_enqueue x WHERE x.batch_id = b.id OFFSET 0)
         LIMIT 1000 FOR UPDATE OF b SKIP LOCKED);
-    -- Tested again under the lock: a retry may have reopened items since the snapshot above.
+    -- A statement after the one that read them as sealed.
+    candidates := ARRAY(SELECT c.id FROM unnest(candidates) AS c (id) WHERE NOT larder_data.is_being_added_to(c.id));
+    -- Tested again under the lock: a retry or an enqueue may have added open items since the snapshot above.
     FOR finished IN
         UPDATE larder_data.batch b SET finished_at = now()
         WHERE b.id = ANY (candidates)
           AND (SELECT l.open = 0 FROM larder_data.ledger l WHERE l.batch_id = b.id)
           AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.batch_id = b.id AND j.items > 0 OFFSET 0)
           AND NOT EXISTS (SELECT FROM larder_data.job_subscriber s WHERE s.batch_id = b.id OFFSET 0)
+          AND NOT EXISTS (SELECT FROM larder_data.job_join x WHERE x.batch_id = b.id OFFSET 0)
+          AND NOT EXISTS (SELECT FROM larder_data.late_enqueue x WHERE x.batch_id = b.id OFFSET 0)
         RETURNING b.*
     LOOP
         moved := moved + 1;
-        PERFORM pg_notify('larder_batch', finished.id::text) WHERE finished.notify;
+        PERFORM pg_notify('larder_batch', finished.id::text)
+        WHERE EXISTS (SELECT FROM larder_data.batch_notify x WHERE x.batch_id = finished.id);
     END LOOP;
     RETURN moved;
 END $$;
@@ -438,7 +437,7 @@ BEGIN
     DELETE FROM larder_data.batch_detail_delta x WHERE x.batch_id = batch;
     DELETE FROM larder_data.batch_detail x WHERE x.batch_id = batch;
     DELETE FROM larder_data.batch_source x WHERE x.batch_id = batch;
-    DELETE FROM larder_data.pending_seal x WHERE x.batch_id = batch;
+    DELETE FROM larder_data.batch_notify x WHERE x.batch_id = batch;
     DELETE FROM larder_data.batch x WHERE x.id = batch;
     RETURN jobs + items + 1;
 END $$;
@@ -551,6 +550,6 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.maintain IS
     'Runs the maintenance tasks that are due, see larder.maintenance; force: also those that are not. kind: urgent '
-    '(rescue, promote, claims) or routine (the others); by default all. Any number of callers. A call is one '
+    '(rescue, promote, claims, joins) or routine (the others); by default all. Any number of callers. A call is one '
     'transaction, so call it for the urgent tasks in a statement of its own. Answers per task how many rows it moved, '
     'or its error.';

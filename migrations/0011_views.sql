@@ -55,7 +55,8 @@ COMMENT ON FUNCTION larder_data.top_errors IS
 CREATE VIEW larder.progress AS
 SELECT b.batch_id, b.name AS batch, b.run, b.owner,
     CASE WHEN b.cancelled_at IS NOT NULL THEN 'cancelled'
-         WHEN b.finished_at IS NOT NULL OR b.sealed_at IS NOT NULL AND b.open = 0 THEN 'finished'
+         WHEN b.finished_at IS NOT NULL OR b.sealed_at IS NOT NULL AND b.open = 0
+             AND NOT larder_data.is_being_added_to(b.batch_id) THEN 'finished'
          WHEN b.paused_at IS NOT NULL THEN 'paused'
          WHEN b.sealed_at IS NOT NULL THEN 'sealed' ELSE 'open' END AS state,
     b.total, b.open, f.finished, b.failed + b.cancelled AS skipped, b.succeeded, b.failed, b.cancelled,
@@ -215,7 +216,8 @@ BEGIN
             EXISTS (SELECT FROM larder_data.ready r WHERE r.queue_id = wanted_queue)
                 AND EXISTS (SELECT FROM larder_data.queue q WHERE q.id = wanted_queue AND q.paused_at IS NULL),
             EXISTS (SELECT FROM larder_data.running r, LATERAL (
-                SELECT FROM larder_data.job x WHERE x.id = r.job_id AND x.queue_id = wanted_queue OFFSET 0) AS j),
+                SELECT FROM larder_data.job x WHERE x.id = r.job_id AND x.queue_id = wanted_queue OFFSET 0) AS j)
+                OR EXISTS (SELECT FROM larder_data.late_enqueue),
             EXISTS (SELECT FROM larder_data.suspended s, LATERAL (
                 SELECT FROM larder_data.job x WHERE x.id = s.job_id AND x.queue_id = wanted_queue OFFSET 0) AS j),
             -- In the order of time, the first of this queue.
@@ -238,7 +240,10 @@ BEGIN
                 WHERE x.queue_id = m.queue_id AND x.priority = any_priority.p AND x.job_id = m.id OFFSET 0) AS r
             WHERE q.id = m.queue_id AND q.paused_at IS NULL)
             AND EXISTS (SELECT FROM larder_data.batch b WHERE b.id = wanted_batch AND b.paused_at IS NULL),
-        EXISTS (SELECT FROM mine m JOIN larder_data.running r ON r.job_id = m.id),
+        -- A join that is not folded yet may make a job ready.
+        EXISTS (SELECT FROM mine m JOIN larder_data.running r ON r.job_id = m.id)
+            OR EXISTS (SELECT FROM larder_data.job_join x WHERE x.batch_id = wanted_batch)
+            OR EXISTS (SELECT FROM larder_data.late_enqueue x WHERE x.batch_id = wanted_batch),
         EXISTS (SELECT FROM mine m JOIN larder_data.suspended s ON s.job_id = m.id),
         (SELECT greatest(extract(epoch FROM s.run_at - clock_timestamp()) * 1000, 0)::bigint
          FROM mine m JOIN larder_data.scheduled s ON s.job_id = m.id ORDER BY s.run_at LIMIT 1);

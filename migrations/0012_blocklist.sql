@@ -2,7 +2,7 @@
 -- before.
 
 CREATE FUNCTION larder.block_many(urls text[], ttl interval DEFAULT '24 hours', reason text DEFAULT NULL) RETURNS bigint
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 DECLARE
     blocked bigint;
     bad text := (
@@ -30,6 +30,8 @@ BEGIN
         message = CASE WHEN reason IS NULL AND x.operator_until IS NOT NULL THEN x.message ELSE excluded.message END;
     GET DIAGNOSTICS blocked = ROW_COUNT;
     RETURN blocked;
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM larder_data.raise_locked('the block of a URL', 'larder_data.blocklist');
 END $$;
 COMMENT ON FUNCTION larder.block_many IS
     'Blocks up to 10,000 URLs; a block that lasts longer already keeps its end. Answers how many URLs. Running jobs '
@@ -40,24 +42,31 @@ LANGUAGE sql AS $$ SELECT larder.block_many(ARRAY[url], ttl, reason) $$;
 COMMENT ON FUNCTION larder.block_url IS 'Blocks one URL, see larder.block_many.';
 
 CREATE FUNCTION larder.unblock_url(url text) RETURNS boolean
-LANGUAGE sql AS $$
-    WITH removed AS (
-        DELETE FROM larder_data.blocklist b WHERE b.url_hash = larder_data.url_hash(unblock_url.url) RETURNING b.until
-    )
-    SELECT coalesce(bool_or(r.until > now()), false) FROM removed r
-$$;
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
+DECLARE
+    was_blocked boolean;
+BEGIN
+    DELETE FROM larder_data.blocklist b WHERE b.url_hash = larder_data.url_hash(unblock_url.url)
+    RETURNING b.until > now() INTO was_blocked;
+    RETURN coalesce(was_blocked, false);
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM larder_data.raise_locked(format('the block of %s', url), 'larder_data.blocklist');
+END $$;
 COMMENT ON FUNCTION larder.unblock_url IS
     'Removes a URL and its count of failures from the blocklist; answers whether it was blocked.';
 
 CREATE FUNCTION larder.unblock_all(portion int DEFAULT 10000, OUT unblocked bigint, OUT is_last boolean)
-LANGUAGE sql AS $$
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
+BEGIN
     WITH removed AS (
         DELETE FROM larder_data.blocklist b WHERE b.url_hash = ANY (ARRAY(
             SELECT x.url_hash FROM larder_data.blocklist x ORDER BY x.url_hash LIMIT portion FOR UPDATE))
         RETURNING b.until
     )
-    SELECT count(*) FILTER (WHERE r.until > now()), count(*) < portion FROM removed r
-$$;
+    SELECT count(*) FILTER (WHERE r.until > now()), count(*) < portion INTO unblocked, is_last FROM removed r;
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM larder_data.raise_locked('the block of a URL', 'larder_data.blocklist');
+END $$;
 COMMENT ON FUNCTION larder.unblock_all IS
     'Empties the blocklist, at most `portion` rows a call, expired ones included: repeat until is_last. Answers how '
     'many URLs were blocked.';

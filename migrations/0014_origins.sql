@@ -272,7 +272,7 @@ END $$;
 COMMENT ON FUNCTION larder_data.origin_name IS 'The origin of a URL in normal form.';
 
 CREATE FUNCTION larder.origin_hold(origin text, length interval) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 #variable_conflict use_column
 DECLARE
     wanted text := larder_data.origin_name(origin);
@@ -287,11 +287,13 @@ BEGIN
     SELECT o.id, clock_timestamp() + origin_hold.length, 'operator' FROM larder_data.origin o WHERE o.name = wanted
     ON CONFLICT (origin_id) DO UPDATE SET until = excluded.until, reason = 'operator', gave_up = false,
         failed_probes = 0, probing_until = NULL, since = excluded.since;
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM larder_data.raise_locked(coalesce('origin ' || wanted, 'an origin'), 'larder_data.origin_hold');
 END $$;
 COMMENT ON FUNCTION larder.origin_hold IS 'Holds the origin of a URL for a time: no worker asks it, and its jobs wait.';
 
 CREATE FUNCTION larder.origin_clear(origin text DEFAULT NULL) RETURNS int
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 DECLARE
     wanted text := CASE WHEN origin IS NOT NULL THEN larder_data.origin_name(origin) END;
     moved int;
@@ -302,6 +304,8 @@ BEGIN
     DELETE FROM larder_data.origin_evidence e
     WHERE wanted IS NULL OR e.origin_id = (SELECT o.id FROM larder_data.origin o WHERE o.name = wanted);
     RETURN moved;
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM larder_data.raise_locked(coalesce('origin ' || wanted, 'an origin'), 'larder_data.origin_hold');
 END $$;
 COMMENT ON FUNCTION larder.origin_clear IS
     'Removes the hold of the origin of a URL, or all holds; answers how many. Workers read it within a second; '

@@ -19,7 +19,8 @@ struct Migration: Sendable {
         Migration("0012_blocklist", PackageResources._012_blocklist_sql),
         Migration("0013_health", PackageResources._013_health_sql),
         Migration("0014_origins", PackageResources._014_origins_sql),
-        Migration("0015_roles", PackageResources._015_roles_sql),
+        Migration("0015_joins", PackageResources._015_joins_sql),
+        Migration("0016_roles", PackageResources._016_roles_sql),
     ]
 
     init(_ name: String, _ bytes: [UInt8]) {

@@ -38,6 +38,8 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         /// Another number of URLs of the list is enqueued than the caller states: another producer enqueues the same
         /// list.
         public static let sourceMoved = Code("sourceMoved")
+        /// Another transaction has the batch or the job locked; the message names its session.
+        public static let locked = Code("locked")
         /// The worker was stopped or its lease ran out: register again.
         public static let workerLost = Code("workerLost")
         /// An argument is out of range.

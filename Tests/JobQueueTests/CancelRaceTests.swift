@@ -35,7 +35,9 @@ struct CancelRaceTests {
         try await fixture.expectSound()
     }
 
-    @Test func `a producer that holds a running job for long delays a cancel, and does not stop it`() async throws {
+    @Test func `an open transaction that joins a running job does not delay a cancel, and its batch gets the result`()
+        async throws
+    {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1"])
         let worker = try await fixture.startWorker()

@@ -75,45 +75,47 @@ struct JoinTests {
         try await fixture.expectSound()
     }
 
-    @Test
-    func `complete does not wait for a transaction that joins one of its jobs, and the joiner loses nothing`()
+    @Test func `an open transaction that joins jobs delays neither workers nor operators, and loses nothing`()
         async throws
     {
         let fixture = try await QueueFixture.make()
-        try await fixture.enqueue(["http://a/1", "http://a/2"], batch: "first")
+        let urls = (1...6).map { "http://a/\($0)" }
+        try await fixture.enqueue(urls, batch: "first")
         let worker = try await fixture.startWorker()
-        let jobs = try await worker.claim(upTo: 2)
+        let jobs = try await worker.claim(upTo: 4)
         let joiner = fixture.otherConnection()
         _ = try await joiner.rows("BEGIN")
-        let joined = try await joiner.rows("SELECT answer FROM larder.enqueue('http://a/1', batch => 'second')")
-        #expect(joined == [["joined"]])
+        for batch in ["first", "second"] {
+            let joined = try await joiner.rows(
+                "SELECT DISTINCT answer FROM larder.enqueue_many($1, batch => $2)", [.texts(urls), .text(batch)])
+            #expect(joined == [["joined"]])
+        }
         // The joiner's transaction stays open throughout: a call that waited for it would never return.
-        let outcomes = jobs.map { Outcome($0.held, .succeeded) }
-        #expect(try await worker.complete(outcomes).map(\.decision) == [.busy, .succeeded])
-        #expect(try await worker.complete(outcomes).map(\.decision) == [.busy, .succeeded])
-        #expect(try await fixture.value("SELECT count(*) FROM larder_data.job_history") == "1")
+        let outcomes = [
+            Outcome(jobs[0].held, .succeeded), .unavailable(jobs[1].held, retryAfter: .seconds(0)),
+            Outcome(jobs[2].held, .failed(FailureReason(domain: "NSURLErrorDomain", code: -1002, message: "no"))),
+        ]
+        let decisions = try await worker.complete(outcomes).map(\.decision)
+        #expect(!decisions.contains(.busy) && decisions.contains(.succeeded))
+        let queue = fixture.queue
+        #expect(try await queue.cancel(job: jobs[3].id) == .requested)
+        try await queue.pause(.name("first"))
+        try await queue.resume(.name("first"))
+        try await queue.seal(.name("first"))
+        #expect(try await queue.retryFailed(of: .name("first")) == 1)
+        #expect(try await queue.cancel(.name("first")) == 5)
+        try await queue.maintain(force: true)
+        try await fixture.expectSound()
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch WHERE finished_at IS NULL") == "1")
         _ = try await joiner.rows("COMMIT")
-        #expect(try await worker.complete(outcomes).map(\.decision) == [.succeeded, .succeeded])
-        #expect(try await fixture.queue.progress(of: .name("second")).succeeded == 1)
+        await joiner.close()
         try await fixture.expectSound()
-    }
-
-    @Test func `an enqueue that waits for a complete inserts anew when the job is gone`() async throws {
-        let fixture = try await QueueFixture.make()
-        try await fixture.enqueue(["http://a/1"], batch: "first")
-        let worker = try await fixture.startWorker()
-        let job = try #require(try await worker.claim(upTo: 1).first)
-        let completer = fixture.otherConnection()
-        _ = try await completer.rows("BEGIN")
-        _ = try await completer.rows(
-            "SELECT * FROM larder.complete_v1($1, json_build_array(json_build_object('job', $2, 'claim', 1, 'result', 'succeeded')))",
-            [.integer(worker.id), .integer(job.id)])
-        async let answers = fixture.enqueue(["http://a/1"], batch: "second")
-        try await fixture.waitUntilSomebodyWaits()
-        _ = try await completer.rows("COMMIT")
-        let answer = try #require(try await answers.first)
-        #expect(answer.kind == .inserted && answer.job != job.id)
-        #expect(try await fixture.queue.progress(of: .name("second")).open == 1)
+        for _ in 1...2 { try await queue.maintain(force: true) }
         try await fixture.expectSound()
+        let first = try await queue.progress(of: .name("first"))
+        #expect(first.total == 12 && first.open == 0 && first.succeeded == 1)
+        // The items of the jobs that ended end as these; the cancelled ones get new jobs.
+        let second = try await queue.progress(of: .name("second"))
+        #expect(second.total == 6 && second.succeeded == 1 && second.failed == 1 && second.open == 4)
     }
 }

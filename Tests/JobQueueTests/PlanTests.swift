@@ -49,7 +49,7 @@ struct PlanTests {
             sql: """
                 SELECT count(*) FROM larder.enqueue_many(ARRAY(SELECT 'http://host/' || i FROM generate_series(1, 300) AS i), batch => 'b',
                     fresh_for => '1 day', cache_id => 'c', priority => 1)
-                """, shows: ["origin_name_key", "blocklist_pkey", "hashtextextended", "ready_pkey", "scheduled_pkey"]),
+                """, shows: ["origin_name_key", "blocklist_pkey", "hashtextextended", "job_key_key", "adding_pkey"]),
         Hot(
             name: "claim", sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id, 10)",
             shows: ["Tid Scan on ready", "ready_pkey", "job_pkey"]),
@@ -85,7 +85,7 @@ struct PlanTests {
         Hot(
             name: "complete successes", before: held(10),
             sql: "SELECT count(*) FROM larder.complete_v1(:worker, :'succeeded')",
-            shows: ["running_pkey", "job_pkey", "job_subscriber_"]),
+            shows: ["running_pkey", "job_pkey", "job_join_pkey"]),
         Hot(
             name: "complete failures", before: held(10),
             sql: "SELECT count(*) FROM larder.complete_v1(:worker, :'failed')", shows: ["running_pkey", "job_pkey"]),

@@ -77,15 +77,20 @@ final class QueueFixture: Sendable {
             WorkerDescription(name: name, host: "test", processID: 1, version: "test", slots: slots))
     }
 
-    /// Enqueues into a batch and gives the answers' kinds.
+    /// Enqueues into a batch, adds joins to their jobs, and gives the answers' kinds.
     @discardableResult
     func enqueue(
         _ urls: [String], batch: String = "batch", _ change: (inout EnqueueRequest) -> Void = { _ in }
     ) async throws -> [EnqueueAnswer] {
         var request = EnqueueRequest(urls: urls, batch: batch)
         change(&request)
-        return try await queue.enqueue(request)
+        let answers = try await queue.enqueue(request)
+        if answers.contains(where: { $0.kind == .joined }) { try await foldJoins() }
+        return answers
     }
+
+    /// Runs the maintenance task that adds joins to their jobs.
+    func foldJoins() async throws { try await sql("SELECT larder_data.maintenance_joins()") }
 
     /// Until some session of this database stands before a lock: only then is a race the one meant.
     func waitUntilSomebodyWaits() async throws {

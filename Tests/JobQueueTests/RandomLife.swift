@@ -167,6 +167,7 @@ struct RandomLife {
             let foreseen = model.enqueue(url, to: name, options, job: row[1].flatMap { Int64($0) })
             expect(row[0] == foreseen, "\(url) is \(row[0] ?? ""), not \(foreseen)")
         }
+        try await fixture.foldJoins()
     }
 
     static let enqueueStatement = """

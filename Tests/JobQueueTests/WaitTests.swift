@@ -65,8 +65,9 @@ struct WaitTests {
         #expect(try await fixture.queue.openBatch(name: "late", notify: true) == late)
         _ = try await fixture.queue.openBatch(name: "quiet")
         #expect(
-            try await fixture.value("SELECT string_agg(name, ' ' ORDER BY id) FROM larder_data.batch WHERE notify")
-                == "loud late")
+            try await fixture.value(
+                "SELECT string_agg(b.name, ' ' ORDER BY b.id) FROM larder_data.batch b JOIN larder_data.batch_notify n ON n.batch_id = b.id"
+            ) == "loud late")
         for batch in ["loud", "quiet"] { try await fixture.queue.seal(.name(batch)) }
         let listener = try RunningCommand(
             "/usr/bin/psql", ["--no-psqlrc", fixture.database.url], environment: [:],

@@ -36,7 +36,7 @@ actor Connection {
         if let current = session.take(), current.isAlive() {
             session = consume current
         } else {
-            session = try Session(DatabaseURL(configuration.databaseURL), timeout: configuration.connectTimeout)
+            session = try open()
         }
         guard var open = session.take() else { throw QueueError(.unreachable, "no session") }
         do throws(QueueError) {
@@ -50,6 +50,20 @@ actor Connection {
             if isReusable && error.sqlState != SQLState.readOnlyTransaction.rawValue { session = consume open }
             throw error
         }
+    }
+
+    /// A new session. Its statements end within two seconds of the client's process; a server that cannot check that
+    /// refuses the setting.
+    private func open() throws(QueueError) -> Session {
+        let session = try Session(DatabaseURL(configuration.databaseURL), timeout: configuration.connectTimeout)
+        do throws(QueueError) {
+            try session.run(
+                script: "SET client_connection_check_interval = '2s'", timeout: configuration.connectTimeout)
+        } catch {
+            // No statement was sent, so the caller may repeat its call.
+            guard error.sqlState != nil else { throw QueueError(.unreachable, error.message) }
+        }
+        return session
     }
 
     /// Ends the session; the next call opens another one.

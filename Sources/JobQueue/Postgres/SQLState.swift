@@ -24,6 +24,7 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
     static let unknownJob = SQLState("LA007")
     static let waitedTooLong = SQLState("LA008")
     static let sourceMoved = SQLState("LA009")
+    static let locked = SQLState("LA010")
 
     /// True for what passes by itself: connection trouble (08), collisions (40), resources (53), shutdown and restart
     /// (57P), a standby that still refuses writes (25006) and a partition being attached (55P03).
@@ -51,6 +52,7 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
         case .unknownQueue: .unknownQueue
         case .unknownJob: .unknownJob
         case .sourceMoved: .sourceMoved
+        case .locked: .locked
         case .protocolMismatch: .protocolMismatch
         case .workerLost: .workerLost
         case .invalidParameter: .invalidArgument

@@ -1,0 +1,171 @@
+import ImageModel
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// Locks that a transaction of another session holds while it is open.
+@Suite(.timeLimit(.minutes(5)))
+struct LockTests {
+    @Test func `each call of an operator names the session that holds its lock`() async throws {
+        let fixture = try await QueueFixture.make()
+        let queue = fixture.queue
+        try await fixture.enqueue(["http://a/failed"], batch: "failed")
+        let worker = try await fixture.startWorker()
+        let failed = try #require(try await worker.claim(upTo: 1).first)
+        let reason = FailureReason(domain: "NSURLErrorDomain", code: -1002, message: "no")
+        _ = try await worker.complete([Outcome(failed.held, .failed(reason))])
+        let job = try #require(try await fixture.enqueue(["http://a/0"], batch: "b")[0].job)
+        try await queue.block(["http://a/blocked"])
+        try await fixture.sql("SELECT larder.origin_hold('http://b/', '1 h')")
+
+        let holder = fixture.otherConnection()
+        let pid = try #require(try await holder.rows("SELECT pg_backend_pid()").first?.first ?? nil)
+        for statement in [
+            "BEGIN", "SELECT larder.batch_pause('b')", "SELECT larder.cancel(\(job))",
+            "SELECT larder.queue_pause('default')", "SELECT larder.block_url('http://a/blocked', '2 days')",
+            "SELECT larder.origin_hold('http://b/', '2 h')", "SELECT FROM larder.pipeline_set('p', '[]')",
+            "SELECT FROM larder.enqueue('http://a/failed', batch => 'again', options => 1)",
+        ] {
+            _ = try await holder.rows(statement)
+        }
+        let calls = [
+            "batch_seal('b')", "batch_pause('b')", "batch_resume('b')", "batch_cancel('b')", "batch_delete('b')",
+            "batch_discard_failed('b')", "batch_reprioritize('b', 1)", "batch_retry_failed('b')",
+            "batch_retry_failed('failed')", "cancel(\(job))", "retry(\(job))", "retry(\(failed.id))",
+            "queue_pause('default')", "queue_resume('default')", "queue_set('default', lifo => true)",
+            "block_url('http://a/blocked')", "unblock_url('http://a/blocked')", "unblock_all()",
+            "origin_hold('http://b/', '1 s')", "origin_clear('http://b/')", "origin_clear()",
+            "pipeline_set('p', '[1]')",
+        ]
+        await withTaskGroup(of: Void.self) { group in
+            for call in calls {
+                group.addTask {
+                    let operating = fixture.otherConnection()
+                    await #expect("\(call)") { _ = try await operating.rows("SELECT FROM larder.\(call)") } throws: {
+                        let error = $0 as? QueueError
+                        return error?.code == .locked
+                            && error?.message.contains(" is locked by pid \(pid), application ") == true
+                    }
+                    await operating.close()
+                }
+            }
+        }
+        await holder.close()
+        try await fixture.expectSound()
+    }
+
+    @Test func `enqueues that overlap take no multixact`() async throws {
+        let fixture = try await QueueFixture.make()
+        let urls = (1...20).map { "http://a/\($0)" }
+        try await fixture.enqueue(urls, batch: "b")
+        let worker = try await fixture.startWorker()
+        // 16 transactions have a row lock each of the batch's bucket, the others a spare one. A pooler has fewer sessions.
+        let producers = (0..<(TemporaryDatabase.isPooled ? 8 : 20)).map { _ in fixture.otherConnection() }
+        for producer in producers {
+            _ = try await producer.rows("BEGIN")
+            _ = try await producer.rows("SELECT larder.batch_open('b', notify => true)")
+            for _ in 1...2 {
+                _ = try await producer.rows("SELECT FROM larder.enqueue_many($1, batch => 'b')", [.texts(urls)])
+            }
+        }
+        try await fixture.queue.seal(.name("b"))
+        for (index, job) in try await worker.claim(upTo: 8).enumerated() {
+            let outcome = index < 4 ? Outcome(job.held, .succeeded) : .unavailable(job.held, retryAfter: .seconds(0))
+            _ = try await worker.complete([outcome])
+        }
+        for producer in producers {
+            _ = try await producer.rows("COMMIT")
+            await producer.close()
+        }
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.queue.progress(of: .name("b")).total == 20 + producers.count * 40)
+        // HEAP_XMAX_IS_MULTI of all rows, those that are deleted included, except those that maintenance itself locks.
+        try await fixture.sql("CREATE EXTENSION pageinspect")
+        let locked = try await fixture.sql(
+            """
+            SELECT c.relname, count(*) FROM pg_class c
+            CROSS JOIN LATERAL generate_series(0, pg_relation_size(c.oid) / 8192 - 1) AS page (number)
+            CROSS JOIN LATERAL heap_page_items(get_raw_page(c.oid::regclass::text, page.number::int)) AS item
+            WHERE c.relnamespace = 'larder_data'::regnamespace AND c.relkind = 'r' AND item.t_infomask & 4096 <> 0
+                AND c.relname <> 'maintenance'
+            GROUP BY c.relname
+            """)
+        #expect(locked.isEmpty)
+        try await fixture.expectSound()
+    }
+
+    @Test func `the server ends the statement of a client that has died`() async throws {
+        let fixture = try await QueueFixture.make()
+        #expect(try await fixture.value("SHOW client_connection_check_interval") == "2s")
+    }
+
+    @Test(arguments: ["repeatable read", "serializable"])
+    func `two producers of the same URLs fail in less than 5 % of their calls above READ COMMITTED`(level: String)
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        let producers = [fixture.otherConnection(), fixture.otherConnection()]
+        for producer in producers {
+            _ = try await producer.rows("SET default_transaction_isolation = '\(level)'")
+        }
+        let rounds = 60
+        var failed = 0
+        for round in 0..<rounds {
+            let urls = (0..<50).map { "http://host\($0 % 5)/\(round)/\($0)" }
+            failed += try await withThrowingTaskGroup(of: Int.self) { group in
+                for (index, producer) in producers.enumerated() {
+                    group.addTask {
+                        do {
+                            _ = try await producer.rows(
+                                "SELECT FROM larder.enqueue_many($1, batch => 'b\(index)')", [.texts(urls)])
+                            return 0
+                        } catch let error as QueueError where error.sqlState == "40001" {
+                            return 1
+                        }
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+        }
+        #expect(failed * 20 < rounds * 2, "\(failed) of \(rounds * 2)")
+        try await fixture.expectSound()
+        repeat {
+            try await fixture.queue.maintain(force: true)
+        } while try await fixture.value("SELECT count(*) FROM larder_data.late_enqueue") != "0"
+        try await fixture.expectSound()
+        // One live job for each URL, and an item in each batch.
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.job") == "\(rounds * 50)")
+        let totals = try await fixture.queue.progress().reduce(0) { $0 + $1.open }
+        #expect(totals == (rounds * 2 - failed) * 50)
+        for producer in producers { await producer.close() }
+    }
+
+    @Test func `a transaction that does not see a live job of its URL joins it after its commit`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/0"], batch: "first")
+        let producer = fixture.otherConnection()
+        _ = try await producer.rows("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        _ = try await producer.rows("SELECT larder.batch_open('second')")
+        try await fixture.enqueue(["http://a/1"], batch: "first")
+        let answers = try await producer.rows(
+            "SELECT answer, job_id FROM larder.enqueue_many($1, batch => 'second')",
+            [.texts(["http://a/1", "http://a/2", "no URL"])])
+        #expect(answers == [["joined", nil], ["joined", nil], ["invalid", nil]])
+        _ = try await producer.rows("COMMIT")
+        await producer.close()
+        try await fixture.queue.seal(.name("second"))
+        try await fixture.expectSound()
+        #expect(try await fixture.value("SELECT has_running FROM larder.remaining('second')") == "t")
+        try await fixture.queue.maintain(force: true)
+        try await fixture.expectSound()
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 8)
+        #expect(jobs.map(\.url) == ["http://a/0", "http://a/1", "http://a/2"])
+        _ = try await worker.complete(jobs.map { Outcome($0.held, .succeeded) })
+        try await fixture.queue.maintain(force: true)
+        let second = try await fixture.queue.progress(of: .name("second"))
+        #expect(second.state == .finished && second.total == 3 && second.succeeded == 2)
+        try await fixture.expectSound()
+    }
+}

@@ -1,0 +1,319 @@
+-- Joins: items of an enqueue whose URL has a live job already.
+--
+-- An enqueue only inserts. It locks no live job and no batch, so a producer's transaction stalls neither workers nor
+-- operators, however long it stays open. For each live job that it finds it inserts a row into `job_join`, and the
+-- ledger counts the item as open in the same transaction. Later the row is folded: its items are added to the job, or
+-- to the subscription of their batch, with the job's row locked for a moment. Cancel folds the rows of the jobs that it
+-- ends, completion those of jobs that failed, and maintenance all others every 200 ms.
+--
+-- The race: a job may end before the transaction that joins it commits, and then what ends the job cannot see the row.
+-- Each row is used exactly once, because of two facts. First, rows of a live job are deleted only by a session that
+-- holds the lock on the row of that job, in a statement that starts after the lock was granted: so two sessions never
+-- use one row, and a row that was committed before the job's end is used or left, never lost. Second, a job leaves
+-- `job` in the transaction that inserts its record: a snapshot that does not show the job shows the record. So a row
+-- whose job is missing is settled by the one session that runs this task: its items end as the job ended. A completion
+-- settles those that it sees itself, and the task sees the job as missing only after that has committed. Where the job
+-- was cancelled, the join comes after that in the order of commits, and the batch gets a new job.
+--
+-- Sealing does not wait either. The row locks of `adding` show which batches an open transaction adds to: an enqueue
+-- locks one of them, then reads whether the batch is open, in a statement of its own. A batch is finished only when it
+-- was read as sealed, then no transaction that has locked such a row was open, and then it had no open item. An enqueue
+-- that read the batch as open had its lock before that, and its rows are visible after it. Each lock has a row of its
+-- own, because a row that two transactions lock takes a multixact.
+--
+-- Above READ COMMITTED an enqueue may not see a live job of its URL, and could neither insert nor join it. Then it
+-- leaves a row in `late_enqueue`, and maintenance enqueues the URLs.
+
+CREATE FUNCTION larder_data.start_adding(batch_id bigint) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+    wanted smallint := start_adding.batch_id % 256;
+BEGIN
+    PERFORM FROM larder_data.adding a WHERE a.bucket = wanted LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        PERFORM FROM larder_data.adding a WHERE a.bucket = 256 LIMIT 1 FOR UPDATE SKIP LOCKED;
+    END IF;
+    IF NOT FOUND THEN
+        -- More than 272 open transactions: the next one waits for one of them.
+        PERFORM FROM larder_data.adding a WHERE a.bucket = wanted AND a.place = 1 FOR UPDATE;
+    END IF;
+    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        -- An old snapshot may show a batch as open that is finished: then this raises a serialization failure. It
+        -- conflicts with no update of the batch.
+        PERFORM FROM larder_data.batch b WHERE b.id = start_adding.batch_id FOR KEY SHARE;
+    END IF;
+END $$;
+COMMENT ON FUNCTION larder_data.start_adding IS
+    'Shows until the end of the transaction that it adds to a batch. Whether the batch is open is to be read after it.';
+
+-- A join raises the job's priority if the new one is higher, and brings a job that was enqueued for later forward; a
+-- delay between attempts is kept. All priorities are probed, because the ready row of a job may differ from the job's
+-- priority while a join and maintenance run at once. OFFSET 0 fixes the order of the join: one index probe per job.
+CREATE FUNCTION larder_data.promote_joined(jobs bigint[], due timestamptz) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_nestloop = on
+SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    WITH raised AS (
+        DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(
+            SELECT place.tid FROM larder_data.job j, generate_series(j.priority + 1, 9) AS old (priority), LATERAL (
+                SELECT x.ctid AS tid FROM larder_data.ready x
+                WHERE x.queue_id = j.queue_id AND x.priority = old.priority AND x.job_id = j.id
+                FOR UPDATE SKIP LOCKED
+            ) AS place
+            WHERE j.id = ANY (jobs)))
+        RETURNING r.job_id
+    ), resumed AS (
+        -- Suspended because all batches that wanted it were paused or cancelled.
+        DELETE FROM larder_data.suspended s WHERE s.job_id = ANY (jobs) AND s.reason <> 'crashed' RETURNING s.job_id
+    )
+    INSERT INTO larder_data.ready (queue_id, priority, job_id, turn)
+    SELECT j.queue_id, j.priority, m.job_id, coalesce(c.turns[j.priority + 1], 0) + m.ord
+    FROM (
+        SELECT t.job_id, row_number() OVER (ORDER BY t.job_id) AS ord
+        FROM (SELECT r.job_id FROM raised r UNION ALL SELECT r.job_id FROM resumed r) AS t
+    ) AS m
+    CROSS JOIN LATERAL (SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = m.job_id OFFSET 0) AS j
+    LEFT JOIN LATERAL (
+        SELECT x.turns FROM larder_data.claim_cursor x WHERE x.queue_id = j.queue_id OFFSET 0) AS c ON true
+    ORDER BY m.job_id;
+    UPDATE larder_data.scheduled s SET run_at = coalesce(due, now()) WHERE s.ctid = ANY (ARRAY(
+        SELECT place.tid FROM larder_data.job j, LATERAL (
+            SELECT x.ctid AS tid, x.run_at FROM larder_data.scheduled x WHERE x.job_id = j.id OFFSET 0
+            FOR UPDATE SKIP LOCKED
+        ) AS place
+        WHERE j.id = ANY (jobs) AND j.attempt = 0 AND place.run_at > coalesce(due, now())));
+END $$;
+COMMENT ON FUNCTION larder_data.promote_joined IS
+    'Moves joined jobs to their raised priority and earlier time, and suspended ones back to ready.';
+
+-- The caller has locked the rows of the jobs that are live, in an earlier statement.
+CREATE FUNCTION larder_data.fold_joins(jobs bigint[]) RETURNS int
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_nestloop = on SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    ids bigint[];
+    dues timestamptz[];
+    wanted_due timestamptz;
+BEGIN
+    IF NOT EXISTS (SELECT FROM larder_data.job_join x WHERE x.job_id = ANY (jobs)) THEN
+        RETURN 0;
+    END IF;
+    WITH taken AS (
+        -- Not those of a job that has ended.
+        DELETE FROM larder_data.job_join x WHERE x.job_id = ANY (ARRAY(
+            SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs))) RETURNING x.*
+    ), by_batch AS MATERIALIZED (
+        SELECT t.job_id, t.batch_id, sum(t.items) AS items, min(t.priority) AS priority,
+            min(coalesce(t.due, '-infinity')) AS due
+        FROM taken t GROUP BY t.job_id, t.batch_id
+    ), met AS MATERIALIZED (
+        SELECT b.*, b.batch_id = j.batch_id AS is_own FROM by_batch b, LATERAL (
+            SELECT x.batch_id FROM larder_data.job x WHERE x.id = b.job_id OFFSET 0) AS j
+    ), by_job AS MATERIALIZED (
+        SELECT m.job_id, coalesce(sum(m.items) FILTER (WHERE m.is_own), 0) AS items, bool_or(NOT m.is_own) AS is_shared,
+            min(m.priority) AS priority, min(m.due) AS due
+        FROM met m GROUP BY m.job_id
+    ), joined AS (
+        UPDATE larder_data.job j SET items = j.items + g.items, has_subscribers = j.has_subscribers OR g.is_shared,
+            priority = least(j.priority, g.priority), is_revived = j.is_revived OR j.cancelled_at IS NOT NULL,
+            cancelled_at = NULL
+        FROM by_job g WHERE j.id = g.job_id
+    ), subscribed AS (
+        INSERT INTO larder_data.job_subscriber AS s (job_id, batch_id, items)
+        SELECT m.job_id, m.batch_id, m.items FROM met m WHERE NOT m.is_own
+        ON CONFLICT ON CONSTRAINT job_subscriber_pkey DO UPDATE SET items = s.items + excluded.items
+    )
+    SELECT array_agg(g.job_id), array_agg(g.due) INTO ids, dues FROM by_job g;
+    FOR wanted_due IN SELECT DISTINCT u.due FROM unnest(dues) AS u (due) LOOP
+        PERFORM larder_data.promote_joined(ARRAY(
+            SELECT u.id FROM unnest(ids, dues) AS u (id, due) WHERE u.due = wanted_due),
+            nullif(wanted_due, '-infinity'));
+    END LOOP;
+    RETURN cardinality(ids);
+END $$;
+COMMENT ON FUNCTION larder_data.fold_joins IS
+    'Adds the items that joined these jobs to them, and returns how many jobs got some.';
+
+-- The items have the time of the job's record, as those of a subscription have.
+CREATE FUNCTION larder_data.settle_joins(gone bigint[]) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_nestloop = on SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off AS $$
+BEGIN
+    WITH judged AS MATERIALIZED (
+        SELECT x.ctid AS tid, x.batch_id AS joined_by, x.items AS joined_items, x.job_id AS joined_job, h.*,
+            b.cancelled_at IS NOT NULL OR h.job_id IS NULL AS is_void
+        FROM larder_data.job_join x
+        CROSS JOIN LATERAL (SELECT y.cancelled_at FROM larder_data.batch y WHERE y.id = x.batch_id OFFSET 0) AS b
+        LEFT JOIN LATERAL (
+            SELECT y.* FROM larder_data.job_history y WHERE y.job_id = x.job_id LIMIT 1) AS h ON true
+        WHERE x.job_id = ANY (gone)
+    ), ended AS MATERIALIZED (
+        SELECT j.*, CASE WHEN j.is_void THEN 3 ELSE j.outcome END AS ends_as FROM judged j
+        WHERE j.is_void OR j.outcome <> 3
+    ), removed AS (
+        DELETE FROM larder_data.job_join x WHERE x.ctid = ANY (ARRAY(SELECT e.tid FROM ended e))
+    ), record AS (
+        INSERT INTO larder_data.item_history (finished_at, id, batch_id, job_id, items, code, outcome, attempt, reason,
+            url, domain, message, stored)
+        SELECT CASE WHEN e.is_void THEN now() ELSE e.finished_at END, nextval('larder_data.item_id'), e.joined_by,
+            e.joined_job, e.joined_items, CASE WHEN e.is_void THEN 2002 ELSE e.code END, e.ends_as,
+            coalesce(e.attempt, 0), CASE WHEN e.is_void THEN 'cancelled' ELSE 'joined' END, coalesce(e.url, ''),
+            CASE WHEN e.is_void THEN 'SDWebImageErrorDomain' ELSE e.domain END,
+            CASE WHEN e.is_void THEN 'the job was cancelled' ELSE e.message END,
+            CASE WHEN NOT e.is_void THEN e.stored END
+        FROM ended e
+    ), detail AS (
+        INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)
+        SELECT e.joined_by, sum(e.joined_items), e.code, e.domain FROM ended e WHERE e.ends_as = 2
+        GROUP BY e.joined_by, e.domain, e.code
+    )
+    INSERT INTO larder_data.batch_delta (batch_id, succeeded, failed, cancelled)
+    SELECT e.joined_by, sum(e.joined_items * (e.ends_as = 1)::int), sum(e.joined_items * (e.ends_as = 2)::int),
+        sum(e.joined_items * (e.ends_as = 3)::int)
+    FROM ended e GROUP BY e.joined_by;
+END $$;
+COMMENT ON FUNCTION larder_data.settle_joins IS
+    'Ends items whose job has ended, as the job ended. Those of a cancelled job stay, unless their batch is cancelled '
+    'or the record was deleted.';
+
+-- A producer's open transaction may have inserted the same key. Then the rows are left for a later call.
+CREATE FUNCTION larder_data.renew_joins(gone bigint[]) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_nestloop = on SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off SET lock_timeout = '100ms' AS $$
+DECLARE
+    renewed bigint[];
+BEGIN
+    WITH wanted AS MATERIALIZED (
+        SELECT DISTINCT ON (h.key) x.batch_id, x.priority AS wanted_priority, b.queue_id AS wanted_queue, h.*
+        FROM larder_data.job_join x
+        CROSS JOIN LATERAL (SELECT y.queue_id FROM larder_data.batch y WHERE y.id = x.batch_id OFFSET 0) AS b
+        CROSS JOIN LATERAL (
+            SELECT larder_data.job_key(y.url, y.pipeline_id) AS key, y.url, y.pipeline_id, y.options, y.origin_id,
+                y.retry_base_ms, y.max_attempts, y.context
+            FROM larder_data.job_history y WHERE y.job_id = x.job_id LIMIT 1) AS h
+        WHERE x.job_id = ANY (gone) ORDER BY h.key
+    ), created AS (
+        -- Without items: folding adds them.
+        INSERT INTO larder_data.job (id, batch_id, options, pipeline_id, origin_id, items, retry_base_ms, queue_id,
+            priority, max_attempts, key, url, context)
+        SELECT nextval('larder_data.job_id'), w.batch_id, w.options, w.pipeline_id, w.origin_id, 0, w.retry_base_ms,
+            w.wanted_queue, w.wanted_priority, coalesce(w.max_attempts, 4), w.key, w.url, w.context
+        FROM wanted w ORDER BY w.key ON CONFLICT (key) DO NOTHING RETURNING id
+    )
+    SELECT array_agg(c.id) INTO renewed FROM created c;
+    UPDATE larder_data.job_join x SET job_id = j.id
+    FROM unnest(gone) AS g (id), LATERAL (
+        SELECT larder_data.job_key(y.url, y.pipeline_id) AS key FROM larder_data.job_history y
+        WHERE y.job_id = g.id LIMIT 1) AS h, LATERAL (
+        SELECT y.id FROM larder_data.job y WHERE y.key = h.key OFFSET 0) AS j
+    WHERE x.job_id = g.id;
+    PERFORM larder_data.make_ready(renewed), larder_data.fold_joins(renewed);
+EXCEPTION WHEN lock_not_available THEN
+    RETURN;
+END $$;
+COMMENT ON FUNCTION larder_data.renew_joins IS
+    'Makes new jobs for items that joined a job after it was cancelled, or lets them join the live job of their URL.';
+
+-- An enqueue.
+
+CREATE FUNCTION larder_data.put_jobs(
+    template larder_data.job, due timestamptz, urls text[], keys bytea[], origin_ids int[],
+    OUT jobs bigint[], OUT are_new boolean[]
+)
+LANGUAGE plpgsql AS $$
+DECLARE
+    level text := current_setting('transaction_isolation');
+    live_ids bigint[];
+    live_keys bytea[];
+BEGIN
+    FOR try IN 1 .. 100 LOOP
+        BEGIN
+            -- Under SERIALIZABLE, reading what another call inserts would make one of the two fail.
+            IF level <> 'serializable' OR try > 1 THEN
+                SELECT array_agg(j.id), array_agg(j.key) INTO live_ids, live_keys
+                FROM larder_data.job j WHERE j.key = ANY (keys);
+            END IF;
+            IF try > 1 AND level IN ('repeatable read', 'serializable') THEN
+                INSERT INTO larder_data.late_enqueue (batch_id, due, template, urls, keys, origin_ids)
+                SELECT template.batch_id, due, row_to_json(template), array_agg(k.url), array_agg(k.key),
+                    array_agg(k.origin_id)
+                FROM unnest(urls, keys, origin_ids) AS k (url, key, origin_id)
+                WHERE k.key IS NOT NULL AND k.key NOT IN (SELECT unnest(live_keys)) HAVING count(*) > 0;
+                jobs := array_fill(NULL::bigint, ARRAY[cardinality(keys)]);
+            ELSE
+                SELECT i.jobs, i.are_new INTO jobs, are_new
+                FROM larder_data.insert_jobs(template, due, urls, keys, origin_ids, live_keys) i;
+            END IF;
+            EXIT;
+        EXCEPTION WHEN unique_violation THEN
+            -- Another call has inserted one of the keys since: now it is live.
+            IF try = 100 THEN
+                RAISE;
+            END IF;
+        END;
+    END LOOP;
+    IF live_ids IS NULL THEN
+        RETURN;
+    END IF;
+    INSERT INTO larder_data.job_join (job_id, batch_id, due, items, priority)
+    SELECT l.id, template.batch_id, due, count(*), template.priority
+    FROM unnest(live_ids, live_keys) AS l (id, key) JOIN unnest(keys) AS k (key) USING (key) GROUP BY l.id;
+    jobs := ARRAY(
+        SELECT coalesce(g.job, l.id) FROM unnest(keys, jobs) WITH ORDINALITY AS g (key, job, ord)
+        LEFT JOIN unnest(live_ids, live_keys) AS l (id, key) USING (key) ORDER BY g.ord);
+END $$;
+COMMENT ON FUNCTION larder_data.put_jobs IS
+    'Inserts or joins a job for each key that is not NULL. Per URL: the job, and whether it is a new one.';
+
+CREATE FUNCTION larder_data.put_late() RETURNS int
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+    late larder_data.late_enqueue;
+    moved int := 0;
+BEGIN
+    FOR late IN
+        DELETE FROM larder_data.late_enqueue x WHERE x.id = ANY (ARRAY(
+            SELECT y.id FROM larder_data.late_enqueue y ORDER BY y.id LIMIT 10 FOR UPDATE SKIP LOCKED))
+        RETURNING x.*
+    LOOP
+        PERFORM larder_data.put_jobs(json_populate_record(NULL::larder_data.job, late.template),
+            late.due, late.urls, late.keys, late.origin_ids);
+        moved := moved + cardinality(late.urls);
+    END LOOP;
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.put_late IS
+    'Enqueues the URLs of 10 calls of larder.enqueue_many that did not see a live job.';
+
+CREATE FUNCTION larder_data.maintenance_joins() RETURNS int
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_nestloop = on SET enable_hashjoin = off
+SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    portion CONSTANT int := 5000;
+    start bigint := (SELECT m.cursor FROM larder_data.maintenance m WHERE m.task = 'joins');
+    wanted bigint[] := ARRAY(
+        SELECT x.job_id FROM larder_data.job_join x WHERE x.job_id > start ORDER BY x.job_id LIMIT portion);
+    is_last boolean := cardinality(wanted) < portion;
+    jobs bigint[] := ARRAY(SELECT DISTINCT u.id FROM unnest(wanted) AS u (id));
+    locked bigint[] := ARRAY(SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs) FOR UPDATE SKIP LOCKED);
+    moved int := larder_data.fold_joins(locked);
+    -- Read after the locks: a job that ended meanwhile has its record.
+    gone bigint[] := ARRAY(
+        SELECT u.id FROM unnest(jobs) AS u (id)
+        WHERE u.id <> ALL (locked) AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.id = u.id OFFSET 0));
+BEGIN
+    moved := moved + larder_data.put_late();
+    IF gone <> '{}' THEN
+        PERFORM larder_data.ensure_today();
+        PERFORM larder_data.settle_joins(gone);
+        PERFORM larder_data.renew_joins(gone);
+    END IF;
+    IF start > 0 OR NOT is_last THEN
+        UPDATE larder_data.maintenance m SET cursor = CASE WHEN is_last THEN 0 ELSE wanted[portion] END
+        WHERE m.task = 'joins';
+        PERFORM larder_data.run_again('joins', true);
+    END IF;
+    RETURN moved + cardinality(gone);
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_joins IS
+    'Adds items that joined live jobs to them, and ends those whose job has ended, 5,000 a call.';
