@@ -246,8 +246,9 @@ END $$;
 COMMENT ON FUNCTION larder_data.take_jobs IS 'Moves locked ready rows to running and returns their jobs.';
 
 CREATE FUNCTION larder_data.claim_context(
-    worker bigint, queue text, OUT queue_id smallint, OUT lifo boolean, OUT is_paused boolean, OUT low_every int,
-    OUT positions bigint[], OUT turns bigint[], OUT some_batch_held boolean, OUT some_origin_held boolean
+    worker bigint, claim_no bigint, queue text, OUT queue_id smallint, OUT lifo boolean, OUT is_paused boolean,
+    OUT low_every int, OUT positions bigint[], OUT turns bigint[], OUT by_turn boolean, OUT some_batch_held boolean,
+    OUT some_origin_held boolean
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -256,6 +257,8 @@ BEGIN
     -- Cursors older than 10 s are not used: maintenance does not run.
     SELECT q.id, q.lifo, q.paused_at IS NOT NULL, q.low_every,
         coalesce(c.positions, array_fill(0::bigint, '{10}')), coalesce(c.turns, array_fill(0::bigint, '{10}')),
+        -- Every second claim, also among those that start at a lower priority.
+        (worker + claim_no + (worker + claim_no) / greatest(q.low_every, 1)) % 2 = 1,
         EXISTS (
             SELECT FROM larder_data.batch b
             WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))
@@ -264,7 +267,8 @@ BEGIN
         EXISTS (
             SELECT FROM larder_data.worker w WHERE w.id = worker AND w.stopped_at IS NULL
                 AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp())
-    INTO queue_id, lifo, is_paused, low_every, positions, turns, some_batch_held, some_origin_held, worker_lives
+    INTO queue_id, lifo, is_paused, low_every, positions, turns, by_turn, some_batch_held, some_origin_held,
+        worker_lives
     FROM larder_data.queue q LEFT JOIN LATERAL (
         SELECT x.positions, x.turns FROM larder_data.claim_cursor x
         WHERE x.queue_id = q.id AND x.updated_at > clock_timestamp() - interval '10 s' OFFSET 0) AS c ON true
@@ -294,8 +298,6 @@ DECLARE
     batch_no bigint;
     wanted int;
     portion int;
-    turn bigint := worker + claim_no;
-    by_turn boolean;
     first int;
     picked tid[];
     jobs bigint[] := '{}'::bigint[];
@@ -307,10 +309,8 @@ BEGIN
     END IF;
     -- A claim that is sent again waits for the first one, which may still run, and finds its jobs.
     PERFORM FROM larder_data.claim_lock l WHERE l.worker_id = worker FOR UPDATE;
-    q := larder_data.claim_context(worker, queue);
+    q := larder_data.claim_context(worker, claim_no, queue);
     batch_no := CASE WHEN only_batch IS NOT NULL THEN larder_data.find_batch(only_batch) END;
-    -- Every second claim, also among those that start at a lower priority.
-    by_turn := (turn + turn / greatest(q.low_every, 1)) % 2 = 1;
     IF again THEN
         jobs := larder_data.jobs_of_claim(worker, claim_no);
     END IF;
@@ -320,9 +320,10 @@ BEGIN
         -- Many at a time once some were held: a paused batch may have a million jobs in front.
         portion := CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END;
         IF batch_no IS NULL THEN
-            first := coalesce(first, larder_data.first_priority(q.queue_id, q.positions, q.low_every, turn));
-            picked := larder_data.pick_of_queue(q.queue_id, q.lifo, by_turn, first,
-                CASE WHEN by_turn THEN q.turns ELSE q.positions END, portion);
+            first := coalesce(first,
+                larder_data.first_priority(q.queue_id, q.positions, q.low_every, worker + claim_no));
+            picked := larder_data.pick_of_queue(q.queue_id, q.lifo, q.by_turn, first,
+                CASE WHEN q.by_turn THEN q.turns ELSE q.positions END, portion);
         ELSE
             picked := larder_data.pick_of_batch(batch_no, after_job, portion);
         END IF;

@@ -101,9 +101,8 @@ BEGIN
         FROM numbered n ORDER BY n.key
         ON CONFLICT (key) DO UPDATE SET
             items = j.items + CASE WHEN j.batch_id = excluded.batch_id THEN excluded.items ELSE 0 END,
-            has_subscribers = j.has_subscribers OR j.batch_id <> excluded.batch_id,
-            priority = least(j.priority, excluded.priority),
-            is_revived = j.is_revived OR j.cancelled_at IS NOT NULL, cancelled_at = NULL
+            has_subscribers = j.has_subscribers OR j.batch_id <> excluded.batch_id, cancelled_at = NULL,
+            priority = least(j.priority, excluded.priority), is_revived = j.is_revived OR j.cancelled_at IS NOT NULL
         RETURNING j.id, j.key, j.batch_id
     ), placed AS MATERIALIZED (
         SELECT p.id, p.key, p.batch_id, n.items, p.id <> n.id AS is_joined FROM put p JOIN numbered n USING (key)
