@@ -145,6 +145,10 @@ struct DatabaseFaultTests {
         try await fixture.alterDatabase("default_transaction_isolation", level)
         try await fixture.endSessions()
         #expect(try await fixture.value("SHOW transaction_isolation") == level)
+        let waiting = """
+            SELECT (SELECT count(*) FROM larder_data.ready) + (SELECT count(*) FROM larder_data.job_join)
+                + (SELECT count(*) FROM larder_data.late_enqueue)
+            """
         try await withThrowingTaskGroup(of: Int.self) { group in
             for index in 0..<4 {
                 group.addTask {
@@ -159,8 +163,9 @@ struct DatabaseFaultTests {
                     while true {
                         let jobs = try await worker.claim(upTo: 5)
                         if jobs.isEmpty {
-                            if try await fixture.value("SELECT count(*) FROM larder_data.ready") == "0" { return ended }
-                            // A job that was enqueued earlier and committed later may lie below the claim cursor.
+                            if try await fixture.value(waiting) == "0" { return ended }
+                            // A job that was enqueued earlier and committed later may lie below the claim cursor, and
+                            // what joined a live job, or did not see it, waits for maintenance.
                             _ = try await queue.maintain(force: true)
                         }
                         ended += try await worker.completeAll(jobs.map { Outcome($0.held, .succeeded) })
