@@ -31,10 +31,11 @@ package final class Waiters<State: Sendable, Answer: Sendable>: Sendable {
 
     /// Returns the answer of `enter`, or suspends the calling task until `resume` has an answer for its ticket.
     ///
-    /// A task that is cancelled earlier gets `cancelled`; `leave` then removes its ticket from the state.
+    /// A task that is cancelled earlier gets `cancelled`; `leave` then removes its ticket from the state. `entered` runs
+    /// after `enter`, without the lock: what it starts finds the ticket in the state.
     package func wait(
         cancelled: Answer, enter: (inout State, Ticket) -> Answer?,
-        leave: @escaping @Sendable (inout State, Ticket) -> Void
+        leave: @escaping @Sendable (inout State, Ticket) -> Void, entered: () -> Void = {}
     ) async -> Answer {
         let ticket = contents.withLock { contents in
             contents.lastTicket += 1
@@ -50,6 +51,7 @@ package final class Waiters<State: Sendable, Answer: Sendable>: Sendable {
                     return nil
                 }
                 if let answer { continuation.resume(returning: answer) }
+                entered()
             }
         } onCancel: {
             let continuation = contents.withLock { contents in

@@ -74,22 +74,19 @@ package final class Resolver: NameResolving {
     /// Starts a lookup unless one runs, and waits for its answer. The lookup continues when all tasks that wait for it
     /// are cancelled.
     private func answer(for host: String) async -> LookupCache.Answer {
-        let starts = lookups.withState { state in
-            guard state.running[host] == nil, state.running.count < Self.maximumLookups,
-                state.cache.answer(for: host, at: .now) == nil
-            else { return false }
-            state.running[host] = []
-            return true
-        }
-        if starts { lookup(host) { [self] answer in end(host, answer) } }
+        var isFirst = false
         return await lookups.wait(
             cancelled: .failure(.cancelled),
             enter: { state, ticket in
                 if state.running[host]?.append(ticket) != nil { return nil }
-                // The lookup has ended already, or there are too many.
-                return state.cache.answer(for: host, at: .now) ?? .failure(.timedOut)
+                if let cached = state.cache.answer(for: host, at: .now) { return cached }
+                guard state.running.count < Self.maximumLookups else { return .failure(.timedOut) }
+                state.running[host] = [ticket]
+                isFirst = true
+                return nil
             },
-            leave: { state, ticket in state.running[host]?.removeAll { $0 == ticket } })
+            leave: { state, ticket in state.running[host]?.removeAll { $0 == ticket } },
+            entered: { if isFirst { lookup(host) { [self] answer in end(host, answer) } } })
     }
 
     private func end(_ host: String, _ answer: LookupCache.Answer) {

@@ -34,9 +34,8 @@ struct LocalFaultTests {
     }
 
     @Test func `a name server that cannot be reached is 501, and the failure is not cached`() async throws {
-        // Without a listener the kernel refuses datagrams to the port.
-        let port = try IPv4NameServer(address: [192, 0, 2, 7]).port
-        let names = NameServers(servers: "127.0.0.1:\(port)")
+        // No test listens on this address, so the kernel refuses the datagram.
+        let names = NameServers(servers: "127.53.53.53:9")
         let resolver = Resolver { host, done in names.query(host, done) }
         await #expect(throws: LookupFailure.unreachable) {
             try await resolver.addresses(of: "image.example.", within: .seconds(60))

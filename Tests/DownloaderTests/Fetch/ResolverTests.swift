@@ -74,6 +74,13 @@ struct ResolverTests {
         }
     }
 
+    @Test func `an answer that is not cached reaches the caller, also when the lookup ends at once`() async {
+        let resolver = Resolver { _, done in done(.failure(.unreachable)) }
+        await #expect(throws: LookupFailure.unreachable) {
+            _ = try await resolver.addresses(of: "a.example", within: .seconds(3600))
+        }
+    }
+
     @Test func `an address needs no lookup`() async throws {
         let resolver = Resolver(threads: 1) { _ in .failure(.notFound) }
         #expect(try await resolver.addresses(of: "10.0.0.1", within: .seconds(3)) == [address("10.0.0.1")])
