@@ -38,12 +38,15 @@ package final class ThreadPool: Sendable {
     private let state = ConditionLock(State())
 
     /// Starts `threads` threads called `name`.
-    package init(name: String, threads: Int) {
+    ///
+    /// - Parameter blocksBrokenPipes: whether a write to a closed pipe fails with EPIPE, in place of ending the process.
+    package init(name: String, threads: Int, blocksBrokenPipes: Bool = false) {
         precondition(threads > 0, "a pool needs a thread")
         let state = state
         for _ in 0..<threads {
             startThread {
                 larder_thread_set_name(String(name.prefix(15)))
+                if blocksBrokenPipes { blockBrokenPipes() }
                 while let finish = Self.runNext(state) { finish() }
             }
         }

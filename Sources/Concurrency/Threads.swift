@@ -1,5 +1,14 @@
 import Glibc
 
+/// Blocks SIGPIPE on the calling thread: a write to a closed pipe or connection then fails with EPIPE and does not end
+/// the process.
+package func blockBrokenPipes() {
+    var set = sigset_t()
+    sigemptyset(&set)
+    sigaddset(&set, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &set, nil)
+}
+
 /// Starts a detached thread with a stack of 8 MiB, which C libraries expect.
 ///
 /// Detached, because ThreadSanitizer reports a thread that is never joined as a leak.

@@ -24,6 +24,8 @@ public struct FetchConfiguration: Sendable {
     public var order: ExecutionOrder = .fifo
     /// Credential profiles by the names that requests use, none by default.
     public var credentials: [String: CredentialProfile] = [:]
+    /// Bytes of bodies that wait for the disk, at which HTTP/2 connections are paused, `64 MiB`.
+    package var waitingBytes = 64 << 20
     /// A proxy for all downloads, none by default; proxies of the environment are ignored.
     public var proxy: FetchProxy?
 

@@ -1,34 +1,33 @@
-private import CLinux
-private import Glibc
-
 /// One receiver of a body: its file, its inspection and its progress.
 ///
-/// Requests that share a transfer have one each. Every piece is written into each file as it arrives, so that each
-/// request may be cancelled and its file renamed, changed or removed alone, and a failure such as a full disk concerns
-/// one request only. Confined to the network thread.
+/// Requests that share a transfer have one each. Each file receives every piece, so that each request may be cancelled
+/// and its file renamed, changed or removed alone, and a failure such as a full disk concerns one request only.
+/// Confined to the network thread; the file is written by `BodyWriter`.
 final class BodySink {
+    /// What is given to the writer at once, at least; the last piece may be smaller.
+    static let pieceBytes = 64 << 10
     private static let recognisedBytes = 4096
 
-    private let descriptor: Int32
+    private let writer: BodyWriter
     private let request: FetchRequest
     private let url: SourceURL
     private var throttle: ProgressThrottle
-    /// Where the body begins in the file; nil for a pipe or a device.
-    private let start: off_t?
     private var received: Int64 = 0
+    /// What the writer has not received yet.
+    private var buffer: [UInt8] = []
+    /// The first piece that the writer received, for sinks that are added later; nil before.
+    private var firstPiece: [UInt8]?
     /// The first bytes, until they are accepted.
     private var prefix: [UInt8] = []
     private var verdict = PrefixVerdict.unrecognised
     /// The error that ended it; nil while it receives the body.
     private(set) var failure: FetchError?
 
-    init(_ request: FetchRequest, _ url: SourceURL, _ descriptor: Int32) {
-        self.descriptor = descriptor
+    init(_ request: FetchRequest, _ url: SourceURL, _ writer: BodyWriter) {
+        self.writer = writer
         self.request = request
         self.url = url
         throttle = ProgressThrottle(fraction: request.progressFraction, interval: request.progressInterval)
-        let position = lseek(descriptor, 0, SEEK_CUR)
-        start = position >= 0 ? position : nil
     }
 
     /// The request is about to be sent.
@@ -39,9 +38,24 @@ final class BodySink {
         if let progress = request.progress { progress(throttle.head(expected: expected, at: now)) }
     }
 
+    /// Whether the transfer is to be paused until more of the body is written.
+    func isFull(sharesConnection: Bool) -> Bool {
+        failure == nil && writer.isFull(sharesConnection: sharesConnection)
+    }
+
+    /// The writer has failed, or `isFull` may have changed.
+    func writerChanged() {
+        if failure == nil, let error = writer.failure { end(with: error) }
+    }
+
     func write(_ piece: UnsafeRawBufferPointer, expected: Int64?, at now: ContinuousClock.Instant) {
-        guard failure == nil, inspect(piece), append(piece) else { return }
+        guard failure == nil, inspect(piece) else { return }
+        if buffer.isEmpty {
+            buffer.reserveCapacity(min(Int(clamping: expected ?? .max), Self.pieceBytes) + piece.count)
+        }
+        buffer.append(contentsOf: piece)
         received += Int64(piece.count)
+        if buffer.count >= Self.pieceBytes { flush() }
         if let progress = request.progress, let step = throttle.piece(received: received, expected: expected, at: now) {
             progress(step)
         }
@@ -55,48 +69,44 @@ final class BodySink {
         }
     }
 
+    /// Gives what is left to the writer, or discards it, and calls `closed` with the failure of the file, if any, once
+    /// it is not used any more.
+    func close(discarding: Bool = false, _ closed: @escaping @Sendable (FetchError?) -> Void) {
+        writer.close(discarding ? nil : buffer, closed)
+        buffer = []
+    }
+
     /// Discards what was received: the body starts again.
     func restart() {
         guard failure == nil else { return }
         prefix = []
         verdict = .unrecognised
-        if received == 0 { return }
         received = 0
-        if !truncate() { failWrite() }
+        buffer = []
+        if firstPiece != nil { writer.restart() }
+        firstPiece = nil
     }
 
-    /// Copies what this sink has received into one that subscribes later; false when that is impossible.
+    /// Copies what this sink has received into one that is added later; false when that is impossible.
     func copy(to late: BodySink) -> Bool {
-        guard failure == nil, let start, late.start != nil, late.received == 0 else { return false }
-        late.inspectStored(in: descriptor, from: start, count: received)
-        guard late.failure == nil else { return true }
-        var rest = Int(received)
-        var position = Int64(start)
-        // Shares the blocks where the file system can, otherwise copies within the kernel.
-        while rest > 0 {
-            let count = larder_copy_range(descriptor, &position, late.descriptor, rest)
-            if count > 0 {
-                rest -= count
-            } else if count < 0 && errno == EINTR {
-                continue
-            } else if count < 0 && errno == ENOSPC {
-                late.failWrite()
-                return true
-            } else {
-                _ = late.truncate()
-                return false
-            }
-        }
+        guard failure == nil, late.received == 0 else { return false }
+        let first = firstPiece ?? buffer
+        let written = received - Int64(buffer.count)
+        if written > 0, first.count < late.inspectedBytes || !writer.canCopy(to: late.writer) { return false }
+        if !first.isEmpty, !first.withUnsafeBytes({ late.inspect($0) }) { return true }
+        if written > 0 { writer.copy(count: written, to: late.writer) }
+        late.firstPiece = firstPiece
+        late.buffer = buffer
         late.received = received
         return true
     }
 
     // MARK: - Steps
 
-    private func inspectStored(in source: Int32, from start: off_t, count: Int64) {
-        let wanted = Int(min(count, Int64(inspectedBytes)))
-        var bytes = [UInt8](repeating: 0, count: wanted)
-        if wanted > 0, pread(source, &bytes, wanted, start) == wanted { _ = bytes.withUnsafeBytes { inspect($0) } }
+    private func flush() {
+        if firstPiece == nil { firstPiece = request.mayShare ? buffer : [] }
+        writer.write(buffer)
+        buffer = []
     }
 
     private var inspectedBytes: Int { max(Self.recognisedBytes, request.inspectedBytes) }
@@ -130,48 +140,10 @@ final class BodySink {
         }
     }
 
-    private func append(_ piece: UnsafeRawBufferPointer) -> Bool {
-        var rest = piece
-        while let start = rest.baseAddress, !rest.isEmpty {
-            let count = Glibc.write(descriptor, start, rest.count)
-            if count < 0 {
-                if errno == EINTR { continue }
-                failWrite()
-                return false
-            }
-            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-        }
-        return true
-    }
+    private func fail(_ code: FetchError.Code, _ message: String) { end(with: FetchError(code, "\(url): \(message)")) }
 
-    private func truncate() -> Bool {
-        guard let start else { return false }
-        return ftruncate(descriptor, start) == 0 && lseek(descriptor, start, SEEK_SET) >= 0
-    }
-
-    /// `errno` is that of the failed call.
-    private func failWrite() {
-        let code: FetchError.Code = LocalFault.reason(errno) == nil ? .writeFailed : .localFault
-        fail(code, "the body cannot be written to \(path): \(Self.reason)")
-    }
-
-    private func fail(_ code: FetchError.Code, _ message: String) {
-        failure = FetchError(code, "\(url): \(message)")
+    private func end(with error: FetchError) {
+        failure = error
         prefix = []
-    }
-
-    /// The path of the file, for messages.
-    private var path: String {
-        let code = errno
-        defer { errno = code }
-        var buffer = [CChar](repeating: 0, count: 4096)
-        let count = readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count)
-        guard count > 0 else { return "its file" }
-        return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    private static var reason: String {
-        let code = errno
-        return "\(String(cString: strerror(code))) (errno \(code))"
     }
 }

@@ -105,6 +105,7 @@ final class CurlTransfer {
         guard line[0] == 0x0d || line[0] == 0x0a, handler.verdict == nil else { return count }
         let status = easy.count(CURLINFO_RESPONSE_CODE)
         guard status >= 200 else { return count }
+        handler.sharesConnection = isMultiplexed
         let seconds = larder_curl_get_offset(easy.pointer, CURLINFO_RETRY_AFTER)
         let continues = handler.headEnds(
             ResponseHead(status: status, headers: easy.headers), location: easy.header("Location"),
@@ -115,7 +116,11 @@ final class CurlTransfer {
 
     private func onBody(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         let piece = UnsafeRawBufferPointer(start: bytes, count: count)
-        guard let handler, handler.body(piece, at: .now) else { return 0 }
+        let now = ContinuousClock.now
+        guard let handler, handler.body(piece, at: now) else { return 0 }
+        // Here, because libcurl passes on all that a fast peer sends before it returns. While it decodes a body it
+        // would keep the rest of the decoded bytes without a limit: then the transfer is paused after the call.
+        if !handler.isEncoded, handler.adjustPause(at: now) { easy.pause(true) }
         return count
     }
 

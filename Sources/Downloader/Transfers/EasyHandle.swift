@@ -28,6 +28,9 @@ struct EasyHandle: ~Copyable {
     /// libcurl copies the text.
     func set(_ option: CURLoption, _ text: String) { larder_curl_set_text(pointer, option, text) }
 
+    /// Stops or continues reading the response of a transfer that is in a multi handle.
+    func pause(_ pauses: Bool) { curl_easy_pause(pointer, pauses ? CURLPAUSE_RECV : CURLPAUSE_CONT) }
+
     func clear(_ option: CURLoption) { larder_curl_set_pointer(pointer, option, nil) }
 
     /// A count or a code; 0 without one.

@@ -31,12 +31,20 @@ final class ResponseHandler {
     private(set) var bytes: Int64 = 0
     /// Bytes of the whole body as announced.
     private(set) var expected: Int64?
+    /// Whether other transfers use the connection at the same time, over HTTP/2.
+    var sharesConnection = false
+    /// Whether libcurl decodes the body.
+    private(set) var isEncoded = false
     /// When bytes arrived last, or the try began.
     private(set) var lastActivity: ContinuousClock.Instant
     /// Whether libcurl holds the try back until there is a connection for it.
     private(set) var isQueued = true
     /// When libcurl first took the transfer out of its queue.
     private(set) var startedAt: ContinuousClock.Instant?
+    /// When the transfer was paused because a file had no room; nil while it is not paused.
+    private(set) var pausedAt: ContinuousClock.Instant?
+    /// How long it was paused before.
+    private(set) var pausedTime = Duration.zero
     private(set) var failure: FetchError?
     /// Why an address was refused; a failure only when no other address was accepted.
     private(set) var refusedAddress: FetchError?
@@ -56,13 +64,37 @@ final class ResponseHandler {
         return true
     }
 
-    /// Removes a sink; its file is not used any more.
+    /// Removes a sink: it receives nothing more.
     func remove(_ sink: BodySink) { sinks.removeAll { $0 === sink } }
+
+    /// Whether any sink still receives the body.
+    var isReceived: Bool { sinks.contains { $0.failure == nil } }
+
+    /// Pauses the transfer while a file has no room; true when this has changed.
+    func adjustPause(at now: ContinuousClock.Instant) -> Bool {
+        let isFull = sinks.contains { $0.isFull(sharesConnection: sharesConnection) }
+        guard isFull != (pausedAt != nil) else { return false }
+        if isFull { pausedAt = now } else { continues(at: now) }
+        return true
+    }
+
+    /// Another transfer of the connection was paused until now, which stopped this one.
+    func continuesWithConnection(at now: ContinuousClock.Instant) {
+        if sharesConnection { lastActivity = now }
+    }
+
+    private func continues(at now: ContinuousClock.Instant) {
+        guard let start = pausedAt else { return }
+        pausedTime += now - start
+        lastActivity = now
+        pausedAt = nil
+    }
 
     // MARK: - The request
 
     /// The request is about to be sent, for the first time or again.
     func begin(at now: ContinuousClock.Instant) {
+        continues(at: now)
         lastActivity = now
         isQueued = true
         verdict = nil
@@ -147,7 +179,8 @@ final class ResponseHandler {
             return false
         }
         // The length of an encoded body is unknown: libcurl decodes it.
-        expected = head.headers["Content-Encoding"] == nil ? contentLength : nil
+        isEncoded = head.headers["Content-Encoding"] != nil
+        expected = isEncoded ? nil : contentLength
         let limit = request.limits.body
         if let contentLength, contentLength > limit {
             failure = error(.bodyTooLarge, "the body of \(contentLength) bytes exceeds the limit of \(limit) bytes")
@@ -171,7 +204,7 @@ final class ResponseHandler {
         bytes += Int64(piece.count)
         digest?.update(piece)
         for sink in sinks { sink.write(piece, expected: expected, at: now) }
-        return sinks.contains { $0.failure == nil }
+        return isReceived
     }
 
     // MARK: - The end

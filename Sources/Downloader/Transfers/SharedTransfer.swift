@@ -42,10 +42,10 @@ final class SharedTransfer {
 
     /// Adds a request; false when it cannot receive what has arrived already.
     func subscribe(
-        _ ticket: UInt64, _ fetch: FetchRequest, into file: Int32, _ continuation: Continuation,
+        _ ticket: UInt64, _ fetch: FetchRequest, into writer: BodyWriter, _ continuation: Continuation,
         at now: ContinuousClock.Instant
     ) -> Bool {
-        let sink = BodySink(fetch, request.url, file)
+        let sink = BodySink(fetch, request.url, writer)
         guard handler.add(sink) else { return false }
         if !subscribers.isEmpty { wasShared = true }
         subscribers.append(
@@ -53,12 +53,13 @@ final class SharedTransfer {
         return true
     }
 
-    /// Ends one request with an error; its file is not used any more.
+    /// Ends one request with an error, once a write to its file that is under way has ended.
     func unsubscribe(_ ticket: UInt64, _ error: FetchError) {
         guard let index = subscribers.firstIndex(where: { $0.ticket == ticket }) else { return }
         let subscriber = subscribers.remove(at: index)
         handler.remove(subscriber.sink)
-        subscriber.continuation.resume(returning: .failure(error))
+        let continuation = subscriber.continuation
+        subscriber.sink.close(discarding: true) { _ in continuation.resume(returning: .failure(error)) }
     }
 
     func late(at now: ContinuousClock.Instant) -> [UInt64] {
@@ -80,6 +81,27 @@ final class SharedTransfer {
 
     var hasHead: Bool { handler.verdict != nil }
 
+    /// The file of a request has room again, has none, or failed.
+    func writerChanged(_ ticket: UInt64) { subscribers.first { $0.ticket == ticket }?.sink.writerChanged() }
+
+    /// Whether any subscriber still receives the body.
+    var isReceived: Bool { handler.isReceived }
+
+    /// Whether a file has no room, so that nothing is read.
+    var isPaused: Bool { handler.pausedAt != nil }
+
+    /// Whether it is paused and stops the other transfers of its connection.
+    var stopsConnection: Bool { isPaused && handler.sharesConnection }
+
+    /// Pauses the transfer while a file has no room. True when the other transfers of its connection continue with it.
+    func adjustPause(at now: ContinuousClock.Instant) -> Bool {
+        let stoppedConnection = stopsConnection
+        if let curl, handler.adjustPause(at: now) { curl.easy.pause(isPaused) }
+        return stoppedConnection && !isPaused
+    }
+
+    func continuesWithConnection(at now: ContinuousClock.Instant) { handler.continuesWithConnection(at: now) }
+
     /// Prepares to continue a broken body; false when the transfer has ended.
     func resume(after code: CURLcode, at now: ContinuousClock.Instant) -> Bool {
         guard hasTime(at: now), resumptions < request.limits.resumptions else { return false }
@@ -100,35 +122,39 @@ final class SharedTransfer {
     func restart(at now: ContinuousClock.Instant) -> Bool { hasTime(at: now) && handler.restart() }
 
     private func hasTime(at now: ContinuousClock.Instant) -> Bool {
-        handler.startedAt.map { now - $0 < request.timeLeft } ?? true
+        handler.startedAt.map { now - $0 - handler.pausedTime < request.timeLeft } ?? true
     }
 
     /// The next time at which a deadline or a limit may be exceeded.
     func due(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         var times = subscribers.compactMap(\.deadline)
-        if curl != nil {
+        if curl != nil, !isPaused {
             times.append((handler.isQueued ? now : handler.lastActivity) + request.limits.idle)
-            times.append((handler.startedAt ?? now) + request.timeLeft)
+            times.append((handler.startedAt ?? now) + request.timeLeft + handler.pausedTime)
         }
         return times.min()
     }
 
     /// The error when nothing has arrived for the idle limit, or the total limit is over; nil otherwise.
     ///
-    /// The time in libcurl's queue does not count: it depends on other transfers, not on this origin.
-    func timeout(at now: ContinuousClock.Instant) -> FetchError? {
-        guard curl != nil, let start = handler.startedAt else { return nil }
-        if start + request.timeLeft <= now {
+    /// The time in libcurl's queue does not count: it depends on other transfers, not on this origin. Nor does the time
+    /// in which the transfer waits for this machine's disk.
+    ///
+    /// - Parameter isStopped: another transfer of the connection is paused.
+    func timeout(isStopped: Bool, at now: ContinuousClock.Instant) -> FetchError? {
+        guard curl != nil, !isPaused, let start = handler.startedAt else { return nil }
+        if start + request.timeLeft + handler.pausedTime <= now {
             return FetchError(
                 .timedOut, "\(request.url): not done within the total limit of \(request.limits.total)")
         }
         let idle = request.limits.idle
-        guard !handler.isQueued, handler.lastActivity + idle <= now else { return nil }
+        let isIdle = !handler.isQueued && !(isStopped && handler.sharesConnection)
+        guard isIdle, handler.lastActivity + idle <= now else { return nil }
         return FetchError(.timedOut, "\(request.url): silent for the idle limit of \(idle)")
     }
 
-    /// Ends all subscribers with the result of curl, or with `error`. The handle must be out of the multi handle
-    /// already.
+    /// Ends all subscribers with the result of curl, or with `error`, each once its file is written. The handle must be
+    /// out of the multi handle already.
     ///
     /// - Returns: what the end says about the origin.
     func end(_ code: CURLcode, _ error: FetchError? = nil, at now: ContinuousClock.Instant) -> RequestOutcome {
@@ -139,7 +165,8 @@ final class SharedTransfer {
             let own = subscriber.sink.failure.map { Result<FetchResponse, FetchError>.failure($0) }
             let final = own ?? result.map { complete($0, for: subscriber, at: now) }
             outcome = outcome ?? RequestOutcome(final)
-            subscriber.continuation.resume(returning: final)
+            let continuation = subscriber.continuation
+            subscriber.sink.close { continuation.resume(returning: $0.map { .failure($0) } ?? final) }
         }
         subscribers = []
         release()

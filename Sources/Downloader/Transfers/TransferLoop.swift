@@ -4,11 +4,14 @@ internal import Concurrency
 /// Runs the transfers and keeps their connections; the network thread sleeps in it. The corresponding C type is
 /// `CURLM`.
 ///
-/// It lives as long as the thread that may sleep in it. Only `wake` and `cancel` may be called on other threads.
+/// It lives as long as the thread that may sleep in it. Only `wake`, `cancel` and `writerChanged` may be called on
+/// other threads.
 final class TransferLoop: EventPoller, @unchecked Sendable {  // protected by: one thread; `state` by its lock
     private struct State: Sendable {
         weak var transfers: Transfers?
         var cancelled: [UInt64] = []
+        /// Requests whose files have room again, have none, or failed.
+        var changedWriters: [UInt64] = []
     }
 
     private let multi: UnsafeMutableRawPointer
@@ -35,6 +38,19 @@ final class TransferLoop: EventPoller, @unchecked Sendable {  // protected by: o
     func cancel(_ ticket: UInt64) {
         state.withLock { $0.cancelled.append(ticket) }
         wake()
+    }
+
+    /// The file of a request has room again, has none, or failed; from any thread.
+    func writerChanged(_ ticket: UInt64) {
+        state.withLock { $0.changedWriters.append(ticket) }
+        wake()
+    }
+
+    func takeChangedWriters() -> [UInt64] {
+        state.withLock { state in
+            defer { state.changedWriters.removeAll() }
+            return state.changedWriters
+        }
     }
 
     /// Ends one sleep, the present or the next one.

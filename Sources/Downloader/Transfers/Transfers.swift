@@ -1,6 +1,5 @@
 internal import CCurl
 internal import Concurrency
-private import Glibc
 
 /// All transfers of a downloader, on one thread that sleeps in libcurl's poll.
 ///
@@ -11,6 +10,7 @@ actor Transfers {
     private let origins: OriginLimiter
     private let loop: TransferLoop
     private let thread: EventLoop
+    private let bodyThreads: BodyThreads
     /// By the ticket of the first subscriber.
     private var transfers: [UInt64: SharedTransfer] = [:]
     private var subscriptions: [UInt64: UInt64] = [:]
@@ -34,6 +34,7 @@ actor Transfers {
             connections: configuration.transfers,
             perHost: configuration.proxy == nil ? configuration.transfersPerOrigin : 0)
         thread = EventLoop(name: "larder-fetch", poller: loop)
+        bodyThreads = BodyThreads(configuration) { [loop] in loop.wake() }
         loop.attach(self)
     }
 
@@ -41,7 +42,7 @@ actor Transfers {
 
     /// Sends one request and writes the body of its response into `file`, which is not used any more after the return.
     ///
-    /// - Throws: `FetchError`; `cancelled` at once when the task is cancelled.
+    /// - Throws: `FetchError`; `cancelled` when the task is cancelled, at once unless a write to the file is under way.
     func perform(_ request: HTTPRequest, into file: Int32) async throws(FetchError) -> FetchResponse {
         lastTicket += 1
         let ticket = lastTicket
@@ -79,12 +80,17 @@ actor Transfers {
 
     /// Runs what is due; called by the loop on this actor's thread after each sleep.
     func turn(cancelled: [UInt64]) {
-        blockBrokenPipes()
+        if !blocksBrokenPipes {
+            // With CURLOPT_NOSIGNAL libcurl leaves SIGPIPE to the program.
+            blockBrokenPipes()
+            blocksBrokenPipes = true
+        }
         for ticket in cancelled { cancel(ticket) }
         loop.perform()
         while let (easy, code) = loop.nextEnded() {
             if let number = running[easy] { curlEnded(number, code) }
         }
+        for ticket in loop.takeChangedWriters() { writerChanged(ticket) }
         checkTimeouts()
         startWaiting()
     }
@@ -95,16 +101,17 @@ actor Transfers {
         _ ticket: UInt64, _ request: HTTPRequest, into file: Int32, _ continuation: SharedTransfer.Continuation
     ) {
         let now = ContinuousClock.now
+        let writer = BodyWriter(file, request.url, bodyThreads) { [loop] in loop.writerChanged(ticket) }
         schedule.note(request.fetch.deadline)
         for number in joinable[request.url.requestText] ?? [] {
             guard let transfer = transfers[number], transfer.request.canServe(request),
-                transfer.subscribe(ticket, request.fetch, into: file, continuation, at: now)
+                transfer.subscribe(ticket, request.fetch, into: writer, continuation, at: now)
             else { continue }
             subscriptions[ticket] = number
             return
         }
         let transfer = SharedTransfer(request, at: now)
-        _ = transfer.subscribe(ticket, request.fetch, into: file, continuation, at: now)
+        _ = transfer.subscribe(ticket, request.fetch, into: writer, continuation, at: now)
         transfers[ticket] = transfer
         subscriptions[ticket] = ticket
         if request.fetch.mayShare { joinable[request.url.requestText, default: []].append(ticket) }
@@ -123,18 +130,39 @@ actor Transfers {
     private func unsubscribe(_ ticket: UInt64, _ error: FetchError) {
         guard let number = subscriptions.removeValue(forKey: ticket), let transfer = transfers[number] else { return }
         transfer.unsubscribe(ticket, error)
-        guard transfer.isEmpty else { return }
+        guard transfer.isEmpty else { return adjust(number, transfer) }
         remove(number, transfer) { transfer in
             transfer.release()
             return RequestOutcome(error)
         }
     }
 
+    private func writerChanged(_ ticket: UInt64) {
+        guard let number = subscriptions[ticket], let transfer = transfers[number] else { return }
+        transfer.writerChanged(ticket)
+        adjust(number, transfer)
+    }
+
     // MARK: - Transfers
+
+    /// Pauses or continues a transfer by the room in its files; ends it when no file can be written.
+    private func adjust(_ number: UInt64, _ transfer: SharedTransfer) {
+        let now = ContinuousClock.now
+        if transfer.isReceived {
+            if transfer.adjustPause(at: now) {
+                for other in transfers.values where other.request.url.origin == transfer.request.url.origin {
+                    other.continuesWithConnection(at: now)
+                }
+            }
+            schedule.note(transfer.due(at: now))
+        } else {
+            remove(number, transfer) { $0.end(CURLE_WRITE_ERROR, at: now) }
+        }
+    }
 
     /// Starts and refuses waiting transfers as far as the limits decide now.
     private func startWaiting() {
-        while !isSuspended {
+        while !isSuspended, bodyThreads.hasRoom {
             let now = ContinuousClock.now
             switch origins.limits.withLock({ $0.next(at: now) }) {
             case .start(let number, let permit): start(number, permit, at: now)
@@ -198,12 +226,13 @@ actor Transfers {
     private func checkTimeouts() {
         let now = ContinuousClock.now
         guard schedule.isDue(at: now) else { return }
+        let stopped = Set(transfers.values.filter(\.stopsConnection).map(\.request.url.origin))
         for (number, transfer) in transfers {
             let url = transfer.request.url
             for ticket in transfer.late(at: now) {
                 unsubscribe(ticket, FetchError(.timedOut, "\(url): not done at its deadline"))
             }
-            if let error = transfer.timeout(at: now) {
+            if let error = transfer.timeout(isStopped: stopped.contains(transfer.request.url.origin), at: now) {
                 remove(number, transfer) { $0.end(CURLE_OPERATION_TIMEDOUT, error, at: now) }
             }
             if transfers[number] != nil { schedule.note(transfer.due(at: now)) }
@@ -224,8 +253,10 @@ actor Transfers {
         }
         loop.remove(curl.easy)
         running[curl.easy.pointer] = nil
+        let isPaused = transfer.isPaused
         endPermit(permit, end(transfer), at: .now)
-        if transfer.request.leavesHandleClean { idle.append(curl) }
+        // libcurl may keep the pause of a handle.
+        if transfer.request.leavesHandleClean, !isPaused { idle.append(curl) }
     }
 
     private func endPermit(_ permit: OriginPermit, _ outcome: RequestOutcome, at now: ContinuousClock.Instant) {
@@ -233,15 +264,4 @@ actor Transfers {
     }
 
     private static func cancelled(_ url: SourceURL) -> FetchError { FetchError(.cancelled, "\(url): cancelled") }
-
-    /// With CURLOPT_NOSIGNAL a write to a connection that the peer has closed raises SIGPIPE, which would end the
-    /// process.
-    private func blockBrokenPipes() {
-        if blocksBrokenPipes { return }
-        blocksBrokenPipes = true
-        var set = sigset_t()
-        sigemptyset(&set)
-        sigaddset(&set, SIGPIPE)
-        pthread_sigmask(SIG_BLOCK, &set, nil)
-    }
 }
