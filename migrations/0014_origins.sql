@@ -5,8 +5,9 @@
 -- only when a second worker reports one, or when no other worker runs jobs of the origin. A success that any worker
 -- reports ends the hold. The row appears when the hold begins and is deleted after it, so there are few. Claims move
 -- jobs of a held origin to scheduled, each to a time of its own after the end of the hold, and workers read the rows
--- every second for the jobs that they hold. No attempt is used. If the probes of an origin fail again and again it is
--- given up: its jobs are claimed and fail without a request, so that batches end.
+-- every second for the jobs that they hold. No attempt is used, and the jobs wait until the origin responds. Only a
+-- worker with --breaker-probes gives an origin up after so many failed probes: then its jobs are claimed and fail
+-- without a request, so that batches end.
 --
 -- At the end of a breaker's hold one claim takes the probe and gets one job of the origin; the other claims defer
 -- theirs until a worker reports the result.

@@ -113,6 +113,72 @@ struct OriginTests {
         #expect(try await scene.faults().isEmpty)
     }
 
+    @Test func `however many probes fail, the jobs of an origin wait, and a probe uses the attempt of one job`()
+        async throws
+    {
+        let scene = try await Scene()
+        let paths = (0..<30).map { "/\($0).png" }
+        for path in paths { scene.origin.on(path, .status(500)) }
+        var request = EnqueueRequest(urls: paths.map { scene.origin.url($0) }, batch: "b")
+        request.maxAttempts = 100
+        request.retryBase = .milliseconds(1)
+        _ = try await scene.queue.enqueue(request)
+        let workers = try workers(scene, [scene.origin.port], ["--slots", "2", "--breaker-open", "500ms"])
+        #expect(
+            await workers[0].reaches { _ in
+                scene.holds("EXISTS (SELECT FROM larder.held_origin WHERE failed_probes >= 5 AND NOT gave_up)")
+            })
+        let health = try await scene.larder("status", "--health")
+        #expect(health.text.contains("warning: an origin does not respond: http://127.0.0.1:"), "\(health.text)")
+        let image = OriginReply.body(try TestImage.bytes("rgb.png"))
+        for path in paths { scene.origin.on(path, image) }
+        #expect(await workers[0].reaches { _ in scene.holds("NOT EXISTS (SELECT FROM larder_data.job)") })
+        await end(workers)
+        #expect(try await scene.sql("SELECT count(*) FROM larder.record WHERE outcome = 1") == "30")
+        #expect(try await scene.sql("SELECT sum(attempts) FROM larder.record") == "\(scene.origin.requests.count)")
+        #expect(try await scene.faults().isEmpty)
+    }
+
+    @Test func `with --breaker-probes the jobs of an origin that does not respond fail without requests`() async throws
+    {
+        let scene = try await Scene()
+        let urls = (0..<60).map { scene.origin.url("/\($0).png") }
+        for number in 0..<60 { scene.origin.on("/\(number).png", .status(500)) }
+        let options = ["--slots", "2", "--retries", "0", "--breaker-failures", "3", "--breaker-probes", "0"]
+        let outcome = try await scene.larder(["run", "--json"] + options + urls).run()
+        #expect(outcome.code == 1)
+        #expect(try RunLines(outcome).report.failed == 60)
+        #expect(scene.origin.requests.count < 30)
+    }
+
+    @Test func `a job that runs when its origin is held succeeds, and its success lifts the breaker of others`()
+        async throws
+    {
+        let scene = try await Scene()
+        let gate = OriginGate()
+        let image = OriginReply.body(try TestImage.bytes("rgb.png"))
+        scene.origin.on("/a.png", OriginReply([.wait(gate)] + image.steps, keepsConnection: true))
+        scene.origin.on("/b.png", image)
+        _ = try await scene.queue.enqueue(EnqueueRequest(urls: [scene.origin.url("/a.png")], batch: "a"))
+        let workers = try workers(scene, [scene.origin.port])
+        await scene.origin.waitForRequests("/a.png")
+        let failure = FailureReason(domain: "NSURLErrorDomain", code: -1001, message: "")
+        let report = OriginReport(
+            origin: "http://127.0.0.1:\(scene.origin.port)",
+            .opened(.seconds(600), failedProbes: 0, givesUp: false, failure, httpStatus: nil))
+        // Two other workers have found the origin unreachable.
+        for number in [1_001, 1_002] { try await scene.queue.report([report], by: Int64(number)) }
+        #expect(try await scene.queue.heldOrigins().count == 1)
+        _ = try await scene.queue.enqueue(EnqueueRequest(urls: [scene.origin.url("/b.png")], batch: "b"))
+        #expect(await workers[0].reaches { _ in scene.holds("NOT EXISTS (SELECT FROM larder_data.ready)") })
+        gate.openUp()
+        #expect(await workers[0].reaches { _ in scene.holds("NOT EXISTS (SELECT FROM larder.held_origin)") })
+        try await scene.until("(SELECT count(*) FROM larder.record WHERE outcome = 1 AND attempts = 1) = 1")
+        #expect(scene.origin.count("/a.png") == 1)
+        await end(workers)
+        #expect(try await scene.faults().isEmpty)
+    }
+
     @Test func `a changed retry rule decides what counts against an origin`() async throws {
         let scene = try await Scene()
         _ = try await scene.sql(

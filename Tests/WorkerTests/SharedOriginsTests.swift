@@ -17,6 +17,17 @@ struct SharedOriginsTests {
         }
     }
 
+    @Test func `are not given up unless a number of probes is set`() throws {
+        let downloader = ImageDownloader(FetchConfiguration())
+        let opened = OriginChange.opened(
+            for: .seconds(60), failedProbes: 1000, OriginFailure(code: .timedOut, httpStatus: nil))
+        let reports = downloader.origins.reports([try Origin(of: "http://127.0.0.1:9/a"): [opened]])
+        guard case .opened(_, 1000, givesUp: false, _, httpStatus: nil) = reports.first?.finding else {
+            Issue.record("\(reports)")
+            return
+        }
+    }
+
     @Test func `that are given up are reported with the failure that opened the breaker`() throws {
         var configuration = FetchConfiguration()
         configuration.origins.probes = 0

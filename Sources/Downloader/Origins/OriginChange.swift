@@ -24,7 +24,8 @@ enum OriginRefusal: Sendable, Equatable {
                 .originHeld, "\(url): not requested, \(url.origin) is held for \(seconds) s", retryAfter: wait)
         case .down(let failure):
             return FetchError(
-                failure.code, "\(url): not requested, \(url.origin) is down: \(settings.probes) probes failed in a row",
+                failure.code,
+                "\(url): not requested, \(url.origin) is down: \(settings.probes ?? 0) probes failed in a row",
                 httpStatus: failure.httpStatus)
         }
     }

@@ -4,9 +4,9 @@ public struct OriginSettings: Sendable, Equatable {
     public var failures = 10
     /// How long an open breaker refuses requests before it admits one probe, `60 s`.
     public var open: Duration = .seconds(60)
-    /// Probes that fail in a row before the origin is given up, `3`: downloads then fail at once, with the error that
-    /// opened the breaker, until a probe succeeds.
-    public var probes = 3
+    /// Probes that fail in a row before the origin is given up: downloads then fail at once, with the error that opened
+    /// the breaker, until a probe succeeds. Nil, the default: it is never given up, and downloads wait or fail as held.
+    public var probes: Int?
     /// The longest `Retry-After` that is honoured, `1 h`.
     public var longestHold: Duration = .seconds(3600)
     /// Whether fewer requests are sent at once after 429, 503 and while requests queue at the origin, `true`.
@@ -22,4 +22,7 @@ public struct OriginSettings: Sendable, Equatable {
 
     /// The defaults.
     public init() {}
+
+    /// Whether an origin is given up after so many failed probes in a row.
+    package func givesUp(after failedProbes: Int) -> Bool { probes.map { failedProbes >= $0 } ?? false }
 }

@@ -84,9 +84,9 @@ struct OriginState: Sendable, Equatable {
         if let hold, now < hold { return .held(until: hold) }
         switch breaker {
         case .open(let until, let failed) where now < until:
-            return failed >= settings.probes ? .down(failure) : .held(until: until)
+            return settings.givesUp(after: failed) ? .down(failure) : .held(until: until)
         case .probing(let failed):
-            return failed >= settings.probes ? .down(failure) : .held(until: now + Self.probePause)
+            return settings.givesUp(after: failed) ? .down(failure) : .held(until: now + Self.probePause)
         case .open, .closed: return nil
         }
     }

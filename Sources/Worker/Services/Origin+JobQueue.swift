@@ -58,7 +58,7 @@ extension OriginLimiter {
                     return OriginReport(
                         origin: origin.queueName,
                         .opened(
-                            length, failedProbes: failed, givesUp: failed >= settings.probes, failure.reason,
+                            length, failedProbes: failed, givesUp: settings.givesUp(after: failed), failure.reason,
                             httpStatus: failure.httpStatus))
                 case .closed:
                     return OriginReport(origin: origin.queueName, .closed)

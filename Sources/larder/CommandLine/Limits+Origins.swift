@@ -11,7 +11,9 @@ extension Limits {
             Option(
                 "breaker-failures", .value("N"), "failures in a row that open the breaker of an origin, default 10"),
             Option("breaker-open", .value("DURATION"), "how long the breaker stays open before a probe, default 60s"),
-            Option("breaker-probes", .value("N"), "failed probes after which jobs fail without a request, default 3"),
+            Option(
+                "breaker-probes", .value("N"),
+                "failed probes after which jobs fail without a request; by default they wait"),
         ] + downloadOptions
 
     /// Those that also apply to a single download.

@@ -22,7 +22,11 @@ enum HeldOriginLine {
         }
     }
 
-    /// The finding of `status --health`. Only a given-up origin is a warning, because its jobs fail.
+    /// Probes of a breaker that failed in a row and make it a warning.
+    private static let manyProbes = 3
+
+    /// The finding of `status --health`: a warning where jobs fail without a request, or wait although several probes
+    /// have failed.
     static func health(_ held: HeldOrigin, now: Date) -> HealthLine {
         let cause = held.failure.map { " after \($0.domain) \($0.code)" } ?? ""
         if held.isGivenUp {
@@ -30,6 +34,12 @@ enum HeldOriginLine {
                 severity: .warning, what: "an origin is given up",
                 detail: "\(held.origin), \(held.failedProbes.counted("probe")) failed in a row\(cause)",
                 hint: "its jobs fail without a request; 'larder origin clear \(held.origin)' allows requests again")
+        }
+        if held.reason == .breaker, held.failedProbes >= manyProbes {
+            return HealthLine(
+                severity: .warning, what: "an origin does not respond",
+                detail: "\(held.origin), \(held.failedProbes.counted("probe")) failed in a row\(cause)",
+                hint: "its jobs wait; workers with --breaker-probes let them fail")
         }
         let end = held.remaining > .zero ? "until \(end(held, now))" : "until a probe succeeds"
         return HealthLine(

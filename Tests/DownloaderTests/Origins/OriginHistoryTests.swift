@@ -21,7 +21,7 @@ struct OriginHistoryTests {
         var configuration = FetchConfiguration()
         var settings = OriginSettings()
         settings.failures = Int.random(in: 1...4, using: &random)
-        settings.probes = Int.random(in: 0...3, using: &random)
+        settings.probes = [nil, 0, 1, 3].randomElement(using: &random) ?? nil
         settings.open = .seconds(Int.random(in: 1...20, using: &random))
         settings.rate = Bool.random(using: &random) ? 5 : nil
         configuration.origins = settings

@@ -45,6 +45,24 @@ struct OriginLimiterTests {
         #expect(target.requests.count == 1)
     }
 
+    @Test func `a transfer that runs when other workers hold its origin is completed, and its success is reported`()
+        async throws
+    {
+        let gate = OriginGate()
+        let server = try OriginServer(["/a": OriginReply([.wait(gate)] + OriginReply.body(noise(10)).steps)])
+        let downloader = downloader(server)
+        let origin = try Origin(of: server.url("/"))
+        async let running = downloader.fetch(server.url("/a"))
+        await server.waitForRequests("/a")
+        let opened = OriginChange.opened(
+            for: .seconds(60), failedProbes: 0, OriginFailure(code: .timedOut, httpStatus: nil))
+        downloader.origins.limits.withLock { _ = $0.adopt([(origin: origin, change: opened)]) }
+        #expect(await downloader.failure(server.url("/b"))?.code == .originHeld)
+        gate.openUp()
+        #expect(try await running.sha256 == sha256(noise(10)))
+        #expect(downloader.origins.limits.withLock { $0.takeChanges() } == [origin: [.closed]])
+    }
+
     @Test func `wait for the end of a hold within the maximum wait`() async throws {
         let server = try OriginServer(["/a": .status(429, [("Retry-After", "1")]), "/b": .body(noise(10))])
         let downloader = downloader(server) { $0.maxWait = .seconds(60) }

@@ -55,8 +55,23 @@ struct OriginStateTests {
         #expect(state.refusal(at: later) == nil)
     }
 
-    @Test func `a failed probe opens the breaker again; after three the origin is given up until a probe succeeds`() {
+    @Test func `a failed probe opens the breaker again, and the origin is held however many fail`() {
         var state = state { $0.failures = 1 }
+        _ = state.request(refused, at: start)
+        var now = start
+        for _ in 1...50 {
+            now += .seconds(60)
+            #expect(state.request(refused, at: now).count == 1)
+            #expect(state.answer(at: now) == .refused(.held(until: now + .seconds(60))))
+        }
+        now += .seconds(60)
+        let probe = state.start(at: now)
+        #expect(state.answer(at: now) == .refused(.held(until: now + OriginState.probePause)))
+        #expect(state.end(probe, good, OriginFaults(), at: now) == [.closed])
+    }
+
+    @Test func `where a number of probes is set, the origin is given up after so many until one succeeds`() {
+        var state = state { ($0.failures, $0.probes) = (1, 3) }
         _ = state.request(.answered(status: 502), at: start)
         var now = start
         for failed in 1...3 {
@@ -119,7 +134,7 @@ struct OriginStateTests {
 
     @Test func `another worker's hold and breaker apply here until they are no longer reported`() {
         let failure = OriginFailure(code: .timedOut, httpStatus: nil)
-        var state = state()
+        var state = state { $0.probes = 3 }
         _ = state.adopt(.held(for: .seconds(9)), at: start)
         #expect(state.answer(at: start) == .refused(.held(until: start + .seconds(9))))
         state.withdraw(hold: true, breaker: true)
