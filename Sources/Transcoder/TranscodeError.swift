@@ -28,7 +28,8 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
         public static let encode = Code(rawValue: 402)
         /// The output could not be written.
         public static let store = Code(rawValue: 403)
-        /// The output could not be written because the disk or a quota is full, or the file system is read-only.
+        /// The machine lacks what every image needs: descriptors, memory or processes for a child; space on the disk or
+        /// in the quota, or a file system that can be written, for the output.
         public static let localFault = Code(rawValue: 501)
         /// The task was cancelled.
         public static let cancelled = Code(rawValue: 2002)

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import ImageModel
 import JobQueue
@@ -10,9 +11,33 @@ struct LocalFaultTests {
     /// Whether a process may have a network of its own, without any route.
     private static let mayUnshare = getuid() == 0 && access("/usr/bin/unshare", X_OK) == 0
 
-    private func work(_ scene: Scene, in words: [String] = []) throws -> RunningCommand {
-        let words = words + [LarderCommand.executable, "work"]
+    private func work(
+        _ scene: Scene, in words: [String] = [], options: [String] = []
+    ) throws -> RunningCommand {
+        let words = words + [LarderCommand.executable, "work"] + options
         return try RunningCommand(words[0], Array(words.dropFirst()), environment: scene.environment, input: [])
+    }
+
+    @Test func `a worker without the credential profile of a job leaves it to one that has it`() async throws {
+        let scene = try await Scene()
+        let urls = try (0..<10).map { try scene.serve("plain.jpg", at: "/\($0).jpg") }
+        var request = EnqueueRequest(urls: urls, batch: "b")
+        request.maxAttempts = 1
+        request.context = #"{"credentials": "cdn"}"#
+        _ = try await scene.queue.enqueue(request)
+        let sick = try work(scene)
+        #expect(await sick.reaches { _ in text(sick).contains("event=local_fault error=") }, "\(text(sick))")
+        #expect(text(sick).contains("no credential profile 'cdn'"), "\(text(sick))")
+        let profiles = scene.directory.file("profiles.json")
+        let json = #"{"cdn": {"origins": ["\#(scene.origin.url(""))"], "headers": {"Authorization": "Bearer x"}}}"#
+        try Data(json.utf8).write(to: URL(filePath: profiles))
+        let healthy = try work(scene, options: ["--credentials", profiles])
+        #expect(
+            await healthy.reaches { _ in scene.holds("(SELECT count(*) FROM larder.record WHERE outcome = 1) = 10") })
+        #expect(scene.origin.requests.allSatisfy { $0.headers["authorization"] == "Bearer x" })
+        for worker in [sick, healthy] { worker.signal(SIGTERM) }
+        for worker in [sick, healthy] { #expect(await worker.outcome().code == 0) }
+        #expect(try await scene.faults().isEmpty)
     }
 
     private func text(_ work: RunningCommand) -> String { String(decoding: work.errorsSoFar, as: UTF8.self) }

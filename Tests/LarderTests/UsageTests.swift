@@ -38,6 +38,7 @@ struct UsageTests {
     }
 
     static let commands = [
+        Wrong(#"run http://a.example/1.jpg --context {"credentials":"nope"}"#, "--context", "'nope'"),
         Wrong("nonsense", "nonsense"), Wrong("-x", "-x"), Wrong("help nonsense", "nonsense"),
         Wrong("db", "db", "start", "stop", "status", "url"), Wrong("db nonsense", "start"),
         Wrong("run", "run", "--from"), Wrong("enqueue", "enqueue", "--from"), Wrong("run --", "run"),

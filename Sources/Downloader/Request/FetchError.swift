@@ -12,11 +12,11 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         case badStatus, badImageData, bodyTooLarge, writeFailed, cancelled
         /// 304 without a stored copy.
         case notModified
-        /// The request cannot be sent: its headers, its method or its credential profile.
+        /// The request cannot be sent: its headers or its method.
         case invalidOperation
         case badResponse, badContentType
         /// This machine lacks what every download needs: a route, a name server, descriptors, memory, disk space, a
-        /// file of certificates.
+        /// file of certificates; or the credential profile that a job names.
         case localFault
         /// The first bytes declare a size over a limit.
         case pixelsExceeded, edgeExceeded, framesExceeded

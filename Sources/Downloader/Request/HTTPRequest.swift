@@ -22,8 +22,8 @@ struct HTTPRequest: Sendable {
 
     /// The first request of a download.
     ///
-    /// - Throws: `invalidURL`, `unsupportedScheme`; `invalidOperation` for a method, a header or a profile that cannot
-    ///   be sent.
+    /// - Throws: `invalidURL`, `unsupportedScheme`; `invalidOperation` for a method or a header that cannot be sent;
+    ///   `localFault` for a credential profile that the configuration does not have.
     init(_ fetch: FetchRequest, _ configuration: FetchConfiguration) throws(FetchError) {
         self.fetch = fetch
         limits = fetch.limits ?? configuration.limits
@@ -48,7 +48,8 @@ struct HTTPRequest: Sendable {
             throw refusal("the header '\(PercentEscape.printable(bad.name.utf8, limit: 64))' cannot be sent")
         }
         if let name = fetch.credentials, profile == nil {
-            throw refusal("there is no credential profile '\(PercentEscape.printable(name.utf8, limit: 64))'")
+            let shown = PercentEscape.printable(name.utf8, limit: 64)
+            throw FetchError(.localFault, "\(url): this machine has no credential profile '\(shown)'")
         }
     }
 

@@ -10,11 +10,11 @@ struct ChildErrors: ~Copyable {
     private(set) var writer: Int32
     private let reader: Int32
 
-    /// - Throws: `TranscodeError` 301.
+    /// - Throws: `TranscodeError` 301, or 501 when this machine lacks what a child needs.
     init() throws(TranscodeError) {
         var ends: [Int32] = [-1, -1]
         guard larder_pipe(&ends) == 0 else {
-            throw TranscodeError(.died, "there is no pipe for the transcoder (errno \(errno))")
+            throw TranscodeError.noChild("there is no pipe for the transcoder", errno)
         }
         (reader, writer) = (ends[0], ends[1])
     }

@@ -21,12 +21,12 @@ struct RunningChild: ~Copyable {
 
     /// Starts a process.
     ///
-    /// - Throws: `TranscodeError` 301.
+    /// - Throws: `TranscodeError` 301, or 501 when this machine lacks what a child needs.
     init(_ configuration: TranscoderPool.Configuration) throws(TranscodeError) {
         var errors = try ChildErrors()
         var sockets: [Int32] = [-1, -1]
         guard larder_packet_pair(&sockets) == 0 else {
-            throw TranscodeError(.died, "there is no socket for the transcoder (errno \(errno))")
+            throw TranscodeError.noChild("there is no socket for the transcoder", errno)
         }
         defer { close(sockets[1]) }
         do throws(SpawnError) {
@@ -36,7 +36,7 @@ struct RunningChild: ~Copyable {
                 descriptors: [-1, -1, errors.writer, sockets[1]], blocked: Self.blockedSignals)
         } catch {
             close(sockets[0])
-            throw TranscodeError(.died, "\(error.program) cannot be started (errno \(error.code))")
+            throw TranscodeError.noChild("\(error.program) cannot be started", error.code)
         }
         socket = sockets[0]
         errors.closeWriter()
@@ -86,5 +86,14 @@ struct RunningChild: ~Copyable {
             Glibc.poll(nil, 0, 10)
         }
         return nil
+    }
+}
+
+extension TranscodeError {
+    /// There is no child because a system call failed with this error number: 501 when the machine lacks descriptors,
+    /// memory or processes, otherwise 301.
+    static func noChild(_ what: String, _ number: Int32) -> TranscodeError {
+        let isLocal = [EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN, ETOOMANYREFS].contains(number)
+        return TranscodeError(isLocal ? .localFault : .died, "\(what) (errno \(number))")
     }
 }

@@ -114,7 +114,7 @@ actor TranscoderChild {
             if process?.send(message, descriptors) == true { return }
             let failure = errno
             discard()
-            if isLast { throw TranscodeError(.died, "the child cannot be reached (errno \(failure))") }
+            if isLast { throw TranscodeError.noChild("the child cannot be reached", failure) }
         }
     }
 

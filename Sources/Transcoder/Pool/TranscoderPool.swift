@@ -66,8 +66,8 @@ public final class TranscoderPool: Sendable {
     /// Cancelling the task kills the child.
     ///
     /// - Parameters:
-    ///   - failure: converts a `TranscodeError` of an image of which nothing could be made: 1001, 202…206, 301, or 2002 when
-    ///     cancelled. A variant that failed alone is a failure in the report (203, 206, 401, 402, 403, 501).
+    ///   - failure: converts a `TranscodeError` of an image of which nothing could be made: 1001, 202…206, 301, 501, or
+    ///     2002 when cancelled. A variant that failed alone is a failure in the report (203, 206, 401, 402, 403, 501).
     ///   - open: opens the outputs.
     /// - Throws: what `failure` returns and what `open` throws.
     public func transcode<Failure: Error>(
@@ -128,7 +128,7 @@ public final class TranscoderPool: Sendable {
 
     /// Tests the codecs of this machine, for `larder doctor`.
     ///
-    /// - Throws: `TranscodeError` 301 when no child can be started.
+    /// - Throws: `TranscodeError` 301 or 501 when no child can be started.
     public func selfTest() async throws(TranscodeError) -> CodecReport {
         guard let codecs = try await ask(.selfTest, nil, descriptors: []).codecs else {
             throw TranscodeError.malformedReply

@@ -1,5 +1,6 @@
 import Downloader
 import ImageModel
+import Prefetcher
 import Transcoder
 
 /// The options that set limits for commands that download or decode.
@@ -114,6 +115,14 @@ extension Limits {
         configuration.credentials = try credentials(arguments)
         configuration.proxy = try proxy(arguments)
         return configuration
+    }
+
+    /// - Throws: wrong usage for a job's context that names a profile which `--credentials` does not have.
+    static func checkProfile(of context: String?, _ arguments: Arguments) throws {
+        guard let name = try context.map({ try LoadContext(json: $0.utf8) })?.credentials else { return }
+        if try credentials(arguments)[name] == nil {
+            throw CommandError.usage("--context: '\(name)' is not a profile of --credentials")
+        }
     }
 
     private static func credentials(_ arguments: Arguments) throws(CommandError) -> [String: CredentialProfile] {

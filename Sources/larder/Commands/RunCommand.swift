@@ -29,6 +29,7 @@ extension Command {
         let json = arguments.flag("json")
         let log = try EventLog(arguments)
         let options = try EnqueueOptions(arguments)
+        try Limits.checkProfile(of: options.template.context, arguments)
         var source = try await URLSource(arguments, command: "run")
         let stop = ShutdownRequest()
         await Signals.deliver(to: stop)

@@ -133,13 +133,13 @@ struct CredentialTests {
         #expect(again.isConnectionReused && again.bytes == 10)
     }
 
-    @Test func `that are not configured are 2000, and nothing is sent`() async throws {
+    @Test func `that are not configured are 501, and nothing is sent`() async throws {
         let server = try OriginServer(["/": .body(noise(10))])
         let downloader = try downloader(server) { _ in }
         let error = await #expect(throws: FetchError.self) {
             try await downloader.fetch(request(server.url("/"), "nope\n"))
         }
-        #expect(error?.row == "SDWebImageErrorDomain 2000")
+        #expect(error?.row == "LarderErrorDomain 501")
         #expect(error?.message.contains("'nope%0A'") == true)
         #expect(server.acceptedConnections == 0)
     }
