@@ -253,11 +253,12 @@ CREATE TABLE larder_data.running (
     job_id bigint NOT NULL,
     claim_no bigint NOT NULL,
     claimed_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (worker_id, job_id)
+    PRIMARY KEY (worker_id, claim_no, job_id)
 );
 COMMENT ON TABLE larder_data.running IS
     'Jobs that a worker holds. (worker_id, job_id, claim_no) is the fence: a result that names another claim is stale. '
-    'Rows are never updated.';
+    'In the order of the claims, so that what a worker holds is found behind the dead rows of its earlier claims, see '
+    'worker.oldest_claim. Rows are never updated.';
 
 CREATE TABLE larder_data.suspended (
     job_id bigint PRIMARY KEY,
@@ -281,6 +282,8 @@ CREATE TABLE larder_data.worker (
     heartbeat_at timestamptz NOT NULL DEFAULT now(),
     started_at timestamptz NOT NULL DEFAULT now(),
     stopped_at timestamptz,
+    rescued_at timestamptz,
+    oldest_claim bigint NOT NULL DEFAULT 0,
     lease_ms int NOT NULL,
     pid int,
     slots int NOT NULL,
@@ -291,8 +294,9 @@ CREATE TABLE larder_data.worker (
 ) WITH (fillfactor = 30);
 COMMENT ON TABLE larder_data.worker IS
     'One row per start of a worker. id: random, because a sequence goes back when a standby takes over that lacks '
-    'the last transactions, and a second worker would pass the fence of the first. No index on heartbeat_at, so that '
-    'heartbeats are HOT updates.';
+    'the last transactions, and a second worker would pass the fence of the first. rescued_at: its lease has ended and '
+    'it holds no job; it can claim none any more. oldest_claim: as the worker reports, it holds no job of a claim with '
+    'a lower number. No index on heartbeat_at, so that heartbeats are HOT updates.';
 
 CREATE TABLE larder_data.server (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -314,6 +318,7 @@ COMMENT ON TABLE larder_data.claim_lock IS
 
 -- The columns of the ledger are in items. succeeded includes fresh; failed includes blocked and invalid.
 CREATE TABLE larder_data.batch_delta (
+    xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
     batch_id bigint NOT NULL,
     bytes_in bigint NOT NULL DEFAULT 0,
     bytes_out bigint NOT NULL DEFAULT 0,
@@ -332,10 +337,20 @@ CREATE TABLE larder_data.batch_delta (
     duration_class smallint
 );
 COMMENT ON TABLE larder_data.batch_delta IS
-    'New entries of the ledger, never updated. jobs: how many took a time of duration_class from claim to completion, '
-    'see larder_data.duration_class().';
-CREATE INDEX batch_delta_batch ON larder_data.batch_delta (batch_id);
+    'New entries of the ledger, never updated; read them through larder_data.new_entry. xid: of the transaction that '
+    'inserted it. jobs: how many took a time of duration_class from claim to completion, see '
+    'larder_data.duration_class().';
+CREATE INDEX batch_delta_batch ON larder_data.batch_delta (batch_id, xid);
+CREATE INDEX batch_delta_xid ON larder_data.batch_delta (xid);
 ALTER TABLE larder_data.batch_delta REPLICA IDENTITY FULL;
+
+CREATE TABLE larder_data.first_entry (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    xid xid8 NOT NULL
+) WITH (fillfactor = 30);
+COMMENT ON TABLE larder_data.first_entry IS
+    'One row: the transaction before which no entry of the ledger is left, see larder_data.new_entry.';
+INSERT INTO larder_data.first_entry (xid) VALUES ('0');
 
 CREATE TABLE larder_data.batch_total (
     batch_id bigint PRIMARY KEY,
@@ -359,14 +374,17 @@ COMMENT ON TABLE larder_data.batch_total IS
     'Folded entries of the ledger. rate: items finished per second at folded_at, an exponential mean over 30 s.';
 
 CREATE TABLE larder_data.batch_detail_delta (
+    xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
     batch_id bigint NOT NULL,
     n int NOT NULL,
     code int NOT NULL,
     domain text NOT NULL
 );
 COMMENT ON TABLE larder_data.batch_detail_delta IS
-    'New errors of the ledger: how many items failed with which. Never updated.';
-CREATE INDEX batch_detail_delta_batch ON larder_data.batch_detail_delta (batch_id);
+    'New errors of the ledger: how many items failed with which. Never updated; read them through '
+    'larder_data.new_error.';
+CREATE INDEX batch_detail_delta_batch ON larder_data.batch_detail_delta (batch_id, xid);
+CREATE INDEX batch_detail_delta_xid ON larder_data.batch_detail_delta (xid);
 ALTER TABLE larder_data.batch_detail_delta REPLICA IDENTITY FULL;
 
 CREATE TABLE larder_data.batch_detail (
@@ -524,7 +542,8 @@ CREATE TABLE larder_data.maintenance (
 );
 COMMENT ON TABLE larder_data.maintenance IS
     'The maintenance tasks. The caller of maintain() that locks a row runs the task. place: the order. cursor: where a '
-    'task that works in portions continues. failed_at, last_error: set while a task fails.';
+    'task that works in portions continues; for promote the second before which no job is left. failed_at, last_error: '
+    'set while a task fails.';
 INSERT INTO larder_data.maintenance (task, kind, place, every) VALUES
     ('rescue', 'urgent', 1, '1 s'), ('promote', 'urgent', 2, '200 ms'), ('claims', 'urgent', 3, '1 s'),
     ('counts', 'routine', 4, '1 s'), ('finish', 'routine', 5, '1 s'), ('cancelled', 'routine', 6, '1 s'),

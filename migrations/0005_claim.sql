@@ -265,7 +265,7 @@ BEGIN
         OR EXISTS (SELECT FROM larder_data.job j WHERE j.items = 0),
         EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() OR h.reason = 'breaker'),
         EXISTS (
-            SELECT FROM larder_data.worker w WHERE w.id = worker AND w.stopped_at IS NULL
+            SELECT FROM larder_data.worker w WHERE w.id = worker AND w.stopped_at IS NULL AND w.rescued_at IS NULL
                 AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp())
     INTO queue_id, lifo, is_paused, low_every, positions, turns, by_turn, some_batch_held, some_origin_held,
         worker_lives
@@ -277,7 +277,8 @@ BEGIN
         RAISE EXCEPTION 'unknown queue "%"', queue USING ERRCODE = 'LA006';
     ELSIF NOT worker_lives AND NOT EXISTS (
         SELECT FROM larder_data.worker w
-        WHERE w.id = worker AND w.stopped_at IS NULL AND larder_data.lease_end(w) > clock_timestamp()) THEN
+        WHERE w.id = worker AND w.stopped_at IS NULL AND w.rescued_at IS NULL
+          AND larder_data.lease_end(w) > clock_timestamp()) THEN
         RAISE EXCEPTION 'worker % is unknown or stopped, or its lease has expired', worker USING ERRCODE = 'LA005';
     END IF;
 END $$;

@@ -182,7 +182,7 @@ BEGIN
         CROSS JOIN LATERAL (SELECT x AS job FROM larder_data.job x WHERE x.id = g.job OFFSET 0) AS j
         CROSS JOIN LATERAL (
             SELECT x.claimed_at FROM larder_data.running x
-            WHERE x.worker_id = worker AND x.job_id = g.job OFFSET 0) AS c
+            WHERE x.worker_id = worker AND x.claim_no = g.claim AND x.job_id = g.job OFFSET 0) AS c
         LEFT JOIN LATERAL (
             SELECT x.then_code FROM larder_data.retry_rule x
             WHERE x.domain = g.domain AND x.code = g.code AND x.then_code IS NOT NULL LIMIT 1) AS second ON true
@@ -350,7 +350,8 @@ BEGIN
     END IF;
     PERFORM larder_data.fold_joins(locked);
     decisions := larder_data.decide(worker, ARRAY(SELECT g FROM unnest(held) AS g WHERE g.job = ANY (locked)));
-    DELETE FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = ANY (locked);
+    DELETE FROM larder_data.running r USING unnest(held) AS g
+    WHERE r.worker_id = worker AND r.claim_no = g.claim AND r.job_id = g.job AND g.job = ANY (locked);
     INSERT INTO larder_data.batch_delta (
         batch_id, bytes_in, bytes_out, failed, cancelled, retries, downloads, variants)
     SELECT (d.j).batch_id, sum((d.r).bytes_in), sum((d.r).bytes_out), sum((d.j).items * (d.verdict = 'failed')::int),
@@ -392,10 +393,11 @@ BEGIN
                 SELECT b.id FROM larder_data.batch b WHERE b.finished_at IS NULL AND b.cancelled_at IS NOT NULL
             LOOP
                 PERFORM larder_data.end_items(cancelled, ARRAY(
-                    SELECT j.id FROM larder_data.job j
-                    WHERE j.id = ANY (ARRAY(SELECT g.job FROM larder_data.read_results(given) AS g)) AND EXISTS (
+                    SELECT j.id FROM larder_data.job j WHERE j.id = ANY (ARRAY(
                         -- A stale result has no effect, not even this one.
-                        SELECT FROM larder_data.running r WHERE r.worker_id = worker AND r.job_id = j.id OFFSET 0)
+                        SELECT g.job FROM larder_data.read_results(given) AS g, LATERAL (
+                            SELECT FROM larder_data.running r
+                            WHERE r.worker_id = worker AND r.claim_no = g.claim AND r.job_id = g.job OFFSET 0) AS held))
                     FOR UPDATE OF j SKIP LOCKED));
             END LOOP;
             done := larder_data.complete_succeeded(worker, given, busy);

@@ -60,7 +60,7 @@ COMMENT ON FUNCTION larder.worker_start_v1 IS
     'kept in its cache root.';
 
 -- A lease that has expired stays so: maintenance may be giving the jobs to other workers.
-CREATE FUNCTION larder.heartbeat_v1(worker bigint)
+CREATE FUNCTION larder.heartbeat_v1(worker bigint, oldest_claim bigint DEFAULT 0)
 RETURNS TABLE (lease_ms int, lease_expired boolean, cancelled_jobs bigint[], cancelled_claims bigint[])
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 #variable_conflict use_column
@@ -71,22 +71,25 @@ BEGIN
     SELECT * INTO w FROM larder_data.worker x WHERE x.id = worker AND x.stopped_at IS NULL FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'worker % is unknown or stopped', worker USING ERRCODE = 'LA005';
-    ELSIF w.heartbeat_at + w.lease_ms * interval '1 ms' <= clock_timestamp()
+    ELSIF w.rescued_at IS NOT NULL OR w.heartbeat_at + w.lease_ms * interval '1 ms' <= clock_timestamp()
         AND larder_data.lease_end(w) <= clock_timestamp() THEN
         RETURN QUERY SELECT w.lease_ms, true, '{}'::bigint[], '{}'::bigint[];
         RETURN;
     END IF;
-    UPDATE larder_data.worker x SET heartbeat_at = clock_timestamp(), lease_ms = s.lease_ms
+    UPDATE larder_data.worker x SET heartbeat_at = clock_timestamp(), lease_ms = s.lease_ms,
+        oldest_claim = coalesce(heartbeat_v1.oldest_claim, 0)
     FROM larder_data.settings s WHERE x.id = worker RETURNING x.lease_ms INTO w.lease_ms;
     RETURN QUERY
     SELECT w.lease_ms, false, coalesce(array_agg(r.job_id), '{}'), coalesce(array_agg(r.claim_no), '{}')
     FROM larder_data.running r,
         LATERAL (SELECT FROM larder_data.job x WHERE x.id = r.job_id AND x.cancelled_at IS NOT NULL OFFSET 0) AS j
-    WHERE r.worker_id = worker;
+    WHERE r.worker_id = worker AND r.claim_no >= coalesce(heartbeat_v1.oldest_claim, 0);
 END $$;
 COMMENT ON FUNCTION larder.heartbeat_v1 IS
-    'Extends the lease of all jobs of a worker, and returns those that were cancelled. lease_expired: the lease was '
-    'not extended and the worker must start anew.';
+    'Extends the lease of all jobs of a worker, and returns those that were cancelled. oldest_claim: the lowest number '
+    'of a claim of which it holds a job or has no answer, or of its next one; without it each heartbeat reads the dead '
+    'rows of all its claims while an old snapshot keeps them. lease_expired: the lease was not extended and the worker '
+    'must start anew.';
 
 CREATE FUNCTION larder_data.end_claims(
     worker bigint, jobs bigint[], claims bigint[], OUT ended int, OUT wanted bigint[]

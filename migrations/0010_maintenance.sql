@@ -12,20 +12,28 @@ LANGUAGE sql AS $$
 $$;
 COMMENT ON FUNCTION larder_data.run_again IS 'Makes a task due before its period ends, because it left rows over.';
 
+-- A run starts 10 s before the last complete one, so that it does not read the dead rows of all jobs before. The first
+-- run of each minute starts at the first row: a transaction may commit a time that has long passed.
 CREATE FUNCTION larder_data.maintenance_promote() RETURNS int
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
+    portion CONSTANT int := 5000;
+    second bigint := extract(epoch FROM now());
+    complete bigint := (SELECT m.cursor FROM larder_data.maintenance m WHERE m.task = 'promote');
+    start timestamptz := CASE WHEN complete / 60 = second / 60 THEN to_timestamp(complete - 10) ELSE '-infinity' END;
     due bigint[];
 BEGIN
     WITH removed AS (
         DELETE FROM larder_data.scheduled s WHERE s.ctid = ANY (ARRAY(
             SELECT x.ctid FROM larder_data.scheduled x
-            WHERE x.run_at <= now() ORDER BY x.run_at LIMIT 5000 FOR UPDATE SKIP LOCKED))
+            WHERE x.run_at BETWEEN start AND now() ORDER BY x.run_at LIMIT portion FOR UPDATE SKIP LOCKED))
         RETURNING s.job_id
     )
     SELECT array_agg(r.job_id) INTO due FROM removed r;
-    PERFORM larder_data.make_ready(due), larder_data.run_again('promote', cardinality(due) >= 5000);
+    PERFORM larder_data.make_ready(due), larder_data.run_again('promote', cardinality(due) >= portion);
+    UPDATE larder_data.maintenance m SET cursor = second
+    WHERE m.task = 'promote' AND m.cursor <> second AND coalesce(cardinality(due), 0) < portion;
     RETURN coalesce(cardinality(due), 0);
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_promote IS 'Makes scheduled jobs ready that are due, 5,000 a call.';
@@ -41,18 +49,44 @@ BEGIN
         SELECT r.tid FROM larder_data.worker w,
             LATERAL (
                 SELECT x.ctid AS tid, x.job_id, x.claimed_at FROM larder_data.running x
-                WHERE x.worker_id = w.id AND x.claimed_at < clock_timestamp() - shortest OFFSET 0) AS r,
+                WHERE x.worker_id = w.id AND x.claim_no >= w.oldest_claim
+                  AND x.claimed_at < clock_timestamp() - shortest OFFSET 0) AS r,
             LATERAL (SELECT x.queue_id FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j,
             LATERAL (SELECT x.max_running FROM larder_data.queue x WHERE x.id = j.queue_id OFFSET 0) AS q
-        WHERE greatest(r.claimed_at, up) < clock_timestamp() - q.max_running
+        WHERE w.rescued_at IS NULL AND greatest(r.claimed_at, up) < clock_timestamp() - q.max_running
         LIMIT portion);
 END $$;
 COMMENT ON FUNCTION larder_data.overdue_claims IS
     'Rows of running, at most so many, that a worker has held for longer than the max_running of their queue.';
 
 -- A worker is dead when its lease has ended, or it has stopped. Its row is locked, so a heartbeat at this moment either
--- counts or comes too late; what it completes later finds no claim. The loss of a worker says nothing about an image:
--- the attempt does not count, but after rescue_limit rescues the job waits for an operator.
+-- counts or comes too late; what it completes later finds no claim. While the row that its claims lock is locked, too,
+-- no claim of it is under way: if it holds no job then, it never will, and is not looked at again.
+CREATE FUNCTION larder_data.dead_workers(up timestamptz) RETURNS bigint[]
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    dead bigint[] := ARRAY(
+        SELECT w.id FROM larder_data.worker w
+        WHERE w.rescued_at IS NULL AND (w.stopped_at IS NOT NULL
+            OR greatest(w.heartbeat_at, up) + w.lease_ms * interval '1 ms' < clock_timestamp())
+        FOR UPDATE SKIP LOCKED);
+    idle bigint[];
+BEGIN
+    -- A snapshot older than the locks may lack a claim.
+    IF dead <> '{}' AND current_setting('transaction_isolation') = 'read committed' THEN
+        idle := ARRAY(
+            SELECT l.worker_id FROM larder_data.claim_lock l WHERE l.worker_id = ANY (dead) FOR UPDATE SKIP LOCKED);
+        UPDATE larder_data.worker w SET rescued_at = clock_timestamp()
+        WHERE w.id = ANY (idle) AND NOT EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = w.id OFFSET 0);
+    END IF;
+    RETURN ARRAY(SELECT w.id FROM larder_data.worker w WHERE w.id = ANY (dead) AND w.rescued_at IS NULL);
+END $$;
+COMMENT ON FUNCTION larder_data.dead_workers IS
+    'Locks the workers whose lease has ended, marks those that hold no job, and returns the others.';
+
+-- The loss of a worker says nothing about an image: the attempt does not count, but after rescue_limit rescues the job
+-- waits for an operator.
 CREATE FUNCTION larder_data.maintenance_rescue() RETURNS int
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
@@ -70,12 +104,7 @@ BEGIN
     UPDATE larder_data.worker w SET heartbeat_at = clock_timestamp() WHERE w.id = ANY (ARRAY(
         SELECT x.id FROM larder_data.worker x
         WHERE x.heartbeat_at > clock_timestamp() + interval '1 s' FOR UPDATE SKIP LOCKED));
-    dead := ARRAY(
-        SELECT w.id FROM larder_data.worker w
-        WHERE (w.stopped_at IS NOT NULL
-            OR greatest(w.heartbeat_at, up) + w.lease_ms * interval '1 ms' < clock_timestamp())
-          AND EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = w.id OFFSET 0)
-        FOR UPDATE OF w SKIP LOCKED);
+    dead := larder_data.dead_workers(up);
     held := ARRAY(SELECT x.ctid FROM larder_data.running x WHERE x.worker_id = ANY (dead) LIMIT 5000)
         || larder_data.overdue_claims(up, 5000);
     IF held = '{}' THEN
@@ -136,6 +165,23 @@ END $$;
 COMMENT ON FUNCTION larder_data.maintenance_claims IS 'Updates the positions at which claims start.';
 
 -- The ledger.
+--
+-- Folded entries are dead rows while an old snapshot is open, and a fold that started at the first row would read them
+-- all. Each entry has the id of its transaction. At a fold all transactions before the oldest running one have ended,
+-- so none of them inserts an entry later: the next fold starts at the oldest one of that time, or at the first entry
+-- that it left. An id ahead of all given out is from another server, from which the database was restored.
+
+CREATE VIEW larder_data.new_entry AS
+SELECT d.* FROM larder_data.batch_delta d WHERE d.xid >= (
+    SELECT CASE WHEN f.xid <= pg_snapshot_xmax(pg_current_snapshot()) THEN f.xid ELSE '0' END
+    FROM larder_data.first_entry f);
+COMMENT ON VIEW larder_data.new_entry IS 'The entries of the ledger that are not in batch_total.';
+
+CREATE VIEW larder_data.new_error AS
+SELECT d.* FROM larder_data.batch_detail_delta d WHERE d.xid >= (
+    SELECT CASE WHEN f.xid <= pg_snapshot_xmax(pg_current_snapshot()) THEN f.xid ELSE '0' END
+    FROM larder_data.first_entry f);
+COMMENT ON VIEW larder_data.new_error IS 'The errors of the ledger that are not in batch_detail.';
 
 -- At least e^-100: after some hours without entries the exponential would raise an underflow error.
 CREATE FUNCTION larder_data.rate_after(rate double precision, passed interval, finished bigint) RETURNS double precision
@@ -148,13 +194,18 @@ COMMENT ON FUNCTION larder_data.rate_after IS
     'An exponential mean per second over 30 s, updated with the items that finished in the time passed.';
 
 CREATE FUNCTION larder_data.maintenance_counts() RETURNS int
-LANGUAGE plpgsql SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
+    start xid8 := (
+        SELECT CASE WHEN f.xid <= pg_snapshot_xmax(pg_current_snapshot()) THEN f.xid ELSE '0' END
+        FROM larder_data.first_entry f);
+    oldest_running xid8 := pg_snapshot_xmin(pg_current_snapshot());
     moved int;
 BEGIN
     WITH d AS (
         DELETE FROM larder_data.batch_delta x WHERE x.ctid = ANY (ARRAY(
-            SELECT y.ctid FROM larder_data.batch_delta y LIMIT 20000 FOR UPDATE SKIP LOCKED))
+            SELECT y.ctid FROM larder_data.batch_delta y WHERE y.xid >= start ORDER BY y.xid LIMIT 20000
+            FOR UPDATE SKIP LOCKED))
         RETURNING x.*
     ), by_minute AS (
         INSERT INTO larder_data.throughput AS t (
@@ -196,16 +247,20 @@ BEGIN
                 greatest(excluded.succeeded + excluded.failed + excluded.cancelled, 0))
     )
     SELECT count(*) INTO moved FROM d;
-    PERFORM larder_data.fold_errors();
+    PERFORM larder_data.fold_errors(start);
+    UPDATE larder_data.first_entry f SET xid = least(oldest_running,
+        (SELECT min(d.xid) FROM larder_data.batch_delta d WHERE d.xid >= start),
+        (SELECT min(d.xid) FROM larder_data.batch_detail_delta d WHERE d.xid >= start));
     RETURN moved;
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_counts IS 'Adds new entries of the ledger to the totals, 20,000 a call.';
 
-CREATE FUNCTION larder_data.fold_errors() RETURNS void
-LANGUAGE sql AS $$
+CREATE FUNCTION larder_data.fold_errors(start xid8) RETURNS void
+LANGUAGE sql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     WITH d AS (
         DELETE FROM larder_data.batch_detail_delta x WHERE x.ctid = ANY (ARRAY(
-            SELECT y.ctid FROM larder_data.batch_detail_delta y LIMIT 20000 FOR UPDATE SKIP LOCKED))
+            SELECT y.ctid FROM larder_data.batch_detail_delta y WHERE y.xid >= start ORDER BY y.xid LIMIT 20000
+            FOR UPDATE SKIP LOCKED))
         RETURNING x.*
     )
     INSERT INTO larder_data.batch_detail AS t (batch_id, n, code, domain)
@@ -213,7 +268,8 @@ LANGUAGE sql AS $$
     GROUP BY d.batch_id, d.domain, d.code ORDER BY d.batch_id, d.domain, d.code
     ON CONFLICT ON CONSTRAINT batch_detail_key DO UPDATE SET n = t.n + excluded.n
 $$;
-COMMENT ON FUNCTION larder_data.fold_errors IS 'Adds new errors of the ledger to the details, 20,000 a call.';
+COMMENT ON FUNCTION larder_data.fold_errors IS
+    'Adds new errors of the ledger, from this transaction on, to the details, 20,000 a call.';
 
 -- Folded plus new entries. In a cancelled batch every open item counts as cancelled: maintenance ends its jobs later.
 -- The new entries are added up in one pass, not by a look-up per batch; a condition on batch_id is applied in that
@@ -234,7 +290,7 @@ FROM (
             sum(x.cancelled) AS cancelled, sum(x.fresh) AS fresh, sum(x.blocked) AS blocked, sum(x.invalid) AS invalid,
             sum(x.joined) AS joined, sum(x.retries) AS retries, sum(x.downloads) AS downloads,
             sum(x.variants) AS variants, sum(x.bytes_in)::bigint AS bytes_in, sum(x.bytes_out)::bigint AS bytes_out
-        FROM larder_data.batch_delta x GROUP BY x.batch_id) AS d ON d.batch_id = b.id
+        FROM larder_data.new_entry x GROUP BY x.batch_id) AS d ON d.batch_id = b.id
     CROSS JOIN LATERAL (SELECT
         coalesce(t.total, 0) + coalesce(d.total, 0) AS total,
         coalesce(t.succeeded, 0) + coalesce(d.succeeded, 0) AS succeeded,
@@ -315,7 +371,8 @@ BEGIN
     DELETE FROM larder_data.worker w WHERE w.id IN (
         SELECT x.id FROM larder_data.worker x
         WHERE x.heartbeat_at < now() - interval '1 day'
-          AND NOT EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = x.id)
+          AND (x.rescued_at IS NOT NULL
+              OR NOT EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = x.id OFFSET 0))
         FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS moved = ROW_COUNT;
     total := total + moved;

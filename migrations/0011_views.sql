@@ -20,7 +20,7 @@ BEGIN
             FROM (
                 SELECT d.code, d.n FROM larder_data.batch_detail d
                 WHERE d.batch_id = quantiles.batch_id AND d.domain IS NULL
-                UNION ALL SELECT d.duration_class, d.jobs FROM larder_data.batch_delta d
+                UNION ALL SELECT d.duration_class, d.jobs FROM larder_data.new_entry d
                 WHERE d.batch_id = quantiles.batch_id AND d.duration_class IS NOT NULL
             ) AS x GROUP BY x.code HAVING sum(x.n) > 0
         )
@@ -44,7 +44,7 @@ BEGIN
             SELECT x.domain, x.code, sum(x.n)::bigint AS n FROM (
                 SELECT d.domain, d.code, d.n FROM larder_data.batch_detail d
                 WHERE d.batch_id = top_errors.batch_id AND d.domain IS NOT NULL
-                UNION ALL SELECT d.domain, d.code, d.n FROM larder_data.batch_detail_delta d
+                UNION ALL SELECT d.domain, d.code, d.n FROM larder_data.new_error d
                 WHERE d.batch_id = top_errors.batch_id
             ) AS x GROUP BY x.domain, x.code HAVING sum(x.n) > 0 ORDER BY sum(x.n) DESC, x.domain, x.code LIMIT portion
         ) AS e);
@@ -109,7 +109,8 @@ SELECT w.id AS worker, w.name, w.host, w.pid, w.version, w.slots,
     w.stopped_at, CASE WHEN w.stopped_at IS NOT NULL THEN 'stopped'
         WHEN w.heartbeat_at + w.lease_ms * interval '1 ms' < statement_timestamp() THEN 'lost'
         ELSE 'live' END AS state,
-    (SELECT count(*) FROM larder_data.running r WHERE r.worker_id = w.id) AS running
+    (SELECT count(*) FROM larder_data.running r
+     WHERE r.worker_id = w.id AND r.claim_no >= w.oldest_claim AND w.rescued_at IS NULL) AS running
 FROM larder_data.worker w;
 COMMENT ON VIEW larder.worker IS
     'The workers of the last day: live, lost or stopped. running: jobs held. cache_id: the id kept in their cache '
@@ -184,7 +185,7 @@ FROM (
     SELECT date_trunc('minute', statement_timestamp()), sum(d.bytes_in), sum(d.bytes_out), sum(d.total),
         sum(d.succeeded), sum(greatest(d.failed, 0)), sum(d.cancelled),
         sum(d.succeeded + greatest(d.failed, 0) + d.cancelled), sum(d.retries), sum(d.downloads), sum(d.variants)
-    FROM larder_data.batch_delta d HAVING count(*) > 0
+    FROM larder_data.new_entry d HAVING count(*) > 0
 ) AS t
 CROSS JOIN LATERAL (SELECT least(greatest(extract(epoch FROM statement_timestamp() - t.at), 1), 60) AS seconds) AS s
 GROUP BY t.at, s.seconds;

@@ -59,7 +59,7 @@ WITH counted AS (
 ), errors AS (
     SELECT x.batch_id, sum(x.n) AS n FROM (
         SELECT d.batch_id, d.n FROM larder_data.batch_detail d WHERE d.domain IS NOT NULL
-        UNION ALL SELECT d.batch_id, d.n FROM larder_data.batch_detail_delta d) AS x GROUP BY x.batch_id
+        UNION ALL SELECT d.batch_id, d.n FROM larder_data.new_error d) AS x GROUP BY x.batch_id
 )
 SELECT 'the counts of a batch equal its records and live items' AS invariant, l.batch_id AS subject,
     format('counts open %s, succeeded %s, failed %s, cancelled %s; records %s, %s, %s, %s',
@@ -166,14 +166,14 @@ FROM (
     WHERE x.finished_at IS NULL AND x.sealed_at IS NULL AND x.cancelled_at IS NULL AND x.daily IS NULL
       AND coalesce(t.folded_at, x.created_at) < clock_timestamp() - interval '1 day'
       AND coalesce(t.total - t.succeeded - t.failed - t.cancelled, 0) = 0
-      AND NOT EXISTS (SELECT FROM larder_data.batch_delta d WHERE d.batch_id = x.id)
+      AND NOT EXISTS (SELECT FROM larder_data.new_entry d WHERE d.batch_id = x.id)
     LIMIT 1000) AS b
 HAVING count(*) > 0
 UNION ALL
 SELECT 'warning', 'progress is slow', 'more than 100000 entries of counts are not added up',
     'see whether the maintenance task counts is late or fails'
-WHERE EXISTS (SELECT FROM larder_data.batch_delta OFFSET 100000)
-   OR EXISTS (SELECT FROM larder_data.batch_detail_delta OFFSET 100000)
+WHERE EXISTS (SELECT FROM larder_data.new_entry OFFSET 100000)
+   OR EXISTS (SELECT FROM larder_data.new_error OFFSET 100000)
 UNION ALL
 SELECT 'info', 'the blocklist is large', format('about %s URLs', c.reltuples::bigint),
     'see larder.blocklist; larder.unblock_url() removes a URL'

@@ -1,3 +1,4 @@
+private import Concurrency
 public import ImageModel
 
 /// An origin that is held: no worker sends it requests.
@@ -156,6 +157,7 @@ extension WorkerSession {
                 .integers(jobs.map(\.delay.milliseconds)),
             ]
         ) { _ throws(QueueError) in }
+        claims.withLock { $0.end(jobs.lazy.map(\.claim)) }
     }
 }
 

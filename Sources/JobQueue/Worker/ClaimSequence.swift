@@ -1,4 +1,5 @@
-/// Numbers a worker's claims, and keeps the numbers whose answer was lost and the position of its claims of one batch.
+/// Numbers a worker's claims, and keeps the numbers whose answer was lost, those of which it holds jobs, and the position
+/// of its claims of one batch.
 struct ClaimSequence: Sendable {
     /// A claim's number; `isAgain` when a claim of this number may have taken effect.
     struct Ticket: Sendable {
@@ -18,18 +19,43 @@ struct ClaimSequence: Sendable {
     static let positionLifetime = Duration.seconds(1)
 
     private var unanswered: [Int64] = []
+    /// Claims that are under way.
+    private var asked: Set<Int64> = []
+    /// Jobs that the worker holds, by the number of their claim.
+    private var held: [Int64: Set<Int64>] = [:]
     private var last: Int64 = 0
     private var position: Position?
 
     /// The ticket of the next claim: a number whose answer was lost, else a new one.
     mutating func take() -> Ticket {
-        if let number = unanswered.popLast() { return Ticket(number: number, isAgain: true) }
-        last += 1
-        return Ticket(number: last, isAgain: false)
+        let lost = unanswered.popLast()
+        if lost == nil { last += 1 }
+        asked.insert(lost ?? last)
+        return Ticket(number: lost ?? last, isAgain: lost != nil)
     }
 
     /// Keeps a ticket whose answer was lost.
-    mutating func keep(_ ticket: Ticket) { unanswered.append(ticket.number) }
+    mutating func keep(_ ticket: Ticket) {
+        asked.remove(ticket.number)
+        unanswered.append(ticket.number)
+    }
+
+    /// Records what a claim returned.
+    mutating func answered(_ ticket: Ticket, _ jobs: [Job]) {
+        asked.remove(ticket.number)
+        if !jobs.isEmpty { held[ticket.number, default: []].formUnion(jobs.lazy.map(\.id)) }
+    }
+
+    /// Records that jobs of these claims are not held any more.
+    mutating func end(_ claims: some Sequence<Claim>) {
+        for claim in claims {
+            held[claim.number]?.remove(claim.job)
+            if held[claim.number]?.isEmpty ?? false { held[claim.number] = nil }
+        }
+    }
+
+    /// The lowest number of a claim of which a job may be held, or of the next claim.
+    var oldest: Int64 { [asked.min(), unanswered.min(), held.keys.min()].compactMap { $0 }.min() ?? last + 1 }
 
     /// Behind which job a claim from `source` starts; 0 is the first one.
     func start(of source: ClaimSource, now: ContinuousClock.Instant = .now) -> Int64 {

@@ -32,7 +32,10 @@ extension WorkerSession {
                 let again = ClaimSequence.Ticket(number: ticket.number, isAgain: true)
                 jobs = try await claim(again, limit, from: source, behind: 0)
             }
-            claims.withLock { $0.note(jobs, of: limit, from: source) }
+            claims.withLock {
+                $0.answered(ticket, jobs)
+                $0.note(jobs, of: limit, from: source)
+            }
             return jobs
         } catch {
             claims.withLock { $0.keep(ticket) }

@@ -1,3 +1,4 @@
+internal import Concurrency
 internal import ImageModel
 
 extension WorkerSession {
@@ -11,11 +12,13 @@ extension WorkerSession {
         guard !outcomes.isEmpty else { return [] }
         var json = JSONText()
         json.array(outcomes) { $0.write($1) }
-        return try await queue.ask(
+        let completions = try await queue.ask(
             """
             SELECT job_id, claim_no, decision, delay_ms, domain, code, message FROM larder.complete_v1($1, $2::json)
             """, [.integer(id), .text(json.text)]
         ) { rows throws(QueueError) in try rows.completions(of: outcomes) }
+        claims.withLock { $0.end(completions.lazy.filter { $0.decision != .busy }.map(\.claim)) }
+        return completions
     }
 }
 

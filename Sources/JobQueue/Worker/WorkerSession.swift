@@ -26,6 +26,7 @@ public final class WorkerSession: Sendable {
             "SELECT larder.release_v1($1, $2, $3)",
             [.integer(id), .integers(claims.map(\.job)), .integers(claims.map(\.number))]
         ) { _ throws(QueueError) in }
+        self.claims.withLock { $0.end(claims) }
     }
 
     /// Extends the lease of all the worker's jobs; due at least every 5 s. Does not wait for a database that is
@@ -36,9 +37,9 @@ public final class WorkerSession: Sendable {
     public func heartbeat() async throws(QueueError) -> HeartbeatReply {
         try await queue.ask(
             """
-            SELECT lease_ms, lease_expired, c.job, c.claim FROM larder.heartbeat_v1($1) AS b
+            SELECT lease_ms, lease_expired, c.job, c.claim FROM larder.heartbeat_v1($1, $2) AS b
             LEFT JOIN LATERAL unnest(b.cancelled_jobs, b.cancelled_claims) AS c (job, claim) ON true
-            """, [.integer(id)], maxWait: .zero, on: queue.heartbeats
+            """, [.integer(id), .integer(claims.withLock { $0.oldest })], maxWait: .zero, on: queue.heartbeats
         ) { rows throws(QueueError) in
             guard let lease = rows.integer(0, 0), let expired = rows.flag(0, 1) else {
                 throw QueueError(.unexpectedAnswer, "an incomplete answer to a heartbeat")

@@ -1,0 +1,160 @@
+import ImageModel
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// An old snapshot keeps every row that has passed through the queue. What runs often starts behind these rows.
+@Suite(.timeLimit(.minutes(5)))
+struct HeldSnapshotTests {
+    private static let jobs = 2_000
+
+    /// How many entries of an index a statement reads, those of dead rows included.
+    private func entries(
+        of index: String, readBy statement: String, _ parameters: [Parameter] = [], in fixture: QueueFixture
+    ) async throws -> Int {
+        let count = "SELECT pg_stat_get_xact_tuples_returned('larder_data.\(index)'::regclass)"
+        try await fixture.sql("BEGIN")
+        let before = try #require(Int(try await fixture.value(count) ?? ""))
+        try await fixture.sql(statement, parameters)
+        let after = try #require(Int(try await fixture.value(count) ?? ""))
+        try await fixture.sql("COMMIT")
+        return after - before
+    }
+
+    /// A queue through which the jobs have passed since a snapshot that is still open, and its worker.
+    private func afterManyJobs(_ body: (QueueFixture, WorkerSession) async throws -> Void) async throws {
+        let fixture = try await QueueFixture.make()
+        let holder = fixture.otherConnection()
+        _ = try await holder.rows("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        _ = try await holder.rows("SELECT count(*) FROM pg_class")
+        let worker = try await fixture.startWorker()
+        let urls = (0..<Self.jobs).map { "http://host/\($0)" }
+        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: urls, batch: "a"))
+        for _ in 0..<10 {
+            let jobs = try await worker.claim(upTo: Self.jobs / 10)
+            _ = try await worker.complete(jobs.map { Outcome($0.held, .succeeded) })
+            // Entries of a transaction each.
+            for _ in 0..<20 {
+                try await fixture.sql("INSERT INTO larder_data.batch_delta (batch_id, retries) SELECT id, 1 FROM larder_data.batch")
+            }
+            try await fixture.queue.maintain(force: true)
+        }
+        try await body(fixture, worker)
+        _ = try await holder.rows("COMMIT")
+        #expect(try await fixture.sql("SELECT * FROM larder.check()").isEmpty)
+    }
+
+    @Test func `heartbeats and the search for lost jobs pass over the claims that have ended`() async throws {
+        try await afterManyJobs { fixture, worker in
+            let jobs = try await worker.claim(upTo: 5)
+            #expect(jobs.isEmpty)
+            _ = try await worker.heartbeat()
+            let all = try await entries(
+                of: "running_pkey", readBy: "SELECT larder.heartbeat_v1($1)", [.integer(worker.id)], in: fixture)
+            #expect(all == Self.jobs, "without the number of its oldest claim the worker's dead rows are read")
+            _ = try await worker.heartbeat()
+            let oldest = try #require(
+                try await fixture.value(
+                    "SELECT oldest_claim FROM larder_data.worker WHERE id = $1", [.integer(worker.id)]))
+            let heartbeat = try await entries(
+                of: "running_pkey", readBy: "SELECT larder.heartbeat_v1($1, \(oldest))", [.integer(worker.id)],
+                in: fixture)
+            #expect(heartbeat == 0)
+            let rescue = "SELECT larder_data.maintenance_rescue()"
+            #expect(try await entries(of: "running_pkey", readBy: rescue, in: fixture) == 0)
+            try await worker.stop()
+            #expect(try await entries(of: "running_pkey", readBy: rescue, in: fixture) == Self.jobs)
+            #expect(try await entries(of: "running_pkey", readBy: rescue, in: fixture) == 0, "a dead worker, once")
+        }
+    }
+
+    @Test func `counts pass over the entries that are added up, and progress likewise`() async throws {
+        try await afterManyJobs { fixture, _ in
+            let counts = "SELECT larder_data.maintenance_counts()"
+            let first = "SELECT xid FROM larder_data.first_entry"
+            let running = try await fixture.value("SELECT pg_snapshot_xmin(pg_current_snapshot())")
+            try await fixture.sql(counts)
+            #expect(try await fixture.value("SELECT ($1)::xid8 <= (\(first))", [.text(running)]) == "t")
+            // Transactions of other tests run in the same server.
+            let move = "UPDATE larder_data.first_entry SET xid = pg_snapshot_xmax(pg_current_snapshot())"
+            try await fixture.sql(move)
+            #expect(try await entries(of: "batch_delta_xid", readBy: counts, in: fixture) == 0)
+            try await fixture.sql(move)
+            try await fixture.sql(
+                "INSERT INTO larder_data.batch_delta (batch_id, retries) SELECT id, 1 FROM larder_data.batch")
+            let progress = "SELECT retries FROM larder.progress WHERE batch_id = 1"
+            #expect(try await fixture.value(progress) == "201")
+            #expect(try await entries(of: "batch_delta_batch", readBy: progress, in: fixture) == 1)
+            #expect(try await entries(of: "batch_delta_xid", readBy: counts, in: fixture) <= 2)
+            #expect(try await fixture.value(progress) == "201")
+        }
+    }
+
+    @Test func `counts add up the entries of a transaction that was open during earlier runs`() async throws {
+        let fixture = try await QueueFixture.make()
+        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/1"], batch: "a"))
+        let late = fixture.otherConnection()
+        let insert = "INSERT INTO larder_data.batch_delta (batch_id, retries) SELECT id, 1 FROM larder_data.batch"
+        _ = try await late.rows("BEGIN")
+        _ = try await late.rows(insert)
+        for _ in 0..<3 {
+            try await fixture.sql(insert)
+            try await fixture.queue.maintain(force: true)
+        }
+        let progress = "SELECT retries FROM larder.progress WHERE batch_id = 1"
+        #expect(try await fixture.value(progress) == "3")
+        _ = try await late.rows("COMMIT")
+        #expect(try await fixture.value(progress) == "4")
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.value(progress) == "4")
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch_delta") == "0")
+    }
+
+    @Test func `after a restore into a new server all entries are read`() async throws {
+        let fixture = try await QueueFixture.make()
+        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/1"], batch: "a"))
+        try await fixture.sql("UPDATE larder_data.first_entry SET xid = '4611686018427387904'")
+        #expect(try await fixture.value("SELECT total FROM larder.progress") == "1")
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch_delta") == "0")
+        #expect(try await fixture.value("SELECT total FROM larder.progress") == "1")
+    }
+
+    @Test func `jobs that become due are found behind those that did, and late ones within a minute`() async throws {
+        let fixture = try await QueueFixture.make()
+        let holder = fixture.otherConnection()
+        _ = try await holder.rows("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        _ = try await holder.rows("SELECT count(*) FROM pg_class")
+        let urls = (0..<Self.jobs).map { "http://host/\($0)" }
+        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: urls, batch: "a"))
+        func schedule(_ age: String) async throws {
+            try await fixture.sql(
+                """
+                WITH moved AS (DELETE FROM larder_data.ready RETURNING job_id)
+                INSERT INTO larder_data.scheduled SELECT now() - interval '\(age)', job_id FROM moved
+                """)
+        }
+        func runAt(_ second: String) async throws {
+            try await fixture.sql(
+                "UPDATE larder_data.maintenance SET cursor = extract(epoch FROM now()) - \(second) WHERE task = 'promote'")
+        }
+        let promote = "SELECT larder_data.maintenance_promote()"
+        try await schedule("1 hour")
+        try await runAt("60")
+        #expect(try await entries(of: "scheduled_due", readBy: promote, in: fixture) >= Self.jobs)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.ready") == "\(Self.jobs)")
+        // In the transaction of the run, so that a minute does not end between the two.
+        let later = """
+            DO $$ BEGIN
+                UPDATE larder_data.maintenance SET cursor = extract(epoch FROM now()) WHERE task = 'promote';
+                PERFORM larder_data.maintenance_promote();
+            END $$
+            """
+        #expect(try await entries(of: "scheduled_due", readBy: later, in: fixture) == 0)
+        try await schedule("5 s")
+        #expect(try await entries(of: "scheduled_due", readBy: later, in: fixture) >= Self.jobs)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.ready") == "\(Self.jobs)")
+        _ = try await holder.rows("COMMIT")
+    }
+}
