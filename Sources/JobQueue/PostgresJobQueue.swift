@@ -16,6 +16,8 @@ public final class PostgresJobQueue: Sendable {
         /// How long calls wait for an unreachable database before they throw `.unreachable`; zero by default. The
         /// command `larder work` sets 5 s. Heartbeats never wait.
         public var maxWait: Duration = .zero
+        /// Time limit of a heartbeat and of the end of a worker. Below the lease, so that another one can follow.
+        var heartbeatTimeout: Duration = .seconds(5)
         /// Time limit of a maintenance statement; a task takes much less unless it waits for a lock.
         var maintenanceTimeout: Duration = .seconds(5)
         /// Time limit of a statement of `MaintenanceKind.owner`; a detach may wait for a reader.
@@ -39,7 +41,9 @@ public final class PostgresJobQueue: Sendable {
         self.configuration = configuration
         connection = Connection(configuration, name: "queue")
         claims = Connection(configuration, name: "queue-claims")
-        heartbeats = Connection(configuration, name: "queue-heartbeats")
+        var short = configuration
+        short.statementTimeout = min(configuration.statementTimeout, configuration.heartbeatTimeout)
+        heartbeats = Connection(short, name: "queue-heartbeats")
         maintenance = Dictionary(
             uniqueKeysWithValues: MaintenanceKind.allCases.map { kind in
                 var limited = configuration

@@ -36,7 +36,8 @@ struct HeldSnapshotTests {
             _ = try await worker.complete(jobs.map { Outcome($0.held, .succeeded) })
             // Entries of a transaction each.
             for _ in 0..<20 {
-                try await fixture.sql("INSERT INTO larder_data.batch_delta (batch_id, retries) SELECT id, 1 FROM larder_data.batch")
+                try await fixture.sql(
+                    "INSERT INTO larder_data.batch_delta (batch_id, retries) SELECT id, 1 FROM larder_data.batch")
             }
             try await fixture.queue.maintain(force: true)
         }
@@ -137,7 +138,8 @@ struct HeldSnapshotTests {
         }
         func runAt(_ second: String) async throws {
             try await fixture.sql(
-                "UPDATE larder_data.maintenance SET cursor = extract(epoch FROM now()) - \(second) WHERE task = 'promote'")
+                "UPDATE larder_data.maintenance SET cursor = extract(epoch FROM now()) - \(second) WHERE task = 'promote'"
+            )
         }
         let promote = "SELECT larder_data.maintenance_promote()"
         try await schedule("1 hour")

@@ -1,5 +1,4 @@
 private import CPostgres
-import Glibc
 
 /// Why a server refused a connection, found by a second attempt.
 ///
@@ -19,26 +18,11 @@ package enum ConnectRefusal {
 
     /// Tries to connect with `settings`, libpq's keywords and values, for at most `limit`; blocks.
     package static func find(_ settings: [(String, String)], limit: Duration) -> Finding {
-        let connection = settings.withCStrings { keywords, values in PQconnectStartParams(keywords, values, 1) }
-        guard let connection else { return .passing }
-        defer { PQfinish(connection) }
-        PQsetErrorVerbosity(connection, PQERRORS_SQLSTATE)
-        let deadline = ContinuousClock.now + limit
-        var events = Int16(POLLOUT)
-        while PQstatus(connection) != CONNECTION_BAD {
-            let left = deadline - ContinuousClock.now
-            guard left > .zero else { return .passing }
-            var descriptor = pollfd(fd: PQsocket(connection), events: events, revents: 0)
-            guard poll(&descriptor, 1, Int32(clamping: left.milliseconds + 1)) > 0 else { continue }
-            switch PQconnectPoll(connection) {
-            case PGRES_POLLING_READING: events = Int16(POLLIN)
-            case PGRES_POLLING_WRITING: events = Int16(POLLOUT)
-            case PGRES_POLLING_OK: return .passing
-            default: break
-            }
-        }
-        if PQconnectionNeedsPassword(connection) == 1 { return .final(sqlState: nil) }
-        return judge(String(cString: PQerrorMessage(connection)))
+        guard let attempt = ConnectAttempt(settings) else { return .passing }
+        PQsetErrorVerbosity(attempt.connection, PQERRORS_SQLSTATE)
+        guard case .refused = attempt.finish(within: limit) else { return .passing }
+        if PQconnectionNeedsPassword(attempt.connection) == 1 { return .final(sqlState: nil) }
+        return judge(String(cString: PQerrorMessage(attempt.connection)))
     }
 
     /// Reads what was written with `PQERRORS_SQLSTATE`: one line per attempt, and an attempt per address and kind of
@@ -56,17 +40,5 @@ package enum ConnectRefusal {
             last = String(state)
         }
         return last.map { .final(sqlState: $0) } ?? .passing
-    }
-}
-
-extension [(String, String)] {
-    /// Lends keywords and values as the two arrays, ended by null, that libpq's `…Params` functions take.
-    func withCStrings<Value>(
-        _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>) -> Value
-    ) -> Value {
-        let words = map { strdup($0.0) }
-        let values = map { strdup($0.1) }
-        defer { (words + values).forEach { free($0) } }
-        return body(words.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil])
     }
 }

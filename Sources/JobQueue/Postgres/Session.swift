@@ -14,14 +14,19 @@ struct Session: ~Copyable {
     init(_ url: DatabaseURL, timeout: Duration) throws(QueueError) {
         let settings: [(String, String)] = [
             ("client_encoding", "UTF8"), ("fallback_application_name", "larder"),
-            ("connect_timeout", String(max(2, timeout.components.seconds))), ("tcp_user_timeout", "10000"),
-            ("dbname", url.text),
+            ("tcp_user_timeout", "10000"), ("dbname", url.text),
         ]
-        let made = settings.withCStrings { keywords, values in PQconnectdbParams(keywords, values, 1) }
-        guard let connection = made else { throw QueueError(.unreachable, "no memory for a connection") }
-        guard PQstatus(connection) == CONNECTION_OK else {
-            let (place, reason) = Session.connectFailure(connection)
-            PQfinish(connection)
+        guard let attempt = ConnectAttempt(settings) else {
+            throw QueueError(.unreachable, "no memory for a connection")
+        }
+        let limit = attempt.limit ?? timeout
+        switch attempt.finish(within: limit) {
+        case .connected: break
+        case .timedOut:
+            let place = Session.connectFailure(attempt.connection).place
+            throw QueueError(.unreachable, "cannot reach the database at \(place): no answer within \(limit)")
+        case .refused:
+            let (place, reason) = Session.connectFailure(attempt.connection)
             switch ConnectRefusal.find(settings, limit: Self.refusalLimit) {
             case .passing: throw QueueError(.unreachable, "cannot reach the database at \(place): \(reason)")
             case .final(let state):
@@ -29,6 +34,7 @@ struct Session: ~Copyable {
                     .refused, "the database at \(place) refuses the connection: \(reason)", sqlState: state)
             }
         }
+        let connection = attempt.take()
         larder_postgres_silence(connection)
         PQsetnonblocking(connection, 1)
         self.connection = connection

@@ -62,7 +62,9 @@ public final class WorkerSession: Sendable {
 
     /// Ends the worker and releases what it still holds. May be repeated.
     public func stop() async throws(QueueError) {
-        try await queue.ask("SELECT larder.worker_stop_v1($1)", [.integer(id)]) { _ throws(QueueError) in }
+        try await queue.ask("SELECT larder.worker_stop_v1($1)", [.integer(id)], on: queue.heartbeats) {
+            _ throws(QueueError) in
+        }
     }
 }
 

@@ -1,0 +1,87 @@
+private import CPostgres
+import Glibc
+
+/// One attempt to connect with libpq, which ends in time by the monotonic clock.
+///
+/// `PQconnectdb` measures its `connect_timeout` by the time of day: after the clock was set back it waits as much longer
+/// for a server that does not answer.
+struct ConnectAttempt: ~Copyable {
+    /// How the attempt ended.
+    enum Ending {
+        case connected
+        /// `PQerrorMessage` has the reason.
+        case refused
+        case timedOut
+    }
+
+    let connection: OpaquePointer
+
+    /// Starts an attempt with libpq's keywords and values; nil when memory is short.
+    init?(_ settings: [(String, String)]) {
+        let made = settings.withCStrings { keywords, values in PQconnectStartParams(keywords, values, 1) }
+        guard let made else { return nil }
+        connection = made
+    }
+
+    deinit { PQfinish(connection) }
+
+    /// The connection, which the caller closes.
+    consuming func take() -> OpaquePointer {
+        let connection = connection
+        discard self
+        return connection
+    }
+
+    /// The `connect_timeout` of the settings, at least 2 s as in libpq; nil without one.
+    var limit: Duration? {
+        option("connect_timeout").flatMap { Int64($0) }.flatMap { $0 > 0 ? .seconds(max(2, $0)) : nil }
+    }
+
+    /// Waits for the end, at most `limit` for each host; blocks.
+    func finish(within limit: Duration) -> Ending {
+        let deadline = ContinuousClock.now + limit * hosts
+        var events = Int16(POLLOUT)
+        while PQstatus(connection) != CONNECTION_BAD {
+            let left = deadline - ContinuousClock.now
+            guard left > .zero else { return .timedOut }
+            var descriptor = pollfd(fd: PQsocket(connection), events: events, revents: 0)
+            guard poll(&descriptor, 1, Int32(clamping: left.milliseconds + 1)) > 0 else { continue }
+            switch PQconnectPoll(connection) {
+            case PGRES_POLLING_READING: events = Int16(POLLIN)
+            case PGRES_POLLING_WRITING: events = Int16(POLLOUT)
+            case PGRES_POLLING_OK: return .connected
+            default: break
+            }
+        }
+        return .refused
+    }
+
+    /// How many hosts libpq tries, one after the other.
+    private var hosts: Int {
+        [option("host"), option("hostaddr")].compactMap { $0?.split(separator: ",").count }.max() ?? 1
+    }
+
+    /// The value of a setting, by its keyword.
+    private func option(_ keyword: String) -> String? {
+        guard let options = PQconninfo(connection) else { return nil }
+        defer { PQconninfoFree(options) }
+        var option = options
+        while let name = option.pointee.keyword {
+            if strcmp(name, keyword) == 0 { return option.pointee.val.map { String(cString: $0) } }
+            option += 1
+        }
+        return nil
+    }
+}
+
+extension [(String, String)] {
+    /// Lends keywords and values as the two arrays, ended by null, that libpq's `…Params` functions take.
+    func withCStrings<Value>(
+        _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>) -> Value
+    ) -> Value {
+        let words = map { strdup($0.0) }
+        let values = map { strdup($0.1) }
+        defer { (words + values).forEach { free($0) } }
+        return body(words.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil])
+    }
+}
