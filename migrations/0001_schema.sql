@@ -58,13 +58,28 @@ CREATE TABLE larder_data.queue (
     name text NOT NULL UNIQUE CHECK (name <> ''),
     lifo boolean NOT NULL DEFAULT false,
     low_every smallint NOT NULL DEFAULT 8 CHECK (low_every >= 0),
-    max_running interval NOT NULL DEFAULT '10 min' CHECK (max_running >= '1 s'),
-    paused_at timestamptz
+    job_timeout interval NOT NULL DEFAULT '10 min' CHECK (job_timeout >= '1 s'),
+    paused_at timestamptz,
+    max_running int CHECK (max_running > 0),
+    max_rate double precision CHECK (max_rate > 0 AND max_rate < 'Infinity')
 );
 COMMENT ON TABLE larder_data.queue IS
     'The queues. lifo: newest first within a priority. low_every: every Nth claim starts at one of the lower '
-    'priorities, each in turn, 0 never. max_running: a worker that holds a job for longer loses it.';
+    'priorities, each in turn, 0 never. job_timeout: a worker that holds a job for longer loses it. max_running: jobs '
+    'that run at once, with all workers; max_rate: jobs that are claimed per second; NULL without limit.';
 INSERT INTO larder_data.queue (name) VALUES ('default');
+
+CREATE TABLE larder_data.claim_limit (
+    queue_id smallint PRIMARY KEY,
+    tokens double precision NOT NULL DEFAULT 0,
+    updated_at timestamptz NOT NULL DEFAULT 'epoch',
+    before xid8
+) WITH (fillfactor = 30);
+COMMENT ON TABLE larder_data.claim_limit IS
+    'One row per queue that has or had a limit. A claim of such a queue that may take jobs locks the row, and updates '
+    'it when it takes some. tokens: jobs that max_rate allowed at updated_at. before: transactions below this may have '
+    'claimed jobs without a limit that still run; NULL: none. Not the row of the queue, so that an open transaction of '
+    'an operator delays no claim.';
 
 CREATE TABLE larder_data.pipeline (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -253,12 +268,18 @@ CREATE TABLE larder_data.running (
     job_id bigint NOT NULL,
     claim_no bigint NOT NULL,
     claimed_at timestamptz NOT NULL DEFAULT now(),
+    queue_id smallint NOT NULL,
+    is_limited boolean NOT NULL,
     PRIMARY KEY (worker_id, claim_no, job_id)
 );
 COMMENT ON TABLE larder_data.running IS
     'Jobs that a worker holds. (worker_id, job_id, claim_no) is the fence: a result that names another claim is stale. '
     'In the order of the claims, so that what a worker holds is found behind the dead rows of its earlier claims, see '
-    'worker.oldest_claim. Rows are never updated.';
+    'worker.oldest_claim. queue_id: the queue of the job. is_limited: claimed while the queue had a limit. Rows are '
+    'never updated.';
+CREATE INDEX running_limited ON larder_data.running (queue_id) WHERE is_limited;
+COMMENT ON INDEX larder_data.running_limited IS
+    'Counts the running jobs of a queue. Partial, so that a queue without limits does not pay for it.';
 
 CREATE TABLE larder_data.suspended (
     job_id bigint PRIMARY KEY,

@@ -12,6 +12,13 @@
 -- second. Jobs that become ready below it (from an enqueue that was open for long) wait for the next computation; jobs
 -- that come back lower it, see make_ready.
 --
+-- Limits of a queue, see larder.queue_limit: a claim counts the running rows of the queue, so that whatever ends a job
+-- frees its place. Rows that were claimed without a limit are in no index, and are counted while there may be any. Only
+-- a claim that may take jobs of such a queue locks its row of claim_limit, and counts again behind the lock, so that
+-- claims at the same time do not exceed max_running together. It updates the row when it takes jobs: above READ
+-- COMMITTED, where a snapshot may be older than the lock, the next claim then fails with 40001 instead of counting too
+-- few.
+--
 -- No statement here lets the planner choose: rows are found by ctid, by = ANY of an index, or by LATERAL with OFFSET 0,
 -- one probe per job, so that wrong statistics cannot turn a claim of ten jobs into a scan of a million.
 --
@@ -152,13 +159,119 @@ COMMENT ON FUNCTION larder_data.pick_of_queue IS
     'Locks the next ready rows of a queue behind these ids, or turns, those of one priority first, and returns their '
     'ctids.';
 
+-- A bucket that holds the jobs of one second. After the clock was set back the distance counts, so that the bucket is
+-- full once instead of empty until the clock is where it was.
+CREATE FUNCTION larder_data.tokens_at(
+    tokens double precision, updated_at timestamptz, max_rate double precision, moment timestamptz
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN max_rate IS NOT NULL THEN
+    least(greatest(max_rate, 1), tokens + max_rate * abs(date_part('epoch', moment - updated_at))) END;
+COMMENT ON FUNCTION larder_data.tokens_at IS 'The jobs that max_rate allows at a moment; NULL without max_rate.';
+
+CREATE FUNCTION larder_data.running_from_before(queue_no smallint) RETURNS int
+LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (
+        SELECT count(*) FROM larder_data.worker w, LATERAL (
+            SELECT FROM larder_data.running x
+            WHERE x.worker_id = w.id AND x.queue_id = queue_no AND NOT x.is_limited OFFSET 0) AS r);
+END $$;
+COMMENT ON FUNCTION larder_data.running_from_before IS
+    'How many running jobs of a queue were claimed while it had no limit. Reads all running jobs.';
+
+CREATE FUNCTION larder_data.claimable_now(queue_no smallint) RETURNS int
+LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (
+        SELECT least(
+            CASE WHEN q.max_running IS NOT NULL THEN q.max_running - (
+                SELECT count(*) FROM (
+                    SELECT FROM larder_data.running r
+                    WHERE r.queue_id = queue_no AND r.is_limited LIMIT q.max_running) AS held)
+                - CASE WHEN l.before IS NOT NULL THEN larder_data.running_from_before(queue_no) ELSE 0 END END,
+            floor(larder_data.tokens_at(l.tokens, l.updated_at, q.max_rate, clock_timestamp())), 1000)::int
+        FROM larder_data.queue q, LATERAL (
+            SELECT x.tokens, x.updated_at, x.before FROM larder_data.claim_limit x
+            WHERE x.queue_id = q.id OFFSET 0) AS l
+        WHERE q.id = queue_no);
+END $$;
+COMMENT ON FUNCTION larder_data.claimable_now IS
+    'How many jobs of a queue its limits let a claim take now, at most 1000; not positive when none.';
+
+-- A queue at its limit is not locked. The others are locked in the order of their ids. Looks again and again, because
+-- a claim in a transaction that stays open must not stop the claims of other workers for ever.
+CREATE FUNCTION larder_data.lock_limits(limited smallint[]) RETURNS int[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    deadline timestamptz := clock_timestamp() + interval '500 ms';
+    allowed int[] := '{}'::int[];
+    queue_no smallint;
+    n int;
+BEGIN
+    FOREACH queue_no IN ARRAY limited LOOP
+        n := larder_data.claimable_now(queue_no);
+        WHILE n > 0 LOOP
+            PERFORM FROM larder_data.claim_limit l WHERE l.queue_id = queue_no FOR UPDATE SKIP LOCKED;
+            IF FOUND THEN
+                n := larder_data.claimable_now(queue_no);
+                EXIT;
+            END IF;
+            PERFORM pg_sleep(0.001);
+            n := CASE WHEN clock_timestamp() < deadline THEN n ELSE 0 END;
+        END LOOP;
+        allowed := allowed || greatest(n, 0);
+    END LOOP;
+    RETURN allowed;
+END $$;
+COMMENT ON FUNCTION larder_data.lock_limits IS
+    'How many jobs a claim may take of each of these queues until its transaction ends; 0 of one that another '
+    'transaction has locked for 500 ms.';
+
+CREATE FUNCTION larder_data.take_tokens(limited smallint[], jobs bigint[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    moment timestamptz := clock_timestamp();
+BEGIN
+    UPDATE larder_data.claim_limit l SET updated_at = moment,
+        tokens = greatest(larder_data.tokens_at(l.tokens, l.updated_at, t.max_rate, moment) - t.n, 0),
+        -- Until those transactions have ended, and the jobs that they claimed.
+        before = CASE WHEN l.before IS NULL THEN NULL
+            WHEN l.before > pg_snapshot_xmin(pg_current_snapshot())
+                THEN least(l.before, pg_snapshot_xmax(pg_current_snapshot()))
+            WHEN larder_data.running_from_before(l.queue_id) > 0 THEN l.before END
+    FROM (
+        SELECT q.id, q.max_rate, c.n
+        FROM (
+            SELECT j.queue_id, count(*) AS n FROM unnest(jobs) AS u (id),
+                LATERAL (SELECT x.queue_id FROM larder_data.job x WHERE x.id = u.id OFFSET 0) AS j
+            GROUP BY j.queue_id) AS c,
+            LATERAL (SELECT x.id, x.max_rate FROM larder_data.queue x WHERE x.id = c.queue_id OFFSET 0) AS q) AS t
+    WHERE l.queue_id = t.id AND t.id = ANY (limited);
+END $$;
+COMMENT ON FUNCTION larder_data.take_tokens IS 'Counts jobs that a claim took against the max_rate of their queues.';
+
+CREATE FUNCTION larder_data.limited_queues(batch_no bigint) RETURNS smallint[]
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT q.id FROM larder_data.queue q
+        WHERE (q.max_running IS NOT NULL OR q.max_rate IS NOT NULL)
+          AND (q.id = (SELECT b.queue_id FROM larder_data.batch b WHERE b.id = batch_no)
+            OR EXISTS (SELECT FROM larder_data.job_subscriber s WHERE s.batch_id = batch_no))
+        ORDER BY q.id);
+END $$;
+COMMENT ON FUNCTION larder_data.limited_queues IS
+    'The queues with a limit in which a batch may have jobs: its own, and any if it joined jobs of other batches.';
+
 -- The jobs of a batch are found by id, in whatever state, and then their ready rows.
-CREATE FUNCTION larder_data.pick_of_batch(batch_no bigint, after_job bigint, max_jobs int) RETURNS tid[]
+CREATE FUNCTION larder_data.pick_of_batch(batch_no bigint, after_job bigint, max_jobs int, closed smallint[])
+RETURNS tid[]
 LANGUAGE plpgsql SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off AS $$
 DECLARE
-    paused smallint[] := ARRAY(SELECT q.id FROM larder_data.queue q WHERE q.paused_at IS NOT NULL);
+    own_queue smallint;
 BEGIN
-    PERFORM FROM larder_data.batch x
+    SELECT x.queue_id INTO own_queue FROM larder_data.batch x
     WHERE x.id = batch_no AND x.paused_at IS NULL AND x.cancelled_at IS NULL AND x.finished_at IS NULL;
     IF NOT FOUND THEN
         RETURN '{}'::tid[];
@@ -166,10 +279,12 @@ BEGIN
     RETURN ARRAY(
         SELECT place.tid
         FROM (
-            -- Each side in the order of its index, so that they are merged, not sorted.
+            -- Each side in the order of its index, so that they are merged, not sorted. The batch's own jobs are all in
+            -- its queue.
             SELECT wanted.id FROM (
                 (SELECT j.batch_id, j.id FROM larder_data.job j
                  WHERE (j.batch_id, j.id) > (batch_no, after_job) AND j.batch_id <= batch_no AND j.items > 0
+                   AND own_queue <> ALL (closed)
                  ORDER BY j.batch_id, j.id)
                 UNION ALL
                 (SELECT s.batch_id, s.job_id FROM larder_data.job_subscriber s
@@ -179,7 +294,7 @@ BEGIN
         ) AS mine,
         LATERAL (
             SELECT x.queue_id, x.priority FROM larder_data.job x
-            WHERE x.id = mine.id AND x.queue_id <> ALL (paused) OFFSET 0) AS j,
+            WHERE x.id = mine.id AND x.queue_id <> ALL (closed) OFFSET 0) AS j,
         LATERAL (
             -- Its own priority first, and the others because of larder_data.promote_joined.
             SELECT found.tid FROM (
@@ -195,8 +310,35 @@ BEGIN
         LIMIT max_jobs);
 END $$;
 COMMENT ON FUNCTION larder_data.pick_of_batch IS
-    'Locks ready rows of jobs that a batch wants, with ids above after_job, in the order of the ids, and returns their '
-    'ctids; none while the batch is paused, or when it has ended.';
+    'Locks ready rows of jobs that a batch wants, with ids above after_job and not in a closed queue, in the order of '
+    'the ids, and returns their ctids; none while the batch is paused, or when it has ended.';
+
+CREATE FUNCTION larder_data.pick_within_limits(
+    batch_no bigint, after_job bigint, max_jobs int, limited smallint[], OUT picked tid[], OUT some_left boolean
+)
+LANGUAGE plpgsql AS $$
+DECLARE
+    allowed int[] := larder_data.lock_limits(limited);
+BEGIN
+    picked := larder_data.pick_of_batch(batch_no, after_job, max_jobs, ARRAY(
+        SELECT q.id FROM larder_data.queue q
+        WHERE q.paused_at IS NOT NULL
+            -- With a limit that is used up, or not locked.
+            OR (q.max_running IS NOT NULL OR q.max_rate IS NOT NULL)
+                AND coalesce(allowed[array_position(limited, q.id)], 0) = 0));
+    some_left := false;
+    IF limited <> '{}' THEN
+        SELECT array_agg(p.tid ORDER BY p.ord), count(*) < cardinality(picked) INTO picked, some_left
+        FROM (
+            SELECT t.tid, t.ord, row_number() OVER (PARTITION BY r.queue_id ORDER BY t.ord) AS n,
+                allowed[array_position(limited, r.queue_id)] AS most
+            FROM unnest(picked) WITH ORDINALITY AS t (tid, ord),
+                LATERAL (SELECT x.queue_id FROM larder_data.ready x WHERE x.ctid = t.tid OFFSET 0) AS r) AS p
+        WHERE p.n <= coalesce(p.most, p.n);
+    END IF;
+END $$;
+COMMENT ON FUNCTION larder_data.pick_within_limits IS
+    'As pick_of_batch, and of each queue no more than its limits allow. some_left: it has left rows for that.';
 
 CREATE FUNCTION larder_data.jobs_of_claim(worker bigint, claim_no bigint) RETURNS bigint[]
 LANGUAGE plpgsql AS $$
@@ -227,17 +369,18 @@ LANGUAGE sql STABLE BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION larder_data.claimed_jobs IS 'What a worker needs of these jobs, in their order.';
 
-CREATE FUNCTION larder_data.take_jobs(worker bigint, claim_no bigint, picked tid[], newest_first boolean)
-RETURNS bigint[]
+CREATE FUNCTION larder_data.take_jobs(
+    worker bigint, claim_no bigint, picked tid[], newest_first boolean, limited smallint[]
+) RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 DECLARE
     jobs bigint[];
 BEGIN
     WITH taken AS (
-        DELETE FROM larder_data.ready r WHERE r.ctid = ANY (picked) RETURNING r.priority, r.job_id
+        DELETE FROM larder_data.ready r WHERE r.ctid = ANY (picked) RETURNING r.queue_id, r.priority, r.job_id
     ), held AS (
-        INSERT INTO larder_data.running (worker_id, job_id, claim_no)
-        SELECT worker, t.job_id, take_jobs.claim_no FROM taken t
+        INSERT INTO larder_data.running (worker_id, job_id, claim_no, queue_id, is_limited)
+        SELECT worker, t.job_id, take_jobs.claim_no, t.queue_id, t.queue_id = ANY (limited) FROM taken t
     )
     SELECT array_agg(t.job_id ORDER BY t.priority, CASE WHEN newest_first THEN -t.job_id ELSE t.job_id END)
     INTO jobs FROM taken t;
@@ -247,15 +390,16 @@ COMMENT ON FUNCTION larder_data.take_jobs IS 'Moves locked ready rows to running
 
 CREATE FUNCTION larder_data.claim_context(
     worker bigint, claim_no bigint, queue text, OUT queue_id smallint, OUT lifo boolean, OUT is_paused boolean,
-    OUT low_every int, OUT positions bigint[], OUT turns bigint[], OUT by_turn boolean, OUT some_batch_held boolean,
-    OUT some_origin_held boolean
+    OUT limited smallint[], OUT low_every int, OUT positions bigint[], OUT turns bigint[], OUT by_turn boolean,
+    OUT some_batch_held boolean, OUT some_origin_held boolean
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     worker_lives boolean;
 BEGIN
     -- Cursors older than 10 s are not used: maintenance does not run.
-    SELECT q.id, q.lifo, q.paused_at IS NOT NULL, q.low_every,
+    SELECT q.id, q.lifo, q.paused_at IS NOT NULL,
+        CASE WHEN q.max_running IS NULL AND q.max_rate IS NULL THEN '{}'::smallint[] ELSE ARRAY[q.id] END, q.low_every,
         coalesce(c.positions, array_fill(0::bigint, '{10}')), coalesce(c.turns, array_fill(0::bigint, '{10}')),
         -- Every second claim, also among those that start at a lower priority.
         (worker + claim_no + (worker + claim_no) / greatest(q.low_every, 1)) % 2 = 1,
@@ -267,8 +411,8 @@ BEGIN
         EXISTS (
             SELECT FROM larder_data.worker w WHERE w.id = worker AND w.stopped_at IS NULL AND w.rescued_at IS NULL
                 AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp())
-    INTO queue_id, lifo, is_paused, low_every, positions, turns, by_turn, some_batch_held, some_origin_held,
-        worker_lives
+    INTO queue_id, lifo, is_paused, limited, low_every, positions, turns, by_turn, some_batch_held,
+        some_origin_held, worker_lives
     FROM larder_data.queue q LEFT JOIN LATERAL (
         SELECT x.positions, x.turns FROM larder_data.claim_cursor x
         WHERE x.queue_id = q.id AND x.updated_at > clock_timestamp() - interval '10 s' OFFSET 0) AS c ON true
@@ -285,6 +429,46 @@ END $$;
 COMMENT ON FUNCTION larder_data.claim_context IS
     'What a claim reads of its queue and worker, and whether any batch or origin is held; mostly none is.';
 
+CREATE FUNCTION larder_data.claim_batch(
+    worker bigint, claim_no bigint, batch text, after_job bigint, wanted int, some_origin_held boolean,
+    newest_first boolean
+) RETURNS bigint[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    batch_no bigint := larder_data.find_batch(batch);
+    limited smallint[] := larder_data.limited_queues(batch_no);
+    picked tid[];
+    taken bigint[];
+    jobs bigint[] := '{}'::bigint[];
+    some_held boolean := false;
+    some_left boolean;
+BEGIN
+    FOR round IN 1 .. 20 LOOP
+        EXIT WHEN cardinality(jobs) >= coalesce(wanted, 0);
+        -- Many at a time once some were held: a held origin may have a million jobs in front.
+        SELECT p.picked, p.some_left INTO picked, some_left
+        FROM larder_data.pick_within_limits(batch_no, after_job,
+            CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END, limited) p;
+        some_held := false;
+        IF some_origin_held AND picked <> '{}' THEN
+            SELECT d.kept, d.some_deferred INTO picked, some_held
+            FROM larder_data.defer_held(picked, wanted - cardinality(jobs), worker) d;
+        END IF;
+        IF picked <> '{}' THEN
+            taken := larder_data.take_jobs(worker, claim_no, picked, newest_first, limited);
+            jobs := jobs || taken;
+            IF limited <> '{}' THEN
+                PERFORM larder_data.take_tokens(limited, taken);
+            END IF;
+        END IF;
+        EXIT WHEN NOT some_held AND NOT some_left AND after_job = 0;
+        after_job := 0;
+    END LOOP;
+    RETURN jobs;
+END $$;
+COMMENT ON FUNCTION larder_data.claim_batch IS
+    'Claims at most `wanted` jobs that a batch wants, those above after_job first.';
+
 CREATE FUNCTION larder.claim_v1(
     worker bigint, claim_no bigint, max_jobs int, queue text DEFAULT 'default', again boolean DEFAULT false,
     only_batch text DEFAULT NULL, after_job bigint DEFAULT 0
@@ -296,12 +480,10 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = 
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     q record;
-    batch_no bigint;
     wanted int;
-    portion int;
     first int;
     picked tid[];
-    jobs bigint[] := '{}'::bigint[];
+    jobs bigint[];
     some_held boolean := false;
 BEGIN
     -- Not behind a completion in the same transaction, which must wait for the disk.
@@ -311,25 +493,24 @@ BEGIN
     -- A claim that is sent again waits for the first one, which may still run, and finds its jobs.
     PERFORM FROM larder_data.claim_lock l WHERE l.worker_id = worker FOR UPDATE;
     q := larder_data.claim_context(worker, claim_no, queue);
-    batch_no := CASE WHEN only_batch IS NOT NULL THEN larder_data.find_batch(only_batch) END;
-    IF again THEN
-        jobs := larder_data.jobs_of_claim(worker, claim_no);
+    jobs := CASE WHEN again THEN larder_data.jobs_of_claim(worker, claim_no) ELSE '{}'::bigint[] END;
+    wanted := CASE WHEN jobs <> '{}' OR q.is_paused AND only_batch IS NULL THEN 0 ELSE least(max_jobs, 1000) END;
+    IF only_batch IS NOT NULL THEN
+        jobs := jobs || larder_data.claim_batch(
+            worker, claim_no, only_batch, after_job, wanted, q.some_origin_held, q.lifo);
+        wanted := 0;
+    ELSIF q.limited <> '{}' AND wanted > 0 THEN
+        wanted := least(wanted, (larder_data.lock_limits(q.limited))[1]);
     END IF;
-    wanted := CASE WHEN jobs <> '{}' OR q.is_paused AND batch_no IS NULL THEN 0 ELSE least(max_jobs, 1000) END;
     FOR round IN 1 .. 20 LOOP
         EXIT WHEN cardinality(jobs) >= coalesce(wanted, 0);
+        first := coalesce(first, larder_data.first_priority(q.queue_id, q.positions, q.low_every, worker + claim_no));
         -- Many at a time once some were held: a paused batch may have a million jobs in front.
-        portion := CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END;
-        IF batch_no IS NULL THEN
-            first := coalesce(first,
-                larder_data.first_priority(q.queue_id, q.positions, q.low_every, worker + claim_no));
-            picked := larder_data.pick_of_queue(q.queue_id, q.lifo, q.by_turn, first,
-                CASE WHEN q.by_turn THEN q.turns ELSE q.positions END, portion);
-        ELSE
-            picked := larder_data.pick_of_batch(batch_no, after_job, portion);
-        END IF;
+        picked := larder_data.pick_of_queue(q.queue_id, q.lifo, q.by_turn, first,
+            CASE WHEN q.by_turn THEN q.turns ELSE q.positions END,
+            CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END);
         some_held := false;
-        IF q.some_batch_held AND batch_no IS NULL AND picked <> '{}' THEN
+        IF q.some_batch_held AND picked <> '{}' THEN
             SELECT s.kept, s.some_suspended INTO picked, some_held
             FROM larder_data.suspend_held(picked, wanted - cardinality(jobs)) s;
         END IF;
@@ -338,11 +519,13 @@ BEGIN
             FROM larder_data.defer_held(picked, wanted - cardinality(jobs), worker) d;
         END IF;
         IF picked <> '{}' THEN
-            jobs := jobs || larder_data.take_jobs(worker, claim_no, picked, q.lifo);
+            jobs := jobs || larder_data.take_jobs(worker, claim_no, picked, q.lifo, q.limited);
         END IF;
-        EXIT WHEN NOT some_held AND after_job = 0;
-        after_job := 0;
+        EXIT WHEN NOT some_held;
     END LOOP;
+    IF q.limited <> '{}' AND wanted > 0 AND jobs <> '{}' THEN
+        PERFORM larder_data.take_tokens(q.limited, jobs);
+    END IF;
     RETURN QUERY SELECT * FROM larder_data.claimed_jobs(jobs);
 END $$;
 COMMENT ON FUNCTION larder.claim_v1 IS

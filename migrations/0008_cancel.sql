@@ -369,7 +369,7 @@ END $$;
 COMMENT ON FUNCTION larder.queue_resume IS 'Resumes a paused queue.';
 
 CREATE FUNCTION larder.queue_set(
-    queue text, lifo boolean DEFAULT NULL, low_every int DEFAULT NULL, max_running interval DEFAULT NULL
+    queue text, lifo boolean DEFAULT NULL, low_every int DEFAULT NULL, job_timeout interval DEFAULT NULL
 ) RETURNS void
 LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 #variable_conflict use_column
@@ -378,15 +378,15 @@ BEGIN
         RAISE EXCEPTION 'a queue name has 1 to 200 bytes' USING ERRCODE = '22023';
     ELSIF queue_set.low_every NOT BETWEEN 0 AND 1000 THEN
         RAISE EXCEPTION 'low_every is 0 to 1000, not %', queue_set.low_every USING ERRCODE = '22023';
-    ELSIF queue_set.max_running < interval '1 s' THEN
-        RAISE EXCEPTION 'max_running is at least 1 s, not %', queue_set.max_running USING ERRCODE = '22023';
+    ELSIF queue_set.job_timeout < interval '1 s' THEN
+        RAISE EXCEPTION 'job_timeout is at least 1 s, not %', queue_set.job_timeout USING ERRCODE = '22023';
     END IF;
     -- Read first: ON CONFLICT alone would use one of the 32,767 ids in each call.
     INSERT INTO larder_data.queue (name) SELECT queue_set.queue
     WHERE NOT EXISTS (SELECT FROM larder_data.queue q WHERE q.name = queue_set.queue) ON CONFLICT (name) DO NOTHING;
     UPDATE larder_data.queue q
     SET lifo = coalesce(queue_set.lifo, q.lifo), low_every = coalesce(queue_set.low_every, q.low_every),
-        max_running = coalesce(queue_set.max_running, q.max_running)
+        job_timeout = coalesce(queue_set.job_timeout, q.job_timeout)
     WHERE q.name = queue_set.queue;
 EXCEPTION WHEN lock_not_available THEN
     PERFORM larder_data.raise_locked(format('queue "%s"', queue_set.queue), 'larder_data.queue');
@@ -394,7 +394,39 @@ END $$;
 COMMENT ON FUNCTION larder.queue_set IS
     'Creates or changes a queue; NULL keeps a setting. lifo: newest first within a priority, default false. '
     'low_every: every Nth claim starts with one of the lower priorities, each in turn, 0 to 1000, 0 never, default 8. '
-    'max_running: a worker that holds a job for longer loses it, at least 1 s, default 10 min.';
+    'job_timeout: a worker that holds a job for longer loses it, at least 1 s, default 10 min.';
+
+CREATE FUNCTION larder.queue_limit(
+    queue text, max_running int DEFAULT NULL, max_rate double precision DEFAULT NULL
+) RETURNS void
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
+DECLARE
+    queue_no smallint := larder_data.find_queue(queue_limit.queue);
+    had_none boolean;
+BEGIN
+    IF queue_limit.max_running < 1 THEN
+        RAISE EXCEPTION 'max_running is at least 1, or NULL for no limit, not %', queue_limit.max_running
+            USING ERRCODE = '22023';
+    ELSIF queue_limit.max_rate NOT BETWEEN 0.001 AND 1000000 THEN
+        RAISE EXCEPTION 'max_rate is 0.001 to 1000000 jobs per second, or NULL for no limit, not %',
+            queue_limit.max_rate USING ERRCODE = '22023';
+    END IF;
+    SELECT q.max_running IS NULL AND q.max_rate IS NULL INTO had_none
+    FROM larder_data.queue q WHERE q.id = queue_no FOR NO KEY UPDATE;
+    UPDATE larder_data.queue q SET max_running = queue_limit.max_running, max_rate = queue_limit.max_rate
+    WHERE q.id = queue_no;
+    IF had_none THEN
+        -- The first claim that sees the limit replaces this by an upper bound of those that did not.
+        INSERT INTO larder_data.claim_limit (queue_id, before) VALUES (queue_no, '18446744073709551615')
+        ON CONFLICT (queue_id) DO UPDATE SET before = excluded.before;
+    END IF;
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM larder_data.raise_locked(format('queue "%s"', queue_limit.queue), 'larder_data.queue');
+END $$;
+COMMENT ON FUNCTION larder.queue_limit IS
+    'Sets both limits of a queue, over all workers; NULL, the default, is no limit. max_running: jobs that run at '
+    'once, at least 1; while more run than a lowered limit, none is claimed. max_rate: jobs that are claimed per '
+    'second, 0.001 to 1000000; as many, and at least one, may be claimed at once.';
 
 CREATE FUNCTION larder.notify(queue text DEFAULT 'default') RETURNS void
 LANGUAGE sql AS $$ SELECT pg_notify('larder', queue) $$;

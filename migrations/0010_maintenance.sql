@@ -43,21 +43,20 @@ CREATE FUNCTION larder_data.overdue_claims(up timestamptz, portion int) RETURNS 
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
-    shortest interval := (SELECT min(q.max_running) FROM larder_data.queue q);
+    shortest interval := (SELECT min(q.job_timeout) FROM larder_data.queue q);
 BEGIN
     RETURN ARRAY(
         SELECT r.tid FROM larder_data.worker w,
             LATERAL (
-                SELECT x.ctid AS tid, x.job_id, x.claimed_at FROM larder_data.running x
+                SELECT x.ctid AS tid, x.queue_id, x.claimed_at FROM larder_data.running x
                 WHERE x.worker_id = w.id AND x.claim_no >= w.oldest_claim
                   AND x.claimed_at < clock_timestamp() - shortest OFFSET 0) AS r,
-            LATERAL (SELECT x.queue_id FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j,
-            LATERAL (SELECT x.max_running FROM larder_data.queue x WHERE x.id = j.queue_id OFFSET 0) AS q
-        WHERE w.rescued_at IS NULL AND greatest(r.claimed_at, up) < clock_timestamp() - q.max_running
+            LATERAL (SELECT x.job_timeout FROM larder_data.queue x WHERE x.id = r.queue_id OFFSET 0) AS q
+        WHERE w.rescued_at IS NULL AND greatest(r.claimed_at, up) < clock_timestamp() - q.job_timeout
         LIMIT portion);
 END $$;
 COMMENT ON FUNCTION larder_data.overdue_claims IS
-    'Rows of running, at most so many, that a worker has held for longer than the max_running of their queue.';
+    'Rows of running, at most so many, that a worker has held for longer than the job_timeout of their queue.';
 
 -- A worker is dead when its lease has ended, or it has stopped. Its row is locked, so a heartbeat at this moment either
 -- counts or comes too late; what it completes later finds no claim. While the row that its claims lock is locked, too,

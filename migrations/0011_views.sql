@@ -86,7 +86,12 @@ COMMENT ON VIEW larder.progress IS
     'most frequent.';
 
 CREATE VIEW larder.queue AS
-SELECT q.name AS queue, q.lifo, q.low_every, q.max_running, q.paused_at,
+SELECT q.name AS queue, q.lifo, q.low_every, q.job_timeout, q.max_running, q.max_rate, q.paused_at,
+    (SELECT count(*) FROM larder_data.running r WHERE r.queue_id = q.id) AS running,
+    CASE WHEN (SELECT count(*) FROM larder_data.running r WHERE r.queue_id = q.id) >= q.max_running THEN 'max_running'
+        WHEN (
+            SELECT larder_data.tokens_at(l.tokens, l.updated_at, q.max_rate, statement_timestamp()) < 1
+            FROM larder_data.claim_limit l WHERE l.queue_id = q.id) THEN 'max_rate' END AS limit_reached,
     EXISTS (SELECT FROM larder_data.ready r WHERE r.queue_id = q.id) AS has_ready,
     (SELECT statement_timestamp() - min(j.created_at) FROM generate_series(0, 9) AS any_priority (p),
         LATERAL (
@@ -100,8 +105,9 @@ SELECT q.name AS queue, q.lifo, q.low_every, q.max_running, q.paused_at,
         AND w.heartbeat_at + w.lease_ms * interval '1 ms' >= statement_timestamp()) AS live_workers
 FROM larder_data.queue q;
 COMMENT ON VIEW larder.queue IS
-    'The queues. oldest_ready: time since the oldest first job of a priority was enqueued. live_workers: of all '
-    'queues, because a worker may claim from any.';
+    'The queues. running: jobs that run. limit_reached: the limit for which no job can be claimed now, max_running or '
+    'max_rate. oldest_ready: time since the oldest first job of a priority was enqueued. live_workers: of all queues, '
+    'because a worker may claim from any.';
 
 CREATE VIEW larder.worker AS
 SELECT w.id AS worker, w.name, w.host, w.pid, w.version, w.slots,
@@ -216,8 +222,7 @@ BEGIN
         RETURN QUERY SELECT
             EXISTS (SELECT FROM larder_data.ready r WHERE r.queue_id = wanted_queue)
                 AND EXISTS (SELECT FROM larder_data.queue q WHERE q.id = wanted_queue AND q.paused_at IS NULL),
-            EXISTS (SELECT FROM larder_data.running r, LATERAL (
-                SELECT FROM larder_data.job x WHERE x.id = r.job_id AND x.queue_id = wanted_queue OFFSET 0) AS j)
+            EXISTS (SELECT FROM larder_data.running r WHERE r.queue_id = wanted_queue)
                 OR EXISTS (SELECT FROM larder_data.late_enqueue),
             EXISTS (SELECT FROM larder_data.suspended s, LATERAL (
                 SELECT FROM larder_data.job x WHERE x.id = s.job_id AND x.queue_id = wanted_queue OFFSET 0) AS j),
@@ -250,8 +255,9 @@ BEGIN
          FROM mine m JOIN larder_data.scheduled s ON s.job_id = m.id ORDER BY s.run_at LIMIT 1);
 END $$;
 COMMENT ON FUNCTION larder.remaining IS
-    'What is left of a batch, in any queue, or of a queue. has_ready: a worker could claim it now, so not in a paused '
-    'queue or batch. next_due_ms: time until the next scheduled job. For a batch it reads the live jobs.';
+    'What is left of a batch, in any queue, or of a queue. has_ready: a worker may claim it, now or as soon as the '
+    'limits of its queue allow it, so not in a paused queue or batch. next_due_ms: time until the next scheduled job. '
+    'For a batch it reads the live jobs.';
 
 -- Waiting is a procedure: each look is a transaction of its own, because a function would hold one snapshot and with
 -- it vacuum until its end. A procedure that commits can have neither SECURITY DEFINER nor SET.

@@ -18,6 +18,9 @@ UNION ALL
 SELECT 'a ready job is in its queue', r.job_id, 'queue ' || r.queue_id
 FROM larder_data.ready r JOIN larder_data.job j ON j.id = r.job_id WHERE j.queue_id <> r.queue_id
 UNION ALL
+SELECT 'a running job is in its queue', r.job_id, 'queue ' || r.queue_id
+FROM larder_data.running r JOIN larder_data.job j ON j.id = r.job_id WHERE j.queue_id <> r.queue_id
+UNION ALL
 SELECT 'the key of a job is the digest of its URL and pipeline', j.id, encode(j.key, 'hex')
 FROM larder_data.job j WHERE j.key <> larder_data.job_key(j.url, j.pipeline_id)
 UNION ALL
@@ -133,6 +136,12 @@ SELECT 'info', 'a queue is paused',
     format('queue %s, since %s', q.name, to_char(q.paused_at, 'YYYY-MM-DD HH24:MI:SS TZ')),
     'larder.queue_resume() resumes it'
 FROM larder_data.queue q WHERE q.paused_at IS NOT NULL
+UNION ALL
+SELECT 'info', 'a queue is at its limit',
+    CASE q.limit_reached WHEN 'max_running' THEN format('queue %s, %s jobs run, max_running is %s', q.queue, q.running,
+        q.max_running) ELSE format('queue %s, max_rate is %s jobs per second', q.queue, q.max_rate) END,
+    'its ready jobs wait for that; larder.queue_limit() changes the limits'
+FROM larder.queue q WHERE q.has_ready AND q.paused_at IS NULL AND q.limit_reached IS NOT NULL
 UNION ALL
 SELECT 'warning', 'jobs have crashed',
     format('%s%s, lost with too many workers', s.n, CASE WHEN s.n = 1000 THEN ' or more' END),

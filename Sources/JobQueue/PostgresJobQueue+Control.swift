@@ -70,34 +70,6 @@ extension PostgresJobQueue {
     /// Throws `.unknownBatch`, and `.batchClosed` when it is not finished.
     public func delete(_ batch: BatchReference) async throws(QueueError) { try await control("batch_delete", batch) }
 
-    /// Pauses a queue: its jobs are not claimed; it still accepts URLs. Throws `.unknownQueue`.
-    public func pause(queue: String) async throws(QueueError) {
-        try await ask("SELECT larder.queue_pause($1)", [.text(queue)]) { _ throws(QueueError) in }
-    }
-
-    /// Resumes a paused queue. Throws `.unknownQueue`.
-    public func resume(queue: String) async throws(QueueError) {
-        try await ask("SELECT larder.queue_resume($1)", [.text(queue)]) { _ throws(QueueError) in }
-    }
-
-    /// Creates or changes a queue; nil keeps a setting. Throws `.invalidArgument`.
-    ///
-    /// - Parameters:
-    ///   - lifo: newest first within a priority; false by default.
-    ///   - lowEvery: every Nth claim starts with one of the lower priorities, each in turn; 0 to 1000, 0 never; 8 by default.
-    ///   - maxRunning: a worker that holds a job for longer loses it; at least 1 s, 10 min by default.
-    public func setQueue(
-        _ queue: String, lifo: Bool? = nil, lowEvery: Int? = nil, maxRunning: Duration? = nil
-    ) async throws(QueueError) {
-        try await ask(
-            "SELECT larder.queue_set($1, $2::boolean, $3::int, $4::float8 * interval '1 ms')",
-            [
-                .text(queue), .text(lifo.map { $0 ? "true" : "false" }), .integer(lowEvery.map(Int64.init)),
-                .integer(maxRunning?.milliseconds),
-            ]
-        ) { _ throws(QueueError) in }
-    }
-
     /// Notifies the listeners on channel `larder` that a queue has ready jobs.
     public func notify(queue: String = "default") async throws(QueueError) {
         try await ask("SELECT larder.notify($1)", [.text(queue)]) { _ throws(QueueError) in }

@@ -10,8 +10,8 @@ struct DeadlineTests {
         async throws
     {
         let fixture = try await QueueFixture.make()
-        #expect(try await fixture.value("SELECT max_running FROM larder.queue") == "00:10:00")
-        try await fixture.queue.setQueue("default", maxRunning: .seconds(1))
+        #expect(try await fixture.value("SELECT job_timeout FROM larder.queue") == "00:10:00")
+        try await fixture.queue.setQueue("default", jobTimeout: .seconds(1))
         try await fixture.enqueue(["http://a/1", "http://a/2"])
         let slow = try await fixture.startWorker("slow")
         let jobs = try await slow.claim(upTo: 2)
@@ -28,7 +28,7 @@ struct DeadlineTests {
         #expect(
             try await slow.complete(jobs.map { Outcome($0.held, .succeeded) }).map(\.decision) == [.stale, .succeeded])
         #expect(try await fixture.sql("SELECT rescues, attempt FROM larder_data.job") == [["1", "0"]])
-        await #expect { try await fixture.queue.setQueue("default", maxRunning: .milliseconds(999)) } throws: {
+        await #expect { try await fixture.queue.setQueue("default", jobTimeout: .milliseconds(999)) } throws: {
             ($0 as? QueueError)?.code == .invalidArgument
         }
         try await fixture.expectSound()

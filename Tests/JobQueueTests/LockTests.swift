@@ -34,6 +34,7 @@ struct LockTests {
             "batch_discard_failed('b')", "batch_reprioritize('b', 1)", "batch_retry_failed('b')",
             "batch_retry_failed('failed')", "cancel(\(job))", "retry(\(job))", "retry(\(failed.id))",
             "queue_pause('default')", "queue_resume('default')", "queue_set('default', lifo => true)",
+            "queue_limit('default', 1)",
             "block_url('http://a/blocked')", "unblock_url('http://a/blocked')", "unblock_all()",
             "origin_hold('http://b/', '1 s')", "origin_clear('http://b/')", "origin_clear()",
             "pipeline_set('p', '[1]')",

@@ -75,6 +75,14 @@ struct PlanTests {
             sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 48, 10)",
             shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "origin_hold_pkey"]),
         Hot(
+            name: "claim of a queue with limits", before: "SELECT larder.queue_limit('default', 900, 900);",
+            sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 64, 10)",
+            shows: ["Tid Scan on ready", "ready_pkey", "running_pkey", "claim_limit_pkey"]),
+        Hot(
+            name: "claim of one batch in a queue with limits",
+            sql: "SELECT count(*) FROM larder.claim_v1(:worker, 13, 10, only_batch => '1')",
+            shows: ["Merge Append", "job_batch", "job_subscriber_batch", "running_pkey", "claim_limit_pkey"]),
+        Hot(
             name: "complete one success", before: held(1),
             sql: "SELECT count(*) FROM larder.complete_v1(:worker, :'succeeded')", shows: ["running_pkey", "job_pkey"]),
         Hot(

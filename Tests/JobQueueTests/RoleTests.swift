@@ -74,6 +74,7 @@ struct RoleTests {
                 "SELECT larder.worker_start_v1('w', 'h', 1, 'v', 1)", "SELECT * FROM larder.check()",
                 "SELECT larder_data.quantiles(1, '{0.5}')", "SELECT * FROM larder.health",
                 "SELECT larder.batch_cancel('b')", "SELECT larder.unblock_url('http://a/1')",
+                "SELECT larder.queue_limit('default', 1)",
             ]
         ),
         (
@@ -86,6 +87,7 @@ struct RoleTests {
             [
                 "SELECT * FROM larder_data.job", "SELECT * FROM larder.enqueue('http://a/1')",
                 "SELECT * FROM larder.blocklist", "SELECT * FROM larder_data.owner_statements()",
+                "SELECT larder.queue_limit('default', 1)", "SELECT larder_data.lock_limits('{1}')",
             ]
         ),
         (
@@ -101,7 +103,7 @@ struct RoleTests {
                 "SELECT * FROM larder_data.job", "SELECT * FROM larder.enqueue('http://a/1')",
                 "SELECT larder.maintain()",
                 "SELECT larder.pipeline_set('p', '{}')", "SELECT larder.batch_seal('1')", "SELECT larder.cancel(1)",
-                "SELECT * FROM larder.origin_holds_v1()",
+                "SELECT * FROM larder.origin_holds_v1()", "SELECT larder.queue_limit('default', 1)",
             ]
         ),
         (
@@ -113,6 +115,7 @@ struct RoleTests {
                 "SELECT larder.batch_pause('b')", "SELECT larder.batch_resume('b')", "SELECT larder.cancel(1)",
                 "SELECT larder.block_url('http://a/2')", "SELECT larder.unblock_url('http://a/2')",
                 "SELECT larder.queue_pause('default')", "SELECT larder.queue_resume('default')",
+                "SELECT larder.queue_limit('default', 1, 0.5)", "SELECT larder.queue_limit('default')",
                 "SELECT larder.batch_cancel('b')", "CALL larder.wait_batch('b')", "SELECT * FROM larder.job_status(1)",
             ],
             ["SELECT * FROM larder_data.job", "SELECT larder_data.secure()", "CREATE TABLE larder.mine (x int)"]

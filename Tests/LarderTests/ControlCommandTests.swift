@@ -67,6 +67,35 @@ struct ControlCommandTests {
         #expect(try await scene.faults() == [])
     }
 
+    @Test func `the limits of a queue are set and listed, and shown while jobs wait for them`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.larder(
+            "enqueue", "--batch", "spring", scene.origin.url("/a.jpg"), scene.origin.url("/b.jpg"))
+        let set = try await line(scene, "queue", "limit", "default", "--max-running", "1", "--max-rate", "0.5")
+        #expect(set["queue"] as? String == "default")
+        #expect(set["maxRunning"] as? Int == 1 && set["maxRate"] as? Double == 0.5)
+        let worker = try await scene.queue.startWorker(
+            WorkerDescription(name: "w", host: "test", processID: 1, version: "1", slots: 2))
+        #expect(try await worker.claim(upTo: 2).count == 1)
+        let listed = try await line(scene, "queue", "list")
+        #expect(listed["running"] as? Int == 1 && listed["limit"] as? String == "max_running")
+        #expect(listed["ready"] as? Bool == true && listed["paused"] as? Bool == false)
+        let limits = "at most 1 running, at most 0.5 per second"
+        #expect(
+            try await scene.larder("queue", "list").text
+                == "default\t1 running\t\(limits)\t2 items open\tat its limit (max_running)\n")
+        let waiting = "queue default is at its limit (\(limits), 1 run), its ready jobs wait"
+        #expect(try await scene.larder("status").text.contains(waiting))
+        #expect(try await scene.larder("status", "--health").text.contains("info: a queue is at its limit: "))
+        let unset = try await scene.larder("queue", "limit", "default")
+        #expect(unset.text == "queue default: no limit\n")
+        #expect(try await worker.claim(upTo: 2).count == 1)
+        let refused = try await scene.larder("queue", "limit", "none", "--max-rate", "3", "--json")
+        #expect(refused.code == 1)
+        #expect(try refused.error.message.contains("none"))
+        #expect(try await scene.faults() == [])
+    }
+
     @Test func `retry runs failed items again and removes them from the report`() async throws {
         let scene = try await Scene()
         let url = scene.origin.url("/a.jpg")

@@ -57,6 +57,8 @@ struct UsageTests {
         Wrong("blocklist add", "URL"), Wrong("blocklist remove", "URL"), Wrong("blocklist import", "FILE"),
         Wrong("blocklist import a b", "FILE"), Wrong("blocklist list extra", "extra"),
         Wrong("blocklist clear extra", "extra"), Wrong("pipeline", "list", "show", "set"),
+        Wrong("queue", "list", "limit"), Wrong("queue list extra", "extra"), Wrong("queue limit", "NAME"),
+        Wrong("queue limit a b", "NAME"),
         Wrong("pipeline show", "NAME"), Wrong("pipeline show a b", "NAME"), Wrong("pipeline set", "NAME"),
         Wrong("pipeline set a", "--variant", "--from"), Wrong("pipeline list extra", "extra"),
     ]
@@ -75,6 +77,10 @@ struct UsageTests {
         Wrong("run u --retries -1", "--retries", "-1"), Wrong("run u --retries many", "--retries", "many"),
         Wrong("run u --retry-base -1s", "--retry-base", "-1s"), Wrong("run u --batch=", "--batch"),
         Wrong("run u --max-runtime soon", "--max-runtime", "soon"),
+        Wrong("queue limit q --max-running 0", "--max-running", "'0'"),
+        Wrong("queue limit q --max-running=-1", "--max-running", "'-1'"),
+        Wrong("queue limit q --max-rate 0", "--max-rate", "'0'"),
+        Wrong("queue limit q --max-rate nan", "--max-rate", "'nan'"),
         Wrong("run u --log-format xml", "--log-format", "xml"),
         Wrong("work --log-format xml", "--log-format", "xml"), Wrong("work --slots 0", "--slots", "0"),
         Wrong("work --transcoders 0", "--transcoders"), Wrong("work --grace x", "--grace", "x"),
@@ -150,7 +156,7 @@ struct UsageTests {
         // Before the first operand, because the parser stops at an error.
         command.arguments.insert("--json", at: min(1, command.arguments.count))
         // The two words of a command must not be separated.
-        if ["db", "cache", "bench", "help", "blocklist", "origin", "pipeline"].contains(wrong.words.first) {
+        if ["db", "cache", "bench", "help", "blocklist", "origin", "pipeline", "queue"].contains(wrong.words.first) {
             command.arguments = wrong.words + ["--json"]
         }
         let json = try await command.run()

@@ -15,8 +15,9 @@ enum CommandTable {
             "operations",
             [
                 .migrate, .check, .doctor, .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear,
-                .blocklistImport, .originList, .originHold, .originClear, .pipelineList, .pipelineShow, .pipelineSet,
-                .databaseStart, .databaseStop, .databaseStatus, .databaseUpgrade, .databaseURL, .benchQueue, .chaos,
+                .blocklistImport, .queueList, .queueLimit, .originList, .originHold, .originClear, .pipelineList,
+                .pipelineShow, .pipelineSet, .databaseStart, .databaseStop, .databaseStatus, .databaseUpgrade,
+                .databaseURL, .benchQueue, .chaos,
             ]
         ),
     ]

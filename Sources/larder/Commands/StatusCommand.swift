@@ -8,8 +8,8 @@ extension Command {
         summary: "Print the progress of all batches or of one, or a job with its attempts",
         discussion: """
             BATCH is a name or a number. Without it the newest 100 batches are printed, newest first. --watch redraws the
-            lines on a terminal, and elsewhere prints a line at each change. While jobs are open, held origins are listed
-            as well, as with --health. 'status job:N' is 'status --job N'.
+            lines on a terminal, and elsewhere prints a line at each change. While jobs are open, queues at their limit and
+            held origins are listed as well, as with --health. 'status job:N' is 'status --job N'.
             """,
         examples: ["larder status", "larder status spring --watch", "larder status --job 17 --json"],
         options: [
@@ -39,7 +39,8 @@ extension Command {
         if arguments.flag("watch") {
             try await view.follow(interval: interval)
         } else if try await view.show() {
-            // With --json every line is a batch; 'status --health --json' lists the held origins.
+            // With --json every line is a batch; 'status --health --json' lists queues at their limits and held origins.
+            for line in try await QueueLine.waiting(in: queue).prefix(20) { Console.line(line) }
             for line in try await HeldOriginLine.all(in: queue).prefix(20) { Console.line(line) }
         }
         return .done

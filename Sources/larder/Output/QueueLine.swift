@@ -1,0 +1,37 @@
+import JobQueue
+
+/// Lines about queues.
+enum QueueLine {
+    /// The line of `queue list`.
+    static func text(_ queue: QueueStatus) -> String {
+        let wait: String? =
+            if queue.isPaused { "paused" } else { queue.reachedLimit.map { "at its limit (\($0.rawValue))" } }
+        return [
+            queue.name, "\(queue.running) running", limits(queue.maxRunning, queue.maxRate),
+            "\(queue.openItems.counted("item")) open", wait,
+        ].compactMap { $0 }.joined(separator: "\t")
+    }
+
+    static func limits(_ maxRunning: Int?, _ maxRate: Double?) -> String {
+        let limits = [
+            maxRunning.map { "at most \($0) running" }, maxRate.map { "at most \(number($0)) per second" },
+        ].compactMap { $0 }
+        return limits.isEmpty ? "no limit" : limits.joined(separator: ", ")
+    }
+
+    /// A line for each queue whose ready jobs wait for its limit; empty for a login that may not read the queues.
+    static func waiting(in queue: PostgresJobQueue) async throws(QueueError) -> [String] {
+        do throws(QueueError) {
+            return try await queue.queues().filter { $0.hasReady && !$0.isPaused && $0.reachedLimit != nil }.map {
+                "queue \($0.name) is at its limit (\(limits($0.maxRunning, $0.maxRate)), \($0.running) run), its ready jobs "
+                    + "wait; 'larder queue limit \($0.name)' changes that"
+            }
+        } catch {
+            guard error.isDenied else { throw error }
+            return []
+        }
+    }
+
+    /// Without the fraction of a whole number.
+    private static func number(_ rate: Double) -> String { rate == rate.rounded() ? "\(Int(rate))" : "\(rate)" }
+}
