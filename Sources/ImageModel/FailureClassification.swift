@@ -31,6 +31,11 @@ public struct FailureClassification: Sendable, Hashable {
             ?? FailureClassification(domain, nil)
     }
 
+    /// The classification of a failure without its HTTP status, which decides about retries and origins only.
+    public static func of(_ failure: FailureReason) -> FailureClassification {
+        of(domain: failure.domain, code: failure.code)
+    }
+
     private init(
         _ domain: String, _ code: Int?, status: Int? = nil, retried: Bool = false, blocks: Bool = false, days: Int = 1,
         origin: Bool = false, then secondCode: Int? = nil

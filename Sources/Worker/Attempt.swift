@@ -75,6 +75,6 @@ private struct ClaimedBlocklist: Blocklist {
     let isBlocked: Bool
 
     func contains(_ url: String) -> Bool { isBlocked }
-    func insert(_ url: String) {}
+    func insert(_ url: String, for duration: Duration) {}
     func remove(_ url: String) {}
 }

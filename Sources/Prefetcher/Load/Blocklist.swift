@@ -7,23 +7,22 @@ internal import DiskCache
 public protocol Blocklist: Sendable {
     /// Whether `url` is blocked.
     func contains(_ url: String) async -> Bool
-    /// Blocks `url`.
-    func insert(_ url: String) async
+    /// Blocks `url`; `duration` is how long a first block lasts.
+    func insert(_ url: String, for duration: Duration) async
     /// Unblocks `url`.
     func remove(_ url: String) async
 }
 
 /// A bounded blocklist in memory, for programs without a database.
 ///
-/// A block lasts 24 h and doubles with each further failure, up to 30 days. Unlike SDWebImage's, it ends by itself. A
-/// full list drops the URLs that failed longest ago.
+/// A block lasts as long as `FailureClassification` says and doubles with each further failure, up to 30 days. Unlike
+/// SDWebImage's, it ends by itself. A full list drops the URLs that failed longest ago.
 public final class MemoryBlocklist: Blocklist {
     private struct Block: Sendable {
         let end: ContinuousClock.Instant
         let duration: Duration
     }
 
-    private static let shortest = Duration.seconds(24 * 3600)
     private static let longest = Duration.seconds(30 * 24 * 3600)
 
     private let now: @Sendable () -> ContinuousClock.Instant
@@ -44,17 +43,17 @@ public final class MemoryBlocklist: Blocklist {
         return blocks.withLock { blocks in blocks.value(Array(url.utf8)).map { $0.end > now } ?? false }
     }
 
-    /// Blocks `url` for 24 h, or for twice its last duration.
-    public func insert(_ url: String) {
+    /// Blocks `url` for `duration`, 24 h by default, or for twice its last duration when that is longer; 30 days at most.
+    public func insert(_ url: String, for duration: Duration = .seconds(24 * 3600)) {
         let now = now()
         let url = Array(url.utf8)
         blocks.withLock { blocks in
-            let duration = blocks.value(url).map { min($0.duration * 2, Self.longest) } ?? Self.shortest
+            let duration = min(max(duration, (blocks.value(url)?.duration ?? .zero) * 2), Self.longest)
             blocks.insert(Block(end: now + duration, duration: duration), for: url)
         }
     }
 
-    /// Unblocks `url`; a later block begins with 24 h again.
+    /// Unblocks `url`; a later block has the first duration again.
     public func remove(_ url: String) { blocks.withLock { _ = $0.remove(Array(url.utf8)) } }
 
     /// Unblocks every URL.

@@ -52,7 +52,8 @@ extension ImageManager {
         public var optionsProcessor: (@Sendable (LoadRequest) -> LoadRequest?)?
         /// Whether a URL that is not cached may be downloaded. A load that may not is no error; its report is empty.
         public var shouldDownload: @Sendable (_ url: String) -> Bool = { _ in true }
-        /// Whether a failed URL goes on the blocklist; nil applies the source's rule.
+        /// Whether a failed URL goes on the blocklist; nil applies the source's rule. It is not called
+        /// for cancelled loads and for faults of this machine.
         public var shouldBlock: (@Sendable (_ url: String, _ failure: FailureReason) -> Bool)?
 
         /// A configuration with these sources and defaults otherwise.

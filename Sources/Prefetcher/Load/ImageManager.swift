@@ -60,7 +60,10 @@ public struct ImageManager: Loader {
             if report.downloads > 0 && ignoresBlocklist { await plan.blocklist.remove(plan.request.url) }
             return report
         case .failure(let error):
-            if shouldBlock(plan, error) { await plan.blocklist.insert(plan.request.url) }
+            if shouldBlock(plan, error) {
+                let duration = FailureClassification.of(error.failure).blockDuration
+                await plan.blocklist.insert(plan.request.url, for: duration)
+            }
             throw error
         }
     }
@@ -237,10 +240,14 @@ public struct ImageManager: Loader {
         }
     }
 
-    /// Whether a failed load puts its URL on the blocklist: only for faults of the source or of the image's bytes.
+    /// Whether a failed load puts its URL on the blocklist. A cancelled load, a fault of this machine and a failure
+    /// before or after the work on the image never do.
     private func shouldBlock(_ plan: LoadPlan, _ error: LoadError) -> Bool {
-        guard !error.isCancellation, error.stage == .fetch || error.isUndecodable else { return false }
+        guard !error.isCancellation, !error.isLocalFault, error.stage == .fetch || error.stage == .transcode else {
+            return false
+        }
         if let decide = configuration.shouldBlock { return decide(plan.request.url, error.failure) }
-        return plan.source?.shouldBlock(plan.request.url, after: error.failure) ?? BlockRule.standard(error.failure)
+        return plan.source?.shouldBlock(plan.request.url, after: error.failure)
+            ?? FailureClassification.of(error.failure).blocks
     }
 }

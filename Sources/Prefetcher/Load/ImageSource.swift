@@ -17,13 +17,15 @@ public protocol ImageSource: Sendable {
         _ request: FetchRequest, options: LoadOptions, into file: Int32
     ) async throws(LoadError) -> FetchResponse
 
-    /// Whether a URL is put on the blocklist after a failure; `BlockRule.standard` by default.
+    /// Whether a URL is put on the blocklist after a failure; by default as `FailureClassification` says.
     func shouldBlock(_ url: String, after failure: FailureReason) -> Bool
 }
 
 extension ImageSource {
-    /// SDWebImage's rule.
-    public func shouldBlock(_ url: String, after failure: FailureReason) -> Bool { BlockRule.standard(failure) }
+    /// As `FailureClassification` says.
+    public func shouldBlock(_ url: String, after failure: FailureReason) -> Bool {
+        FailureClassification.of(failure).blocks
+    }
 }
 
 /// Replaces a request before it is sent; nil fails the load with error 2000.

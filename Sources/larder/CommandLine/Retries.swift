@@ -18,7 +18,8 @@ struct Retries {
             } catch let error as FetchError {
                 let classification = FailureClassification.of(
                     domain: error.domain, code: error.domainCode, httpStatus: error.httpStatus)
-                guard classification.isRetried, error.code != .cancelled, error.code != .localFault,
+                // A fault of this machine is repeated by a worker only, which can return its jobs in the meantime.
+                guard classification.isRetried, error.code != .localFault,
                     let wait = policy.wait(
                         before: retry, retryAfter: error.retryAfter, random: .random(in: 0..<1)),
                     .now + wait < deadline

@@ -3,6 +3,7 @@ import Foundation
 import ImageModel
 import TestSupport
 import Testing
+import Transcoder
 
 @testable import Prefetcher
 
@@ -28,6 +29,21 @@ struct ManagerBlocklistTests {
         harness.origin.on("/a.jpg", .body(Array(harness.image.prefix(harness.image.count / 2))))
         #expect(await failure(of: try harness.request(), by: manager)?.code == 1001)
         #expect(list.contains(harness.origin.url("/a.jpg")))
+    }
+
+    @Test func `a body over the limit blocks its URL, for 30 days`() async throws {
+        let clock = ManualClock()
+        let list = MemoryBlocklist(capacity: 10) { clock.now }
+        let manager = try harness.manager { configuration in
+            configuration.blocklist = list
+            configuration.limits.framePixels = 1
+        }
+        harness.origin.on("/a.jpg", .body(harness.image))
+        #expect(await failure(of: try harness.request(), by: manager)?.code == 202)
+        clock.advance(.seconds(30 * 86_400 - 60))
+        #expect(list.contains(harness.origin.url("/a.jpg")))
+        clock.advance(.seconds(60))
+        #expect(!list.contains(harness.origin.url("/a.jpg")))
     }
 
     @Test func `a URL that gives 404 is requested each time`() async throws {
@@ -135,6 +151,17 @@ struct MemoryBlocklistTests {
             clock.advance(.seconds(1))
             #expect(!list.contains("a"))
         }
+    }
+
+    @Test func `a block of 30 days is not shortened by a later failure, nor made longer`() {
+        let clock = ManualClock()
+        let list = MemoryBlocklist(capacity: 10) { clock.now }
+        list.insert("a", for: .seconds(30 * 86_400))
+        list.insert("a")
+        clock.advance(.seconds(30 * 86_400 - 1))
+        #expect(list.contains("a"))
+        clock.advance(.seconds(1))
+        #expect(!list.contains("a"))
     }
 
     @Test func `a full list drops its oldest URLs`() {
