@@ -5,8 +5,9 @@ import Testing
 
 @testable import Worker
 
-struct SharedOriginsTests {
-    @Test func `have a name with their port, from which they are read`() throws {
+/// Origins and their states as the queue stores them.
+struct OriginReportTests {
+    @Test func `the name of an origin in the queue has its port, and the origin is read from it`() throws {
         for (url, name) in [
             ("https://Example.com/a", "https://example.com:443"), ("http://[::1]:8080/", "http://[::1]:8080"),
             ("http://a.example./", "http://a.example:80"),
@@ -17,7 +18,7 @@ struct SharedOriginsTests {
         }
     }
 
-    @Test func `are not given up unless a number of probes is set`() throws {
+    @Test func `an origin is not given up unless a number of probes is set`() throws {
         let downloader = ImageDownloader(FetchConfiguration())
         let opened = OriginChange.opened(
             for: .seconds(60), failedProbes: 1000, OriginFailure(code: .timedOut, httpStatus: nil))
@@ -28,7 +29,7 @@ struct SharedOriginsTests {
         }
     }
 
-    @Test func `that are given up are reported with the failure that opened the breaker`() throws {
+    @Test func `an origin that is given up is reported with the failure that opened its breaker`() throws {
         var configuration = FetchConfiguration()
         configuration.origins.probes = 0
         let downloader = ImageDownloader(configuration)
