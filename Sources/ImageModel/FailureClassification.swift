@@ -28,7 +28,7 @@ public struct FailureClassification: Sendable, Hashable {
             $0.domain == domain && ($0.code ?? code) == code && ($0.httpStatus == nil || $0.httpStatus == httpStatus)
         }
         return rows.first { $0.httpStatus != nil } ?? rows.first { $0.code != nil } ?? rows.first
-            ?? FailureClassification(domain, nil)
+            ?? FailureClassification(otherCodesOf: domain)
     }
 
     /// The classification of a failure without its HTTP status, which decides about retries and origins only.
@@ -37,72 +37,82 @@ public struct FailureClassification: Sendable, Hashable {
     }
 
     private init(
-        _ domain: String, _ code: Int?, status: Int? = nil, retried: Bool = false, blocks: Bool = false, days: Int = 1,
-        origin: Bool = false, then secondCode: Int? = nil
+        _ code: FailureCode, status: Int? = nil, retried: Bool = false, blocks: Bool = false, days: Int = 1,
+        origin: Bool = false, then second: FailureCode? = nil
     ) {
-        self.domain = domain
-        self.code = code
+        domain = code.domain
+        self.code = code.code
         httpStatus = status
         isRetried = retried
         self.blocks = blocks
         blockDuration = .seconds(days * 86_400)
         countsForOrigin = origin
-        self.secondCode = secondCode
+        secondCode = second?.code
+    }
+
+    /// The row of the codes of `domain` that have no row of their own.
+    private init(otherCodesOf domain: String, blocks: Bool = false) {
+        self.domain = domain
+        code = nil
+        httpStatus = nil
+        isRetried = false
+        self.blocks = blocks
+        blockDuration = .seconds(86_400)
+        countsForOrigin = false
+        secondCode = nil
     }
 
     /// Every row.
-    public static let all: [FailureClassification] = sdWebImage + transport + larder
+    public static let all: [FailureClassification] = webImage + transport + larder
 
-    private static let sdWebImage: [FailureClassification] = {
-        let domain = "SDWebImageErrorDomain"
-        return [
-            FailureClassification(domain, nil),
-            FailureClassification(domain, 1000),
-            FailureClassification(domain, 1001, blocks: true),
-            FailureClassification(domain, 1003),
-            FailureClassification(domain, 2001),
-            FailureClassification(domain, 2001, status: 408, retried: true),
-            FailureClassification(domain, 2001, status: 425, retried: true),
-            FailureClassification(domain, 2001, status: 429, retried: true),
-            FailureClassification(domain, 2001, status: 500, retried: true, origin: true),
-            FailureClassification(domain, 2001, status: 502, retried: true, origin: true),
-            FailureClassification(domain, 2001, status: 503, retried: true, origin: true),
-            FailureClassification(domain, 2001, status: 504, retried: true, origin: true),
-            FailureClassification(domain, 2002),
-        ]
-    }()
+    private static let webImage = [
+        FailureClassification(otherCodesOf: FailureCode.Domain.webImage),
+        FailureClassification(.invalidURL),
+        FailureClassification(.badImageData, blocks: true),
+        FailureClassification(.blocked),
+        FailureClassification(.badStatus),
+        FailureClassification(.badStatus, status: 408, retried: true),
+        FailureClassification(.badStatus, status: 425, retried: true),
+        FailureClassification(.badStatus, status: 429, retried: true),
+        FailureClassification(.badStatus, status: 500, retried: true, origin: true),
+        FailureClassification(.badStatus, status: 502, retried: true, origin: true),
+        FailureClassification(.badStatus, status: 503, retried: true, origin: true),
+        FailureClassification(.badStatus, status: 504, retried: true, origin: true),
+        FailureClassification(.cancelled),
+    ]
 
-    private static let transport: [FailureClassification] = {
-        let domain = "NSURLErrorDomain"
-        return [
-            FailureClassification(domain, nil, blocks: true),
-            FailureClassification(domain, -999),
-            FailureClassification(domain, -1001, retried: true, origin: true),
-            FailureClassification(domain, -1002, blocks: true),
-            FailureClassification(domain, -1003, retried: true),
-            FailureClassification(domain, -1004, retried: true, origin: true),
-            FailureClassification(domain, -1005, retried: true),
-            FailureClassification(domain, -1007, blocks: true),
-            FailureClassification(domain, -1009),
-            FailureClassification(domain, -1018),
-            FailureClassification(domain, -1020),
-            FailureClassification(domain, -1200, retried: true, blocks: true),
-            FailureClassification(domain, -1202, blocks: true),
-        ]
-    }()
+    private static let transport = [
+        FailureClassification(otherCodesOf: FailureCode.Domain.transport, blocks: true),
+        FailureClassification(.transportCancelled),
+        FailureClassification(.timedOut, retried: true, origin: true),
+        FailureClassification(.unsupportedScheme, blocks: true),
+        FailureClassification(.nameNotFound, retried: true),
+        FailureClassification(.cannotConnect, retried: true, origin: true),
+        FailureClassification(.connectionLost, retried: true),
+        FailureClassification(.tooManyRedirects, blocks: true),
+        FailureClassification(.notConnected),
+        FailureClassification(.roamingOff),
+        FailureClassification(.dataNotAllowed),
+        FailureClassification(.handshakeFailed, retried: true, blocks: true),
+        FailureClassification(.certificateRefused, blocks: true),
+    ]
 
     private static let larder: [FailureClassification] = {
-        let domain = "LarderErrorDomain"
-        let final = [nil, 101, 102, 103, 104, 105, 401, 402].map { FailureClassification(domain, $0) }
-        let limits = [201, 202, 203, 204, 205, 206, 302].map {
-            FailureClassification(domain, $0, blocks: true, days: 30)
-        }
-        return final + limits + [
-            FailureClassification(domain, 106, retried: true),
-            FailureClassification(domain, 301, retried: true, then: 302),
-            FailureClassification(domain, 403, retried: true),
-            // A worker of the queue returns such a job instead, without a result.
-            FailureClassification(domain, FailureReason.localFault, retried: true),
+        let final: [FailureCode] = [
+            .addressRefused, .portRefused, .downgradeRefused, .robotsRefused, .notConfigured, .transformFailed,
+            .encodeFailed,
         ]
+        let limits: [FailureCode] = [
+            .bodyTooLarge, .pixelsExceeded, .edgeExceeded, .framesExceeded, .memoryExceeded, .timeExceeded, .poison,
+        ]
+        return final.map { FailureClassification($0) }
+            + limits.map { FailureClassification($0, blocks: true, days: 30) } + [
+                FailureClassification(otherCodesOf: FailureCode.Domain.larder),
+                FailureClassification(.originHeld, retried: true),
+                FailureClassification(.transcoderDied, retried: true, then: .poison),
+                FailureClassification(.storeFailed, retried: true),
+                // A worker of the queue returns such a job instead, without a result.
+                FailureClassification(.localFault, retried: true),
+            ]
     }()
 }

@@ -1,22 +1,27 @@
 /// How Larder and SDWebImage name an error: a domain, a code and a message.
 public struct FailureReason: Error, Equatable, Codable {
-    /// `SDWebImageErrorDomain`, `NSURLErrorDomain` or `LarderErrorDomain`.
+    /// One of `FailureCode.Domain`.
     public let domain: String
     /// The code within the domain.
     public let code: Int
     /// For people; the queue keeps at most 2,000 characters.
     public let message: String
 
-    /// The code in `LarderErrorDomain` of a worker's own fault: it lacks what every job needs.
-    public static let localFault = 501
+    /// Domain and code.
+    public var failureCode: FailureCode { FailureCode(domain: domain, code: code) }
 
     /// Whether it is a worker's own fault, which says nothing about the URL or its origin.
-    public var isLocalFault: Bool { domain == "LarderErrorDomain" && code == Self.localFault }
+    public var isLocalFault: Bool { failureCode == .localFault }
 
     /// Creates a reason from its parts.
     public init(domain: String, code: Int, message: String) {
         self.domain = domain
         self.code = code
         self.message = message
+    }
+
+    /// Creates a reason of a known code.
+    public init(_ code: FailureCode, _ message: String) {
+        self.init(domain: code.domain, code: code.code, message: message)
     }
 }

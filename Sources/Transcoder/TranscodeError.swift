@@ -1,3 +1,5 @@
+public import ImageModel
+
 /// Why an image, or one of its variants, could not be made.
 public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
     /// The number in the documented table of errors.
@@ -8,31 +10,33 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
         /// Creates a code from its number.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
+        private init(_ code: FailureCode) { rawValue = code.code }
+
         /// Not an image, a format that is not accepted, or an original that cannot be decoded.
-        public static let undecodable = Code(rawValue: 1001)
+        public static let undecodable = Code(.badImageData)
         /// More pixels than the limit.
-        public static let pixels = Code(rawValue: 202)
+        public static let pixels = Code(.pixelsExceeded)
         /// An edge longer than the limit, of the original or of a variant.
-        public static let edge = Code(rawValue: 203)
+        public static let edge = Code(.edgeExceeded)
         /// More frames than the limit, or more pixels in all of them.
-        public static let frames = Code(rawValue: 204)
+        public static let frames = Code(.framesExceeded)
         /// More memory than a child may use.
-        public static let memory = Code(rawValue: 205)
+        public static let memory = Code(.memoryExceeded)
         /// More time than an image may take.
-        public static let time = Code(rawValue: 206)
+        public static let time = Code(.timeExceeded)
         /// The child died while it held the image.
-        public static let died = Code(rawValue: 301)
+        public static let died = Code(.transcoderDied)
         /// A transformer has no result, for example a crop outside the image.
-        public static let transform = Code(rawValue: 401)
+        public static let transform = Code(.transformFailed)
         /// The encoder failed.
-        public static let encode = Code(rawValue: 402)
+        public static let encode = Code(.encodeFailed)
         /// The output could not be written.
-        public static let store = Code(rawValue: 403)
+        public static let store = Code(.storeFailed)
         /// The machine lacks what every image needs: descriptors, memory or processes for a child; space on the disk or
         /// in the quota, or a file system that can be written, for the output.
-        public static let localFault = Code(rawValue: 501)
+        public static let localFault = Code(.localFault)
         /// The task was cancelled.
-        public static let cancelled = Code(rawValue: 2002)
+        public static let cancelled = Code(.cancelled)
     }
 
     /// What went wrong.
@@ -48,8 +52,15 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
         self.signal = signal
     }
 
-    /// `SDWebImageErrorDomain` when SDWebImage has the code, else `LarderErrorDomain`.
-    public var domain: String { code.rawValue >= 1000 ? "SDWebImageErrorDomain" : "LarderErrorDomain" }
+    /// Domain and code: SDWebImage's when it has the code, else Larder's.
+    public var failureCode: FailureCode {
+        FailureCode(
+            domain: code.rawValue >= 1000 ? FailureCode.Domain.webImage : FailureCode.Domain.larder, code: code.rawValue
+        )
+    }
+
+    /// One of `FailureCode.Domain`.
+    public var domain: String { failureCode.domain }
 
     /// `202 the image has 90000000 pixels; the limit is 50000000`.
     public var description: String { "\(code.rawValue) \(message)" }

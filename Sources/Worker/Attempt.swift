@@ -64,8 +64,7 @@ struct Attempt: Sendable {
         do throws(VariantError) {
             return try LoadContext(json: json.utf8)
         } catch {
-            throw LoadError(
-                stage: .lookUp, domain: "LarderErrorDomain", code: 105, message: "the job's context: \(error)")
+            throw LoadError(.lookUp, .notConfigured, "the job's context: \(error)")
         }
     }
 }

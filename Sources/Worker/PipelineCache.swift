@@ -63,8 +63,8 @@ actor PipelineCache {
         } catch {
             return .failure(
                 FailureReason(
-                    domain: "LarderErrorDomain", code: 401,
-                    message: "pipeline \(version.name) version \(version.version): \(error)"))
+                    .transformFailed,
+                    "pipeline \(version.name) version \(version.version): \(error)"))
         }
     }
 }

@@ -60,7 +60,7 @@ struct WorkerTests {
             await Task.yield()
             running.withLock { $0.now -= 1 }
             if url.contains("/bad/") {
-                throw LoadError(stage: .fetch, domain: "LarderErrorDomain", code: 101, message: "not allowed")
+                throw LoadError(.fetch, .addressRefused, "not allowed")
             }
             return LoadReport()
         }.run(until: ShutdownRequest())
@@ -91,7 +91,7 @@ struct WorkerTests {
         let batch = try await queue.progress(of: .name("mine")).id
         let summary = try await worker(slots: 8, .batchFinished(batch)) { url throws(LoadError) in
             if url.contains("/foreign/") {
-                throw LoadError(stage: .fetch, domain: "LarderErrorDomain", code: 101, message: "")
+                throw LoadError(.fetch, .addressRefused, "")
             }
             return LoadReport()
         }.run(until: ShutdownRequest())

@@ -1,4 +1,4 @@
-internal import ImageModel
+public import ImageModel
 
 /// The failure of a download, with SDWebImage's domain and code where it has one.
 public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -44,50 +44,52 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         self.curlCode = curlCode
     }
 
-    /// `SDWebImageErrorDomain`, `NSURLErrorDomain` or `LarderErrorDomain`.
-    public var domain: String { identity.domain }
+    /// Domain and code.
+    public var failureCode: FailureCode { code.failureCode }
+    /// One of `FailureCode.Domain`.
+    public var domain: String { failureCode.domain }
     /// The number within `domain`.
-    public var domainCode: Int { identity.code }
+    public var domainCode: Int { failureCode.code }
 
     /// One line: domain, code and message.
     public var description: String { "\(message) (\(domain) \(domainCode))" }
+}
 
-    private var identity: (domain: String, code: Int) {
-        let webImage = "SDWebImageErrorDomain"
-        let transport = "NSURLErrorDomain"
-        let larder = "LarderErrorDomain"
-        return switch code {
-        case .invalidURL: (webImage, 1000)
-        case .badImageData: (webImage, 1001)
-        case .notModified: (webImage, 1002)
-        case .invalidOperation: (webImage, 2000)
-        case .badStatus: (webImage, 2001)
-        case .cancelled: (webImage, 2002)
-        case .badResponse: (webImage, 2003)
-        case .badContentType: (webImage, 2004)
-        case .transportFailed: (transport, -1)
-        case .timedOut: (transport, -1001)
-        case .unsupportedScheme: (transport, -1002)
-        case .nameNotFound: (transport, -1003)
-        case .cannotConnect: (transport, -1004)
-        case .connectionLost: (transport, -1005)
-        case .tooManyRedirects: (transport, -1007)
-        case .badServerResponse: (transport, -1011)
-        case .loginDenied: (transport, -1013)
-        case .badContentEncoding: (transport, -1016)
-        case .handshakeFailed: (transport, -1200)
-        case .certificateRefused: (transport, -1202)
-        case .addressRefused: (larder, 101)
-        case .portRefused: (larder, 102)
-        case .downgradeRefused: (larder, 103)
-        case .robotsRefused: (larder, 104)
-        case .originHeld: (larder, 106)
-        case .bodyTooLarge: (larder, 201)
-        case .pixelsExceeded: (larder, 202)
-        case .edgeExceeded: (larder, 203)
-        case .framesExceeded: (larder, 204)
-        case .writeFailed: (larder, 403)
-        case .localFault: (larder, FailureReason.localFault)
+extension FetchError.Code {
+    /// Domain and code, as recorded.
+    public var failureCode: FailureCode {
+        switch self {
+        case .invalidURL: .invalidURL
+        case .badImageData: .badImageData
+        case .notModified: .notModified
+        case .invalidOperation: .invalidOperation
+        case .badStatus: .badStatus
+        case .cancelled: .cancelled
+        case .badResponse: .badResponse
+        case .badContentType: .badContentType
+        case .transportFailed: .transportFailed
+        case .timedOut: .timedOut
+        case .unsupportedScheme: .unsupportedScheme
+        case .nameNotFound: .nameNotFound
+        case .cannotConnect: .cannotConnect
+        case .connectionLost: .connectionLost
+        case .tooManyRedirects: .tooManyRedirects
+        case .badServerResponse: .badServerResponse
+        case .loginDenied: .loginDenied
+        case .badContentEncoding: .badContentEncoding
+        case .handshakeFailed: .handshakeFailed
+        case .certificateRefused: .certificateRefused
+        case .addressRefused: .addressRefused
+        case .portRefused: .portRefused
+        case .downgradeRefused: .downgradeRefused
+        case .robotsRefused: .robotsRefused
+        case .originHeld: .originHeld
+        case .bodyTooLarge: .bodyTooLarge
+        case .pixelsExceeded: .pixelsExceeded
+        case .edgeExceeded: .edgeExceeded
+        case .framesExceeded: .framesExceeded
+        case .writeFailed: .storeFailed
+        case .localFault: .localFault
         }
     }
 }

@@ -93,8 +93,7 @@ struct CacheCommit: Sendable {
             try store(output, as: key, in: plan.cache, plan.variantStore, &file)
         case .failure(let error):
             file.error = FailureReason(
-                domain: error.domain, code: error.code.rawValue,
-                message: "variant \(file.name ?? ""): \(error.message)")
+                error.failureCode, "variant \(file.name ?? ""): \(error.message)")
         }
     }
 
@@ -133,7 +132,7 @@ struct CacheCommit: Sendable {
         StoredFile(
             name: entry.variant.name, key: original.text,
             error: FailureReason(
-                domain: "LarderErrorDomain", code: 401,
-                message: "variant \(entry.variant.name): this URL and these transformers make no cache key"))
+                .transformFailed,
+                "variant \(entry.variant.name): this URL and these transformers make no cache key"))
     }
 }

@@ -34,11 +34,11 @@ public struct FileSource: ImageSource {
         return try await disk.run { [roots, limit, url = request.url] () throws(LoadError) in
             let path = try Self.path(of: url, below: roots)
             let source = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-            guard source >= 0 else { throw Self.failure(-1100, url, String(cString: strerror(errno))) }
+            guard source >= 0 else { throw Self.failure(.fileNotFound, url, String(cString: strerror(errno))) }
             defer { close(source) }
             var status = stat()
             guard fstat(source, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-                throw Self.failure(-1101, url, "is not a regular file")
+                throw Self.failure(.fileNotRegular, url, "is not a regular file")
             }
             guard status.st_size <= limit else { throw Self.tooLarge(url, Int(status.st_size), limit) }
             return try Self.copy(source, url, to: file, limit, inspects)
@@ -57,14 +57,14 @@ public struct FileSource: ImageSource {
         var bytes = 0
         while true {
             let count = read(source, buffer.baseAddress, buffer.count)
-            guard count >= 0 else { throw failure(-1104, url, String(cString: strerror(errno))) }
+            guard count >= 0 else { throw failure(.fileReadFailed, url, String(cString: strerror(errno))) }
             if count == 0 { break }
             let piece = UnsafeRawBufferPointer(rebasing: buffer[..<count])
             switch bytes == 0 ? inspects(UnsafeRawBufferPointer(rebasing: piece.prefix(4096))) : .accepted
             {
             case .accepted, .undecided: break
             case .unrecognised: throw failure(.badImageData, url, "is not an image of an accepted format")
-            case .refused(let code, let message): throw failure(code, url, message)
+            case .refused(let code, let message): throw failure(code.failureCode, url, message)
             }
             bytes += count
             guard bytes <= limit else { throw tooLarge(url, bytes, limit) }
@@ -73,7 +73,7 @@ public struct FileSource: ImageSource {
             while !rest.isEmpty {
                 let written = write(file, rest.baseAddress, rest.count)
                 guard written > 0 else {
-                    throw failure(.writeFailed, url, String(cString: strerror(errno)))
+                    throw failure(.storeFailed, url, String(cString: strerror(errno)))
                 }
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
             }
@@ -86,15 +86,15 @@ public struct FileSource: ImageSource {
     private static func path(of url: String, below roots: [String]) throws(LoadError) -> String {
         guard let parsed = URL(string: url), parsed.host() ?? "" == "" || parsed.host() == "localhost"
         else {
-            throw failure(-1000, url, "is not a URL of a local file")
+            throw failure(.notFileURL, url, "is not a URL of a local file")
         }
         guard let path = resolved(parsed.path(percentEncoded: false)) else {
-            throw failure(-1100, url, "no such file")
+            throw failure(.fileNotFound, url, "no such file")
         }
         guard
             roots.contains(where: { path.utf8.starts(with: ($0.hasSuffix("/") ? $0 : $0 + "/").utf8) })
         else {
-            throw failure(-1102, url, "is outside the directories open to loads")
+            throw failure(.fileRefused, url, "is outside the directories open to loads")
         }
         return path
     }
@@ -110,13 +110,7 @@ public struct FileSource: ImageSource {
         failure(.bodyTooLarge, url, "a body of \(bytes) bytes or more exceeds the limit of \(limit)")
     }
 
-    private static func failure(_ code: Int, _ url: String, _ message: String) -> LoadError {
-        LoadError(stage: .fetch, domain: "NSURLErrorDomain", code: code, message: "\(url): \(message)")
-    }
-
-    private static func failure(_ code: FetchError.Code, _ url: String, _ message: String)
-        -> LoadError
-    {
-        LoadError(FetchError(code, "\(url): \(message)"))
+    private static func failure(_ code: FailureCode, _ url: String, _ message: String) -> LoadError {
+        LoadError(.fetch, code, "\(url): \(message)")
     }
 }

@@ -29,13 +29,13 @@ public struct LoadError: Error, Sendable {
     /// What the load had done before it failed.
     public var report = LoadReport()
 
-    package init(stage: Stage, domain: String, code: Int, message: String) {
+    package init(_ stage: Stage, _ code: FailureCode, _ message: String) {
         self.stage = stage
-        failure = FailureReason(domain: domain, code: code, message: message)
+        failure = FailureReason(code, message)
     }
 
     init(_ error: FetchError) {
-        self.init(stage: .fetch, domain: error.domain, code: error.domainCode, message: error.message)
+        self.init(.fetch, error.failureCode, error.message)
         httpStatus = error.httpStatus
         retryAfter = error.retryAfter
     }
@@ -45,32 +45,28 @@ public struct LoadError: Error, Sendable {
     }
 
     init(_ error: TranscodeError) {
-        self.init(stage: .transcode, domain: error.domain, code: error.code.rawValue, message: error.message)
+        self.init(.transcode, error.failureCode, error.message)
     }
 
     init(_ error: StoreError, stage: Stage) {
-        self.init(
-            stage: stage, domain: "LarderErrorDomain", code: error.isLocal ? FailureReason.localFault : 403,
-            message: error.description)
+        self.init(stage, error.isLocal ? .localFault : .storeFailed, error.description)
     }
 
     /// SDWebImage 5.21.5, SDWebImageErrorCancelled.
     static let cancelled = LoadError(FetchError(.cancelled, "cancelled"))
 
     /// SDWebImage 5.21.5, SDWebImageErrorInvalidURL.
-    static let noURL = LoadError(
-        stage: .lookUp, domain: "SDWebImageErrorDomain", code: 1000, message: "there is no URL to load")
+    static let noURL = LoadError(.lookUp, .invalidURL, "there is no URL to load")
 
     /// SDWebImage 5.21.5, SDWebImageErrorBlackListed.
     static func blocked(_ url: String) -> LoadError {
-        LoadError(stage: .lookUp, domain: "SDWebImageErrorDomain", code: 1003, message: "\(shown(url)): is blocked")
+        LoadError(.lookUp, .blocked, "\(shown(url)): is blocked")
     }
 
     /// A context names a part that the manager's configuration does not have.
     static func notConfigured(_ kind: String, _ name: String) -> LoadError {
         LoadError(
-            stage: .lookUp, domain: "LarderErrorDomain", code: 105,
-            message: "the context names the \(kind) '\(name)', which is not configured here")
+            .lookUp, .notConfigured, "the context names the \(kind) '\(name)', which is not configured here")
     }
 
     /// The URL without userinfo and query; an invalid URL is not shown.
@@ -84,20 +80,16 @@ public struct LoadError: Error, Sendable {
     }
 
     /// Whether the load's task was cancelled, or nothing may be published any more.
-    public var isCancellation: Bool { failure.domain == "SDWebImageErrorDomain" && failure.code == 2002 }
+    public var isCancellation: Bool { failure.failureCode == .cancelled }
 
     /// For how long no request may be sent to the origin; nil for every other error.
-    package var heldFor: Duration? {
-        failure.domain == "LarderErrorDomain" && failure.code == 106 ? retryAfter ?? .zero : nil
-    }
+    package var heldFor: Duration? { failure.failureCode == .originHeld ? retryAfter ?? .zero : nil }
 
     /// Whether the machine lacks what every load needs; the URL and its origin may be good.
     public var isLocalFault: Bool { failure.isLocalFault }
 
     /// Whether the original's bytes do not decode.
-    var isUndecodable: Bool {
-        stage == .transcode && failure.domain == "SDWebImageErrorDomain" && failure.code == 1001
-    }
+    var isUndecodable: Bool { stage == .transcode && failure.failureCode == .badImageData }
 }
 
 /// The value of `body`, whose errors become load errors of `stage`.

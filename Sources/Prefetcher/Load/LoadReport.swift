@@ -36,10 +36,12 @@ public struct LoadReport: Sendable {
     /// only a variant exceeds becomes 401, so that the URL is not blocked; the file's error keeps the limit's own code.
     public var failure: FailureReason? {
         let errors = stored.lazy.compactMap(\.error)
-        guard let error = errors.first(where: \.isLocalFault) ?? errors.first(where: { $0.code == 403 }) ?? errors.first
+        guard
+            let error = errors.first(where: \.isLocalFault) ?? errors.first(where: { $0.failureCode == .storeFailed })
+                ?? errors.first
         else { return nil }
         guard (200..<300).contains(error.code) else { return error }
-        return FailureReason(domain: error.domain, code: 401, message: error.message)
+        return FailureReason(.transformFailed, error.message)
     }
 
     /// Variants that this load wrote.

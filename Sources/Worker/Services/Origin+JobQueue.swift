@@ -32,17 +32,13 @@ extension OriginChange {
 
 extension OriginFailure {
     fileprivate init(_ failure: FailureReason?, _ status: Int?) {
-        let code = FetchError.Code.allCases.first {
-            let error = FetchError($0, "")
-            return error.domain == failure?.domain && error.domainCode == failure?.code
-        }
+        let code = FetchError.Code.allCases.first { $0.failureCode == failure?.failureCode }
         self.init(code: code ?? .cannotConnect, httpStatus: status)
     }
 
     /// The failure as stored in the database.
     fileprivate var reason: FailureReason {
-        let error = FetchError(code, "")
-        return FailureReason(domain: error.domain, code: error.domainCode, message: "")
+        FailureReason(code.failureCode, "")
     }
 }
 

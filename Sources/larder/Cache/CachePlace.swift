@@ -25,7 +25,7 @@ struct CachePlace {
         try self.init(arguments)
         var status = stat()
         guard stat(layout.directory, &status) != 0, errno == ENOENT else { return }
-        throw CommandError.larder(2, "there is no cache at \(layout.directory)")
+        throw CommandError.larder(.file, "there is no cache at \(layout.directory)")
     }
 
     /// The path of the manifest in the cache root; nil when there is none.

@@ -91,8 +91,8 @@ struct ChaosAudit: Sendable {
     /// Every image of the origin is good, so only killed transcoders explain a failure.
     private func judge(_ record: StoredRecord, _ totals: inout Totals) {
         let error = record.error
-        let isPoison = error?.domain == "LarderErrorDomain" && error?.code == 302
-        let isBlocked = error?.domain == "SDWebImageErrorDomain" && error?.code == 1003
+        let isPoison = error?.failureCode == .poison
+        let isBlocked = error?.failureCode == .blocked
         let kills = ledger.rows.contains { $0.kind == .transcoderKill && $0.injected > 0 }
         if kills, isPoison || isBlocked {
             totals.poisoned += 1

@@ -1,5 +1,6 @@
 import Concurrency
 import Glibc
+import ImageModel
 import JobQueue
 
 /// Performs the faults of a plan.
@@ -78,7 +79,7 @@ struct ChaosInjector: Sendable {
                 try await join(isolated, number, duration)
                 // Guarantee 11: a worker's own fault is charged to no job.
                 let charged = try await place.lines(
-                    with: #""error":"NSURLErrorDomain"#, ofLog: "\(isolated.name)-\(number)")
+                    with: "\"error\":\"\(FailureCode.Domain.transport)", ofLog: "\(isolated.name)-\(number)")
                 if let first = charged.first {
                     ledger.violated(
                         "the worker without network charged \(charged.count) attempts to jobs: \(first)",

@@ -75,7 +75,7 @@ final class ChaosLoad: Sendable {
         sized(batch, urls.count)
         let limit = ContinuousClock.now + .seconds(30)
         while try await session.number("SELECT succeeded FROM larder.progress WHERE batch = '\(batch)'") < 50 {
-            guard .now < limit else { throw CommandError.larder(0, "the older program completes no job") }
+            guard .now < limit else { throw CommandError.larder(.other, "the older program completes no job") }
             try await Task.sleep(for: .milliseconds(20))
         }
         await session.close()

@@ -48,7 +48,7 @@ struct ChaosSupport {
     static func run(_ program: String, _ arguments: [String]) async throws {
         let status = try await status(program, arguments)
         guard status == .exited(0) else {
-            throw CommandError.larder(0, "'\(program) \(arguments.first ?? "")' ended with \(status)")
+            throw CommandError.larder(.other, "'\(program) \(arguments.first ?? "")' ended with \(status)")
         }
     }
 }

@@ -7,8 +7,13 @@ import JobQueue
 import Prefetcher
 import Transcoder
 
-/// The error that ends a command. docs/errors.md lists the codes; LarderErrorDomain below 100 is the command line's.
+/// The error that ends a command; docs/errors.md lists the codes.
 struct CommandError: Error, Sendable {
+    /// The codes below 100 of Larder's domain, which are the command line's.
+    enum Code: Int {
+        case other, usage, file, timeLimit, invalidJSON, database, embeddedDatabase
+    }
+
     let domain: String
     let code: Int
     let message: String
@@ -16,7 +21,7 @@ struct CommandError: Error, Sendable {
 
     /// Wrong usage: code 1, exit code 2.
     static func usage(_ message: String) -> CommandError {
-        larder(1, message, exit: .wrongUsage)
+        larder(.usage, message, exit: .wrongUsage)
     }
 
     /// The same error with `text` after its message.
@@ -24,37 +29,40 @@ struct CommandError: Error, Sendable {
         CommandError(domain: domain, code: code, message: "\(message); \(text)", exit: exit)
     }
 
-    static func larder(_ code: Int, _ message: String, exit: ExitCode = .failed) -> CommandError {
-        CommandError(domain: "LarderErrorDomain", code: code, message: message, exit: exit)
+    static func larder(_ code: Code, _ message: String, exit: ExitCode = .failed) -> CommandError {
+        CommandError(domain: FailureCode.Domain.larder, code: code.rawValue, message: message, exit: exit)
     }
 
     /// A file that cannot be opened, read or written, for the reason in `errno`.
     static func file(_ verb: String, _ path: String) -> CommandError {
-        larder(2, "cannot \(verb) \(path): \(String(cString: strerror(errno)))")
+        larder(.file, "cannot \(verb) \(path): \(String(cString: strerror(errno)))")
     }
-
 }
 
 extension CommandError {
+    private init(_ code: FailureCode, _ message: String) {
+        self.init(domain: code.domain, code: code.code, message: message)
+    }
+
     /// The error of any module.
     init(_ error: any Error) {
         switch error {
         case let error as CommandError:
             self = error
         case let error as VariantError:
-            self.init(domain: "LarderErrorDomain", code: 4, message: "\(error)", exit: .wrongUsage)
+            self = .larder(.invalidJSON, "\(error)", exit: .wrongUsage)
         case let error as StoreError:
-            self = .larder(403, error.description)
+            self.init(.storeFailed, error.description)
         case let error as FetchError:
-            self.init(domain: error.domain, code: error.domainCode, message: error.message)
+            self.init(error.failureCode, error.message)
         case let error as TranscodeError:
-            self.init(domain: error.domain, code: error.code.rawValue, message: error.message)
+            self.init(error.failureCode, error.message)
         case let error as QueueError:
-            self = .larder(5, error.description + (error.code == .notMigrated ? "; run 'larder migrate'" : ""))
+            self = .larder(.database, error.description + (error.code == .notMigrated ? "; run 'larder migrate'" : ""))
         case let error as ClusterError:
-            self = .larder(6, error.description)
+            self = .larder(.embeddedDatabase, error.description)
         default:
-            self = .larder(0, "\(error)")
+            self = .larder(.other, "\(error)")
         }
     }
 }

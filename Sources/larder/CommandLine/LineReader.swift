@@ -74,7 +74,7 @@ struct LineReader: ~Copyable {
             if got < 0 { failure = errno }
             count = max(0, got)
         }
-        guard failure == 0 else { throw .larder(2, "cannot read \(path): \(String(cString: strerror(failure)))") }
+        guard failure == 0 else { throw .larder(.file, "cannot read \(path): \(String(cString: strerror(failure)))") }
         return bytes
     }
 }

@@ -42,7 +42,8 @@ struct Retries {
             }
             defer { race.cancelAll() }
             guard let first = try await race.next(), let value = first else {
-                throw CommandError.larder(3, "the time limit is reached, see --max-runtime", exit: .timeLimitReached)
+                throw CommandError.larder(
+                    .timeLimit, "the time limit is reached, see --max-runtime", exit: .timeLimitReached)
             }
             return value
         }

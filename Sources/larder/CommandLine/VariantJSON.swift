@@ -27,7 +27,7 @@ enum VariantJSON {
         } catch {
             let text = Array(text)
             let at = text.isEmpty || error.path != "$" ? nil : JSONErrorPosition.text(in: text)
-            throw .larder(4, "\(place): \(error)" + (at.map { ", see \($0)" } ?? ""), exit: .wrongUsage)
+            throw .larder(.invalidJSON, "\(place): \(error)" + (at.map { ", see \($0)" } ?? ""), exit: .wrongUsage)
         }
     }
 }

@@ -21,6 +21,6 @@ enum WholeFile {
             if count == 0 { return bytes }
             bytes += block[..<count]
         }
-        throw .larder(2, "\(path) is larger than \(limit) bytes")
+        throw .larder(.file, "\(path) is larger than \(limit) bytes")
     }
 }

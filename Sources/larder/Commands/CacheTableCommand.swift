@@ -48,7 +48,7 @@ extension Command {
         let counts = try await finally(pool.shutdown) { try await export.write(batch.id, as: shape) }
         guard counts.stored + counts.missing + counts.otherSize > 0 else {
             throw CommandError.larder(
-                2, "batch \(name) has stored nothing as \(variant.map { "variant \($0)" } ?? "original")")
+                .file, "batch \(name) has stored nothing as \(variant.map { "variant \($0)" } ?? "original")")
         }
         let table = "\(root)/ImageTables/\(shape.namespace)/\(shape.name).imageTable"
         try Console.show(

@@ -85,7 +85,7 @@ struct EnqueueStream {
         guard left == 0, let last, last.unicodeScalars.prefix(8_192).elementsEqual(progress.lastURL.unicodeScalars)
         else {
             throw CommandError.larder(
-                6,
+                .file,
                 """
                 \(list) is not the list that the batch was filled from: URL \(progress.urls) of that list is \
                 '\(ShownURL.text(progress.lastURL))'

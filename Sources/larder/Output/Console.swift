@@ -11,7 +11,7 @@ enum Console {
     /// The error of standard output; nil when its reader has ended (`... | head`).
     static var failure: CommandError? {
         let code = fault.withLock { $0 }
-        return code == 0 ? nil : .larder(2, "cannot write to standard output: \(String(cString: strerror(code)))")
+        return code == 0 ? nil : .larder(.file, "cannot write to standard output: \(String(cString: strerror(code)))")
     }
 
     /// Prints a line of a result to standard output.

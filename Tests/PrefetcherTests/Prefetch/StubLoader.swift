@@ -46,7 +46,7 @@ final class StubLoader: Loader {
         for watcher in watchers { watcher.resume() }
         let result = if let answer { answer(request.url) } else { await wait(request.url) }
         if case .failure(let code) = result {
-            throw LoadError(stage: .fetch, domain: "SDWebImageErrorDomain", code: code, message: request.url)
+            throw LoadError(.fetch, FailureCode(domain: FailureCode.Domain.webImage, code: code), request.url)
         }
         return LoadReport()
     }
