@@ -22,10 +22,11 @@ let package = Package(
     ],
     targets: [
         // C libraries, each behind one door: only the Swift target named beside it imports it, GLib excepted.
+        // ImageModel
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         // Downloader
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CCares", linkerSettings: [.linkedLibrary("cares")]),
-        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         // Transcoder
         .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
         .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
@@ -35,17 +36,19 @@ let package = Package(
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // DiskCache (bundles)
         .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"])]),
-        // DiskCache (digests), larder (options)
+        // DiskCache (MD5, names), larder (options)
         .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
         // What Linux has and Swift cannot see
         .target(name: "CLinux"),
 
-        .target(name: "ImageModel", swiftSettings: strict),
+        .target(name: "ImageModel", dependencies: ["CCrypto"], swiftSettings: strict),
         .target(name: "Concurrency", dependencies: ["CLinux"], swiftSettings: strict),
         .target(
             name: "Downloader",
-            dependencies: ["ImageModel", "Concurrency", "CCurl", "CCares", "CCrypto", "CLinux"], swiftSettings: strict),
-        .target(name: "DiskCache", dependencies: ["CGLib", "CArchive", "CLinux"], swiftSettings: strict),
+            dependencies: ["ImageModel", "Concurrency", "CCurl", "CCares", "CLinux"], swiftSettings: strict),
+        .target(
+            name: "DiskCache", dependencies: ["ImageModel", "Concurrency", "CGLib", "CArchive", "CLinux"],
+            swiftSettings: strict),
         .target(
             name: "Transcoder",
             dependencies: ["ImageModel", "Concurrency", "CVips", "CWebP", "CSpng", "CPlanes", "CLinux"],
@@ -81,7 +84,8 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
-            name: "TestSupport", dependencies: ["Downloader", "JobQueue", "EmbeddedPostgres", "Concurrency", "CLinux"],
+            name: "TestSupport",
+            dependencies: ["ImageModel", "Downloader", "JobQueue", "EmbeddedPostgres", "Concurrency", "CLinux"],
             path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "StructureTests", swiftSettings: strict),
         .testTarget(name: "ConcurrencyTests", dependencies: ["Concurrency"], swiftSettings: strict),

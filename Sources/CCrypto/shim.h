@@ -1,2 +1,5 @@
 #pragma once
-#include <openssl/evp.h>
+// The functions of one algorithm allocate nothing and need no provider, so they cannot fail, unlike EVP_Digest*, which
+// OpenSSL 3 recommends in their place.
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/sha.h>

@@ -2,6 +2,7 @@ import Concurrency
 package import Downloader
 import Foundation
 import Glibc
+import ImageModel
 
 /// An anonymous file for the body of a download.
 package final class BodyFile: Sendable {
@@ -137,7 +138,7 @@ package func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
 }
 
 package func sha256(_ bytes: [UInt8]) -> [UInt8] {
-    guard let digest = SHA256Digest() else { return [] }
+    var digest = SHA256Digest()
     bytes.withUnsafeBytes { digest.update($0) }
     return digest.finish()
 }

@@ -1,3 +1,5 @@
+private import ImageModel
+
 /// Writes files of a store as a bundle, sorted by name and without dates and owners: the same entries give the same
 /// bytes.
 public struct BundleExport: Sendable {
@@ -67,7 +69,7 @@ public struct BundleExport: Sendable {
     ) throws(StoreError) {
         let mismatch = StoreError(.damaged, "export a file that no longer matches its entry:", entry.file)
         guard let file = try store.peek(named: entry.file), file.size == entry.bytes else { throw mismatch }
-        let digest = SHA256()
+        var digest = SHA256Digest()
         var length = 0
         try file.forEachBlock { (bytes) throws(StoreError) in
             length += bytes.count
@@ -75,6 +77,6 @@ public struct BundleExport: Sendable {
             digest.update(bytes)
             try write(bytes)
         }
-        guard length == entry.bytes, digest.finish() == entry.sha256 else { throw mismatch }
+        guard length == entry.bytes, SHA256Digest.hex(digest.finish()) == entry.sha256 else { throw mismatch }
     }
 }

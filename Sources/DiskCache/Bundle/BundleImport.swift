@@ -1,4 +1,5 @@
 import Glibc
+private import ImageModel
 
 /// Stores the files of a bundle; each is compared with the manifest before it is committed.
 public struct BundleImport: Sendable {
@@ -90,7 +91,7 @@ public struct BundleImport: Sendable {
         let isPresent = try store.fault(of: entry.name, bytes: entry.bytes, sha256: entry.sha256) == nil
         let file = isPresent ? nil : try store.begin()
         let mismatch = StoreError(.damaged, "match '\(entry.name)' with the manifest in", source)
-        let digest = SHA256()
+        var digest = SHA256Digest()
         var length = 0
         try contents { (bytes) throws(StoreError) in
             length += bytes.count
@@ -98,7 +99,7 @@ public struct BundleImport: Sendable {
             digest.update(bytes)
             try file?.write(bytes)
         }
-        guard length == entry.bytes, digest.finish() == entry.sha256 else { throw mismatch }
+        guard length == entry.bytes, SHA256Digest.hex(digest.finish()) == entry.sha256 else { throw mismatch }
         guard let file else {
             report.present += 1
             return

@@ -1,5 +1,6 @@
 private import CLinux
 import Glibc
+private import ImageModel
 
 /// An image file open for reading, closed with its last reference. It remains readable when it is replaced or deleted.
 ///
@@ -40,6 +41,23 @@ public final class OpenFile: Sendable {
     /// Reads at most `count` bytes at `offset`; fewer at the end of the file.
     public func bytes(_ count: Int, at offset: Int = 0) throws(StoreError) -> [UInt8] {
         try file.read(count, at: offset, from: path)
+    }
+
+    /// The SHA-256 of the file as 64 lower-case hexadecimal digits. Blocks.
+    public func sha256() throws(StoreError) -> String {
+        guard let digest = SHA256Digest.hex(ofFile: descriptor) else { throw StoreError("pread", path) }
+        return digest
+    }
+
+    /// Reads the file in blocks of 256 KiB.
+    func forEachBlock(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+        var offset = 0
+        while true {
+            let block = try bytes(1 << 18, at: offset)
+            if block.isEmpty { return }
+            try block.withBytes(body)
+            offset += block.count
+        }
     }
 
     /// Calls `body` with at most `length` bytes from the beginning; none when the file cannot be read.

@@ -1,5 +1,6 @@
 private import CCurl
 private import Glibc
+private import ImageModel
 
 /// A checked http or https URL.
 ///
@@ -70,7 +71,7 @@ package struct SourceURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// SHA-256 of the URL as sent; it identifies the URL without its secrets.
-    var digest: String? { SHA256Digest.hex(of: requestText.utf8) }
+    var digest: String { SHA256Digest.hex(of: requestText.utf8) }
 
     // MARK: - Reading
 

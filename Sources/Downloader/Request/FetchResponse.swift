@@ -1,3 +1,5 @@
+private import ImageModel
+
 /// The response to a `FetchRequest`: a complete body, or confirmation that the stored copy is current.
 public struct FetchResponse: Sendable {
     /// The status of the last response: 304 for `isNotModified`; nil where the loader has none.

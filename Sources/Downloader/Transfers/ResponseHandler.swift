@@ -1,3 +1,5 @@
+internal import ImageModel
+
 /// The state of one response: every header and every piece of the body is checked here before it is used.
 ///
 /// Transitions of `verdict`, each made when the head of a response is complete:
@@ -23,7 +25,7 @@ final class ResponseHandler {
     private let request: HTTPRequest
     private var headerBytes = 0
     private var discarded: Int64 = 0
-    private var digest: SHA256Digest?
+    private var digest = SHA256Digest()
     private var sinks: [BodySink] = []
     /// How a broken body is continued; nil for a first try.
     private var resumption: Resumption?
@@ -52,7 +54,6 @@ final class ResponseHandler {
     init(_ request: HTTPRequest, at now: ContinuousClock.Instant) {
         self.request = request
         lastActivity = now
-        digest = SHA256Digest()
     }
 
     // MARK: - Sinks
@@ -202,7 +203,7 @@ final class ResponseHandler {
             return false
         }
         bytes += Int64(piece.count)
-        digest?.update(piece)
+        digest.update(piece)
         for sink in sinks { sink.write(piece, expected: expected, at: now) }
         return isReceived
     }
@@ -218,7 +219,6 @@ final class ResponseHandler {
                 throw error(.connectionLost, "the continued body has \(bytes) bytes instead of \(expected)")
             }
             for sink in sinks { sink.end(expected: expected) }
-            guard let digest = digest.take() else { throw error(.localFault, "no memory for a digest") }
             return FetchResponse(
                 bytes: Int(bytes), sha256: digest.finish(), status: head.status, headers: head.headers)
         case .redirect(let location, let status)?:

@@ -46,7 +46,7 @@ public struct Pipeline: Sendable, Hashable {
     public static func adhoc(_ variants: [Variant]) throws(VariantError) -> Pipeline {
         try check(variants)
         let text = JSONValue.array(variants.map(\.json)).canonicalText
-        return Pipeline(uncheckedName: "adhoc-" + SHA256.hex(text).prefix(16), variants: variants)
+        return Pipeline(uncheckedName: "adhoc-" + SHA256Digest.hex(of: text.utf8).prefix(16), variants: variants)
     }
 
     /// One text for one pipeline: sorted fields, no spaces, defaults of transformers written out. It parses to an equal

@@ -49,9 +49,7 @@ public struct FileSource: ImageSource {
         _ source: Int32, _ url: String, to file: Int32, _ limit: Int,
         _ inspects: (UnsafeRawBufferPointer) -> PrefixVerdict
     ) throws(LoadError) -> FetchResponse {
-        guard let digest = SHA256Digest() else {
-            throw failure(.transportFailed, url, "no memory for a digest")
-        }
+        var digest = SHA256Digest()
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { buffer.deallocate() }
         var bytes = 0

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ImageModel
 import TestSupport
 import Testing
 

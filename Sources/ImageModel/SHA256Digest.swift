@@ -1,40 +1,33 @@
 private import CCrypto
 private import Glibc
 
-/// SHA-256 of bytes in pieces. The corresponding C type is `EVP_MD_CTX`.
-package struct SHA256Digest: ~Copyable {
-    private let context: OpaquePointer
+/// SHA-256 of bytes in pieces. The corresponding C type is `SHA256_CTX`.
+package struct SHA256Digest: Sendable {
+    private var state = SHA256_CTX()
 
-    /// Nil only when memory is short.
-    package init?() {
-        guard let context = EVP_MD_CTX_new() else { return nil }
-        guard EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
-            EVP_MD_CTX_free(context)
-            return nil
-        }
-        self.context = context
+    package init() { SHA256_Init(&state) }
+
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        SHA256_Update(&state, bytes.baseAddress, bytes.count)
     }
-
-    deinit { EVP_MD_CTX_free(context) }
-
-    package func update(_ bytes: UnsafeRawBufferPointer) { EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) }
 
     /// The 32 bytes.
     package consuming func finish() -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: 32)
-        EVP_DigestFinal_ex(context, &digest, nil)
+        SHA256_Final(&digest, &state)
         return digest
     }
 
-    /// The digest of an open file, 64 hexadecimal digits; nil when it cannot be read. Blocks.
+    /// The digest of an open file, 64 hexadecimal digits; nil, and `errno`, when it cannot be read. Blocks.
     package static func hex(ofFile file: Int32) -> String? {
-        guard let digest = SHA256Digest() else { return nil }
+        var digest = SHA256Digest()
         let piece = 256 << 10
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: piece, alignment: 16)
         defer { buffer.deallocate() }
         var offset: off_t = 0
         while true {
             let count = pread(file, buffer.baseAddress, piece, offset)
+            if count < 0 && errno == EINTR { continue }
             guard count >= 0 else { return nil }
             if count == 0 { return hex(digest.finish()) }
             digest.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
@@ -42,9 +35,9 @@ package struct SHA256Digest: ~Copyable {
         }
     }
 
-    /// The digest of bytes, 64 hexadecimal digits; nil only when memory is short.
-    package static func hex(of bytes: some Collection<UInt8>) -> String? {
-        guard let digest = SHA256Digest() else { return nil }
+    /// The digest of bytes, 64 hexadecimal digits.
+    package static func hex(of bytes: some Collection<UInt8>) -> String {
+        var digest = SHA256Digest()
         Array(bytes).withUnsafeBytes { digest.update($0) }
         return hex(digest.finish())
     }
