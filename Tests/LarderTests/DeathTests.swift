@@ -1,7 +1,7 @@
+import Concurrency
 import EmbeddedPostgres
 import Foundation
 import JobQueue
-import Synchronization
 import TestSupport
 import Testing
 
@@ -119,7 +119,7 @@ struct DeathTests {
         let good = try scene.serve("plain.jpg", at: "/good.jpg")
         let variant = #"{"name":"big","transform":[{"type":"resize","width":4000,"height":4000}],"format":"png"}"#
         let run = try scene.larder(["run", "--json", "--transcoders", "1", "--variant", variant, slow]).start()
-        let killed = Mutex<Set<Int32>>([])
+        let killed = Locked<Set<Int32>>([])
         let cache = scene.cache
         _ = await run.reaches { run in
             for child in Self.children(of: run.processID) where Self.holdsFile(of: cache, child) {

@@ -1,5 +1,5 @@
+import Concurrency
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -104,7 +104,7 @@ struct ListTests {
             let list = (0..<count).map { "http://h\($0 % 50).example/\(count)/image-\($0).jpg\n" }.joined()
             let file = try scene.directory.write(list.utf8, to: "\(count).txt")
             let command = try scene.larder(["enqueue", "--batch", "n\(count)", "--from", file]).start()
-            let most = Mutex(0)
+            let most = Locked(0)
             _ = await command.reaches { command in
                 let now = Self.peakMemory(of: command.processID)
                 most.withLock { $0 = max($0, now) }

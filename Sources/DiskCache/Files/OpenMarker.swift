@@ -1,5 +1,5 @@
+internal import Concurrency
 import Glibc
-import Synchronization
 
 /// A hidden empty file in the cache root that exists while a process has the store open; deleted with its last
 /// reference.
@@ -10,7 +10,7 @@ final class OpenMarker: Sendable {
     let path: String
     private let permissions: FilePermissions
     /// The uptime in seconds when the file was last dated.
-    let refreshed: Mutex<Int>
+    let refreshed: Locked<Int>
 
     /// In seconds. Other hosts decide by the file's date whether the process runs.
     private static let refreshInterval = 3600
@@ -20,7 +20,7 @@ final class OpenMarker: Sendable {
         self.permissions = permissions
         // Closed at once, as an open file would prevent a read-only remount.
         _ = try permissions.createFile(path)
-        refreshed = Mutex(Self.uptime)
+        refreshed = Locked(Self.uptime)
     }
 
     deinit { unlink(path) }

@@ -1,5 +1,5 @@
+private import Concurrency
 import Glibc
-import Synchronization
 
 /// A file of uncompressed images of one size that an app maps into memory, as FastImageCache does.
 ///
@@ -11,7 +11,7 @@ public final class ImageTable: Sendable {
     public let format: ImageTableFormat
     private let directory: String
     private let file: Descriptor
-    private let index: Mutex<ImageTableIndex>
+    private let index: Locked<ImageTableIndex>
 
     /// Opens or creates a table for writing. A table of another format is emptied.
     ///
@@ -37,7 +37,7 @@ public final class ImageTable: Sendable {
         }
         if known == nil && ftruncate(file.number, 0) != 0 { throw StoreError("ftruncate", path) }
         self.file = file
-        index = Mutex(known ?? ImageTableIndex())
+        index = Locked(known ?? ImageTableIndex())
     }
 
     private var path: String { directory + "/" + format.name + ".imageTable" }

@@ -1,6 +1,6 @@
+private import Concurrency
 public import DiskCache
 import Dispatch
-import Synchronization
 
 /// Several stores used as one, the last one with the highest priority. All functions block.
 ///
@@ -79,7 +79,7 @@ public struct CachesManager: Sendable {
         _ policy: Policy, _ query: @Sendable (any ImageStore) throws(StoreError) -> Value?
     ) throws(StoreError) -> Value? {
         let stores = selected(policy)
-        let found = Mutex<(value: Value?, failure: StoreError?)>((nil, nil))
+        let found = Locked<(value: Value?, failure: StoreError?)>((nil, nil))
         let step: @Sendable (Int) -> Void = { index in
             if policy == .serial && found.withLock({ $0.value != nil }) { return }
             let result = Result { () throws(StoreError) in try query(stores[index]) }
@@ -100,7 +100,7 @@ public struct CachesManager: Sendable {
         _ policy: Policy, _ action: @Sendable (any ImageStore) throws(StoreError) -> Value
     ) throws(StoreError) -> [Value] {
         let stores = selected(policy)
-        let results = Mutex<[Result<Value, StoreError>]>([])
+        let results = Locked<[Result<Value, StoreError>]>([])
         Self.perform(policy, stores.count) { index in
             let result = Result { () throws(StoreError) in try action(stores[index]) }
             results.withLock { $0.append(result) }

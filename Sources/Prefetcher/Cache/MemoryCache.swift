@@ -1,18 +1,18 @@
+private import Concurrency
 public import DiskCache
-import Synchronization
 
 /// Values in memory by cache key, with limits on their total cost and number; the least recently used are evicted.
 ///
 /// For programs that load the same images repeatedly. Workers have none: their jobs are independent, and decoded images
 /// are large. Source: SDWebImage 5.21.5, `SDMemoryCache`, which does not define the order of eviction.
 public final class MemoryCache<Value: Sendable>: Sendable {
-    private let state: Mutex<RecencyList<CacheKey, Value>>
+    private let state: Locked<RecencyList<CacheKey, Value>>
 
     /// - Parameters:
     ///   - costLimit: 0, the default, is no limit.
     ///   - countLimit: 0, the default, is no limit.
     public init(costLimit: Int = 0, countLimit: Int = 0) {
-        state = Mutex(RecencyList(costLimit: costLimit, countLimit: countLimit))
+        state = Locked(RecencyList(costLimit: costLimit, countLimit: countLimit))
     }
 
     /// The maximum total cost; setting a lower one evicts at once.
