@@ -114,19 +114,24 @@ public struct PrefetchWorker: Sendable {
     ///   repeated.
     public func run(until shutdown: ShutdownRequest) async throws(QueueError) -> Summary {
         let deadline = configuration.runtime.map { ContinuousClock.now + $0 }
+        let wake = AsyncEvent()
         // Cancellation does not interrupt a registration; the claim loop then ends before its first claim.
         let result = await withTaskCancellationHandler { () async -> Result<Summary, QueueError> in
             do throws(QueueError) {
                 let registration: WorkerRegistration?
                 do throws(QueueError) {
                     registration = try await WorkerRegistration(
-                        self, shutdown, deadline: deadline, summary: Summary())
+                        self, shutdown, wake, deadline: deadline, summary: Summary())
                 } catch {
                     guard error.isTransient, configuration.end == .stopped else { throw error }
                     observe(.queueUnavailable(error))
                     registration = nil
                 }
-                return await withServices(services(until: shutdown)) { await work(registration, shutdown, deadline) }
+                return await shutdown.signalling(wake) {
+                    await withServices(services(until: shutdown)) {
+                        await work(registration, shutdown, wake, deadline)
+                    }
+                }
             } catch {
                 return .failure(error)
             }
@@ -138,7 +143,8 @@ public struct PrefetchWorker: Sendable {
 
     /// Works under a registration, and under a new one after a lost lease or when the first failed.
     private func work(
-        _ first: WorkerRegistration?, _ shutdown: ShutdownRequest, _ deadline: ContinuousClock.Instant?
+        _ first: WorkerRegistration?, _ shutdown: ShutdownRequest, _ wake: AsyncEvent,
+        _ deadline: ContinuousClock.Instant?
     ) async -> Result<Summary, QueueError> {
         var registration: WorkerRegistration? = first
         var summary = Summary()
@@ -154,9 +160,9 @@ public struct PrefetchWorker: Sendable {
             }
             summary.timeIsUp = deadline.map { $0 <= .now } ?? false
             if shutdown.urgency > .none || summary.timeIsUp { return .success(summary) }
-            await shutdown.wake.wait(atMost: .seconds(1))
+            await wake.wait(atMost: .seconds(1))
             do throws(QueueError) {
-                registration = try await WorkerRegistration(self, shutdown, deadline: deadline, summary: summary)
+                registration = try await WorkerRegistration(self, shutdown, wake, deadline: deadline, summary: summary)
             } catch {
                 guard error.isTransient else { return .failure(error) }
                 observe(.queueUnavailable(error))

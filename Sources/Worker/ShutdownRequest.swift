@@ -15,19 +15,32 @@ public final class ShutdownRequest: Sendable {
         public static func < (a: Urgency, b: Urgency) -> Bool { a.rawValue < b.rawValue }
     }
 
-    private let state = Locked(Urgency.none)
-    /// Wakes the worker's claim loop, also when a slot has become free.
-    let wake = AsyncEvent()
+    private struct State: Sendable {
+        var urgency = Urgency.none
+        var events: [AsyncEvent] = []
+    }
+
+    private let state = Locked(State())
 
     /// Creates a request with the urgency `none`.
     public init() {}
 
     /// The urgency requested so far.
-    public var urgency: Urgency { state.withLock { $0 } }
+    public var urgency: Urgency { state.withLock { $0.urgency } }
 
     /// Requests at least this urgency.
     public func request(_ urgency: Urgency) {
-        state.withLock { $0 = max($0, urgency) }
-        wake.signal()
+        let events = state.withLock { state in
+            state.urgency = max(state.urgency, urgency)
+            return state.events
+        }
+        for event in events { event.signal() }
+    }
+
+    /// Runs `body`; until its return each request signals `event`.
+    func signalling<Value>(_ event: AsyncEvent, during body: () async -> Value) async -> Value {
+        state.withLock { $0.events.append(event) }
+        defer { state.withLock { $0.events.removeAll { $0 === event } } }
+        return await body()
     }
 }

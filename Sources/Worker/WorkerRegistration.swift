@@ -9,6 +9,8 @@ struct WorkerRegistration: Sendable {
 
     private let worker: PrefetchWorker
     private let shutdown: ShutdownRequest
+    /// Wakes the claim loop: a slot is free, the lease is lost, or a shutdown is requested.
+    private let wake: AsyncEvent
     private let session: WorkerSession
     private let lease: Lease
     private let state: Locked<WorkerState>
@@ -20,11 +22,12 @@ struct WorkerRegistration: Sendable {
 
     /// Registers the worker.
     init(
-        _ worker: PrefetchWorker, _ shutdown: ShutdownRequest, deadline: ContinuousClock.Instant?,
-        summary: PrefetchWorker.Summary
+        _ worker: PrefetchWorker, _ shutdown: ShutdownRequest, _ wake: AsyncEvent,
+        deadline: ContinuousClock.Instant?, summary: PrefetchWorker.Summary
     ) async throws(QueueError) {
         self.worker = worker
         self.shutdown = shutdown
+        self.wake = wake
         let configuration = worker.configuration
         let asked = Lease.bootTime()
         session = try await worker.queue.startWorker(configuration.description)
@@ -35,14 +38,14 @@ struct WorkerRegistration: Sendable {
                     slots: configuration.description.slots, end: configuration.end, deadline: deadline,
                     grace: configuration.grace), summary: summary))
         pipelines = PipelineCache(queue: worker.queue)
-        completer = BatchCompleter(session: session, state: state, wake: shutdown.wake, observe: worker.observe)
+        completer = BatchCompleter(session: session, state: state, wake: wake, observe: worker.observe)
         worker.observe(.started(worker: session.id))
     }
 
     /// Works until `WorkerState` has a reason to end. All tasks that it started have ended when it returns.
     func run() async -> (summary: PrefetchWorker.Summary, ending: WorkerState.Ending) {
         let heartbeat = HeartbeatService(
-            session: session, lease: lease, running: running, wake: shutdown.wake, observe: worker.observe)
+            session: session, lease: lease, running: running, wake: wake, observe: worker.observe)
         var services: [any WorkerService] = [heartbeat, completer]
         if let origins = configuration.origins {
             services.append(
@@ -84,7 +87,7 @@ struct WorkerRegistration: Sendable {
                     case .cancelAttempts:
                         attempts.cancelAll()
                     case .wait(let time):
-                        await shutdown.wake.wait(atMost: time)
+                        await wake.wait(atMost: time)
                     case .leave(let ending):
                         attempts.cancelAll()
                         return ending
@@ -137,7 +140,7 @@ struct WorkerRegistration: Sendable {
             if let error { state.fail(error) }
             state.cutOff()
         }
-        shutdown.wake.signal()
+        wake.signal()
     }
 
     // MARK: - The configured end

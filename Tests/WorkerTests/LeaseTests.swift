@@ -63,4 +63,15 @@ import Testing
         shutdown.request(.finish)
         #expect(shutdown.urgency == .cancel)
     }
+
+    @Test func `a request signals the event of every worker that runs`() async {
+        let shutdown = ShutdownRequest()
+        let (first, second) = (AsyncEvent(), AsyncEvent())
+        await shutdown.signalling(first) {
+            await shutdown.signalling(second) { shutdown.request(.finish) }
+            // Would not return without the signal.
+            await first.wait()
+            await second.wait()
+        }
+    }
 }
