@@ -56,28 +56,29 @@ extension Command {
             if let restart { configuration.services.append(restart) }
             let printed = Locked<Set<Int64>>([])
             let verbose = arguments.flag("verbose")
-            let summary = try await Printer.printing { printer in
-                let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
-                    event in
-                    restart?.observe(event)
-                    if verbose { log.write(event, to: printer) }
-                    // The command would seem to hang.
-                    if !verbose, case .localFault(let fault?) = event {
-                        printer.note("larder: waiting, this machine has a fault: \(fault.message)")
+            let summary = try await finally(setup.shutdown) {
+                try await Printer.printing { printer in
+                    let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
+                        event in
+                        restart?.observe(event)
+                        if verbose { log.write(event, to: printer) }
+                        // The command would seem to hang.
+                        if !verbose, case .localFault(let fault?) = event {
+                            printer.note("larder: waiting, this machine has a fault: \(fault.message)")
+                        }
+                        guard case .completed(let report) = event, let line = JobLine(report) else { return }
+                        if json {
+                            // A line that the printer refuses is printed at the end, from the database.
+                            guard let text = try? JSONLine.text(line), printer.result(text) else { return }
+                            printed.withLock { _ = $0.insert(report.job.id) }
+                        } else if !verbose, let failure = report.failure {
+                            printer.note("larder: \(FailureLine.text(report.job.url, failure))")
+                        }
                     }
-                    guard case .completed(let report) = event, let line = JobLine(report) else { return }
-                    if json {
-                        // A line that the printer refuses is printed at the end, from the database.
-                        guard let text = try? JSONLine.text(line), printer.result(text) else { return }
-                        printed.withLock { _ = $0.insert(report.job.id) }
-                    } else if !verbose, let failure = report.failure {
-                        printer.note("larder: \(FailureLine.text(report.job.url, failure))")
-                    }
+                    let watch = json || verbose ? nil : ProgressWatch(queue: queue, write: printer.progress)
+                    return try await showing(watch, of: batch) { try await worker.run(until: stop) }
                 }
-                let watch = json || verbose ? nil : ProgressWatch(queue: queue, write: printer.progress)
-                return try await showing(watch, of: batch) { try await worker.run(until: stop) }
             }
-            await setup.shutdown()
             Signals.release()
             _ = try? await queue.maintain(force: true)
             if json { try await printOthers(of: batch, in: queue, except: printed.withLock { $0 }) }

@@ -39,14 +39,16 @@ extension Command {
             maxWait: WorkerSetup.maxWait, waitingUntil: configuration.end == .stopped ? stop : nil)
         let restart = EmbeddedServerRestart(settings)
         if let restart { configuration.services.append(restart) }
-        let summary = try await Printer.printing { printer in
-            let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) { event in
-                restart?.observe(event)
-                log.write(event, to: printer)
+        let summary = try await finally(setup.shutdown) {
+            try await Printer.printing { printer in
+                let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
+                    event in
+                    restart?.observe(event)
+                    log.write(event, to: printer)
+                }
+                return try await worker.run(until: stop)
             }
-            return try await worker.run(until: stop)
         }
-        await setup.shutdown()
         Signals.release()
         // `nothing`, `later`, `work`, or `held` when only paused or suspended work is left.
         var left = "\(summary.left)"
