@@ -1,4 +1,4 @@
-import Glibc
+public import Glibc
 
 /// A failure of a store.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -47,7 +47,11 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public let path: String
 
     /// A failure without a system call.
-    init(_ code: Code, _ operation: String, _ path: String) {
+    ///
+    /// - Parameters:
+    ///   - operation: what failed, as the words after "cannot": `upload`.
+    ///   - path: the file, also one of another host.
+    public init(_ code: Code, _ operation: String, _ path: String) {
         self.code = code
         self.number = 0
         self.operation = operation
@@ -55,7 +59,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The failure of a system call, with the current `errno` by default.
-    package init(_ operation: String, _ path: String, number: Int32 = errno) {
+    public init(_ operation: String, _ path: String, number: Int32 = errno) {
         self.code = Code(errorNumber: number)
         self.number = number
         self.operation = operation

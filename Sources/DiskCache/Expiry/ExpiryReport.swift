@@ -7,6 +7,12 @@ public struct ExpiryReport: Hashable, Sendable {
         /// The bytes that they occupy.
         public var bytes = 0
 
+        /// A number of files, none by default.
+        public init(files: Int = 0, bytes: Int = 0) {
+            self.files = files
+            self.bytes = bytes
+        }
+
         mutating func add(_ allocated: Int) {
             files += 1
             bytes += allocated
@@ -27,6 +33,9 @@ public struct ExpiryReport: Hashable, Sendable {
     public var firstFailure: StoreError?
     /// Whether the run was stopped before its end.
     public var isPartial = false
+
+    /// The report of a run that has seen no file.
+    public init() {}
 
     mutating func count(_ file: ExpiredFile) {
         switch file.reason {
@@ -61,4 +70,12 @@ public struct ExpiredFile: Sendable {
     public let date: Timestamp
     /// Why it expires.
     public let reason: Reason
+
+    /// Describes a file.
+    public init(path: String, allocated: Int, date: Timestamp, reason: Reason) {
+        self.path = path
+        self.allocated = allocated
+        self.date = date
+        self.reason = reason
+    }
 }

@@ -12,8 +12,8 @@ public final class OpenFile: Sendable {
     /// In bytes.
     public let size: Int
 
-    /// Nil when `path` does not exist or is not a regular file.
-    convenience init?(ifPresent path: String) throws(StoreError) {
+    /// Opens a file; nil when `path` does not exist or is not a regular file.
+    public convenience init?(ifPresent path: String) throws(StoreError) {
         // Opening a named pipe without O_NONBLOCK would block.
         guard let file = try Descriptor(ifPresent: path, O_RDONLY | O_NONBLOCK) else { return nil }
         try self.init(file, path)

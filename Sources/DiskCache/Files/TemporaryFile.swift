@@ -9,8 +9,11 @@ public final class TemporaryFile: Sendable {
     /// The hidden path.
     public let path: String
 
-    /// Creates it in `directory`, for reading and writing.
-    init(in directory: String, _ permissions: FilePermissions) throws(StoreError) {
+    /// Creates it in `directory`, for reading and writing. `DirectoryStore` deletes such files of dead processes when
+    /// it opens a cache in that directory; a store of your own deletes those of its directory.
+    ///
+    /// - Parameter permissions: owner and mode of the file; those of the process by default.
+    public init(in directory: String, _ permissions: FilePermissions = FilePermissions()) throws(StoreError) {
         path = directory + "/" + TemporaryName.ofThisProcess().text
         file = try permissions.createFile(path)
     }

@@ -26,6 +26,25 @@ public struct CacheEntry: Sendable {
     /// Whether `path` can be opened: a name that is not UTF-8 has replacement characters for its invalid bytes.
     let isPathExact: Bool
 
+    /// A file of a store that has no inodes.
+    ///
+    /// - Parameters:
+    ///   - size: in bytes, also those that the file occupies.
+    ///   - accessed: `modified` by default.
+    public init(path: String, size: Int, modified: Timestamp, accessed: Timestamp? = nil) {
+        self.path = path
+        self.size = size
+        allocated = size
+        self.accessed = accessed ?? modified
+        self.modified = modified
+        changed = modified
+        created = modified
+        isDirectory = false
+        isHidden = false
+        links = 1
+        isPathExact = true
+    }
+
     init(path: String, isPathExact: Bool = true, isHidden: Bool, _ status: larder_entry) {
         self.path = path
         self.isPathExact = isPathExact
