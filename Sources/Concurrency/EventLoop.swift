@@ -1,4 +1,3 @@
-private import CLinux
 import Glibc
 
 /// How the thread of an `EventLoop` waits for events when it has no job to run: `curl_multi_poll` with
@@ -29,9 +28,9 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
 
     /// Starts the thread. The kernel keeps 15 bytes of `name`. Without a poller the thread runs jobs only.
     package init(name: String, poller: any EventPoller = ConditionPoller()) {
-        self.name = String(name.prefix(15))
+        self.name = name
         self.poller = poller
-        startThread { self.run() }
+        startThread(name) { self.run() }
     }
 
     /// Ends the thread once its queue is empty. Jobs that are enqueued later never run.
@@ -58,7 +57,6 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     }
 
     private func run() {
-        larder_thread_set_name(name)
         let current = pthread_self()
         state.withLock { $0.thread = current }
         while true {

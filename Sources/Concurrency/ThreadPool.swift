@@ -1,5 +1,3 @@
-private import CLinux
-
 /// A fixed number of threads for calls that block: name look-ups, fsync, waiting for a child process.
 ///
 /// The queue has no limit of its own: each caller bounds how many calls it submits.
@@ -44,8 +42,7 @@ package final class ThreadPool: Sendable {
         precondition(threads > 0, "a pool needs a thread")
         let state = state
         for _ in 0..<threads {
-            startThread {
-                larder_thread_set_name(String(name.prefix(15)))
+            startThread(name) {
                 if blocksBrokenPipes { blockBrokenPipes() }
                 while let finish = Self.runNext(state) { finish() }
             }

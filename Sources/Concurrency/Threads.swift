@@ -1,3 +1,4 @@
+private import CLinux
 import Glibc
 
 /// Blocks SIGPIPE on the calling thread: a write to a closed pipe or connection then fails with EPIPE and does not end
@@ -9,10 +10,11 @@ package func blockBrokenPipes() {
     pthread_sigmask(SIG_BLOCK, &set, nil)
 }
 
-/// Starts a detached thread with a stack of 8 MiB, which C libraries expect.
+/// Starts a detached thread with a stack of 8 MiB, which C libraries expect; the kernel keeps 15 bytes of `name`. Ends
+/// the process when the system refuses the thread.
 ///
 /// Detached, because ThreadSanitizer reports a thread that is never joined as a leak.
-func startThread(_ body: @escaping @Sendable () -> Void) {
+func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
     final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
@@ -29,6 +31,12 @@ func startThread(_ body: @escaping @Sendable () -> Void) {
             guard let raw else { return nil }
             Unmanaged<Body>.fromOpaque(raw).takeRetainedValue().run()
             return nil
-        }, Unmanaged.passRetained(Body(body)).toOpaque())
-    precondition(code == 0, "the system refuses another thread (pthread_create: \(code))")
+        },
+        Unmanaged.passRetained(
+            Body {
+                larder_thread_set_name(String(name.prefix(15)))
+                body()
+            }
+        ).toOpaque())
+    guard code == 0 else { Shortage.exit("cannot start the thread '\(name)'", "pthread_create", errno: code) }
 }

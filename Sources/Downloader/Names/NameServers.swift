@@ -57,12 +57,12 @@ private final class LookupLoop: EventPoller, @unchecked Sendable {  // protected
 
     init(_ servers: String?) {
         guard let channel = AresChannel(servers: servers) else {
-            preconditionFailure("c-ares cannot be started: no memory, or malformed name servers")
+            Shortage.exit("cannot start c-ares", "ares_init_options", errno: ENOMEM)
         }
         self.servers = servers
         self.channel = channel
         event = larder_ares_event()
-        precondition(event >= 0, "the system refuses a descriptor (errno \(errno))")
+        guard event >= 0 else { Shortage.exit("cannot look up names", "eventfd", errno: errno) }
     }
 
     deinit {

@@ -1,5 +1,6 @@
 internal import CCurl
 internal import Concurrency
+private import Glibc
 
 /// Runs the transfers and keeps their connections; the network thread sleeps in it. The corresponding C type is
 /// `CURLM`.
@@ -20,7 +21,11 @@ final class TransferLoop: EventPoller, @unchecked Sendable {  // protected by: o
     /// A handle that keeps at most `connections` open, `perHost` to one host and port (0: no limit).
     init(connections: Int, perHost: Int) {
         guard EasyHandle.isLibraryReady, let multi = curl_multi_init() else {
-            preconditionFailure("libcurl cannot be started: no memory")
+            Shortage.exit("cannot start libcurl", "curl_multi_init", errno: ENOMEM)
+        }
+        // Without descriptors libcurl goes on, but nothing could end its sleep.
+        guard curl_multi_wakeup(multi) == CURLM_OK else {
+            Shortage.exit("cannot start libcurl", "socketpair", errno: errno == 0 ? EMFILE : errno)
         }
         self.multi = multi
         larder_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 2 * connections)
