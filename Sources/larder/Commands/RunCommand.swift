@@ -84,17 +84,8 @@ extension Command {
             if json { try await printOthers(of: batch, in: queue, except: printed.withLock { $0 }) }
 
             let report = try await queue.report(on: .id(batch))
-            if report.progress.open > 0, stop.urgency == .none {
-                let items = report.progress.open.counted("item")
-                Console.note(
-                    "larder: \(items) left, held: 'larder resume' resumes a paused batch or queue, 'larder retry --job N' a "
-                        + "job that was suspended as crashed")
-                for line in try await HeldOriginLine.all(in: queue) { Console.note("larder: \(line)") }
-            } else if report.progress.open > 0 {
-                let items = report.progress.open.counted("item")
-                Console.note(
-                    "larder: stopped, \(items) left: 'larder work --drain' continues, "
-                        + "'larder cancel \(options.template.batch ?? "\(batch)")' cancels what is left")
+            if report.progress.open > 0 {
+                try await noteLeft(report.progress.open, of: options.template.batch ?? "\(batch)", stop, in: queue)
             }
             if json {
                 try Console.json(report.json)
@@ -109,6 +100,21 @@ extension Command {
             let name = options.template.batch ?? "\(batch)"
             throw CommandError(error).adding("batch \(name) is sealed; 'larder work' continues with its open items")
         }
+    }
+
+    /// Says what is left and how it is continued.
+    private static func noteLeft(
+        _ open: Int, of batch: String, _ stop: ShutdownRequest, in queue: PostgresJobQueue
+    ) async throws {
+        let items = open.counted("item")
+        guard stop.urgency == .none else {
+            return Console.note(
+                "larder: stopped, \(items) left: 'larder work --drain' continues, 'larder cancel \(batch)' cancels what is left")
+        }
+        Console.note(
+            "larder: \(items) left, held: 'larder resume' resumes a paused batch or queue, 'larder retry --job N' a "
+                + "job that was suspended as crashed")
+        for line in try await HeldOriginLine.all(in: queue) { Console.note("larder: \(line)") }
     }
 
     /// Runs `body` and shows progress until it returns.
