@@ -61,7 +61,7 @@ let package = Package(
             name: "JobQueue", dependencies: ["ImageModel", "Concurrency", "CPostgres"],
             resources: [.embedInCode("Migrations")], swiftSettings: strict),
         .target(
-            name: "EmbeddedPostgres", dependencies: ["Concurrency", "JobQueue"], swiftSettings: strict),
+            name: "EmbeddedPostgres", dependencies: ["ImageModel", "Concurrency", "JobQueue"], swiftSettings: strict),
         .target(
             name: "Worker",
             dependencies: ["ImageModel", "Concurrency", "DiskCache", "Downloader", "Prefetcher", "JobQueue"],

@@ -1,3 +1,5 @@
+private import ImageModel
+
 /// The files that Larder writes into a data directory at each start of its server.
 enum ClusterFiles {
     /// The role that owns everything, and the name of the database.
@@ -68,8 +70,7 @@ enum ClusterFiles {
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
                 return String(UnicodeScalar(byte))
             default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                return digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
+                return "%" + byte.hexadecimal(digits: 2, uppercase: true)
             }
         }
         return "postgresql:///\(name)?host=\(host.joined())&port=5432&user=\(role)&" + fixedParameters

@@ -1,3 +1,5 @@
+private import ImageModel
+
 /// The directories of a cluster and its socket, computed without access to the file system.
 struct ClusterPaths: Sendable, Equatable {
     /// The facts that determine the directories.
@@ -67,8 +69,7 @@ struct ClusterPaths: Sendable, Equatable {
 
     /// The 64-bit FNV-1a hash of the bytes, in 16 hexadecimal digits.
     static func hash(of home: String) -> String {
-        let value = home.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
-        let digits = String(value, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        home.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+            .hexadecimal(digits: 16)
     }
 }

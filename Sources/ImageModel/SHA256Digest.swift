@@ -44,7 +44,6 @@ package struct SHA256Digest: Sendable {
 
     /// Two lower-case hexadecimal digits per byte.
     package static func hex(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        bytes.map { $0.hexadecimal(digits: 2) }.joined()
     }
 }

@@ -1,3 +1,5 @@
+private import ImageModel
+
 /// The files of a bundle's manifest, read block by block and held in less than 200 bytes per file.
 ///
 /// Keys are not held: the file name, which follows from the key, is sufficient to store a file.
@@ -94,7 +96,7 @@ struct Manifest {
 
     private func unpack(_ name: String, _ file: PackedFile) -> File {
         let words = [file.digest.0, file.digest.1, file.digest.2, file.digest.3]
-        return File(name: name, bytes: file.bytes, sha256: words.map(\.paddedHexadecimal).joined())
+        return File(name: name, bytes: file.bytes, sha256: words.map { $0.hexadecimal(digits: 16) }.joined())
     }
 
     private mutating func extendLine(_ bytes: Slice<UnsafeRawBufferPointer>) throws(StoreError) {

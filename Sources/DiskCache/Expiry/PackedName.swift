@@ -1,3 +1,5 @@
+private import ImageModel
+
 /// A file name in 20 bytes: the sixteen bytes of its MD5, and an index for the rest of the name.
 struct PackedName: Hashable, Comparable, Sendable {
     private let high, low: UInt64
@@ -36,7 +38,7 @@ struct PackedName: Hashable, Comparable, Sendable {
         func text(_ name: PackedName) -> String {
             let rest = rests[Int(name.rest)].rest
             let text = String(decoding: rest.bytes, as: UTF8.self)
-            return rest.isWholeName ? text : name.high.paddedHexadecimal + name.low.paddedHexadecimal + text
+            return rest.isWholeName ? text : name.high.hexadecimal(digits: 16) + name.low.hexadecimal(digits: 16) + text
         }
 
         /// Undoes one call of `pack`.
@@ -86,13 +88,5 @@ struct PackedName: Hashable, Comparable, Sendable {
 
     static func < (left: PackedName, right: PackedName) -> Bool {
         (left.high, left.low, left.rest) < (right.high, right.low, right.rest)
-    }
-}
-
-extension UInt64 {
-    /// Sixteen lower-case hexadecimal digits.
-    var paddedHexadecimal: String {
-        let digits = String(self, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

@@ -1,3 +1,5 @@
+private import ImageModel
+
 /// Identifies an image, or its source, in an image table: the sixteen bytes of an MD5.
 public struct EntityID: Hashable, Sendable {
     /// Sixteen bytes.
@@ -34,8 +36,7 @@ public struct EntityID: Hashable, Sendable {
         var text = ""
         for (index, byte) in bytes.enumerated() {
             if [4, 6, 8, 10].contains(index) { text += "-" }
-            let digits = String(byte, radix: 16, uppercase: true)
-            text += digits.count == 1 ? "0" + digits : digits
+            text += byte.hexadecimal(digits: 2, uppercase: true)
         }
         return text
     }

@@ -24,8 +24,7 @@ public struct Color: Sendable, Hashable {
     public var text: String {
         "#"
             + [alpha, red, green, blue].map { component in
-                let digits = String(Int((component * 255).rounded(.toNearestOrAwayFromZero)), radix: 16)
-                return digits.count < 2 ? "0" + digits : digits
+                Int((component * 255).rounded(.toNearestOrAwayFromZero)).hexadecimal(digits: 2)
             }.joined()
     }
 }

@@ -1,3 +1,5 @@
+private import ImageModel
+
 /// JSON written into a string. A `Codable` encoder would take longer than the database for hundreds of outcomes.
 struct JSONText {
     private(set) var text = ""
@@ -65,8 +67,7 @@ struct JSONText {
             case "\n": text += "\\n"
             case "\0": text += "\u{FFFD}"
             case "\u{01}"..."\u{1F}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                text += "\\u" + scalar.value.hexadecimal(digits: 4)
             default: text.unicodeScalars.append(scalar)
             }
         }

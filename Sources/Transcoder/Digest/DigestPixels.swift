@@ -59,8 +59,7 @@ package struct DigestPixels: Sendable {
         let median = frequencies.dropFirst().sorted()[31]
         var bits: UInt64 = 0
         for frequency in frequencies { bits = bits << 1 | (frequency > median ? 1 : 0) }
-        let digits = String(bits, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        return bits.hexadecimal(digits: 16)
     }
 
     private static func cosines(_ count: Int) -> [Double] {
@@ -71,7 +70,7 @@ package struct DigestPixels: Sendable {
     }
 
     private static func text(_ alpha: Int, _ color: [Int]) -> String {
-        "#" + ([alpha] + color).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        "#" + ([alpha] + color).map { $0.hexadecimal(digits: 2) }.joined()
     }
 }
 

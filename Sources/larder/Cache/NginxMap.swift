@@ -90,8 +90,7 @@ struct NginxMap {
                 if (0x21...0x7e).contains(byte) && byte != UInt8(ascii: "\"") {
                     address.unicodeScalars.append(Unicode.Scalar(byte))
                 } else {
-                    let digits = String(byte, radix: 16, uppercase: true)
-                    address += "%" + (digits.count == 1 ? "0" : "") + digits
+                    address += "%" + byte.hexadecimal(digits: 2, uppercase: true)
                 }
             }
             return address
@@ -105,7 +104,7 @@ struct NginxMap {
         for character in address.utf8 {
             let scalar = Unicode.Scalar(character)
             if "{}|^<>`\\".unicodeScalars.contains(scalar) {
-                escaped += "%" + String(character, radix: 16, uppercase: true)
+                escaped += "%" + character.hexadecimal(digits: 2, uppercase: true)
             } else {
                 escaped.unicodeScalars.append(scalar)
             }

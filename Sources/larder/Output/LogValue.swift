@@ -1,3 +1,5 @@
+import ImageModel
+
 /// Values in lines of text.
 enum LogValue {
     /// One plain word is unchanged; other text is quoted with `"`, `\` and control characters escaped.
@@ -19,7 +21,7 @@ enum LogValue {
             case "\r": result += "\\r"
             case "\t": result += "\\t"
             case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-                result += "\\x" + (scalar.value < 0x10 ? "0" : "") + String(scalar.value, radix: 16)
+                result += "\\x" + scalar.value.hexadecimal(digits: 2)
             case _ where others.unicodeScalars.contains(scalar): result += "\\\(scalar)"
             default: result.unicodeScalars.append(scalar)
             }
