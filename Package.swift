@@ -94,7 +94,8 @@ let package = Package(
             dependencies: ["Downloader", "ImageModel", "Concurrency", "TestSupport"],
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
-            name: "DiskCacheTests", dependencies: ["DiskCache", "TestSupport"], resources: [.copy("Vectors")],
+            name: "DiskCacheTests", dependencies: ["DiskCache", "Concurrency", "TestSupport"],
+            resources: [.copy("Vectors")],
             swiftSettings: strict),
         .testTarget(
             name: "ImageModelTests", dependencies: ["ImageModel"], resources: [.copy("Vectors")], swiftSettings: strict),

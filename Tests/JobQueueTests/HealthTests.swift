@@ -128,7 +128,10 @@ struct HealthTests {
         let suspended = try await fixture.queue.health()
         #expect(suspended.map(\.what) == ["jobs have crashed"] && suspended[0].detail.hasPrefix("1,"))
         try await fixture.sql("DELETE FROM larder_data.suspended")
-        let entries = "INSERT INTO larder_data.batch_detail_delta SELECT 1, 1, 1, 'x' FROM generate_series"
+        let entries = """
+            INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)
+            SELECT 1, 1, 1, 'x' FROM generate_series
+            """
         try await fixture.sql(entries + "(1, 100000)")
         #expect(try await found(fixture).isEmpty)
         try await fixture.sql(entries + "(1, 1)")

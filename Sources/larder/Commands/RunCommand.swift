@@ -109,7 +109,8 @@ extension Command {
         let items = open.counted("item")
         guard stop.urgency == .none else {
             return Console.note(
-                "larder: stopped, \(items) left: 'larder work --drain' continues, 'larder cancel \(batch)' cancels what is left")
+                "larder: stopped, \(items) left: 'larder work --drain' continues, "
+                    + "'larder cancel \(batch)' cancels what is left")
         }
         Console.note(
             "larder: \(items) left, held: 'larder resume' resumes a paused batch or queue, 'larder retry --job N' a "

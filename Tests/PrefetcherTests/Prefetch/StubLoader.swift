@@ -1,4 +1,5 @@
 import Concurrency
+import ImageModel
 
 @testable import Prefetcher
 
