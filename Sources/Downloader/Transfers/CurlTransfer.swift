@@ -120,7 +120,8 @@ final class CurlTransfer {
         guard let handler, handler.body(piece, at: now) else { return 0 }
         // Here, because libcurl passes on all that a fast peer sends before it returns. While it decodes a body it
         // would keep the rest of the decoded bytes without a limit: then the transfer is paused after the call.
-        if !handler.isEncoded, handler.adjustPause(at: now) { easy.pause(true) }
+        // It continues after the call, too.
+        if !handler.isEncoded, handler.pausedAt == nil, handler.adjustPause(at: now) { easy.pause(true) }
         return count
     }
 

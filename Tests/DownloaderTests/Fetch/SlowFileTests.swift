@@ -142,6 +142,23 @@ struct SlowFileTests {
         #expect(try await slow.sha256 == sha256(body))
     }
 
+    @Test(.enabled(if: NginxServer.program != nil))
+    func `transfers whose files have room again before they are paused continue`() async throws {
+        let body = noise(8 << 20)
+        let server = try NginxServer(files: ["x": body])
+        var configuration = FetchConfiguration(policy: loopback(server.port), limits: longLimits)
+        configuration.transfersPerOrigin = 32
+        let downloader = ImageDownloader(configuration, resolver: StubResolver([:]))
+        let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
+        defer { close(null) }
+        var request = FetchRequest(server.url("/x"))
+        request.mayShare = false
+        try await withThrowingTaskGroup(of: Int.self) { [request] group in
+            for _ in 0..<64 { group.addTask { try await downloader.fetch(request, into: null).bytes } }
+            for try await bytes in group { #expect(bytes == body.count) }
+        }
+    }
+
     @Test func `the failure of the last write is that of the download`() async throws {
         let server = try OriginServer(["/x": .body(noise(1000)), "/long": .body(body)])
         let downloader = ImageDownloader(for: server, limits: longLimits)
