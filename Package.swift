@@ -80,7 +80,10 @@ let package = Package(
             dependencies: [
                 "Downloader", "ImageModel", "Transcoder", "DiskCache", "Concurrency", "Measuring", "CGLib",
             ],
-            path: "Benchmarks", exclude: ["Results", "peers", "dead-origins", "cancelled-batch", "figures.py"],
+            path: "Benchmarks",
+            exclude: [
+                "Results", "peers", "dead-origins", "cancelled-batch", "worker-without-route", "figures.py",
+            ],
             swiftSettings: strict),
 
         .target(
