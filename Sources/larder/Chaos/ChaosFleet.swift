@@ -104,7 +104,7 @@ actor ChaosFleet {
             try? await Task.sleep(for: .milliseconds(50))
         }
         for worker in workers where worker.isRunning {
-            ledger.violated("worker \(worker.launch.name) did not end within 20 s of SIGTERM")
+            ledger.violated("worker \(worker.launch.name) did not end within 20 s of SIGTERM: \(worker.lastLines)")
             worker.signal(SIGKILL, isEnd: true)
         }
         while workers.contains(where: \.isRunning) {

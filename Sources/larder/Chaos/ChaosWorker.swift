@@ -65,8 +65,13 @@ final class ChaosWorker {
         guard let status = child?.poll() else { return nil }
         child = nil
         if isEnded { return nil }
+        return "worker \(launch.name) ended by itself (\(status)): \(lastLines)"
+    }
+
+    /// The end of its log, in one line.
+    var lastLines: String {
         let lines = (try? String(contentsOfFile: log, encoding: .utf8))?.split(separator: "\n").suffix(2) ?? []
-        return "worker \(launch.name) ended by itself (\(status)): " + lines.joined(separator: " | ").prefix(400)
+        return String(lines.joined(separator: " | ").prefix(400))
     }
 
     /// Its transcoders' process ids.
