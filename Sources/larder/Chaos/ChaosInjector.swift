@@ -71,8 +71,9 @@ struct ChaosInjector: Sendable {
             case .originDrop, .originDelay, .originHalfOpen:
                 await disturb(originProxies[fault.target % originProxies.count], fault, duration)
             case .clockStep:
-                let step = Int((fault.strength - 0.5) * 2 * 86_400)
-                try await place.write("\(step < 0 ? "" : "+")\(step)\n", to: place.clockFile)
+                // Forward, and back at the end. libfaketime moves each timer that is set meanwhile against the clock,
+                // also those of monotonic clocks: after a step back they would fire hours late.
+                try await place.write("+\(1 + Int(fault.strength * 86_400))\n", to: place.clockFile)
                 await duration()
                 try await place.write("+0\n", to: place.clockFile)
             case .noNetwork:
