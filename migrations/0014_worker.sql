@@ -1,11 +1,56 @@
--- The rest of the worker protocol, version 1: worker_start, heartbeat, release, snooze, worker_stop. A worker in any
--- language calls these and larder.claim_v1 and larder.complete_v1.
+-- Workers: the tables, and the calls worker_start, heartbeat, release, snooze and worker_stop of the worker protocol,
+-- version 1. A worker in any language calls these and larder.claim_v1 and larder.complete_v1.
 --
 -- heartbeat and worker_stop commit without waiting for the disk: after a crash of the server a worker of which it has
 -- no record is refused and starts anew. Release waits, because a job that a live worker has released is never rescued.
 -- Release, heartbeat and stop may be repeated.
 --
 -- Error codes: LA004 protocol not offered, LA005 worker unknown or stopped, 22023 argument.
+
+CREATE TABLE larder_data.cache (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL UNIQUE
+);
+COMMENT ON TABLE larder_data.cache IS 'Cache roots that workers fill; name is the random id kept in the root.';
+
+CREATE TABLE larder_data.worker (
+    id bigint PRIMARY KEY,
+    heartbeat_at timestamptz NOT NULL DEFAULT now(),
+    started_at timestamptz NOT NULL DEFAULT now(),
+    stopped_at timestamptz,
+    rescued_at timestamptz,
+    oldest_claim bigint NOT NULL DEFAULT 0,
+    lease_ms int NOT NULL,
+    pid int,
+    slots int NOT NULL,
+    name text NOT NULL,
+    host text NOT NULL,
+    version text NOT NULL,
+    cache_id int
+) WITH (fillfactor = 30);
+COMMENT ON TABLE larder_data.worker IS
+    'One row per start of a worker. id: random, because a sequence goes back when a standby takes over that lacks '
+    'the last transactions, and a second worker would pass the fence of the first. rescued_at: its lease has ended and '
+    'it holds no job; it can claim none any more. oldest_claim: as the worker reports, it holds no job of a claim with '
+    'a lower number. No index on heartbeat_at, so that heartbeats are HOT updates.';
+
+CREATE TABLE larder_data.server (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    timeline text NOT NULL,
+    since timestamptz NOT NULL
+);
+COMMENT ON TABLE larder_data.server IS
+    'One row: the timeline of the write-ahead log, and when a maintenance run first found it. It changes when a '
+    'standby takes over. See larder_data.up_since().';
+INSERT INTO larder_data.server (timeline, since)
+SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8), '-infinity';
+
+CREATE TABLE larder_data.claim_lock (
+    worker_id bigint PRIMARY KEY
+);
+COMMENT ON TABLE larder_data.claim_lock IS
+    'One row per worker. Its claims lock the row, so that one that is sent again waits for the first. Not the row of '
+    'the worker, because heartbeats do not wait for claims; not an advisory lock, because any login can take those.';
 
 -- An outage is no worker's fault: while the server was down no heartbeat could come. The statistics are reset when the
 -- server recovers from a crash, in which it keeps its start time. A standby that takes over has another timeline.

@@ -2,33 +2,10 @@
 --
 -- It runs in the caller's transaction. A call is a few statements over arrays, which are cheap per URL.
 --
--- Live jobs of the keys are joined by rows that are folded into them later, without a lock, see 0015; the others are
--- inserted. Two calls that insert the same key meet at the unique index, and the later one starts over and joins. (ON
--- CONFLICT DO UPDATE would do both, and costs 15 % more.) Keys are inserted in order, so that two calls cannot
+-- Live jobs of the keys are joined by rows that are folded into them later, without a lock, see joins.sql; the others
+-- are inserted. Two calls that insert the same key meet at the unique index, and the later one starts over and joins.
+-- (ON CONFLICT DO UPDATE would do both, and costs 15 % more.) Keys are inserted in order, so that two calls cannot
 -- deadlock.
-
--- xmax has the low 32 bits of the number of the transaction that locked the row last.
-CREATE FUNCTION larder_data.is_being_added_to(batch_id bigint) RETURNS boolean
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
-DECLARE
-    seen pg_snapshot := pg_current_snapshot();
-    next_one bigint := pg_snapshot_xmax(seen)::text::bigint;
-BEGIN
-    RETURN EXISTS (
-        SELECT FROM larder_data.adding a, LATERAL (
-            SELECT (a.xmax::text::bigint - next_one) & 4294967295 AS ahead) AS d, LATERAL (
-            SELECT next_one + d.ahead - CASE WHEN d.ahead >= 2147483648 THEN 4294967296 ELSE 0 END AS id) AS x
-        WHERE a.bucket IN (is_being_added_to.batch_id % 256, 256) AND a.xmax::text <> '0' AND x.id > 2 AND (
-            NOT pg_visible_in_snapshot(x.id::text::xid8, seen)
-            OR pg_xact_status(x.id::text::xid8) = 'in progress'));
-END $$;
-COMMENT ON FUNCTION larder_data.is_being_added_to IS
-    'Whether a transaction that was open at the snapshot may add to a batch, see larder_data.start_adding.';
-
--- STABLE although they always return the same, because convert_to is, and only so does Postgres inline them.
-CREATE FUNCTION larder_data.url_hash(url text) RETURNS bytea
-LANGUAGE sql STABLE PARALLEL SAFE RETURN substring(sha256(convert_to(url, 'UTF8')) FROM 1 FOR 16);
-COMMENT ON FUNCTION larder_data.url_hash IS 'Identity of a URL: 128 bits of SHA-256 of its bytes.';
 
 CREATE FUNCTION larder_data.job_key(url text, pipeline_id int) RETURNS bytea
 LANGUAGE sql STABLE PARALLEL SAFE

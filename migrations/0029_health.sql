@@ -1,4 +1,4 @@
--- Invariants and health.
+-- Invariants, which larder.check() verifies, and the findings of health.
 
 -- Reads everything, in the snapshot of the caller.
 CREATE VIEW larder_data.broken_jobs AS

@@ -15,36 +15,36 @@
 -- settles those that it sees itself, and the task sees the job as missing only after that has committed. Where the job
 -- was cancelled, the join comes after that in the order of commits, and the batch gets a new job.
 --
--- Sealing does not wait either. The row locks of `adding` show which batches an open transaction adds to: an enqueue
--- locks one of them, then reads whether the batch is open, in a statement of its own. A batch is finished only when it
--- was read as sealed, then no transaction that has locked such a row was open, and then it had no open item. An enqueue
--- that read the batch as open had its lock before that, and its rows are visible after it. Each lock has a row of its
--- own, because a row that two transactions lock takes a multixact.
---
 -- Above READ COMMITTED an enqueue may not see a live job of its URL, and could neither insert nor join it. Then it
 -- leaves a row in `late_enqueue`, and maintenance enqueues the URLs.
 
-CREATE FUNCTION larder_data.start_adding(batch_id bigint) RETURNS void
-LANGUAGE plpgsql SET enable_seqscan = off AS $$
-DECLARE
-    wanted smallint := start_adding.batch_id % 256;
-BEGIN
-    PERFORM FROM larder_data.adding a WHERE a.bucket = wanted LIMIT 1 FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND THEN
-        PERFORM FROM larder_data.adding a WHERE a.bucket = 256 LIMIT 1 FOR UPDATE SKIP LOCKED;
-    END IF;
-    IF NOT FOUND THEN
-        -- More than 272 open transactions: the next one waits for one of them.
-        PERFORM FROM larder_data.adding a WHERE a.bucket = wanted AND a.place = 1 FOR UPDATE;
-    END IF;
-    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
-        -- An old snapshot may show a batch as open that is finished: then this raises a serialization failure. It
-        -- conflicts with no update of the batch.
-        PERFORM FROM larder_data.batch b WHERE b.id = start_adding.batch_id FOR KEY SHARE;
-    END IF;
-END $$;
-COMMENT ON FUNCTION larder_data.start_adding IS
-    'Shows until the end of the transaction that it adds to a batch. Whether the batch is open is to be read after it.';
+CREATE TABLE larder_data.job_join (
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    job_id bigint NOT NULL,
+    batch_id bigint NOT NULL,
+    due timestamptz,
+    items int NOT NULL CHECK (items > 0),
+    priority smallint NOT NULL,
+    PRIMARY KEY (job_id, id)
+);
+COMMENT ON TABLE larder_data.job_join IS
+    'Items that joined a live job and are not added to it yet, see larder_data.fold_joins(). due: when they are to '
+    'run, NULL at once.';
+CREATE INDEX job_join_batch ON larder_data.job_join (batch_id);
+
+CREATE TABLE larder_data.late_enqueue (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    batch_id bigint NOT NULL,
+    due timestamptz,
+    template json NOT NULL,
+    urls text[] NOT NULL,
+    keys bytea[] NOT NULL,
+    origin_ids int[] NOT NULL
+);
+COMMENT ON TABLE larder_data.late_enqueue IS
+    'URLs whose live job a snapshot of REPEATABLE READ or SERIALIZABLE did not show: maintenance enqueues them, see '
+    'larder_data.put_late(). template: the columns of larder_data.job that they share.';
+CREATE INDEX late_enqueue_batch ON larder_data.late_enqueue (batch_id);
 
 -- A join raises the job's priority if the new one is higher, and brings a job that was enqueued for later forward; a
 -- delay between attempts is kept. All priorities are probed, because the ready row of a job may differ from the job's

@@ -1,37 +1,57 @@
--- Queues, pipelines and batches by name, and the partitions of history.
+-- Batches: the tables, how a batch is named, opened, locked and sealed, and lists that are enqueued in several calls.
 --
 -- A batch is given as text: its name, or its id in digits. Therefore a name that is all digits is refused. A name can
 -- be used again when its batch is over: name@3 is its third run, name@-1 the one before the latest.
 --
--- Error codes: LA001 batch closed, LA002 unknown batch, LA003 unknown pipeline, LA006 unknown queue, LA009 a list has
--- moved on, LA010 locked by another transaction, 22023 argument, 42501 the batch of another role.
+-- Error codes: LA001 batch closed, LA002 unknown batch, LA009 a list has moved on, LA010 locked by another transaction,
+-- 22023 argument, 42501 the batch of another role.
 
-CREATE FUNCTION larder_data.find_queue(queue text) RETURNS smallint
-LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    found_id smallint;
-BEGIN
-    SELECT q.id INTO found_id FROM larder_data.queue q WHERE q.name = find_queue.queue;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'unknown queue "%"', queue USING ERRCODE = 'LA006';
-    END IF;
-    RETURN found_id;
-END $$;
-COMMENT ON FUNCTION larder_data.find_queue IS 'The id of a queue.';
+CREATE TABLE larder_data.batch (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text CHECK (name <> ''),
+    run int NOT NULL DEFAULT 1 CHECK (run > 0),
+    owner text,
+    queue_id smallint NOT NULL,
+    pipeline_id int,
+    priority smallint CHECK (priority BETWEEN 0 AND 9),
+    daily date,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    sealed_at timestamptz,
+    paused_at timestamptz,
+    cancelled_at timestamptz,
+    finished_at timestamptz,
+    is_deleted boolean NOT NULL DEFAULT false,
+    UNIQUE (name, run)
+) WITH (fillfactor = 70);
+COMMENT ON TABLE larder_data.batch IS
+    'The jobs enqueued together. run: a name is used again when its batch is over; it means the highest run. owner: '
+    'the role that opened the batch, NULL for a daily batch. daily: set for the default batch of a queue and day. '
+    'is_deleted: hidden, to be deleted.';
 
-CREATE FUNCTION larder_data.find_pipeline(name text) RETURNS int
-LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    found_id int;
-BEGIN
-    SELECT p.id INTO found_id FROM larder_data.pipeline p WHERE p.name = find_pipeline.name
-    ORDER BY p.version DESC LIMIT 1;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'unknown pipeline "%"', name USING ERRCODE = 'LA003';
-    END IF;
-    RETURN found_id;
-END $$;
-COMMENT ON FUNCTION larder_data.find_pipeline IS 'The newest version of a pipeline.';
+CREATE TABLE larder_data.batch_notify (
+    batch_id bigint NOT NULL,
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    PRIMARY KEY (batch_id, id)
+);
+COMMENT ON TABLE larder_data.batch_notify IS
+    'Batches whose id is sent on channel larder_batch when they are finished. Rows of their own, so that no producer '
+    'locks a batch.';
+CREATE INDEX batch_over ON larder_data.batch (finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX batch_deleted ON larder_data.batch (id) WHERE is_deleted;
+CREATE INDEX batch_unfinished ON larder_data.batch (id) WHERE finished_at IS NULL;
+CREATE INDEX batch_held ON larder_data.batch (id)
+    WHERE finished_at IS NULL AND (paused_at IS NOT NULL OR cancelled_at IS NOT NULL);
+
+CREATE TABLE larder_data.batch_source (
+    batch_id bigint NOT NULL,
+    urls bigint NOT NULL,
+    name text NOT NULL,
+    last_url text NOT NULL,
+    PRIMARY KEY (batch_id, name)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE larder_data.batch_source IS
+    'Lists that are being enqueued in several calls: how many of their URLs are enqueued, and the last one. Updated in '
+    'the transaction of each call, so that a producer can resume; deleted at the end of the list.';
 
 CREATE FUNCTION larder_data.batch_id(batch text) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN CASE WHEN batch ~ '^[0-9]{1,18}$' THEN batch::bigint END;
@@ -95,33 +115,6 @@ COMMENT ON FUNCTION larder_data.require_owner IS
     'Fails unless the caller has the rights of the role that opened a batch, of larder_admin, or of the owner of the '
     'schema. Everybody may enqueue into a daily batch.';
 
-CREATE FUNCTION larder.pipeline_set(name text, spec json) RETURNS TABLE (pipeline_id int, version int)
-LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
-DECLARE
-    newest larder_data.pipeline;
-BEGIN
-    IF name = 'original' THEN
-        RAISE EXCEPTION 'the pipeline "original" cannot be changed' USING ERRCODE = '22023';
-    ELSIF coalesce(name, '') = '' OR octet_length(name) > 200 OR spec IS NULL THEN
-        RAISE EXCEPTION 'a pipeline needs a name of at most 200 bytes and a spec' USING ERRCODE = '22023';
-    END IF;
-    LOOP
-        SELECT * INTO newest FROM larder_data.pipeline p WHERE p.name = pipeline_set.name
-        ORDER BY p.version DESC LIMIT 1;
-        EXIT WHEN newest.spec::text = spec::text;
-        INSERT INTO larder_data.pipeline (name, version, spec)
-        VALUES (pipeline_set.name, coalesce(newest.version, 0) + 1, pipeline_set.spec)
-        ON CONFLICT ON CONSTRAINT pipeline_name_version_key DO NOTHING
-        RETURNING * INTO newest;
-        EXIT WHEN FOUND;
-    END LOOP;
-    RETURN QUERY SELECT newest.id, newest.version;
-EXCEPTION WHEN lock_not_available THEN
-    PERFORM larder_data.raise_locked(format('pipeline "%s"', name), 'larder_data.pipeline');
-END $$;
-COMMENT ON FUNCTION larder.pipeline_set IS
-    'Adds a version of a pipeline, unless the newest version has the same text. Live jobs keep their version.';
-
 -- VOLATILE, so that each statement has a snapshot of its own: in this order nothing can be added unseen.
 CREATE FUNCTION larder_data.is_over(b larder_data.batch) RETURNS boolean
 LANGUAGE plpgsql AS $$
@@ -136,7 +129,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.is_over IS 'Whether the name of a batch can be used again.';
 
--- The row is read without a lock, again after larder_data.start_adding, see 0015.
+-- The row is read without a lock, again after larder_data.start_adding, see adding.sql.
 CREATE FUNCTION larder_data.open_batch(name text, queue text, pipeline text, priority int, daily date)
 RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
@@ -358,43 +351,3 @@ BEGIN
     DELETE FROM larder_data.batch_source s WHERE s.batch_id = wanted_id AND s.name = source;
 END $$;
 COMMENT ON FUNCTION larder.batch_source_end IS 'Ends a list; the same name given again is a new list.';
-
--- The tables of history have one partition per day and no default partition. A partition is created beside its parent
--- and then attached, because CREATE TABLE ... PARTITION OF would lock the parent exclusively.
-CREATE FUNCTION larder_data.maintenance_partitions() RETURNS int
-LANGUAGE plpgsql AS $$
-DECLARE
-    today date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
-    parent text;
-    part text;
-    created int := 0;
-BEGIN
-    PERFORM FROM larder_data.maintenance m WHERE m.task = 'partitions' FOR UPDATE;
-    FOREACH parent IN ARRAY '{job_history,item_history,job_attempt}'::text[] LOOP
-        FOR i IN -1 .. 7 LOOP
-            part := parent || '_' || to_char(today + i, 'YYYYMMDD');
-            CONTINUE WHEN to_regclass('larder_data.' || part) IS NOT NULL;
-            EXECUTE format('CREATE TABLE larder_data.%I (LIKE larder_data.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)',
-                part, parent);
-            EXECUTE format('ALTER TABLE larder_data.%I ATTACH PARTITION larder_data.%I FOR VALUES FROM (%L) TO (%L)',
-                parent, part, to_char(today + i, 'YYYY-MM-DD "00:00:00+00"'),
-                to_char(today + i + 1, 'YYYY-MM-DD "00:00:00+00"'));
-            created := created + 1;
-        END LOOP;
-    END LOOP;
-    RETURN created;
-END $$;
-COMMENT ON FUNCTION larder_data.maintenance_partitions IS
-    'Creates the missing partitions from yesterday to seven days ahead.';
-SELECT larder_data.maintenance_partitions();
-
-CREATE FUNCTION larder_data.ensure_today() RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-    -- After a pause of weeks an enqueue or a completion may come before maintenance.
-    IF to_regclass('larder_data.item_history_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')) IS NULL THEN
-        PERFORM larder_data.maintenance_partitions();
-    END IF;
-END $$;
-COMMENT ON FUNCTION larder_data.ensure_today IS
-    'Creates the partitions for this transaction''s day if they are missing.';

@@ -1,5 +1,45 @@
--- The blocklist, by operators. Such a block is no failure: the next failure blocks for as long as it would have
--- before.
+-- The blocklist: URLs whose final failure keeps them from being downloaded for a while, and those that an operator
+-- blocks. An operator's block is no failure: the next failure blocks for as long as it would have before.
+
+CREATE TABLE larder_data.blocklist (
+    url_hash bytea PRIMARY KEY,
+    until timestamptz NOT NULL,
+    operator_until timestamptz,
+    first_at timestamptz NOT NULL DEFAULT now(),
+    last_at timestamptz NOT NULL DEFAULT now(),
+    fails int NOT NULL DEFAULT 1,
+    code int,
+    http_status int,
+    url text NOT NULL,
+    domain text,
+    message text
+) WITH (fillfactor = 80);
+COMMENT ON TABLE larder_data.blocklist IS
+    'Failed URLs (SDWebImage''s failedURLs), blocked until a time. operator_until: the part of it that an operator '
+    'set, which no option passes and no success ends. Expired rows are kept for a while, because the next block of the '
+    'same URL lasts twice as long.';
+
+-- STABLE although they always return the same, because convert_to is, and only so does Postgres inline them.
+CREATE FUNCTION larder_data.url_hash(url text) RETURNS bytea
+LANGUAGE sql STABLE PARALLEL SAFE RETURN substring(sha256(convert_to(url, 'UTF8')) FROM 1 FOR 16);
+COMMENT ON FUNCTION larder_data.url_hash IS 'Identity of a URL: 128 bits of SHA-256 of its bytes.';
+
+-- A locked row is skipped: its holder decides on that URL.
+CREATE FUNCTION larder_data.unblock(urls text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    found tid[] := ARRAY(
+        SELECT y.ctid FROM larder_data.blocklist y
+        WHERE y.url_hash = ANY (ARRAY(SELECT larder_data.url_hash(u.url) FROM unnest(urls) AS u (url)))
+        FOR UPDATE SKIP LOCKED);
+BEGIN
+    DELETE FROM larder_data.blocklist x
+    WHERE x.ctid = ANY (found) AND coalesce(x.operator_until, '-infinity') <= clock_timestamp();
+    UPDATE larder_data.blocklist x SET until = x.operator_until, fails = 0
+    WHERE x.ctid = ANY (found) AND x.operator_until > clock_timestamp();
+END $$;
+COMMENT ON FUNCTION larder_data.unblock IS
+    'Ends the blocks of failures after a download with RetryFailed, as SDWebImage does. A block by an operator stays.';
 
 CREATE FUNCTION larder.block_many(urls text[], ttl interval DEFAULT '24 hours', reason text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$

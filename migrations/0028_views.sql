@@ -294,6 +294,3 @@ BEGIN
 END $$;
 COMMENT ON PROCEDURE larder.wait_batch IS
     'Waits until a batch is finished or cancelled, LA008 after the timeout. CALL it outside a transaction block.';
-
--- These tables have few rows, so autovacuum never analyzes them, and the planner would assume a thousand.
-ANALYZE larder_data.settings, larder_data.queue, larder_data.retry_rule, larder_data.maintenance;

@@ -1,0 +1,58 @@
+-- Which batches open transactions add to.
+--
+-- Sealing does not wait for producers. The row locks of `adding` show which batches an open transaction adds to: an
+-- enqueue locks one of them, then reads whether the batch is open, in a statement of its own. A batch is finished only
+-- when it was read as sealed, then no transaction that has locked such a row was open, and then it had no open item. An
+-- enqueue that read the batch as open had its lock before that, and its rows are visible after it. Each lock has a row
+-- of its own, because a row that two transactions lock takes a multixact.
+
+CREATE TABLE larder_data.adding (
+    bucket smallint NOT NULL,
+    place smallint NOT NULL,
+    PRIMARY KEY (bucket, place)
+);
+COMMENT ON TABLE larder_data.adding IS
+    'Row locks only, see larder_data.start_adding(): a transaction that adds to batch b locks one row of bucket '
+    'b % 256, or of bucket 256 while those are locked.';
+INSERT INTO larder_data.adding SELECT b, p FROM generate_series(0, 255) AS b, generate_series(1, 16) AS p
+UNION ALL SELECT 256, p FROM generate_series(1, 256) AS p;
+
+-- xmax has the low 32 bits of the number of the transaction that locked the row last.
+CREATE FUNCTION larder_data.is_being_added_to(batch_id bigint) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    seen pg_snapshot := pg_current_snapshot();
+    next_one bigint := pg_snapshot_xmax(seen)::text::bigint;
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM larder_data.adding a, LATERAL (
+            SELECT (a.xmax::text::bigint - next_one) & 4294967295 AS ahead) AS d, LATERAL (
+            SELECT next_one + d.ahead - CASE WHEN d.ahead >= 2147483648 THEN 4294967296 ELSE 0 END AS id) AS x
+        WHERE a.bucket IN (is_being_added_to.batch_id % 256, 256) AND a.xmax::text <> '0' AND x.id > 2 AND (
+            NOT pg_visible_in_snapshot(x.id::text::xid8, seen)
+            OR pg_xact_status(x.id::text::xid8) = 'in progress'));
+END $$;
+COMMENT ON FUNCTION larder_data.is_being_added_to IS
+    'Whether a transaction that was open at the snapshot may add to a batch, see larder_data.start_adding.';
+
+CREATE FUNCTION larder_data.start_adding(batch_id bigint) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+    wanted smallint := start_adding.batch_id % 256;
+BEGIN
+    PERFORM FROM larder_data.adding a WHERE a.bucket = wanted LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        PERFORM FROM larder_data.adding a WHERE a.bucket = 256 LIMIT 1 FOR UPDATE SKIP LOCKED;
+    END IF;
+    IF NOT FOUND THEN
+        -- More than 272 open transactions: the next one waits for one of them.
+        PERFORM FROM larder_data.adding a WHERE a.bucket = wanted AND a.place = 1 FOR UPDATE;
+    END IF;
+    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        -- An old snapshot may show a batch as open that is finished: then this raises a serialization failure. It
+        -- conflicts with no update of the batch.
+        PERFORM FROM larder_data.batch b WHERE b.id = start_adding.batch_id FOR KEY SHARE;
+    END IF;
+END $$;
+COMMENT ON FUNCTION larder_data.start_adding IS
+    'Shows until the end of the transaction that it adds to a batch. Whether the batch is open is to be read after it.';

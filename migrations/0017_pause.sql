@@ -1,0 +1,131 @@
+-- Pause and resume of batches.
+--
+-- A pause is one update of the row of the batch. A claim suspends the jobs that it meets and that only paused or
+-- cancelled batches want. Resuming makes a bounded number of them ready, and maintenance the others.
+
+CREATE FUNCTION larder_data.hold_reason(job_id bigint, own_batch bigint, items int, has_subscribers boolean)
+RETURNS text
+LANGUAGE sql STABLE BEGIN ATOMIC
+    SELECT CASE WHEN bool_or(b.cancelled_at IS NULL AND b.paused_at IS NULL) THEN NULL
+                WHEN bool_or(b.cancelled_at IS NULL) THEN 'paused' ELSE 'cancelled' END
+    FROM (
+        SELECT own_batch AS id WHERE items > 0
+        UNION ALL
+        SELECT s.batch_id FROM larder_data.job_subscriber s WHERE has_subscribers AND s.job_id = hold_reason.job_id
+        UNION ALL
+        SELECT x.batch_id FROM larder_data.job_join x WHERE x.job_id = hold_reason.job_id
+    ) AS w, LATERAL (SELECT x.cancelled_at, x.paused_at FROM larder_data.batch x WHERE x.id = w.id OFFSET 0) AS b;
+END;
+COMMENT ON FUNCTION larder_data.hold_reason IS
+    'Why no batch that wants a job lets it run now: paused or cancelled; NULL when one does.';
+
+CREATE FUNCTION larder_data.suspend_held(picked tid[], wanted int, OUT kept tid[], OUT some_suspended boolean)
+LANGUAGE plpgsql AS $$
+BEGIN
+    WITH judged AS MATERIALIZED (
+        SELECT r.tid, r.job_id, t.ord, larder_data.hold_reason(j.id, j.batch_id, j.items, j.has_subscribers) AS reason
+        FROM unnest(picked) WITH ORDINALITY AS t (tid, ord),
+            LATERAL (SELECT x.ctid AS tid, x.job_id FROM larder_data.ready x WHERE x.ctid = t.tid OFFSET 0) AS r,
+            LATERAL (SELECT x.id, x.batch_id, x.items, x.has_subscribers FROM larder_data.job x
+                WHERE x.id = r.job_id OFFSET 0) AS j
+    ), gone AS (
+        DELETE FROM larder_data.ready r
+        WHERE r.ctid = ANY (ARRAY(SELECT j.tid FROM judged j WHERE j.reason IS NOT NULL))
+    ), suspended AS (
+        INSERT INTO larder_data.suspended (job_id, reason)
+        SELECT j.job_id, j.reason FROM judged j WHERE j.reason IS NOT NULL
+    )
+    SELECT (array_agg(j.tid ORDER BY j.ord) FILTER (WHERE j.reason IS NULL))[1 : wanted], bool_or(j.reason IS NOT NULL)
+    INTO kept, some_suspended FROM judged j;
+END $$;
+COMMENT ON FUNCTION larder_data.suspend_held IS
+    'Suspends those of these locked ready rows that only paused or cancelled batches want. Returns the others, at most '
+    'so many, and whether it suspended any.';
+
+CREATE FUNCTION larder_data.resume_jobs(jobs bigint[]) RETURNS int
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    resumed bigint[];
+BEGIN
+    WITH wanted AS MATERIALIZED (
+        SELECT s.tid, j.id FROM unnest(jobs) AS u (id)
+        CROSS JOIN LATERAL (
+            SELECT x.ctid AS tid, x.reason FROM larder_data.suspended x
+            WHERE x.job_id = u.id AND x.reason IN ('paused', 'cancelled') FOR UPDATE SKIP LOCKED) AS s
+        CROSS JOIN LATERAL (
+            -- A job that was cancelled by itself stays cancelled when one of its batches resumes.
+            SELECT x.id, x.batch_id, x.items FROM larder_data.job x
+            WHERE x.id = u.id AND NOT (s.reason = 'cancelled' AND x.cancelled_at IS NOT NULL) OFFSET 0) AS j
+        CROSS JOIN LATERAL (
+            SELECT FROM (
+                SELECT j.batch_id AS id WHERE j.items > 0
+                UNION ALL SELECT x.batch_id FROM larder_data.job_subscriber x WHERE x.job_id = j.id) AS wants, LATERAL (
+                SELECT FROM larder_data.batch b
+                WHERE b.id = wants.id AND b.paused_at IS NULL AND b.cancelled_at IS NULL OFFSET 0) AS active
+            LIMIT 1) AS active
+    ), removed AS (
+        -- Rows of suspended are never updated, so the tuple id stays valid.
+        DELETE FROM larder_data.suspended x WHERE x.ctid = ANY (ARRAY(SELECT w.tid FROM wanted w))
+    )
+    SELECT array_agg(w.id) INTO resumed FROM wanted w;
+    PERFORM larder_data.make_ready(resumed);
+    RETURN coalesce(cardinality(resumed), 0);
+END $$;
+COMMENT ON FUNCTION larder_data.resume_jobs IS
+    'Makes suspended jobs ready that an active batch wants, except those that crashed or were cancelled themselves.';
+
+CREATE FUNCTION larder.batch_pause(batch text) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE larder_data.batch b SET paused_at = coalesce(b.paused_at, clock_timestamp())
+    WHERE b.id = (SELECT l.id FROM larder_data.lock_batch(batch_pause.batch, '{cancelled,finished}') l)
+$$;
+COMMENT ON FUNCTION larder.batch_pause IS
+    'Pauses a batch: jobs that no other batch wants are not claimed any more; running ones continue. The batch still '
+    'accepts URLs. Pausing a paused batch changes nothing.';
+
+CREATE FUNCTION larder.batch_resume(batch text) RETURNS void
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    b larder_data.batch := larder_data.lock_batch(batch, '{cancelled,finished}');
+BEGIN
+    IF b.paused_at IS NULL THEN
+        RETURN;
+    END IF;
+    UPDATE larder_data.batch x SET paused_at = NULL WHERE x.id = b.id;
+    PERFORM larder_data.resume_jobs(ARRAY(
+        SELECT p.job_id FROM larder_data.suspended p, LATERAL (
+            SELECT FROM larder_data.job j
+            WHERE j.id = p.job_id AND (j.batch_id = b.id AND j.items > 0 OR j.has_subscribers AND EXISTS (
+                SELECT FROM larder_data.job_subscriber s WHERE s.job_id = j.id AND s.batch_id = b.id)) OFFSET 0) AS mine
+        WHERE p.reason = 'paused' LIMIT 10000));
+END $$;
+COMMENT ON FUNCTION larder.batch_resume IS
+    'Resumes a paused batch: its jobs are ready again, in their old order. Resuming an active batch changes nothing.';
+
+-- Checks the paused jobs in turn: a batch may have been resumed, or have joined the job, or a claim may have
+-- suspended the job while its batch was being resumed.
+CREATE FUNCTION larder_data.maintenance_resumed() RETURNS int
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off AS $$
+DECLARE
+    portion CONSTANT int := 5000;
+    start bigint := (SELECT m.cursor FROM larder_data.maintenance m WHERE m.task = 'resumed');
+    checked bigint[] := ARRAY(
+        SELECT s.job_id FROM larder_data.suspended s
+        WHERE s.reason = 'paused' AND s.job_id > start ORDER BY s.job_id LIMIT portion);
+    is_last boolean := cardinality(checked) < portion;
+    moved int := larder_data.resume_jobs(checked);
+BEGIN
+    IF start > 0 OR NOT is_last THEN
+        UPDATE larder_data.maintenance m SET cursor = CASE WHEN is_last THEN 0 ELSE checked[portion] END
+        WHERE m.task = 'resumed';
+        PERFORM larder_data.run_again('resumed', moved > 0);
+    END IF;
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_resumed IS
+    'Makes paused jobs ready that an active batch wants; checks 5,000 a call.';

@@ -1,0 +1,98 @@
+-- Rescue: the jobs of dead workers, and jobs that a worker holds for longer than their queue allows, are made ready
+-- again, or are suspended after rescue_limit rescues.
+
+-- The time of an outage does not count.
+CREATE FUNCTION larder_data.overdue_claims(up timestamptz, portion int) RETURNS tid[]
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    shortest interval := (SELECT min(q.job_timeout) FROM larder_data.queue q);
+BEGIN
+    RETURN ARRAY(
+        SELECT r.tid FROM larder_data.worker w,
+            LATERAL (
+                SELECT x.ctid AS tid, x.queue_id, x.claimed_at FROM larder_data.running x
+                WHERE x.worker_id = w.id AND x.claim_no >= w.oldest_claim
+                  AND x.claimed_at < clock_timestamp() - shortest OFFSET 0) AS r,
+            LATERAL (SELECT x.job_timeout FROM larder_data.queue x WHERE x.id = r.queue_id OFFSET 0) AS q
+        WHERE w.rescued_at IS NULL AND greatest(r.claimed_at, up) < clock_timestamp() - q.job_timeout
+        LIMIT portion);
+END $$;
+COMMENT ON FUNCTION larder_data.overdue_claims IS
+    'Rows of running, at most so many, that a worker has held for longer than the job_timeout of their queue.';
+
+-- A worker is dead when its lease has ended, or it has stopped. Its row is locked, so a heartbeat at this moment either
+-- counts or comes too late; what it completes later finds no claim. While the row that its claims lock is locked, too,
+-- no claim of it is under way: if it holds no job then, it never will, and is not looked at again.
+CREATE FUNCTION larder_data.dead_workers(up timestamptz) RETURNS bigint[]
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    dead bigint[] := ARRAY(
+        SELECT w.id FROM larder_data.worker w
+        WHERE w.rescued_at IS NULL AND (w.stopped_at IS NOT NULL
+            OR greatest(w.heartbeat_at, up) + w.lease_ms * interval '1 ms' < clock_timestamp())
+        FOR UPDATE SKIP LOCKED);
+    idle bigint[];
+BEGIN
+    -- A snapshot older than the locks may lack a claim.
+    IF dead <> '{}' AND current_setting('transaction_isolation') = 'read committed' THEN
+        idle := ARRAY(
+            SELECT l.worker_id FROM larder_data.claim_lock l WHERE l.worker_id = ANY (dead) FOR UPDATE SKIP LOCKED);
+        UPDATE larder_data.worker w SET rescued_at = clock_timestamp()
+        WHERE w.id = ANY (idle) AND NOT EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = w.id OFFSET 0);
+    END IF;
+    RETURN ARRAY(SELECT w.id FROM larder_data.worker w WHERE w.id = ANY (dead) AND w.rescued_at IS NULL);
+END $$;
+COMMENT ON FUNCTION larder_data.dead_workers IS
+    'Locks the workers whose lease has ended, marks those that hold no job, and returns the others.';
+
+-- The loss of a worker says nothing about an image: the attempt does not count, but after rescue_limit rescues the job
+-- waits for an operator.
+CREATE FUNCTION larder_data.maintenance_rescue() RETURNS int
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    up timestamptz;
+    dead bigint[];
+    held tid[];
+    moved int;
+    returned bigint[];
+BEGIN
+    UPDATE larder_data.server s SET timeline = left(pg_walfile_name(pg_current_wal_lsn()), 8), since = clock_timestamp()
+    WHERE s.timeline <> left(pg_walfile_name(pg_current_wal_lsn()), 8);
+    up := larder_data.up_since();
+    -- After the clock was set back, a heartbeat in the future would keep a dead worker alive.
+    UPDATE larder_data.worker w SET heartbeat_at = clock_timestamp() WHERE w.id = ANY (ARRAY(
+        SELECT x.id FROM larder_data.worker x
+        WHERE x.heartbeat_at > clock_timestamp() + interval '1 s' FOR UPDATE SKIP LOCKED));
+    dead := larder_data.dead_workers(up);
+    held := ARRAY(SELECT x.ctid FROM larder_data.running x WHERE x.worker_id = ANY (dead) LIMIT 5000)
+        || larder_data.overdue_claims(up, 5000);
+    IF held = '{}' THEN
+        RETURN 0;
+    END IF;
+    WITH lost AS MATERIALIZED (
+        -- Rows of running are never updated, so the tuple ids stay valid.
+        SELECT r.tid, j.id FROM (
+            SELECT x.ctid AS tid, x.job_id FROM larder_data.running x WHERE x.ctid = ANY (held)
+            FOR UPDATE SKIP LOCKED) AS r,
+            LATERAL (SELECT x.id FROM larder_data.job x WHERE x.id = r.job_id FOR UPDATE SKIP LOCKED) AS j
+    ), removed AS (
+        DELETE FROM larder_data.running r WHERE r.ctid = ANY (ARRAY(SELECT l.tid FROM lost l))
+    ), counted AS (
+        -- By id, not by ctid: a join may have updated the row since the snapshot of this statement.
+        UPDATE larder_data.job j SET rescues = j.rescues + 1 WHERE j.id = ANY (ARRAY(SELECT l.id FROM lost l))
+        RETURNING j.id, CASE WHEN j.cancelled_at IS NOT NULL THEN 'cancelled'
+            WHEN j.rescues >= (SELECT s.rescue_limit FROM larder_data.settings s) THEN 'crashed' END AS reason
+    ), suspended AS (
+        INSERT INTO larder_data.suspended (job_id, reason)
+        SELECT c.id, c.reason FROM counted c WHERE c.reason IS NOT NULL
+    )
+    SELECT count(*), array_agg(c.id) FILTER (WHERE c.reason IS NULL) INTO moved, returned FROM counted c;
+    PERFORM larder_data.make_ready(returned), larder_data.run_again('rescue', moved >= 5000);
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_rescue IS
+    'Makes jobs of dead workers ready, and those that a worker has held for too long, or suspends them as crashed or '
+    'cancelled, 5,000 of each a call.';
