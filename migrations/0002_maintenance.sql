@@ -27,13 +27,23 @@ INSERT INTO larder_data.maintenance (task, kind, place, every) VALUES
     ('counts', 'routine', 4, '1 s'), ('finish', 'routine', 5, '1 s'), ('cancelled', 'routine', 6, '1 s'),
     ('resumed', 'routine', 7, '1 s'), ('partitions', 'routine', 8, '1 h'), ('purge', 'routine', 9, '10 min'),
     ('retention', 'routine', 10, '1 h'), ('deleted', 'routine', 11, '10 s'), ('vacuum', 'owner', 12, '25 s'),
-    ('joins', 'urgent', 13, '200 ms');
+    ('joins', 'urgent', 13, '5 s'), ('skipped', 'routine', 14, '60 s');
 
 CREATE FUNCTION larder_data.run_again(task text, is_due boolean, delay interval DEFAULT '0 s') RETURNS void
 LANGUAGE sql AS $$
     UPDATE larder_data.maintenance m SET next_at = clock_timestamp() + delay WHERE m.task = run_again.task AND is_due
 $$;
 COMMENT ON FUNCTION larder_data.run_again IS 'Makes a task due before its period ends, because it left rows over.';
+
+CREATE FUNCTION larder_data.rest(task text, began_at timestamptz, shortest interval) RETURNS void
+LANGUAGE sql AS $$
+    SELECT larder_data.run_again(task, true, least(
+        greatest(20 * (clock_timestamp() - began_at), shortest),
+        (SELECT m.every FROM larder_data.maintenance m WHERE m.task = rest.task)))
+$$;
+COMMENT ON FUNCTION larder_data.rest IS
+    'For a task that reads dead rows: makes it due after 20 times as long as it ran, but no sooner than `shortest` and '
+    'no later than after its period.';
 
 -- Each task fails alone: its error is recorded and answered, and the task runs again when it is next due. No task
 -- waits longer than lock_timeout for a lock. Also due is a task whose next run lies more than a period ahead: the

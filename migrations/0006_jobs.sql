@@ -70,9 +70,10 @@ COMMENT ON TABLE larder_data.ready IS
     'Jobs that may be claimed. turn: the jobs of a batch have consecutive turns, from where claims stand when they are '
     'enqueued, so that batches of one priority take turns. Rows are never updated, so that a locked row keeps its '
     'ctid.';
-CREATE INDEX ready_turn ON larder_data.ready ((queue_id * 10 + priority), turn, job_id);
+CREATE INDEX ready_turn ON larder_data.ready ((queue_id * 10 + priority), turn, (job_id + 0));
 COMMENT ON INDEX larder_data.ready_turn IS
-    'An expression, so that no plan looks up a job here, where its id comes behind the turn.';
+    'Expressions, so that no plan looks up a job, or a range of jobs, here, where its id comes behind the turn: such a '
+    'search would read the whole index.';
 
 CREATE TABLE larder_data.claim_cursor (
     queue_id smallint PRIMARY KEY,
@@ -81,8 +82,9 @@ CREATE TABLE larder_data.claim_cursor (
     updated_at timestamptz NOT NULL
 ) WITH (fillfactor = 30);
 COMMENT ON TABLE larder_data.claim_cursor IS
-    'Per queue and priority 0 to 9 the id, and the turn, up to which nothing was ready at updated_at. Claims start '
-    'behind it, so that they step over dead rows that an old snapshot keeps from vacuum.';
+    'Per queue and priority 0 to 9 the id, and the turn, up to which nothing was ready at updated_at, except what the '
+    'task ''skipped'' finds. Claims start behind it, so that they do not read the dead rows that an old snapshot keeps '
+    'from vacuum.';
 
 CREATE TABLE larder_data.scheduled (
     run_at timestamptz NOT NULL,

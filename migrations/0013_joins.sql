@@ -289,6 +289,7 @@ CREATE FUNCTION larder_data.maintenance_joins() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_nestloop = on SET enable_hashjoin = off
 SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
+    began_at CONSTANT timestamptz := clock_timestamp();
     portion CONSTANT int := 5000;
     start bigint := (SELECT m.cursor FROM larder_data.maintenance m WHERE m.task = 'joins');
     wanted bigint[] := ARRAY(
@@ -312,6 +313,8 @@ BEGIN
         UPDATE larder_data.maintenance m SET cursor = CASE WHEN is_last THEN 0 ELSE wanted[portion] END
         WHERE m.task = 'joins';
         PERFORM larder_data.run_again('joins', true);
+    ELSE
+        PERFORM larder_data.rest('joins', began_at, '200 ms');
     END IF;
     RETURN moved + cardinality(gone);
 END $$;

@@ -1,9 +1,9 @@
 -- How jobs become ready, and where claims start to look for them.
 --
 -- Dead rows: while any old snapshot is open, the index of `ready` keeps an entry of every claimed row, and a claim that
--- started at the head would read them all. So it starts behind claim_cursor, which one maintenance task computes every
--- second. Jobs that become ready below it (from an enqueue that was open for long) wait for the next computation; jobs
--- that come back lower it, see make_ready.
+-- started at the head would read them all. So it starts behind claim_cursor, which one maintenance task moves every
+-- second. Jobs that become ready below it (from an enqueue that was open for long) wait until another task has found
+-- them, usually for a second; jobs that come back lower it, see make_ready.
 
 CREATE FUNCTION larder_data.lower_cursors(jobs bigint[]) RETURNS void
 LANGUAGE sql AS $$
@@ -15,7 +15,7 @@ LANGUAGE sql AS $$
     UPDATE larder_data.claim_cursor c SET positions = ARRAY(
         SELECT least(c.positions[p + 1], (SELECT b.id - 1 FROM back b WHERE b.queue_id = c.queue_id AND b.priority = p))
         FROM generate_series(0, 9) AS p ORDER BY p)
-    -- A locked row is skipped: the next computation includes these jobs.
+    -- A locked row is skipped: maintenance_skipped finds these jobs.
     WHERE c.ctid = ANY (ARRAY(
         SELECT x.ctid FROM larder_data.claim_cursor x
         WHERE EXISTS (SELECT FROM back b WHERE b.queue_id = x.queue_id AND b.id <= x.positions[b.priority + 1])
@@ -69,8 +69,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_promote IS 'Makes scheduled jobs ready that are due, 5,000 a call.';
 
--- Claims start behind these positions. The last id given out is read first: nothing below it is ready in an empty
--- priority, except what an open transaction enqueues, which the next run includes.
+-- Claims start behind these positions. Each run starts at the positions of the last one, so that it does not read the
+-- dead rows before them. The last id given out is read first: nothing up to it is ready in a priority without a row,
+-- except what maintenance_skipped finds.
 CREATE FUNCTION larder_data.maintenance_claims() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
@@ -85,15 +86,50 @@ BEGIN
     UPDATE larder_data.claim_cursor c SET updated_at = clock_timestamp(), positions = ARRAY(
         SELECT coalesce((
             SELECT min(r.job_id) - 1 FROM larder_data.ready r
-            WHERE r.queue_id = c.queue_id AND r.priority = any_priority.p), last_id)
+            WHERE r.queue_id = c.queue_id AND r.priority = any_priority.p
+              AND r.job_id > c.positions[any_priority.p + 1]), last_id)
         FROM generate_series(0, 9) AS any_priority (p) ORDER BY any_priority.p), turns = ARRAY(
         SELECT coalesce((
             SELECT min(r.turn) - 1 FROM larder_data.ready r
-            WHERE r.queue_id * 10 + r.priority = c.queue_id * 10 + any_priority.p),
+            WHERE r.queue_id * 10 + r.priority = c.queue_id * 10 + any_priority.p
+              AND r.turn > c.turns[any_priority.p + 1]),
             greatest(c.turns[any_priority.p + 1], last_id))
         FROM generate_series(0, 9) AS any_priority (p) ORDER BY any_priority.p)
     WHERE c.ctid = ANY (ARRAY(SELECT x.ctid FROM larder_data.claim_cursor x FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS moved = ROW_COUNT;
     RETURN moved;
 END $$;
-COMMENT ON FUNCTION larder_data.maintenance_claims IS 'Updates the positions at which claims start.';
+COMMENT ON FUNCTION larder_data.maintenance_claims IS 'Moves the positions at which claims start.';
+
+-- A transaction that commits late makes jobs ready that claims have stepped over, and lower_cursors skips a row that is
+-- locked. This task reads all dead rows before the positions. It locks a row only to lower it: what it has found may be
+-- claimed by then, and maintenance_claims moves on.
+CREATE FUNCTION larder_data.maintenance_skipped() RETURNS int
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+DECLARE
+    began_at CONSTANT timestamptz := clock_timestamp();
+    found record;
+    moved int := 0;
+BEGIN
+    FOR found IN
+        SELECT s.* FROM (
+            SELECT c.queue_id, p + 1 AS place,
+                (SELECT min(r.job_id) - 1 FROM larder_data.ready r
+                 WHERE r.queue_id = c.queue_id AND r.priority = p AND r.job_id <= c.positions[p + 1]) AS position,
+                (SELECT min(r.turn) - 1 FROM larder_data.ready r
+                 WHERE r.queue_id * 10 + r.priority = c.queue_id * 10 + p AND r.turn <= c.turns[p + 1]) AS turn
+            FROM larder_data.claim_cursor c CROSS JOIN generate_series(0, 9) AS p) AS s
+        WHERE s.position IS NOT NULL OR s.turn IS NOT NULL
+    LOOP
+        UPDATE larder_data.claim_cursor c SET
+            positions[found.place] = least(c.positions[found.place], found.position),
+            turns[found.place] = least(c.turns[found.place], found.turn)
+        WHERE c.ctid = ANY (ARRAY(
+            SELECT x.ctid FROM larder_data.claim_cursor x WHERE x.queue_id = found.queue_id FOR UPDATE SKIP LOCKED));
+        moved := moved + 1;
+    END LOOP;
+    PERFORM larder_data.rest('skipped', began_at, '1 s');
+    RETURN moved;
+END $$;
+COMMENT ON FUNCTION larder_data.maintenance_skipped IS
+    'Makes claims start no later than at ready jobs that they have stepped over.';

@@ -56,7 +56,7 @@ BEGIN
                 SELECT x.ctid AS tid FROM larder_data.ready x
                 WHERE x.queue_id * 10 + x.priority = queue_no * 10 + priorities[k]
                   AND x.turn > positions[priorities[k] + 1]
-                ORDER BY x.turn, x.job_id LIMIT max_jobs FOR UPDATE SKIP LOCKED) AS pick
+                ORDER BY x.turn, x.job_id + 0 LIMIT max_jobs FOR UPDATE SKIP LOCKED) AS pick
             LIMIT max_jobs);
     END IF;
     RETURN ARRAY(

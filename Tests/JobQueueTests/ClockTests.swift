@@ -10,7 +10,8 @@ struct ClockTests {
         try await fixture.queue.maintain(force: true)
         try await fixture.sql("UPDATE larder_data.maintenance SET next_at = clock_timestamp() + interval '1 day'")
         let done = try await fixture.sql("SELECT task FROM larder.maintain()")
-        #expect(done.count == 12)
+        let all = try await fixture.sql("SELECT task FROM larder.maintenance WHERE kind <> 'owner'")
+        #expect(done.count == all.count)
         // Then each at its period: an hour ahead is right for an hourly task.
         let late =
             "SELECT count(*) FROM larder.maintenance WHERE next_at > clock_timestamp() + every AND kind <> 'owner'"

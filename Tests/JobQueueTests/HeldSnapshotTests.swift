@@ -70,6 +70,62 @@ struct HeldSnapshotTests {
         }
     }
 
+    @Test func `the search for the start of claims passes over the jobs before the last start`() async throws {
+        try await afterManyJobs { fixture, worker in
+            let claims = "SELECT larder_data.maintenance_claims()"
+            let skipped = "SELECT larder_data.maintenance_skipped()"
+            try await fixture.sql(claims)
+            for index in ["ready_pkey", "ready_turn"] {
+                #expect(try await entries(of: index, readBy: claims, in: fixture) == 0)
+                #expect(try await entries(of: index, readBy: skipped, in: fixture) == Self.jobs)
+            }
+            _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/new"], batch: "b"))
+            try await fixture.sql(claims)
+            #expect(try await worker.claim(upTo: 5).map(\.url) == ["http://host/new"])
+        }
+    }
+
+    @Test func `every kind of claim passes over the jobs before its start`() async throws {
+        try await afterManyJobs { fixture, worker in
+            // Statistics of an almost empty table: no choice of index may depend on them.
+            let urls = (0..<50).map { "http://host/last \($0)" }
+            _ = try await fixture.queue.enqueue(EnqueueRequest(urls: urls, batch: "b"))
+            try await fixture.sql("VACUUM ANALYZE larder_data.ready")
+            try await fixture.sql("SELECT larder_data.maintenance_claims()")
+            for number in 100..<120 {
+                let claim = "SELECT * FROM larder.claim_v1(\(worker.id), \(number), 2)"
+                for index in ["ready_pkey", "ready_turn"] {
+                    let read = try await entries(of: index, readBy: claim, in: fixture)
+                    #expect(read < 200, "claim \(number) read \(read) entries of \(index)")
+                }
+            }
+        }
+    }
+
+    @Test func `jobs of a transaction that commits late are found behind later ones that were claimed`() async throws {
+        let fixture = try await QueueFixture.make()
+        // A new origin would make the second enqueue wait for the first.
+        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/0"], batch: "b"))
+        let late = fixture.otherConnection()
+        _ = try await late.rows("BEGIN")
+        _ = try await late.rows("SELECT larder.enqueue_many(ARRAY['http://host/late'], batch => 'a')")
+        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/1", "http://host/2"], batch: "b"))
+        let worker = try await fixture.startWorker()
+        #expect(try await worker.claim(upTo: 5).count == 3)
+        let claims = "SELECT larder_data.maintenance_claims()"
+        try await fixture.sql(claims)
+        _ = try await late.rows("COMMIT")
+        try await fixture.sql(claims)
+        // One of them goes by number, the other by turn.
+        #expect(try await worker.claim(upTo: 2).isEmpty)
+        #expect(try await worker.claim(upTo: 2).isEmpty)
+        #expect(try await fixture.value("SELECT larder_data.maintenance_skipped()") == "1")
+        try await fixture.sql(claims)
+        #expect(try await worker.claim(upTo: 2).map(\.url) == ["http://host/late"])
+        let rest = "SELECT extract(epoch FROM next_at - clock_timestamp()) BETWEEN 0 AND 60 FROM larder.maintenance"
+        #expect(try await fixture.value("\(rest) WHERE task = 'skipped'") == "t")
+    }
+
     @Test func `counts pass over the entries that are added up, and progress likewise`() async throws {
         try await afterManyJobs { fixture, _ in
             let counts = "SELECT larder_data.maintenance_counts()"
