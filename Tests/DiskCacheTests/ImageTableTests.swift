@@ -77,17 +77,46 @@ struct ImageTableTests {
         #expect((metadata["indexMap"] as? [String: Int])?[entity(2).text] == 1)
         #expect((metadata["mruArray"] as? [String])?.count == 2)
         let written = try #require(metadata["format"] as? [String: Any])
-        #expect(written["metadataVersion"] as? Int == 8)
-        #expect(
-            Set(written.keys) == [
-                "name", "family", "width", "height", "style", "maximumCount", "devices", "protectionMode",
-                "screenScale", "metadataVersion",
-            ], "what an app compares with its own")
+        #expect(written["family"] as? String == "cards")
         #expect(metadata["pageSize"] as? Int == 4096)
 
         let again = try ImageTable(opening: directory.path, format: format)
         #expect(again.count == 2)
         #expect(try again.read(entity(2), source: source) == pixels(format, 2))
+    }
+
+    /// FastImageCache 1.5.1: `FICImageFormat.m` 164–180 makes the dictionary, without a family when it is nil (168);
+    /// `FICImageTable.m` 21–22 has the two long names; `FICImageTable.m` 740–745 deletes the table unless both are equal.
+    @Test(arguments: [
+        (nil, ImageTableFormat.Devices.all, ImageTableFormat.Protection.none, 3, 0),
+        ("cards", .phone, .complete, 1, 1), ("cards", .pad, .untilFirstUnlock, 2, 2),
+    ])
+    func `writes the format's dictionary exactly as FastImageCache compares it`(
+        family: String?, devices: ImageTableFormat.Devices, protection: ImageTableFormat.Protection, bits: Int,
+        mode: Int
+    ) throws {
+        let format = try ImageTableFormat(
+            name: "card", family: family, width: 100, height: 50, scale: 2, style: .bgr32, maximumCount: 40,
+            devices: devices, protection: protection)
+        try ImageTable(opening: directory.path, format: format).flush()
+        let text = try Data(contentsOf: URL(filePath: place + ".metadata"))
+        let metadata = try #require(try JSONSerialization.jsonObject(with: text) as? [String: Any])
+        let written = try #require(metadata["format"] as? [String: Any])
+        #expect(
+            written.compactMapValues { $0 as? Int } == [
+                "width": 100, "height": 50, "style": 1, "maximumCount": 40, "devices": bits, "protectionMode": mode,
+                "FICImageTableScreenScaleKey": 2, "FICImageTableEntryDataVersionKey": 8,
+            ])
+        var texts = ["name": "card"]
+        texts["family"] = family
+        #expect(written.compactMapValues { $0 as? String } == texts && written.count == 8 + texts.count)
+        #expect(Set(metadata.keys) == ["indexMap", "contextMap", "mruArray", "format", "pageSize"])
+    }
+
+    @Test func `refuses a format for no device`() {
+        #expect(
+            code { _ = try ImageTableFormat(name: "a", width: 1, height: 1, maximumCount: 1, devices: []) }
+                == .invalidName)
     }
 
     @Test func `removes an image whose source has changed`() throws {

@@ -17,6 +17,32 @@ public struct ImageTableFormat: Hashable, Sendable {
         public var bytesPerPixel: Int { [4, 4, 2, 1][rawValue] }
     }
 
+    /// The devices on which an app uses the table. The raw values are FastImageCache's.
+    public struct Devices: OptionSet, Hashable, Sendable {
+        /// The bits, 1 to 3.
+        public let rawValue: Int
+
+        /// Devices with these bits.
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// Phones.
+        public static let phone = Devices(rawValue: 1)
+        /// Tablets.
+        public static let pad = Devices(rawValue: 2)
+        /// Both; the default.
+        public static let all: Devices = [.phone, .pad]
+    }
+
+    /// When the device encrypts the table. The raw values are FastImageCache's.
+    public enum Protection: Int, Sendable, CaseIterable {
+        /// Never; the default.
+        case none = 0
+        /// While it is locked.
+        case complete = 1
+        /// From its start until it is unlocked for the first time.
+        case untilFirstUnlock = 2
+    }
+
     /// Also the name of the files.
     public var name: String
     /// FastImageCache creates the formats of a family together; nil by default.
@@ -31,19 +57,23 @@ public struct ImageTableFormat: Hashable, Sendable {
     public var style: Style
     /// The maximum number of images; the table holds at least those of one chunk.
     public var maximumCount: Int
+    /// `all` by default. An app ignores a table for other devices.
+    public var devices: Devices
+    /// `none` by default. Written into the metadata; a file on a server is not encrypted.
+    public var protection: Protection
     /// The page size of the device that reads the table, 4096 or 16384 (the default).
     public var pageSize: Int
 
     /// - Throws: `StoreError.invalidName` when the name is not a file name, or a number is out of range.
     public init(
         name: String, family: String? = nil, width: Int, height: Int, scale: Int = 1, style: Style = .bgra32,
-        maximumCount: Int, pageSize: Int = 16_384
+        maximumCount: Int, devices: Devices = .all, protection: Protection = .none, pageSize: Int = 16_384
     ) throws(StoreError) {
         guard name.isVisibleFileName, name.utf8.count <= 200 else {
             throw StoreError(.invalidName, "name an image table", name)
         }
         guard (1...16_383).contains(width), (1...16_383).contains(height), (1...4).contains(scale),
-            maximumCount > 0, [4096, 16_384].contains(pageSize)
+            maximumCount > 0, !devices.isEmpty, devices.isSubset(of: .all), [4096, 16_384].contains(pageSize)
         else { throw StoreError(.invalidName, "use the sizes of image table", name) }
         self.name = name
         self.family = family
@@ -52,6 +82,8 @@ public struct ImageTableFormat: Hashable, Sendable {
         self.scale = scale
         self.style = style
         self.maximumCount = maximumCount
+        self.devices = devices
+        self.protection = protection
         self.pageSize = pageSize
     }
 

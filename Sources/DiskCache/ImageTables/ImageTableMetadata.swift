@@ -2,21 +2,31 @@ import FoundationEssentials
 
 /// The metadata file of an image table: JSON with the field names of FastImageCache.
 struct ImageTableMetadata: Codable {
-    /// Exactly the fields that FastImageCache compares: with another one, an app would empty the table as one of
-    /// another format.
+    /// Exactly the fields that FastImageCache compares: an app deletes a table with another field or value, or without
+    /// one, as a table of another format. A format without a family has no such field.
+    ///
+    /// Source: FastImageCache 1.5.1, `dictionaryRepresentation` of `FICImageFormat`, and `_loadMetadata` of
+    /// `FICImageTable`.
     struct Format: Codable, Equatable {
-        let name, family: String
+        let name: String
+        let family: String?
         let width, height, style, maximumCount, devices, protectionMode, screenScale, metadataVersion: Int
+
+        enum CodingKeys: String, CodingKey {
+            case name, family, width, height, style, maximumCount, devices, protectionMode
+            case screenScale = "FICImageTableScreenScaleKey"
+            case metadataVersion = "FICImageTableEntryDataVersionKey"
+        }
 
         init(_ format: ImageTableFormat) {
             name = format.name
-            family = format.family ?? ""
+            family = format.family
             width = format.width
             height = format.height
             style = format.style.rawValue
             maximumCount = format.maximumCount
-            devices = 3
-            protectionMode = 0
+            devices = format.devices.rawValue
+            protectionMode = format.protection.rawValue
             screenScale = format.scale
             metadataVersion = 8
         }

@@ -24,6 +24,9 @@ struct TableExport {
         let style: ImageTableFormat.Style
         let pageSize: Int
         let maximum: Int
+        let family: String?
+        let devices: ImageTableFormat.Devices
+        let protection: ImageTableFormat.Protection
 
         func format(width: Int, height: Int) throws -> ImageTableFormat {
             guard width % scale == 0, height % scale == 0 else {
@@ -31,8 +34,8 @@ struct TableExport {
                     "cache table: images of \(width) × \(height) pixels cannot be divided by --scale \(scale)")
             }
             return try ImageTableFormat(
-                name: name, width: width / scale, height: height / scale, scale: scale, style: style,
-                maximumCount: maximum, pageSize: pageSize)
+                name: name, family: family, width: width / scale, height: height / scale, scale: scale, style: style,
+                maximumCount: maximum, devices: devices, protection: protection, pageSize: pageSize)
         }
     }
 

@@ -12,7 +12,8 @@ extension Command {
             A table holds uncompressed images of one size, that of the first image. The files are
             DIR/ImageTables/NAMESPACE/NAME.imageTable and .metadata. An existing table of the same format is extended, one of
             another format is emptied. The entity of an image is the MD5 of the variant's key, the source the MD5 of the original's
-            key and digest. Images of another size, or that the cache no longer has, are reported and left out; the exit code is
+            key and digest. An app deletes a table whose size in points, scale, style, maximum, family, devices or protection differ
+            from its own format's. Images of another size, or that the cache no longer has, are reported and left out; the exit code is
             then 1.
             """,
         examples: ["larder cache table --batch spring --variant thumb -o tables"],
@@ -26,6 +27,9 @@ extension Command {
             Option("style", .value("STYLE"), "bgra32 (default), bgr32, rgb16 or grey8"),
             Option("page-size", .value("BYTES"), "of the device that reads the table: 16384 (default) or 4096"),
             Option("maximum", .value("N"), "the maximum number of images; default: all of the batch"),
+            Option("family", .value("NAME"), "the format's family in the app; default: none"),
+            Option("devices", .value("DEVICES"), "phone, pad or all (default)"),
+            Option("protection", .value("MODE"), "none (default), complete or untilFirstUnlock"),
             Settings.databaseOption,
         ]
     ) { arguments in
@@ -34,6 +38,9 @@ extension Command {
         let place = try CachePlace(ofExisting: arguments)
         let word = try arguments.choice("style", of: ImageTableFormat.Style.allCases.map { "\($0)" })
         let style = ImageTableFormat.Style.allCases.first { "\($0)" == word } ?? .bgra32
+        let devices: [String: ImageTableFormat.Devices] = ["phone": .phone, "pad": .pad, "all": .all]
+        let device = try arguments.choice("devices", of: ["phone", "pad", "all"]) ?? "all"
+        let mode = try arguments.choice("protection", of: ImageTableFormat.Protection.allCases.map { "\($0)" })
         let queue = try await Settings(arguments).openQueue()
         let batch = try await queue.progress(of: try await queue.batch(called: name))
         let variant = try arguments.value("variant")
@@ -42,7 +49,9 @@ extension Command {
             name: try arguments.value("table") ?? variant ?? "original",
             scale: try arguments.number("scale", in: 1...4) ?? 1,
             style: style, pageSize: try arguments.number("page-size", in: 4096...16_384) ?? 16_384,
-            maximum: try arguments.number("maximum", in: 1...1_000_000) ?? max(1, batch.total))
+            maximum: try arguments.number("maximum", in: 1...1_000_000) ?? max(1, batch.total),
+            family: try arguments.value("family"), devices: devices[device] ?? .all,
+            protection: ImageTableFormat.Protection.allCases.first { "\($0)" == mode } ?? .none)
         let pool = TranscoderPool(configuration: try Limits.transcoders(arguments))
         let export = TableExport(queue: queue, place: place, pool: pool, variant: variant)
         let counts = try await finally(pool.shutdown) { try await export.write(batch.id, as: shape) }
