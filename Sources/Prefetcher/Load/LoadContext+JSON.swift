@@ -58,6 +58,7 @@ extension LoadContext {
             variant["quality"] = try encode.number("encodeCompressionQuality").map { .number(($0 * 100).rounded()) }
             variant["maxBytes"] = try encode.number("encodeMaxFileSize").map { .number($0) }
             variant["background"] = try encode.string("encodeBackgroundColor").map { .string($0) }
+            variant["maxPixelSize"] = try encodingBox(&encode)
             for key in ["encodeEmbedThumbnail", "encodeToHDR", "encodeFirstFrameOnly"] { _ = encode.take(key) }
             try encode.finish()
         }
@@ -69,6 +70,15 @@ extension LoadContext {
         }
     }
 
+    /// `encodeMaxPixelSize`; nil for none. A side of 0 is no limit (SDWebImage 5.21.5, `SDImageIOAnimatedCoder`).
+    private static func encodingBox(_ encode: inout JSONFields) throws(VariantError) -> JSONValue? {
+        guard let value = encode.take("encodeMaxPixelSize") else { return nil }
+        var box = try JSONFields(value, path: "$.imageEncodeOptions.encodeMaxPixelSize")
+        let (width, height) = (try box.number("width") ?? 0, try box.number("height") ?? 0)
+        try box.finish()
+        return width == 0 || height == 0 ? nil : .object(["width": .number(width), "height": .number(height)])
+    }
+
     /// The path in the context that corresponds to `path` in the variant made of it.
     private static func contextPath(_ path: String) -> String {
         let names = [
@@ -76,6 +86,7 @@ extension LoadContext {
             ("$.quality", "$.imageEncodeOptions.encodeCompressionQuality"),
             ("$.maxBytes", "$.imageEncodeOptions.encodeMaxFileSize"),
             ("$.background", "$.imageEncodeOptions.encodeBackgroundColor"),
+            ("$.maxPixelSize", "$.imageEncodeOptions.encodeMaxPixelSize"),
         ]
         guard let (variant, context) = names.first(where: { path.hasPrefix($0.0) }) else { return path }
         return context + path.dropFirst(variant.count)
@@ -112,23 +123,24 @@ extension LoadContext {
 }
 
 extension LoadContext {
-    /// Reads how the original is decoded. A key of the context overrides the same entry of `imageDecodeOptions`.
+    /// Reads how the original is decoded.
+    ///
+    /// `imageDecodeOptions` has no effect: SDWebImage replaces its entries for scale, thumbnail, aspect ratio, limit,
+    /// first frame and type hints by those of the context and the options, absent ones included, and the others are for
+    /// an app's own coders. Source: SDWebImage 5.21.5, `SDGetDecodeOptionsFromContext`.
     ///
     /// - Returns: the thumbnail size as a variant spells it; nil for none.
     private mutating func readDecodeOptions(_ fields: inout JSONFields) throws(VariantError) -> JSONValue? {
-        // Other entries are for an app's own coders and are ignored, as in SDWebImage.
-        var options = try JSONFields(fields.take("imageDecodeOptions") ?? .object([:]), path: "$.imageDecodeOptions")
-        let optionScale = try options.number("decodeScaleFactor")
-        let optionLimit = try options.integer("decodeScaleDownLimitBytes", in: 0...Int(Int32.max))
-        let optionSize = options.take("decodeThumbnailPixelSize")
-        let optionAspect = try options.bool("decodePreserveAspectRatio", default: true)
-
-        scale = try fields.number("imageScaleFactor") ?? optionScale
+        switch fields.take("imageDecodeOptions") {
+        case nil, .null, .object: break
+        default: throw fields.refusal("imageDecodeOptions", "must be an object")
+        }
+        scale = try fields.number("imageScaleFactor")
         if let scale, scale < 1 { throw fields.refusal("imageScaleFactor", "must be at least 1") }
-        let limit = try fields.integer("imageScaleDownLimitBytes", in: 0...Int(Int32.max)) ?? optionLimit
+        let limit = try fields.integer("imageScaleDownLimitBytes", in: 0...Int(Int32.max))
         scaleDownLimit = limit == 0 ? nil : limit
-        let aspect = try fields.bool("imagePreserveAspectRatio", default: optionAspect)
-        guard case .object(var size) = fields.take("imageThumbnailPixelSize") ?? optionSize ?? .object([:]) else {
+        let aspect = try fields.bool("imagePreserveAspectRatio", default: true)
+        guard case .object(var size) = fields.take("imageThumbnailPixelSize") ?? .object([:]) else {
             throw fields.refusal("imageThumbnailPixelSize", "must be an object with width and height")
         }
         if size.isEmpty { return nil }

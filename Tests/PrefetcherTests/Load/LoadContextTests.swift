@@ -49,15 +49,33 @@ struct LoadContextTests {
         #expect(try LoadContext(json: #"{"imageTransformer":null}"#.utf8).result == nil)
     }
 
-    @Test func `single keys override the same entries of imageDecodeOptions; other entries are ignored`() throws {
-        let context = try LoadContext(
-            json: #"""
-                {"imageDecodeOptions":{"decodeScaleFactor":3,"decodeThumbnailPixelSize":{"width":9,"height":9},
-                                       "decodeScaleDownLimitBytes":1000,"customOption":true},
-                 "imageScaleFactor":2,"imageThumbnailPixelSize":{"width":8,"height":8}}
-                """#.utf8)
-        #expect(context.scale == 2 && context.scaleDownLimit == 1000)
-        #expect(context.result?.thumbnail?.width == 8)
+    // SDImageCacheDefine.m 59–67 of SDWebImage 5.21.5: the context's keys and the options replace these entries, also
+    // when they are absent; SDWebImageManager.m 154–168 makes the key of the context's thumbnail size alone.
+    @Test(arguments: [
+        #""decodeScaleFactor":3"#, #""decodeThumbnailPixelSize":{"width":9,"height":9}"#,
+        #""decodePreserveAspectRatio":false"#, #""decodeScaleDownLimitBytes":1000"#, #""decodeFirstFrameOnly":true"#,
+        #""decodeTypeIdentifierHint":"public.png","decodeFileExtensionHint":"png""#, #""customOption":true"#,
+        #""decodeScaleFactor":"text""#,
+    ])
+    func `the entries of imageDecodeOptions have no effect`(entry: String) throws {
+        let single = #""imageScaleFactor":2,"imageThumbnailPixelSize":{"width":8,"height":8}"#
+        #expect(try LoadContext(json: #"{"imageDecodeOptions":{\#(entry)}}"#.utf8) == LoadContext())
+        #expect(
+            try LoadContext(json: #"{"imageDecodeOptions":{\#(entry)},\#(single)}"#.utf8)
+                == LoadContext(json: "{\(single)}".utf8))
+    }
+
+    // SDImageIOAnimatedCoder.m 907–945 of SDWebImage 5.21.5; a side of 0 is no limit (934).
+    @Test func `encodeMaxPixelSize is the result's box, and none with a side of 0`() throws {
+        func box(_ text: String) throws -> Variant.Thumbnail? {
+            let result = try LoadContext(
+                json: #"{"imageTransformer":[{"type":"blur","radius":1}],"imageEncodeOptions":{\#(text)}}"#.utf8
+            ).result
+            return try #require(result).maxPixelSize
+        }
+        #expect(try box(#""encodeMaxPixelSize":{"width":30,"height":20}"#) == .init(width: 30, height: 20))
+        #expect(try box(#""encodeMaxPixelSize":{"width":0,"height":20}"#) == nil)
+        #expect(try box("") == nil)
     }
 
     @Test func `cache types have SDWebImage's numbers`() throws {
@@ -90,6 +108,11 @@ struct LoadContextTests {
             "$.imageThumbnailPixelSize.width: must be greater than 0"
         ),
         (#"{"imageTransformer":[{"type":"twist"}]}"#, "$.imageTransformer[0].type: is not a known transformer"),
+        (
+            #"{"imageThumbnailPixelSize":{"width":5,"height":5},"imageEncodeOptions":{"encodeMaxPixelSize":{"width":-1,"height":5}}}"#,
+            "$.imageEncodeOptions.encodeMaxPixelSize.width: must be greater than 0"
+        ),
+        (#"{"imageDecodeOptions":1}"#, "$.imageDecodeOptions: must be an object"),
         (#"{"imageScaleFactor":0.5}"#, "$.imageScaleFactor: must be at least 1"),
         (#"{"queryCacheType":4}"#, "$.queryCacheType: must be a whole number from 0 to 3"),
         (#"{"customManager":"x"}"#, "$.customManager: is not supported: a worker has one manager"),
