@@ -9,7 +9,10 @@ struct CacheCommit: Sendable {
     let plan: LoadPlan
     let cached: CachedImages
     let original: Download?
+    /// The variants to make: those that are missing, where the plan stores any.
     let missing: [LoadPlan.Entry]
+    /// The original of the memory cache, written for the transcoder.
+    private var remembered: TemporaryFile?
     var outputs: [TemporaryFile] = []
     /// The transcoder's results for `missing`.
     var transcoded: TranscodeReport?
@@ -18,11 +21,26 @@ struct CacheCommit: Sendable {
         self.plan = plan
         self.cached = cached
         self.original = original
-        missing = cached.missing(plan)
+        missing = plan.variantStore.isEmpty ? [] : cached.missing(plan)
     }
 
     /// A new original is decoded even without variants: one that does not decode is not stored.
     var needsTranscoder: Bool { original != nil || !missing.isEmpty }
+
+    /// The original to read; nil when there is none. Blocks.
+    mutating func source() throws(LoadError) -> Int32? {
+        switch (original, cached.original) {
+        case (let original?, _): return original.file.descriptor
+        case (nil, .stored(let file)): return file.descriptor
+        case (nil, .remembered(let bytes)):
+            let file = try storing(try plan.originalCache.begin())
+            try storing(
+                try bytes.withUnsafeBytes { bytes in Result { () throws(StoreError) in try file.write(bytes) } }.get())
+            remembered = file
+            return file.descriptor
+        case (nil, nil): return nil
+        }
+    }
 
     /// Stores every file that was made. Blocks.
     ///
@@ -31,12 +49,12 @@ struct CacheCommit: Sendable {
     func run() throws(LoadError) -> [StoredFile] {
         var stored = try commitOriginal().map { [$0] } ?? []
         var made = zip(outputs, transcoded?.variants ?? []).makeIterator()
-        for (entry, cachedSize) in zip(plan.variants, cached.variantSizes) {
+        for (entry, hit) in zip(plan.variants, cached.variants) {
             if let key = entry.key {
                 var file = StoredFile(name: entry.variant.name, key: key.text)
-                if let cachedSize {
-                    file.path = plan.cache.relativePath(of: key)
-                    file.bytes = cachedSize
+                if let hit {
+                    file.path = hit.isRemembered ? nil : plan.cache.relativePath(of: key)
+                    file.bytes = hit.size
                     file.origin = .cached
                 } else if let (output, result) = made.next() {
                     try commitVariant(output, result, key, &file)
@@ -63,9 +81,10 @@ struct CacheCommit: Sendable {
             file.robots = response.robots
             file.origin = .downloaded
             try store(original.file, as: key, in: plan.originalCache, plan.originalStore, &file, original.validators)
-        } else if let size = cached.original?.size {
-            file.bytes = size
+        } else if let found = cached.original, original == nil {
+            file.bytes = found.size
             file.origin = .cached
+            if case .remembered = found { try publishRemembered(key, &file) }
         } else {
             return nil
         }
@@ -74,6 +93,15 @@ struct CacheCommit: Sendable {
         file.height = transcoded?.source.height
         file.digest = transcoded?.digest
         return file
+    }
+
+    /// Writes an original that only the memory had to the disk, as SDWebImage does, which leaves `originalStoreCacheType`
+    /// unchanged for an image from memory. Source: SDWebImage 5.21.5, `callStoreOriginCacheProcessForOperation:`.
+    private func publishRemembered(_ key: CacheKey, _ file: inout StoredFile) throws(LoadError) {
+        file.path = nil
+        guard let remembered, plan.originalStore.contains(.disk) else { return }
+        try publish(remembered, as: key, in: plan.originalCache, .disk)
+        file.path = plan.originalCache.relativePath(of: key)
     }
 
     private func commitVariant(
@@ -117,15 +145,21 @@ struct CacheCommit: Sendable {
             }
         }
         file.sha256 = file.sha256 ?? SHA256Digest.hex(ofFile: content.descriptor)
-        let mayPublish = plan.request.mayPublish
-        let isPublished =
-            types.contains(.disk) ? try storing(try cache.commit(content, as: key, if: mayPublish)) : mayPublish()
-        guard isPublished else { throw LoadError.cancelled }
+        try publish(content, as: key, in: cache, types)
         if !types.contains(.disk) { file.path = nil }
         if types.contains(.memory), let memory = plan.memory {
             let bytes = try storing(try content.bytes())
             memory.store(Data(bytes), for: key, cost: bytes.count)
         }
+    }
+
+    private func publish(
+        _ content: TemporaryFile, as key: CacheKey, in cache: any ImageStore, _ types: LoadContext.CacheType
+    ) throws(LoadError) {
+        let mayPublish = plan.request.mayPublish
+        let isPublished =
+            types.contains(.disk) ? try storing(try cache.commit(content, as: key, if: mayPublish)) : mayPublish()
+        guard isPublished else { throw LoadError.cancelled }
     }
 
     private static func withoutKey(_ entry: LoadPlan.Entry, _ original: CacheKey) -> StoredFile {

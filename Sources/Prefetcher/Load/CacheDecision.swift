@@ -12,7 +12,7 @@ enum CacheDecision: Sendable, Equatable {
 
     /// - Parameters:
     ///   - hasOriginal: the original is cached.
-    ///   - wanted: how many variants are stored.
+    ///   - wanted: the number of variants.
     ///   - missing: how many of them are not cached.
     ///   - refreshes: the load has the option RefreshCached.
     ///   - mayDownload: hook, options and sources allow a download.

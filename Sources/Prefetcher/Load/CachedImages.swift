@@ -4,36 +4,55 @@ internal import ImageModel
 
 /// What the caches have of a load.
 struct CachedImages: Sendable {
-    /// The images in the memory cache, when it has all requested ones. The paths are nil: the disk is not read.
-    var remembered: [StoredFile]?
-    /// The original on the disk, when its first bytes are those of an accepted image.
-    var original: OpenFile?
-    /// For each variant of the plan, the size of its file on the disk.
-    var variantSizes: [Int?]
+    /// Where the original was found.
+    enum Original: Sendable {
+        /// On the disk, with the first bytes of an accepted image.
+        case stored(OpenFile)
+        /// The bytes in the memory cache.
+        case remembered(Data)
+
+        /// In bytes.
+        var size: Int {
+            switch self {
+            case .stored(let file): file.size
+            case .remembered(let bytes): bytes.count
+            }
+        }
+
+        /// Nil when the original is in memory.
+        var file: OpenFile? { if case .stored(let file) = self { file } else { nil } }
+    }
+
+    /// A variant that was found.
+    struct Hit: Sendable {
+        /// In bytes.
+        let size: Int
+        /// Whether it was found in memory: the disk was not read for it.
+        let isRemembered: Bool
+    }
+
+    var original: Original?
+    /// One for each variant of the plan.
+    var variants: [Hit?]
 
     /// No image: every variant is missing.
-    static func none(_ plan: LoadPlan) -> CachedImages { CachedImages(variantSizes: plan.variants.map { _ in nil }) }
+    static func none(_ plan: LoadPlan) -> CachedImages { CachedImages(variants: plan.variants.map { _ in nil }) }
 
-    /// Looks up what the plan queries, and touches the files found (SDWebImage 5.21.5,
-    /// `callCacheProcessForOperation:`). Blocks.
+    /// Looks up what the plan queries, the memory first, and touches the files found. Blocks.
     ///
-    /// Source: SDWebImage 5.21.5, `SDImageCache`, and query and original query of `SDWebImageManager`.
+    /// Source: SDWebImage 5.21.5, `queryCacheOperationForKey:` of `SDImageCache`, and query and original query of
+    /// `SDWebImageManager`.
     static func lookUp(_ plan: LoadPlan, _ formats: FormatGate) throws(LoadError) -> CachedImages {
-        if let remembered = lookUpMemory(plan) { return CachedImages(remembered: remembered, variantSizes: []) }
         do throws(StoreError) {
             var cached = CachedImages.none(plan)
-            if plan.originalQuery.contains(.disk), let key = plan.originalKey,
-                let file = try plan.originalCache.open(key),
-                file.withPrefix(ImageFormat.recognisedBytes, formats.accepts)
-            {
-                cached.original = file
-                if plan.originalStore.contains(.memory) { try remember(file, key, plan.memory) }
-            }
-            guard plan.variantQuery.contains(.disk) else { return cached }
             for (index, entry) in plan.variants.enumerated() {
-                guard let key = entry.key, let file = try plan.cache.open(key) else { continue }
-                cached.variantSizes[index] = file.size
-                if plan.variantStore.contains(.memory) { try remember(file, key, plan.memory) }
+                guard let key = entry.key else { continue }
+                cached.variants[index] = try variant(key, plan)
+            }
+            // The memory had all variants: the disk is not read.
+            let isRemembered = !cached.variants.isEmpty && cached.variants.allSatisfy { $0?.isRemembered == true }
+            if !isRemembered {
+                cached.original = try original(plan, formats, isMissed: cached.variants.contains { $0 == nil })
             }
             return cached
         } catch {
@@ -41,24 +60,35 @@ struct CachedImages: Sendable {
         }
     }
 
-    /// The variants to make: those with a key, without a file, that the plan stores.
+    /// The variants without an image that have a key.
     func missing(_ plan: LoadPlan) -> [LoadPlan.Entry] {
-        guard !plan.variantStore.isEmpty else { return [] }
-        return zip(plan.variants, variantSizes).compactMap { $1 == nil && $0.key != nil ? $0 : nil }
+        zip(plan.variants, variants).compactMap { $1 == nil && $0.key != nil ? $0 : nil }
     }
 
-    private static func lookUpMemory(_ plan: LoadPlan) -> [StoredFile]? {
-        guard let memory = plan.memory, let original = plan.originalKey, plan.variantQuery.contains(.memory) else {
-            return nil
+    private static func variant(_ key: CacheKey, _ plan: LoadPlan) throws(StoreError) -> Hit? {
+        if plan.variantQuery.contains(.memory), let bytes = plan.memory?.value(for: key) {
+            return Hit(size: bytes.count, isRemembered: true)
         }
-        let wanted: [(String?, CacheKey?)] =
-            plan.variants.isEmpty ? [(nil, original)] : plan.variants.map { ($0.variant.name, $0.key) }
-        var files: [StoredFile] = []
-        for (name, key) in wanted {
-            guard let key, let bytes = memory.value(for: key) else { return nil }
-            files.append(StoredFile(name: name, key: key.text, bytes: bytes.count, origin: .cached))
+        guard plan.variantQuery.contains(.disk), let file = try plan.cache.open(key) else { return nil }
+        if plan.variantStore.contains(.memory) { try remember(file, key, plan.memory) }
+        return Hit(size: file.size, isRemembered: false)
+    }
+
+    /// - Parameter isMissed: whether a variant will be made of it.
+    private static func original(
+        _ plan: LoadPlan, _ formats: FormatGate, isMissed: Bool
+    ) throws(StoreError) -> Original? {
+        guard let key = plan.originalKey else { return nil }
+        if plan.originalQuery.contains(.memory), let bytes = plan.memory?.value(for: key),
+            bytes.withUnsafeBytes(formats.accepts)
+        {
+            return .remembered(bytes)
         }
-        return files
+        guard plan.originalQuery.contains(.disk), let file = try plan.originalCache.open(key),
+            file.withPrefix(ImageFormat.recognisedBytes, formats.accepts)
+        else { return nil }
+        if plan.remembersOriginal(isMissed: isMissed) { try remember(file, key, plan.memory) }
+        return .stored(file)
     }
 
     private static func remember(

@@ -85,10 +85,6 @@ public struct ImageManager: Loader {
         let cached = try CachedImages.lookUp(plan, formats)
         // SDWebImage calls its delegate on every load, also when everything is cached.
         let isAllowed = configuration.shouldDownload(plan.request.url)
-        if let remembered = cached.remembered {
-            report.stored = remembered
-            return
-        }
         try await load(plan, cached, isAllowed: isAllowed, &report)
     }
 
@@ -97,7 +93,7 @@ public struct ImageManager: Loader {
     ) async throws(LoadError) {
         let refreshes = plan.request.options.contains(.refreshCached)
         let decision = CacheDecision(
-            hasOriginal: cached.original != nil, wanted: plan.variantStore.isEmpty ? 0 : plan.variants.count,
+            hasOriginal: cached.original != nil, wanted: plan.originalKey == nil ? 0 : plan.variants.count,
             missing: cached.missing(plan).count, refreshes: refreshes,
             mayDownload: isAllowed && plan.source != nil && !plan.request.options.contains(.fromCacheOnly))
         switch decision {
@@ -106,7 +102,7 @@ public struct ImageManager: Loader {
         case .useCached:
             return try await useCached(cached, plan, isAllowed: isAllowed, &report)
         case .revalidate:
-            if let changed = try await fetch(plan, unlike: cached.original, &report) {
+            if let changed = try await fetch(plan, unlike: cached.original?.file, &report) {
                 return try await transcodeAndCommit(CacheCommit(plan, .none(plan), changed), &report)
             }
             report.isUnchanged = true
@@ -219,7 +215,7 @@ public struct ImageManager: Loader {
         let start = ContinuousClock.now
         defer { report.timing.transcode += .now - start }
         let plan = commit.plan
-        guard let source = commit.original?.file.descriptor ?? commit.cached.original?.descriptor else { return }
+        guard let source = try commit.source() else { return }
         commit.transcoded = try await transcoders.transcode(failure: { LoadError($0) }) { () throws(LoadError) in
             for _ in commit.missing { commit.outputs.append(try storing(try plan.cache.begin())) }
             var request = TranscodeRequest(

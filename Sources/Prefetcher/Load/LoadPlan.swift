@@ -42,7 +42,14 @@ struct LoadPlan: Sendable {
     init(
         _ original: LoadRequest, _ configuration: ImageManager.Configuration, _ ownCache: any ImageStore
     ) throws(LoadError) {
-        let request = configuration.optionsProcessor?(original) ?? original
+        var request = original
+        if let processed = configuration.optionsProcessor?(original) {
+            // A processor may return a request of its own; what it cannot set stays.
+            request = processed
+            request.progress = processed.progress ?? original.progress
+            request.blocklist = original.blocklist
+            request.mayPublish = original.mayPublish
+        }
         self.request = request
         blocklist = request.blocklist ?? configuration.blocklist
         memory = configuration.memory
@@ -51,9 +58,8 @@ struct LoadPlan: Sendable {
 
         let caches = ImageManager.Configuration.Replaceable(own: ownCache, named: configuration.caches)
         cache = try Self.part(context.cache, caches, "imageCache") ?? ownCache
-        originalCache =
-            try Self.part(context.originalCache, .init(own: cache, named: configuration.caches), "originalImageCache")
-            ?? cache
+        let separateCache = try Self.part(
+            context.originalCache, .init(own: cache, named: configuration.caches), "originalImageCache")
         source =
             try Self.part(context.source, .init(named: configuration.namedSources), "imageLoader")
             ?? configuration.sources.last { $0.canLoad(request.url) }
@@ -72,20 +78,37 @@ struct LoadPlan: Sendable {
             Entry(variant: variant, key: key.flatMap { naming.variantKey(of: $0, suffixes: variant.keySuffixes) })
         }
 
+        // Without a variant the original is the result: SDWebImage's `imageCache`, `queryCacheType` and
+        // `storeCacheType` apply to it, and the keys for the original of a transformer do not.
+        let isPlain = variants.isEmpty
+        originalCache = isPlain ? cache : separateCache ?? cache
         let available: LoadContext.CacheType = key == nil ? .none : memory == nil ? .disk : .all
         variantStore = context.store.intersection(available)
-        originalStore = context.originalStore.intersection(available)
-            .union(variants.isEmpty ? variantStore.intersection(.memory) : .none)
-        let queried = options.contains(.fromLoaderOnly) ? .none : available
-        originalQuery = context.originalQuery.intersection(queried)
+        originalStore = isPlain ? variantStore : context.originalStore.intersection(available)
         // RefreshCached revalidates what the disk has.
+        let queried =
+            options.contains(.fromLoaderOnly)
+            ? .none : available.subtracting(options.contains(.refreshCached) ? .memory : .none)
         variantQuery = context.query.intersection(queried)
-            .subtracting(options.contains(.refreshCached) ? .memory : .none)
+        originalQuery = isPlain ? variantQuery : context.originalQuery.intersection(queried)
 
         transformsAnimated = !options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly])
         scale = context.scale ?? Double(key?.scaleFactor ?? 1)
         scaleDownLimit =
             context.scaleDownLimit ?? (options.contains(.scaleDownLargeImages) ? Self.defaultScaleDownLimit : nil)
+    }
+
+    /// Whether an original found on the disk goes into the memory cache.
+    ///
+    /// `storeCacheType` decides it, also for the original query, and an image decoded at a thumbnail size is kept
+    /// under the thumbnail's key only; then `originalStoreCacheType` decides. Source: SDWebImage 5.21.5,
+    /// `queryCacheOperationForKey:`, `_syncDiskToMemoryWithImage:` and `callStoreOriginCacheProcessForOperation:`.
+    ///
+    /// - Parameter isMissed: whether a variant is missing, without which SDWebImage does not query the original.
+    func remembersOriginal(isMissed: Bool) -> Bool {
+        if variants.isEmpty { return variantStore.contains(.memory) }
+        return isMissed && variants.contains { $0.variant.thumbnail == nil }
+            && variantStore.union(originalStore).contains(.memory)
     }
 
     private static func part<Part, Described>(
