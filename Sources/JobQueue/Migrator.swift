@@ -1,48 +1,3 @@
-/// A file of `migrations`, embedded in the program.
-struct Migration: Sendable {
-    let name: String
-    let sql: String
-
-    /// All migrations in order, from number 1. A test compares this list with the directory.
-    static let all: [Migration] = [
-        Migration("0001_schema", PackageResources._001_schema_sql),
-        Migration("0002_maintenance", PackageResources._002_maintenance_sql),
-        Migration("0003_queues", PackageResources._003_queues_sql),
-        Migration("0004_pipelines", PackageResources._004_pipelines_sql),
-        Migration("0005_batches", PackageResources._005_batches_sql),
-        Migration("0006_jobs", PackageResources._006_jobs_sql),
-        Migration("0007_history", PackageResources._007_history_sql),
-        Migration("0008_ledger", PackageResources._008_ledger_sql),
-        Migration("0009_retry_rules", PackageResources._009_retry_rules_sql),
-        Migration("0010_blocklist", PackageResources._010_blocklist_sql),
-        Migration("0011_enqueue", PackageResources._011_enqueue_sql),
-        Migration("0012_adding", PackageResources._012_adding_sql),
-        Migration("0013_joins", PackageResources._013_joins_sql),
-        Migration("0014_worker", PackageResources._014_worker_sql),
-        Migration("0015_ready", PackageResources._015_ready_sql),
-        Migration("0016_limits", PackageResources._016_limits_sql),
-        Migration("0017_pause", PackageResources._017_pause_sql),
-        Migration("0018_origins", PackageResources._018_origins_sql),
-        Migration("0019_claim", PackageResources._019_claim_sql),
-        Migration("0020_complete", PackageResources._020_complete_sql),
-        Migration("0021_complete_others", PackageResources._021_complete_others_sql),
-        Migration("0022_cancel", PackageResources._022_cancel_sql),
-        Migration("0023_retry", PackageResources._023_retry_sql),
-        Migration("0024_rescue", PackageResources._024_rescue_sql),
-        Migration("0025_finish", PackageResources._025_finish_sql),
-        Migration("0026_retention", PackageResources._026_retention_sql),
-        Migration("0027_vacuum", PackageResources._027_vacuum_sql),
-        Migration("0028_views", PackageResources._028_views_sql),
-        Migration("0029_health", PackageResources._029_health_sql),
-        Migration("0030_roles", PackageResources._030_roles_sql),
-    ]
-
-    init(_ name: String, _ bytes: [UInt8]) {
-        self.name = name
-        sql = String(decoding: bytes, as: UTF8.self)
-    }
-}
-
 /// Brings a database to this program's schema.
 public struct Migrator: Sendable {
     /// A migration, applied or pending.
@@ -68,21 +23,32 @@ public struct Migrator: Sendable {
     /// The oldest major version of Postgres that the migrations run on.
     package static let oldestServer = 15
 
+    /// How long a migration waits for the locks on the tables that it changes. Until then other sessions wait behind
+    /// it, so it gives up soon and tries again.
+    struct LockWait: Sendable {
+        var timeout = Duration.seconds(2)
+        var pause = Duration.seconds(1)
+        var attempts = 100
+    }
+
     private let connection: Connection
     private let migrations: [Migration]
     private let oldestServer: Int
+    private let lockWait: LockWait
 
     /// Creates a migrator for the database of the configuration.
     public init(_ configuration: PostgresJobQueue.Configuration) { self.init(configuration, migrations: Migration.all) }
 
     init(
-        _ configuration: PostgresJobQueue.Configuration, migrations: [Migration], oldestServer: Int = Self.oldestServer
+        _ configuration: PostgresJobQueue.Configuration, migrations: [Migration], oldestServer: Int = Self.oldestServer,
+        lockWait: LockWait = LockWait()
     ) {
         var configuration = configuration
         configuration.statementTimeout = max(configuration.statementTimeout, .seconds(600))
         connection = Connection(configuration, name: "queue-migrate")
         self.migrations = migrations
         self.oldestServer = oldestServer
+        self.lockWait = lockWait
     }
 
     /// The migrations, applied and pending. Throws `.newerSchema`, `.changedMigration`, `.unreachable`, and `.refused`
@@ -105,15 +71,31 @@ public struct Migrator: Sendable {
     }
 
     /// Applies the pending migrations, each in a transaction of its own under a lock on the table of migrations;
-    /// returns those that this call applied. Several programs may migrate at the same time. Throws as `status()`, and
-    /// `.refused` when a migration fails.
+    /// returns those that this call applied. Several programs may migrate at the same time. An attempt waits 2 s for a
+    /// lock, and 100 attempts are made with pauses of 1 s; `waits` is called after each that got no lock or ended in a
+    /// deadlock. Throws as `status()`, and `.refused` when a migration fails.
     @discardableResult
-    public func migrate() async throws(QueueError) -> [Step] {
+    public func migrate(
+        waits: @Sendable (QueueError) -> Void = { _ in }
+    ) async throws(QueueError) -> [Step] {
         _ = try await status()
         try await createTable()
         var applied: [Step] = []
-        while let step = try await applyNext() { applied.append(step) }
+        while let step = try await applyNext(waits) { applied.append(step) }
         return applied
+    }
+
+    private func applyNext(_ waits: @Sendable (QueueError) -> Void) async throws(QueueError) -> Step? {
+        for _ in 1..<lockWait.attempts {
+            do throws(QueueError) {
+                return try await tryNext()
+            } catch {
+                guard error.sqlState.map({ SQLState($0).isLockConflict }) ?? false else { throw error }
+                waits(error)
+                guard (try? await Task.sleep(for: lockWait.pause)) != nil else { throw error }
+            }
+        }
+        return try await tryNext()
     }
 
     /// Creates the table of migrations if it is missing. Two programs that create it at once collide, and the later one
@@ -142,8 +124,8 @@ public struct Migrator: Sendable {
         }
     }
 
-    private func applyNext() async throws(QueueError) -> Step? {
-        let (migrations, oldestServer) = (migrations, oldestServer)
+    private func tryNext() async throws(QueueError) -> Step? {
+        let (migrations, oldestServer, lockTimeout) = (migrations, oldestServer, lockWait.timeout)
         return try await connection.withSession { session throws(QueueError) in
             try Self.checkServer(&session, oldestServer)
             // Views and parsed function bodies keep the operators that they find now.
@@ -155,6 +137,8 @@ public struct Migrator: Sendable {
                 try session.run(script: "LOCK TABLE larder_data.migration IN EXCLUSIVE MODE", timeout: .seconds(600))
                 let next = try Self.steps(of: migrations, on: &session).first { $0.appliedAt == nil }
                 if let next {
+                    try session.run(
+                        script: "SET LOCAL lock_timeout = \(lockTimeout.milliseconds)", timeout: .seconds(10))
                     try Self.apply(migrations[next.number - 1], number: next.number, on: &session)
                 }
                 try session.run(script: "COMMIT", timeout: .seconds(60))
@@ -172,8 +156,9 @@ public struct Migrator: Sendable {
         do throws(QueueError) {
             try session.run(script: migration.sql, timeout: .seconds(600))
         } catch {
-            let named = QueueError(
-                error.code, "migration \(migration.name): \(error.message)", sqlState: error.sqlState)
+            let isLocked = error.sqlState == SQLState.lockNotAvailable.rawValue
+            let reason = isLocked ? "an open transaction has a table that it changes locked" : error.message
+            let named = QueueError(error.code, "migration \(migration.name): \(reason)", sqlState: error.sqlState)
             throw named.namingPrivilege(first: number == 1)
         }
         _ = try session.query(

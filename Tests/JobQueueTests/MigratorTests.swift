@@ -100,6 +100,29 @@ struct MigratorTests {
         #expect(try await migrator.status().map { $0.appliedAt == nil } == [false, true])
     }
 
+    @Test func `a migration that gets no lock lets other sessions pass and is tried again`() async throws {
+        let fixture = try await QueueFixture.make()
+        let reader = fixture.otherConnection()
+        _ = try await reader.rows("BEGIN")
+        _ = try await reader.rows("SELECT count(*) FROM larder_data.job")
+        let next = Migration("9999_next", Array("ALTER TABLE larder_data.job ADD COLUMN note text".utf8))
+        func migrator(attempts: Int) -> Migrator {
+            Migrator(
+                fixture.configuration, migrations: Migration.all + [next],
+                lockWait: .init(timeout: .milliseconds(100), pause: .milliseconds(1), attempts: attempts))
+        }
+        let error = await #expect(throws: QueueError.self) { try await migrator(attempts: 2).migrate() }
+        #expect(error?.sqlState == "55P03" && error?.message.hasPrefix("migration 9999_next: ") == true)
+        #expect(try await migrator(attempts: 2).status().last?.appliedAt == nil)
+
+        let (waits, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingOldest(1))
+        async let applied = migrator(attempts: 10_000).migrate { _ in continuation.yield() }
+        for await _ in waits { break }
+        try await fixture.enqueue(["http://a/1"])
+        _ = try await reader.rows("ROLLBACK")
+        #expect(try await applied.map(\.name) == ["9999_next"])
+    }
+
     @Test func `the list in the program is the directory`() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: PackageRoot.path + "/migrations").sorted()
         #expect(names == Migration.all.map { $0.name + ".sql" })

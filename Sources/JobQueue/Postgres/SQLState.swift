@@ -36,6 +36,9 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
     /// True when another session has just created the same thing.
     var isCollision: Bool { ["23505", "42P06", "42P07", "42710"].contains(rawValue) }
 
+    /// True when another transaction had, or wanted, the same locks: deadlocks (40P01) and lock timeouts.
+    var isLockConflict: Bool { rawValue == "40P01" || self == .lockNotAvailable }
+
     /// True for what passes by itself and is certain to have had no effect. Not so a session's end (57P): it may come
     /// after the commit.
     var isUndone: Bool {

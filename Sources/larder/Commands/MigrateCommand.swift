@@ -5,7 +5,9 @@ extension Command {
         words: ["migrate"], operands: "",
         summary: "Apply the migrations that the database lacks",
         discussion: """
-            Takes a lock and applies each migration in its own transaction. A database newer than this program is refused.
+            Takes a lock and applies each migration in its own transaction. A migration that does not get its locks within
+            2 s is rolled back, so that workers do not wait behind it, and tried again for up to 5 minutes. A database
+            newer than this program is refused.
             """,
         examples: ["larder migrate", "larder migrate --status"],
         options: [
@@ -23,7 +25,9 @@ extension Command {
             }
             return .done
         }
-        let applied = arguments.flag("status") ? nil : Set(try await migrator.migrate().map(\.number))
+        let applied =
+            arguments.flag("status")
+            ? nil : Set(try await migrator.migrate { Console.note("\($0.message); trying again") }.map(\.number))
         if applied?.isEmpty == true, !arguments.flag("json") { Console.line("nothing to do") }
         for step in try await migrator.status() where applied?.contains(step.number) ?? true {
             try Console.show(
