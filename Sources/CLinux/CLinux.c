@@ -14,12 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <fcntl.h>
@@ -94,32 +95,28 @@ int larder_spawn_close_from(void *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 
-static int resource(enum larder_limit_kind kind) {
-    switch (kind) {
-    case larder_limit_memory: return RLIMIT_AS;
-    case larder_limit_processor_seconds: return RLIMIT_CPU;
-    case larder_limit_descriptors: return RLIMIT_NOFILE;
-    case larder_limit_core: return RLIMIT_CORE;
-    }
-    return -1;
-}
-
-int larder_set_soft_limit(enum larder_limit_kind kind, unsigned long long value) {
+int larder_set_limit(enum larder_limit_kind kind, unsigned long long value) {
+    static const int resources[] = {
+        [larder_limit_memory] = RLIMIT_AS, [larder_limit_file_size] = RLIMIT_FSIZE,
+        [larder_limit_descriptors] = RLIMIT_NOFILE, [larder_limit_core] = RLIMIT_CORE};
     struct rlimit limit;
-    if (getrlimit(resource(kind), &limit) != 0) { return -1; }
-    limit.rlim_cur = value < limit.rlim_max ? value : limit.rlim_max;
-    return setrlimit(resource(kind), &limit);
-}
-
-int larder_set_hard_limit(enum larder_limit_kind kind, unsigned long long value) {
-    struct rlimit limit;
-    if (getrlimit(resource(kind), &limit) != 0) { return -1; }
+    if (getrlimit(resources[kind], &limit) != 0) { return -1; }
     limit.rlim_max = value < limit.rlim_max ? value : limit.rlim_max;
     limit.rlim_cur = limit.rlim_max;
-    return setrlimit(resource(kind), &limit);
+    return setrlimit(resources[kind], &limit);
 }
 
-int larder_no_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); }
+int larder_limit_processor_time(int process, unsigned seconds) {
+    clockid_t clock;
+    struct timespec used;
+    struct rlimit limit;
+    int result = clock_getcpuclockid(process, &clock);
+    if (result != 0) { errno = result; return -1; }
+    if (clock_gettime(clock, &used) != 0 || prlimit(process, RLIMIT_CPU, NULL, &limit) != 0) { return -1; }
+    rlim_t wanted = (rlim_t)used.tv_sec + seconds;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    return prlimit(process, RLIMIT_CPU, &limit, NULL);
+}
 
 void larder_limit_heaps(int count) { mallopt(M_ARENA_MAX, count); }
 
@@ -261,6 +258,11 @@ int larder_pin_processor(struct larder_processors *before) {
 
 void larder_unpin_processor(const struct larder_processors *before) {
     sched_setaffinity(0, sizeof *before, (const cpu_set_t *)before->bits);
+}
+
+long long larder_file_length(int descriptor) {
+    struct stat status;
+    return syscall(__NR_fstat, descriptor, &status) == 0 ? (long long)status.st_size : -1;
 }
 
 int larder_try_fork(void) {

@@ -14,7 +14,9 @@ public struct CodecReport: Sendable, Hashable, Codable {
     public let strips: [String: Bool]
     /// Whether a truncated file is refused, by format name.
     public let refusesTruncated: [String: Bool]
-    /// The restrictions of a child by name, true when the kernel enforces them: `no network`, `no files`, `no
-    /// programs`, `no processes`, `memory limit`; false when this kernel or container does not support it.
+    /// What the kernel denies a child.
+    public var sandboxLevel = SandboxLevel.limitsOnly
+    /// The restrictions of a child by name, true when an attempt to break one was denied: `no network`, `no files`, `no
+    /// programs`, `no processes`, `memory limit`.
     public var sandbox: [String: Bool] = [:]
 }

@@ -32,8 +32,9 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
         public static let encode = Code(.encodeFailed)
         /// The output could not be written.
         public static let store = Code(.storeFailed)
-        /// The machine lacks what every image needs: descriptors, memory or processes for a child; space on the disk or
-        /// in the quota, or a file system that can be written, for the output.
+        /// The machine lacks what every image needs: descriptors, memory or processes for a child; seccomp filters or
+        /// Landlock for its sandbox; space on the disk or in the quota, or a file system that can be written, for the
+        /// output.
         public static let localFault = Code(.localFault)
         /// The task was cancelled.
         public static let cancelled = Code(.cancelled)

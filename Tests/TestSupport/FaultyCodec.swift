@@ -1,13 +1,7 @@
-import Concurrency
-import Foundation
-
 /// A libjpeg that fails on images of three widths, for tests of a transcoder's children.
 ///
-/// The library is loaded before the real one and passes all other images on. Its file is deleted with the last
-/// reference; children that have loaded it are not affected.
+/// The library is loaded before the real one and passes all other images on.
 public final class FaultyCodec: Sendable {
-    struct Failure: Error { let output: String }
-
     /// A fault; the raw value is the width in pixels of the JPEG that causes it.
     public enum Fault: Int, CaseIterable, Sendable {
         /// A write to an unmapped address.
@@ -21,20 +15,13 @@ public final class FaultyCodec: Sendable {
         public var image: [UInt8] { MadeJPEG.bytes(rawValue, 1024) }
     }
 
-    private let directory: TemporaryDirectory
+    private let library: CompiledC
 
-    /// Builds it with the system's C compiler.
-    public init() async throws {
-        directory = try TemporaryDirectory()
-        let compiler = try RunningCommand(
-            "cc", ["-shared", "-fPIC", "-x", "c", "-", "-o", directory.file("libfaulty.so")],
-            environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"], input: Array(Self.source.utf8))
-        let outcome = await compiler.outcome()
-        guard outcome.code == 0 else { throw Failure(output: String(decoding: outcome.errors, as: UTF8.self)) }
-    }
+    /// Builds it.
+    public init() async throws { library = try await .preloaded(Self.source) }
 
     /// The line of a child's environment that loads the library.
-    public var environment: String { "LD_PRELOAD=\(directory.file("libfaulty.so"))" }
+    public var environment: String { library.environment }
 
     private static let source = """
         #define _GNU_SOURCE

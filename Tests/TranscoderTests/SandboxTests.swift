@@ -10,12 +10,67 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct SandboxTests {
     @Test func `a child has no access to network, files, programs and other processes`() async throws {
-        let restrictions = try await TranscodeHarness().pool.selfTest().sandbox
-        #expect(restrictions.count == 5)
-        // A kernel may be built without the filter of system calls; doctor then reports it.
-        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-        if status.contains("Seccomp:") { #expect(restrictions.values.allSatisfy { $0 }, "\(restrictions)") }
-        #expect(restrictions["memory limit"] == true)
+        let report = try await TranscodeHarness().pool.selfTest()
+        #expect(report.sandboxLevel == .full)
+        #expect(report.sandbox.count == 5 && report.sandbox.values.allSatisfy { $0 }, "\(report.sandbox)")
+    }
+
+    @Test(arguments: LimitedKernel.Part.allCases)
+    func `without seccomp or Landlock images are refused, unless best effort is wanted`(
+        _ part: LimitedKernel.Part
+    ) async throws {
+        let kernel = try await LimitedKernel(), image = try Fixtures.image("plain.jpg")
+        func harness(_ policy: SandboxPolicy) -> TranscodeHarness {
+            TranscodeHarness {
+                let words = kernel.words(without: [part], [$0.executable] + $0.arguments)
+                ($0.executable, $0.arguments, $0.sandbox) = (words[0], Array(words.dropFirst()), policy)
+            }
+        }
+        let error = try await harness(.required).refusal(image)
+        #expect(error?.code == .localFault, "returned unharmed by a worker")
+        #expect(error?.message.contains(part == .seccomp ? "lacks seccomp filters, " : "lacks Landlock, ") == true)
+        #expect(try await harness(.bestEffort).refusal(image) == nil)
+        // The test of the codecs reads no image of others.
+        #expect(try await harness(.required).pool.selfTest().sandboxLevel != .full)
+    }
+
+    @Test(arguments: SystemCallTests.accounts)
+    func `a child has its own session, no capabilities, and limits that cannot be raised`(
+        _ account: SystemCallTests.Account
+    ) async throws {
+        let words = try await SystemCallTests.words(account, [Products.larder, "transcoder"])
+        let harness = TranscodeHarness {
+            $0.limits.memoryBytes = 64 << 20
+            ($0.executable, $0.arguments) = (words[0], Array(words.dropFirst()))
+        }
+        #expect(try await harness.refusal(try Fixtures.image("plain.jpg")) == nil)
+        let child = try #require(harness.pool.children.first)
+        #expect(getsid(child) == child)
+        func text(_ file: String) throws -> String {
+            try String(contentsOfFile: "/proc/\(child)/\(file)", encoding: .utf8)
+        }
+        let status = try text("status")
+        // Only root can give up the rest of its bounding set; `no_new_privs` has the same effect.
+        let isRoot = geteuid() == 0 && account == .own
+        for name in ["CapInh", "CapPrm", "CapEff", "CapAmb"] + (isRoot ? ["CapBnd"] : []) {
+            #expect(status.contains("\(name):\t0000000000000000\n"), "\(name)")
+        }
+        #expect(status.contains("NoNewPrivs:\t1\n"))
+        // The files of a process that cannot be traced belong to root.
+        let owner = try FileManager.default.attributesOfItem(atPath: "/proc/\(child)/environ")[.ownerAccountID]
+        #expect(owner as? UInt32 == 0)
+        let limits = try text("limits").split(separator: "\n").map { $0.split(whereSeparator: \.isWhitespace) }
+        func limit(_ name: String) -> [Int?] {
+            let words = name.split(separator: " ")
+            return limits.first { $0.starts(with: words) }?.dropFirst(words.count).prefix(2).map { Int($0) } ?? []
+        }
+        #expect(limit("Max file size") == [320 << 20, 320 << 20])
+        #expect(limit("Max open files") == [48, 48])
+        #expect(limit("Max core file size") == [0, 0])
+        let space = limit("Max address space")
+        #expect(space.count == 2 && space[0] != nil && space[0] == space[1])
+        // The pool sets it for each image, in a process of its own user: 4 × 150 s and 10 s.
+        if account == .own { #expect(try #require(limit("Max cpu time").first ?? nil) >= 610) }
     }
 
     @Test func `the filter of system calls holds for every thread of a child`() async throws {

@@ -53,7 +53,7 @@ struct TranscodeHarness: Sendable {
         return Output(report: report, files: descriptors.map(Self.content))
     }
 
-    private static func content(_ descriptor: Int32) -> [UInt8] {
+    static func content(_ descriptor: Int32) -> [UInt8] {
         let length = Int(lseek(descriptor, 0, SEEK_END))
         var bytes = [UInt8](repeating: 0, count: length)
         let read = pread(descriptor, &bytes, length, 0)

@@ -18,17 +18,16 @@ long larder_receive_descriptors(int socket, void *bytes, size_t length, int *des
 /// (`posix_spawn_file_actions_addclosefrom_np`). `actions` is a `posix_spawn_file_actions_t *`.
 int larder_spawn_close_from(void *actions, int first);
 
-/// The kinds of `larder_limit`.
-enum larder_limit_kind { larder_limit_memory, larder_limit_processor_seconds, larder_limit_descriptors, larder_limit_core };
+/// The kinds of limits of `larder_set_limit`.
+enum larder_limit_kind { larder_limit_memory, larder_limit_file_size, larder_limit_descriptors, larder_limit_core };
 
-/// Sets a soft limit of this process, which can be raised again. Returns 0, or -1 with errno (`setrlimit`).
-int larder_set_soft_limit(enum larder_limit_kind kind, unsigned long long value);
+/// Sets the soft and the hard limit of this process, which it cannot raise again. Returns 0, or -1 with errno
+/// (`setrlimit`).
+int larder_set_limit(enum larder_limit_kind kind, unsigned long long value);
 
-/// Sets a soft and hard limit of this process, which cannot be raised again.
-int larder_set_hard_limit(enum larder_limit_kind kind, unsigned long long value);
-
-/// Programs that this process starts gain no privileges (`prctl(PR_SET_NO_NEW_PRIVS)`).
-int larder_no_new_privileges(void);
+/// Lets a process of the same user have `seconds` more of processor time, after which SIGXCPU ends it. Its hard limit
+/// stays. Returns 0, or -1 with errno (`prlimit`).
+int larder_limit_processor_time(int process, unsigned seconds);
 
 /// Limits the heaps of all threads together; fewer heaps hold less free memory (`mallopt`).
 void larder_limit_heaps(int count);
@@ -104,13 +103,24 @@ int larder_pin_processor(struct larder_processors *before);
 /// Undoes `larder_pin_processor`.
 void larder_unpin_processor(const struct larder_processors *before);
 
-/// The restrictions that `larder_restrict_process` could set, as bits.
-enum larder_restriction { larder_restricts_system_calls = 1, larder_restricts_files = 2 };
+/// Leaves the session, gives up every capability, and makes this process one that other processes cannot trace and
+/// that gains no privileges by starting a program. Call it before there is a second thread. Returns 0, or -1 with errno.
+int larder_drop_privileges(void);
 
-/// Denies this process the network, other programs and processes, and files by name, which codecs do not need (seccomp;
-/// Landlock for this thread and those that it starts later). Denied calls fail with EPERM or EACCES. It cannot be
-/// undone. Returns the restrictions that hold; a kernel or a container may support neither.
-int larder_restrict_process(void);
+/// Denies the calling thread, and those that it starts later, all files by name, and what else the kernel's version of
+/// Landlock can deny: ports, abstract sockets, signals to other processes. It cannot be undone. Returns 0, or -1
+/// with errno where the kernel or a container does not support it.
+int larder_deny_files(void);
+
+/// Allows all threads of this process only the system calls that decoding and encoding make (seccomp). Others fail with
+/// EPERM, those newer than Linux 5.0 with ENOSYS; calls of another architecture end the process. It cannot be undone.
+/// `socket` is the one descriptor for messages. Returns 0, or -1 with errno where the kernel or a container does not
+/// support it.
+int larder_filter_system_calls(int socket);
+
+/// The length of an open file, or -1 with errno (`fstat`). The C library's own function may make the call that takes a
+/// path, too.
+long long larder_file_length(int descriptor);
 
 /// Starts a process that exits at once and waits for it; -1 with errno where that is denied.
 int larder_try_fork(void);

@@ -4,7 +4,7 @@ internal import ImageModel
 /// A request from the pool to a child: one message, with the descriptors attached.
 struct ChildRequest: Codable, Sendable {
     /// The version of these messages. Both ends are one program, so a difference is a faulty configuration.
-    static let version = 4
+    static let version = 5
     /// The longest message, far above 32 variants of 16 transformers each.
     static let maxLength = 192 << 10
     /// A child requests a grant from the pool for an image that needs more memory than this.
@@ -19,6 +19,8 @@ struct ChildRequest: Codable, Sendable {
         case plan
         /// Tests the codecs. No descriptors.
         case selfTest
+        /// Only enters the sandbox. No descriptors.
+        case sandbox
     }
 
     var version = ChildRequest.version
@@ -31,18 +33,24 @@ struct ChildRequest: Codable, Sendable {
     var wantsDigest = false
     var wantsRawRGBA = false
     var limits: TranscodeLimits
+    /// Whether an image is refused where the kernel lacks a part of the sandbox.
+    var sandbox = SandboxPolicy.required
 }
 
 extension ChildRequest {
-    init(_ operation: Operation, number: UInt64, _ request: TranscodeRequest?, _ limits: TranscodeLimits) {
-        self.init(number: number, operation: operation, limits: limits)
+    init(
+        _ operation: Operation, number: UInt64, _ request: TranscodeRequest?,
+        _ configuration: TranscoderPool.Configuration
+    ) {
+        self.init(
+            number: number, operation: operation, limits: configuration.limits, sandbox: configuration.sandbox)
         guard let request else { return }
         variants = request.variants.map(\.json)
         scale = request.scale
         transformsAnimated = request.transformsAnimated
         wantsDigest = request.wantsDigest
         wantsRawRGBA = request.wantsRawRGBA
-        self.limits.scaleDownBytes = request.scaleDownBytes ?? limits.scaleDownBytes
+        self.limits.scaleDownBytes = request.scaleDownBytes ?? configuration.limits.scaleDownBytes
     }
 }
 
@@ -86,6 +94,8 @@ struct ChildReply: Codable, Sendable {
     /// The formats that this machine can write, for a plan.
     var writable: Set<ImageFormat> = []
     var codecs: CodecReport?
+    /// What the kernel denies the child.
+    var sandbox: SandboxLevel?
     var processorTime: Duration = .zero
     var residentBytes = 0
     var peakResidentBytes = 0

@@ -4,7 +4,7 @@ internal import ImageModel
 
 /// The child's end of the socket.
 struct ChildSocket: ~Copyable {
-    private let descriptor: Int32
+    let descriptor: Int32
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 

@@ -2,31 +2,36 @@ private import CLinux
 private import Glibc
 internal import ImageModel
 
-/// The limits of a child: set before the first image, tightened around each.
+/// What a child may do: nothing but compute, and use the descriptors that it is given.
 ///
 /// Move-only: the single owner of the descriptor through which the child reads its own status when it can no longer
 /// open files.
 struct Sandbox: ~Copyable {
+    /// What the kernel denies; nil before `enter`.
+    private(set) var level: SandboxLevel?
     private let status: Int32
     /// The address space of the idle child, before any image.
     private let idle: UInt64
-    /// The most that may be mapped during the current image.
+    /// The most that may be mapped.
     private var end: UInt64 = .max
     /// Above this peak the child is replaced.
     private var recycleAbove: UInt64 = .max
     /// The most that had been mapped before the current image.
     private var earlierPeak: UInt64 = 0
 
-    /// Limits everything but memory, which is counted from what the libraries take to start. Call it before they start.
-    static func prepareProcess() {
-        larder_no_new_privileges()
-        larder_set_hard_limit(larder_limit_core, 0)
+    /// Gives up what the libraries do not need to start; false when that fails. Call it before they start, and before
+    /// there is a second thread.
+    static func prepareProcess() -> Bool {
+        guard larder_drop_privileges() == 0, larder_set_limit(larder_limit_core, 0) == 0 else { return false }
+        // A file above the limit on its size is then an error of its store.
+        signal(SIGXFSZ, SIG_IGN)
         // Two heaps hold far less free memory than one per thread, and cost little time.
         larder_limit_heaps(2)
         // libvips writes images above this size to a temporary file, which cannot be opened here.
         setenv("VIPS_DISC_THRESHOLD", "1000g", 1)
         setenv("VIPS_CONCURRENCY", "1", 1)
         for name in ["VIPS_NOVECTOR", "VIPS_LEAK", "VIPS_TRACE", "VIPS_PROFILE"] { unsetenv(name) }
+        return true
     }
 
     /// Returns nil when the process cannot read its own status.
@@ -43,35 +48,42 @@ struct Sandbox: ~Copyable {
 
     deinit { Glibc.close(status) }
 
-    /// Allows the descriptors that are attached to a request.
-    func allowDescriptors() {
-        larder_set_soft_limit(larder_limit_descriptors, UInt64(Pipeline.variantLimit) + 16)
-    }
-
-    /// Tightens the limits for one image: no file can be opened, memory and time are limited.
-    mutating func tighten(for limits: TranscodeLimits, sourceBytes: Int) {
-        // Not 0: `poll`, in which the thread that watches the pool sleeps, refuses more descriptors than the limit.
-        // Descriptor 0 is in use, so nothing can be opened.
-        larder_set_soft_limit(larder_limit_descriptors, 1)
+    /// Sets the limits, which nothing in the process can raise, and denies all that images do not need. Call it once,
+    /// when all libraries have opened their files, before the first image is read. False when a limit cannot be set.
+    ///
+    /// - Parameter socket: the socket to the pool.
+    mutating func enter(_ limits: TranscodeLimits, socket: Int32) -> Bool {
         // The stacks of codecs' threads, the heap's slack and the mapped source are not the image's.
-        let room = UInt64(limits.memoryBytes) + UInt64(sourceBytes) + (192 << 20)
+        let room = UInt64(limits.memoryBytes) + (256 << 20)
         end = idle + room
         recycleAbove = end - UInt64(limits.memoryBytes) / 2
-        earlierPeak = memory?.mapped_peak ?? 0
-        larder_set_soft_limit(larder_limit_memory, end)
-        // The pool measures wall time; this limit remains if it fails. Codecs have threads and may use more than that.
-        let used = UInt64(processorTime.components.seconds)
-        let allowed = UInt64(limits.hardTime.components.seconds) * 4 + 10
-        larder_set_soft_limit(larder_limit_processor_seconds, used + allowed)
+        // The source, an output for each variant, and what is open already.
+        let descriptors = UInt64(Pipeline.variantLimit) + 16
+        guard larder_set_limit(larder_limit_memory, end) == 0, larder_set_limit(larder_limit_file_size, room) == 0,
+            larder_set_limit(larder_limit_descriptors, descriptors) == 0
+        else { return false }
+        // Files first: the filter of system calls does not allow Landlock's.
+        let deniesFiles = larder_deny_files() == 0
+        let filtersCalls = larder_filter_system_calls(socket) == 0
+        level =
+            switch (filtersCalls, deniesFiles) {
+            case (true, true): .full
+            case (true, false): .withoutLandlock
+            case (false, true): .withoutSeccomp
+            case (false, false): .limitsOnly
+            }
+        return true
     }
 
+    /// Begins an image: a peak of memory counts for it only when it is higher than all before.
+    mutating func beginImage() { earlierPeak = memory?.mapped_peak ?? 0 }
+
     /// Whether the limit on memory holds, found by exceeding it.
-    mutating func limitsMemory(_ limits: TranscodeLimits) -> Bool {
-        tighten(for: limits, sourceBytes: 0)
-        defer { allowDescriptors() }
-        let start = mmap(nil, Int(end - idle) + (1 << 30), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    var limitsMemory: Bool {
+        let length = Int(end - idle) + (1 << 30)
+        let start = mmap(nil, length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
         guard let start, start != MAP_FAILED else { return true }
-        munmap(start, Int(end - idle) + (1 << 30))
+        munmap(start, length)
         return false
     }
 

@@ -1,3 +1,4 @@
+private import CLinux
 private import Glibc
 internal import ImageModel
 
@@ -9,11 +10,8 @@ struct SourceFile: ~Copyable {
     ///
     /// - Throws: `TranscodeError` 1001 when the file is empty, 205 when there is no memory.
     init(descriptor: Int32) throws(TranscodeError) {
-        var information = stat()
-        guard fstat(descriptor, &information) == 0, information.st_size > 0 else {
-            throw TranscodeError(.undecodable, "the file is empty")
-        }
-        let length = Int(information.st_size)
+        let length = Int(larder_file_length(descriptor))
+        guard length > 0 else { throw TranscodeError(.undecodable, "the file is empty") }
         guard let start = mmap(nil, length, PROT_READ, MAP_PRIVATE, descriptor, 0), start != MAP_FAILED else {
             throw TranscodeError(.memory, "the file of \(length) bytes cannot be mapped")
         }

@@ -8,21 +8,17 @@ public enum TranscoderProcess {
     ///
     /// Restricts the whole process (memory, files, core dumps), so nothing else may run in it.
     public static func run(socket descriptor: Int32) -> Int32 {
-        Sandbox.prepareProcess()
-        guard VipsLibrary.start(memoryExit: ChildExit.memory) else { return ChildExit.unfit }
+        guard Sandbox.prepareProcess(), VipsLibrary.start(memoryExit: ChildExit.memory) else { return ChildExit.unfit }
         var writable = WritableFormats()
         guard let sandbox = Sandbox() else { return ChildExit.unfit }
         // x265 reads the machine's processors when it first runs, and fails when access is denied.
         _ = writable.formats(wanted: [.heic])
-        // After every library has opened its files, and before another thread starts.
-        _ = larder_restrict_process()
-        guard larder_exit_on_hangup(descriptor, ChildExit.orphaned) == 0 else { return ChildExit.unfit }
         var server = ChildServer(socket: ChildSocket(descriptor), sandbox: sandbox, writable: writable)
         return server.serve()
     }
 }
 
-/// Answers one request after another.
+/// Answers one request after another. The first one brings the limits; the child then enters the sandbox.
 private struct ChildServer: ~Copyable {
     let socket: ChildSocket
     var sandbox: Sandbox
@@ -30,11 +26,15 @@ private struct ChildServer: ~Copyable {
 
     mutating func serve() -> Int32 {
         while true {
-            sandbox.allowDescriptors()
             guard let (message, descriptors) = socket.receive() else { return ChildExit.done }
             defer { for descriptor in descriptors { close(descriptor) } }
             guard let request = try? ChildRequest(message: message), request.version == ChildRequest.version else {
                 return ChildExit.unfit
+            }
+            if sandbox.level == nil {
+                guard sandbox.enter(request.limits, socket: socket.descriptor),
+                    larder_exit_on_hangup(socket.descriptor, ChildExit.orphaned) == 0
+                else { return ChildExit.unfit }
             }
             let started = sandbox.processorTime
             var reply = answer(request, descriptors)
@@ -46,12 +46,17 @@ private struct ChildServer: ~Copyable {
 
     private mutating func answer(_ request: ChildRequest, _ descriptors: [Int32]) -> ChildReply {
         var reply = ChildReply(number: request.number)
+        reply.sandbox = sandbox.level
         VipsLibrary.allow(request.limits.formats)
         do throws(TranscodeError) {
-            if request.operation == .selfTest {
+            switch request.operation {
+            case .sandbox: break
+            case .selfTest:
                 reply.codecs = CodecReport.measured(accepted: request.limits.formats)
-                reply.codecs?.sandbox = SandboxTest.results(memoryIsLimited: sandbox.limitsMemory(request.limits))
-            } else {
+                reply.codecs?.sandboxLevel = sandbox.level ?? .limitsOnly
+                reply.codecs?.sandbox = SandboxTest.results(memoryIsLimited: sandbox.limitsMemory)
+            case .transcode, .probe, .plan:
+                try request.sandbox.check(sandbox.level)
                 try process(request, descriptors, &reply)
             }
         } catch {
@@ -83,8 +88,8 @@ private struct ChildServer: ~Copyable {
             }
         }
         let start = ContinuousClock.now
+        sandbox.beginImage()
         let file = try SourceFile(descriptor: source)
-        sandbox.tighten(for: request.limits, sourceBytes: file.bytes.count)
         let header = try file.header(request.limits)
         reply.header = header
         guard request.operation != .probe else { return }

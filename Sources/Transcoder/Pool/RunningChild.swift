@@ -18,6 +18,8 @@ struct RunningChild: ~Copyable {
     var served = 0
     private let socket: Int32
     private let errors: ChildErrors
+    /// Of processor time for one request.
+    private let seconds: UInt32
 
     /// Starts a process.
     ///
@@ -39,6 +41,8 @@ struct RunningChild: ~Copyable {
             throw TranscodeError.noChild("\(error.program) cannot be started", error.code)
         }
         socket = sockets[0]
+        // The pool measures wall time; this limit remains if it fails. Codecs have threads and may use more than that.
+        seconds = UInt32(min(configuration.limits.hardTime.components.seconds * 4 + 10, 1_000_000_000))
         errors.closeWriter()
         self.errors = errors
     }
@@ -49,6 +53,8 @@ struct RunningChild: ~Copyable {
     /// error.
     func send(_ message: [UInt8], _ descriptors: [Int32]) -> Bool {
         _ = errors.takeLastLine()
+        // It fails when the process has ended, which the socket shows, too.
+        _ = larder_limit_processor_time(process.processID, seconds)
         return message.withUnsafeBytes {
             larder_send_descriptors(socket, $0.baseAddress, $0.count, descriptors, Int32(descriptors.count))
         } == message.count

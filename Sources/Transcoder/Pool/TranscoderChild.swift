@@ -78,7 +78,7 @@ actor TranscoderChild {
         let result: Result<ChildReply, TranscodeError>
         do throws(TranscodeError) {
             requests += 1
-            let message = try ChildRequest(operation, number: requests, request, configuration.limits).message()
+            let message = try ChildRequest(operation, number: requests, request, configuration).message()
             guard message.count <= ChildRequest.maxLength else {
                 return .failure(TranscodeError(.transform, "the variants are too long for one message"))
             }

@@ -17,6 +17,8 @@ public final class TranscoderPool: Sendable {
         public var environment = ["LC_ALL=C", "SWIFT_BACKTRACE=enable=no"]
         /// The limits of one image.
         public var limits = TranscodeLimits()
+        /// Whether images are refused where the kernel lacks a part of the sandbox; `.required` by default.
+        public var sandbox = SandboxPolicy.required
         /// Memory for all images together, in bytes. An image waits until enough is free. Nil by default, for three
         /// quarters of the machine's or of its control group's memory.
         public var memoryBudget: Int?
@@ -134,6 +136,16 @@ public final class TranscoderPool: Sendable {
             throw TranscodeError.malformedReply
         }
         return codecs
+    }
+
+    /// What the kernel denies the children. Starts a child, which later images use.
+    ///
+    /// - Throws: `TranscodeError` 301 or 501 when no child can be started.
+    public func sandboxLevel() async throws(TranscodeError) -> SandboxLevel {
+        guard let level = try await ask(.sandbox, nil, descriptors: []).sandbox else {
+            throw TranscodeError.malformedReply
+        }
+        return level
     }
 
     /// Kills all children and waits until they have ended. Current and later requests fail with 2002.

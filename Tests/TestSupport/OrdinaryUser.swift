@@ -1,16 +1,14 @@
-import Foundation
 import Glibc
-import TestSupport
 
 /// A user other than root, for permissions that root ignores.
-enum OrdinaryUser {
+public enum OrdinaryUser {
     /// `nobody`, on every Debian.
-    static let id: UInt32 = 65534
+    public static let id: UInt32 = 65534
     /// The command line prefix that runs a command as this user.
-    static let words = ["setpriv", "--reuid=\(id)", "--regid=\(id)", "--clear-groups"]
+    public static let words = ["setpriv", "--reuid=\(id)", "--regid=\(id)", "--clear-groups"]
 
     /// Whether this user can run the program; not when the package is in a private directory.
-    static func canRunLarder() async throws -> Bool {
+    public static func canRunLarder() async throws -> Bool {
         let trial = try? RunningCommand(
             words[0], Array(words.dropFirst()) + [LarderCommand.executable, "--version"],
             environment: ["PATH": "/usr/bin:/bin"], input: [])
