@@ -40,6 +40,9 @@ enum Limits {
         Option(
             "hard-time", .value("DURATION"),
             "processor time after which the transcoder of an image is killed, default 30s"),
+        Option(
+            "sandbox", .value("POLICY"),
+            "required (default) refuses images where the kernel lacks seccomp or Landlock; best-effort decodes them"),
         Option("path", .value("NAME"), "planes where possible (default), or libvips for every image"),
     ]
 
@@ -63,6 +66,9 @@ enum Limits {
         let softTime = try arguments.duration("soft-time") ?? configuration.limits.softTime
         configuration.limits.softTime = min(softTime, configuration.limits.hardTime)
         configuration.limits.allowsPlanes = try arguments.choice("path", of: ["planes", "libvips"]) != "libvips"
+        if let policy = try arguments.choice("sandbox", of: SandboxPolicy.allCases.map(\.rawValue)) {
+            configuration.sandbox = SandboxPolicy(rawValue: policy) ?? .required
+        }
         return configuration
     }
 

@@ -24,7 +24,7 @@ struct WorkerSetup {
     static let maxWait = Duration.seconds(5)
 
     let cache: any ImageStore
-    private let transcoders: TranscoderPool
+    let transcoders: TranscoderPool
     let manager: ImageManager
 
     /// The worker's configuration from the options.

@@ -63,14 +63,30 @@ private struct Checkup {
                 passed(
                     "truncated \(format)", refuses ? "refused by the decoder" : "detected only while downloading")
             }
-            for (restriction, holds) in report.sandbox.sorted(by: { $0.key < $1.key }) {
-                // Not a failure: a kernel or a container may lack support.
-                passed("transcoder: \(restriction)", holds ? "enforced" : "not supported here")
-            }
+            sandbox(report, configuration.sandbox)
         } catch {
             record("transcoder", ok: false, error.description)
         }
         await pool.shutdown()
+    }
+
+    /// What a kernel or a container does not support is a failure, or with best effort a warning.
+    private mutating func sandbox(_ report: CodecReport, _ policy: SandboxPolicy) {
+        let isAccepted = policy == .bestEffort, level = report.sandboxLevel
+        if let missing = level.missing {
+            record(
+                "sandbox", ok: isAccepted,
+                "\(level.rawValue): the kernel or the container lacks \(missing)"
+                    + (isAccepted ? "" : ", so images are refused; --sandbox best-effort decodes them"),
+                severity: isAccepted ? "warning" : nil)
+        } else {
+            passed("sandbox", "\(level.rawValue): seccomp and Landlock")
+        }
+        for (restriction, holds) in report.sandbox.sorted(by: { $0.key < $1.key }) {
+            record(
+                "transcoder: \(restriction)", ok: holds || isAccepted, holds ? "enforced" : "not enforced",
+                severity: holds || !isAccepted ? nil : "warning")
+        }
     }
 
     mutating func authorities() {

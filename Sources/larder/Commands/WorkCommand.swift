@@ -41,6 +41,9 @@ extension Command {
         if let restart { configuration.services.append(restart) }
         let summary = try await finally(setup.shutdown) {
             try await Printer.printing { printer in
+                var configuration = configuration
+                configuration.services.append(
+                    SandboxNotice(transcoders: setup.transcoders) { level in log.write(level, to: printer) })
                 let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
                     event in
                     restart?.observe(event)

@@ -3,6 +3,7 @@ import Foundation
 import ImageModel
 import JobQueue
 import Prefetcher
+import Transcoder
 import Worker
 
 /// Writes a worker's events to standard error, one line each: `key=value` text, or JSON.
@@ -23,6 +24,17 @@ struct EventLog: Sendable {
     /// Does not block.
     func write(_ event: WorkerEvent, to printer: Printer) {
         let (level, name, fields) = Self.parts(of: event)
+        write(name, level, fields, to: printer)
+    }
+
+    /// Writes what the kernel denies the transcoders. Does not block.
+    func write(_ sandbox: SandboxLevel, to printer: Printer) {
+        var fields: Fields = [("sandbox", sandbox.rawValue)]
+        if let missing = sandbox.missing { fields.append(("missing", missing)) }
+        write("sandbox", sandbox == .full ? .info : .warning, fields, to: printer)
+    }
+
+    private func write(_ name: String, _ level: Level, _ fields: Fields, to printer: Printer) {
         printer.note(
             line([("time", Date.now.formatted(Self.time)), ("level", level.rawValue), ("event", name)] + fields))
     }
