@@ -120,7 +120,7 @@ struct TranscodeHarness: Sendable {
             let report = try await pool.transcode(
                 TranscodeRequest(
                     source: source, variants: wanted.map { variants[$0] },
-                    outputs: wanted.map { outputs[$0].descriptor }, transformsAnimated: true))
+                    outputs: wanted.map { outputs[$0].descriptor }, options: .firstFrameOnly))
             for variant in report.variants { _ = try variant.get() }
             cost.childSeconds += report.processorTime.seconds
             cost.peakBytes = max(cost.peakBytes, report.peakResidentBytes)

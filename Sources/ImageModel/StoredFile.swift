@@ -37,7 +37,7 @@ public struct StoredFile: Sendable, Equatable, Codable {
         case downloaded
         /// Made by this job.
         case transcoded
-        /// The original's bytes under the variant's key: animations are not transformed by default.
+        /// The original's bytes under the variant's key: animations and vector images are not transformed by default.
         case copied
         /// Stored before.
         case cached

@@ -10,9 +10,8 @@ public struct TranscodeRequest: Sendable {
     public var outputs: [Int32]
     /// Pixels per point, at least 1: SDWebImage's scale factor of the key. 1 by default.
     public var scale: Double
-    /// SDWebImage's option TransformAnimatedImage: variants of an animation show its first frame. By default `false`:
-    /// they are copies of the original's bytes.
-    public var transformsAnimated: Bool
+    /// What is drawn of animations and vector images; empty by default.
+    public var options: Options
     /// SDWebImage's option ScaleDownLargeImages with its limit (62914560 there): an image that takes more bytes decoded
     /// is decoded smaller. Nil by default, for no limit.
     public var scaleDownBytes: Int?
@@ -24,7 +23,7 @@ public struct TranscodeRequest: Sendable {
 
     /// The descriptors must stay open until the request is answered.
     public init(
-        source: Int32, variants: [Variant], outputs: [Int32], scale: Double = 1, transformsAnimated: Bool = false
+        source: Int32, variants: [Variant], outputs: [Int32], scale: Double = 1, options: Options = []
     ) {
         precondition(variants.count == outputs.count, "every variant needs an output")
         precondition(scale >= 1, "a scale factor is at least 1")
@@ -32,6 +31,27 @@ public struct TranscodeRequest: Sendable {
         self.variants = variants
         self.outputs = outputs
         self.scale = scale
-        self.transformsAnimated = transformsAnimated
+        self.options = options
+    }
+}
+
+extension TranscodeRequest {
+    /// What is drawn of animations and vector images, where the original's bytes are copied otherwise.
+    public struct Options: OptionSet, Sendable, Hashable, Codable {
+        /// The bits.
+        public let rawValue: Int
+
+        /// Options with these bits.
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// Transformers take the first frame of an animation: SDWebImage's TransformAnimatedImage.
+        public static let transformsAnimated = Options(rawValue: 1)
+        /// Every variant shows the first frame of an animation: SDWebImage's DecodeFirstFrameOnly.
+        public static let firstFrameOnly = Options(rawValue: 2)
+        /// Transformers take the drawing of an SVG or PDF: SDWebImage's TransformVectorImage.
+        public static let transformsVector = Options(rawValue: 4)
+        /// Thumbnails of an animation are its bytes and not its frames at that size: SDWebImage's context
+        /// `animatedImageClass`.
+        public static let keepsAnimation = Options(rawValue: 8)
     }
 }

@@ -66,7 +66,7 @@ struct AnimationTests {
         #expect(try output.made(0).copied && output.files[0] == image)
         #expect(try !output.made(1).copied && output.made(1).frames == 1)
         #expect(try output.sample(1).pixel(10, 7) == [255, 0, 0, 255])
-        let first = try await harness.make(image, #""thumbnail":{"width":4,"height":4}"#, transformsAnimated: true)
+        let first = try await harness.make(image, #""thumbnail":{"width":4,"height":4}"#, options: .firstFrameOnly)
         #expect(try output.made(1).format == .png && first.sample().pixel(2, 2) == [255, 0, 0, 255])
         #expect(try first.made().width == 4 && first.made().format == .png)
     }

@@ -160,7 +160,7 @@ struct CoderVectorTests {
             let output = try await harness.make(
                 try shared(name), "\(box)true}", "\(box)false}",
                 #""keySuffix":"x","maxPixelSize":{"width":50,"height":50}"#, #""keySuffix":"y""#,
-                transformsAnimated: true)
+                options: .firstFrameOnly)
             let source = output.report.source.uprightSize
             let ratio = 50 / Double(max(source.width, source.height))
             for index in [0, 2] {

@@ -27,6 +27,22 @@ struct MetadataParserTests {
         #expect(XMPOrientation.read(Array(text.utf8)) == expected)
     }
 
+    // SDImageIOAnimatedCoder.m 464–472 of SDWebImage 5.21.5: the orientation is kCGImagePropertyOrientation of Image I/O,
+    // which takes it from XMP where EXIF has none.
+    @Test(arguments: ["6", "8"])
+    func `an image with an orientation in XMP alone is drawn upright`(value: String) async throws {
+        let name = Array("http://ns.adobe.com/xap/1.0/\0".utf8)
+        let packet =
+            #"<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">"#
+            + #"<rdf:Description xmlns:tiff="http://ns.adobe.com/tiff/1.0/" tiff:Orientation="\#(value)"/></rdf:RDF></x:xmpmeta>"#
+        let segment = name + packet.utf8, image = try Fixtures.image("plain.jpg")
+        let length = [UInt8((segment.count + 2) >> 8), UInt8((segment.count + 2) & 255)]
+        let turned = image.prefix(2) + [0xFF, 0xE1] + length + segment + image.dropFirst(2)
+        let output = try await TranscodeHarness().make(Array(turned), #""keySuffix":"x""#)
+        #expect(output.report.source.orientation == Int(value))
+        #expect(try output.made().width == 60 && output.made().height == 80)
+    }
+
     @Test func `only sRGB profiles are recognised as sRGB`() throws {
         let wide = try Fixtures.image("wide.icc")
         #expect(!ICCProfile.isSRGB(wide))

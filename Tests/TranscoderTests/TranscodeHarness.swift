@@ -32,7 +32,7 @@ struct TranscodeHarness: Sendable {
 
     /// Transcodes an image. Variants are given as the JSON between the braces, without the name.
     func make(
-        _ image: [UInt8], _ variants: String..., scale: Double = 1, transformsAnimated: Bool = false,
+        _ image: [UInt8], _ variants: String..., scale: Double = 1, options: TranscodeRequest.Options = [],
         scaleDownBytes: Int? = nil
     ) async throws -> Output {
         let parsed = try variants.enumerated().map { index, fields in
@@ -47,7 +47,7 @@ struct TranscodeHarness: Sendable {
         }
         var request = TranscodeRequest(
             source: source.descriptor, variants: parsed, outputs: descriptors, scale: scale,
-            transformsAnimated: transformsAnimated)
+            options: options)
         request.scaleDownBytes = scaleDownBytes
         let report = try await pool.transcode(request)
         return Output(report: report, files: descriptors.map(Self.content))

@@ -126,7 +126,7 @@ struct TranscodeTests {
         #expect(try copied.made().copied && copied.made().format == format)
         #expect(copied.files[0] == image)
         #expect(copied.report.source.frames == frames)
-        let drawn = try await harness.make(image, variant, transformsAnimated: true)
+        let drawn = try await harness.make(image, variant, options: .transformsAnimated)
         #expect(try !drawn.made().copied && drawn.made().format == format)
         #expect(try drawn.sample().width == 4 && drawn.sample().height == 4)
     }

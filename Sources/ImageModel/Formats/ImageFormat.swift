@@ -17,6 +17,10 @@ public struct ImageFormat: Sendable {
     package var frames = Frames.one
     /// Whether XMP gives the orientation where EXIF does not.
     package var hasXMPOrientation = false
+    /// Whether SDWebImage's coder replaces a thumbnail size by the size that a limit on decoded bytes allows.
+    package var limitReplacesThumbnail = false
+    /// Whether it is drawn from shapes, not from pixels.
+    package var isVector = false
     package var decoding = DecodeCost()
     /// How the format is written; nil where it is only read.
     package var output: Output?

@@ -22,7 +22,7 @@ public struct Variant: Sendable, Hashable {
     /// The size to decode to, before any transformer.
     public let thumbnail: Thumbnail?
     /// The transformers in their order; empty for none.
-    public let transforms: [Transform]
+    public internal(set) var transforms: [Transform]
     /// The format to write; nil keeps the source's by SDWebImage's rules.
     public let format: ImageFormat?
     /// 0…100; nil is the format's default.
@@ -33,9 +33,9 @@ public struct Variant: Sendable, Hashable {
     public let maxPixelSize: Thumbnail?
     /// The colour under transparency where the format has none; nil is white.
     public let background: Color?
-    /// Draws every frame of an animated GIF or WebP, under a key of its own. By default `false`: the animation is
-    /// copied, or its first frame drawn.
-    public let everyFrame: Bool
+    /// Draws every frame of an animated GIF or WebP, under a key of its own. By default `false`: every frame is drawn
+    /// for a thumbnail without transformers; otherwise the animation is copied, or its first frame drawn.
+    public internal(set) var everyFrame: Bool
     /// Keeps the colours in the original's profile, which is embedded. By default `false`: they are converted to sRGB.
     public let keepICC: Bool
     /// Keeps EXIF's Copyright and Artist; `false` by default. No other metadata is kept.
@@ -52,5 +52,14 @@ public struct Variant: Sendable, Hashable {
             transforms.map(\.key) + (everyFrame ? ["LarderEveryFrame"] : []) + [keySuffix].compactMap(\.self)
         return [thumbnail?.key].compactMap(\.self)
             + (transformers.isEmpty ? [] : [transformers.joined(separator: "-")])
+    }
+
+    /// The variant of an animation that SDWebImage stores under the thumbnail's key: every frame at that size, without
+    /// transformers.
+    package var thumbnailOfEveryFrame: Variant {
+        var variant = self
+        variant.everyFrame = true
+        variant.transforms = []
+        return variant
     }
 }

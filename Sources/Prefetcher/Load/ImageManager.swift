@@ -220,7 +220,7 @@ public struct ImageManager: Loader {
             for _ in commit.missing { commit.outputs.append(try storing(try plan.cache.begin())) }
             var request = TranscodeRequest(
                 source: source, variants: commit.missing.map(\.variant), outputs: commit.outputs.map(\.descriptor),
-                scale: plan.scale, transformsAnimated: plan.transformsAnimated)
+                scale: plan.scale, options: plan.drawing)
             request.scaleDownBytes = plan.scaleDownLimit
             return request
         }

@@ -14,6 +14,7 @@ extension LoadContext {
 
         let thumbnail = try readDecodeOptions(&fields)
         result = try Self.result(&fields, thumbnail: thumbnail)
+        usesAnimatedImage = try Self.isAnimatedClass(&fields)
         query = try Self.cacheType(&fields, "queryCacheType") ?? query
         store = try Self.cacheType(&fields, "storeCacheType") ?? store
         originalQuery = try Self.cacheType(&fields, "originalQueryCacheType") ?? originalQuery
@@ -32,7 +33,7 @@ extension LoadContext {
 
     /// Keys that concern a view, a callback queue or a screen, and the format hint, which the image's bytes replace.
     static let ignored = [
-        "setImageOperationKey", "callbackQueue", "imageForceDecodePolicy", "imageDecodeToHDR", "animatedImageClass",
+        "setImageOperationKey", "callbackQueue", "imageForceDecodePolicy", "imageDecodeToHDR",
         "imageTypeIdentifierHint",
     ]
 
@@ -90,6 +91,16 @@ extension LoadContext {
         ]
         guard let (variant, context) = names.first(where: { path.hasPrefix($0.0) }) else { return path }
         return context + path.dropFirst(variant.count)
+    }
+
+    /// Whether `animatedImageClass` names a class that can be one of SDAnimatedImage's protocol: not `UIImage` and
+    /// `NSImage`. Source: SDWebImage 5.21.5, `SDImageCacheDecodeImageData`.
+    private static func isAnimatedClass(_ fields: inout JSONFields) throws(VariantError) -> Bool {
+        switch fields.take("animatedImageClass") {
+        case nil, .null: return false
+        case .string(let name) where !name.isEmpty: return !["UIImage", "NSImage"].contains(name)
+        default: throw fields.refusal("animatedImageClass", "must be the name of a class, or null for none")
+        }
     }
 
     private static func cacheType(_ fields: inout JSONFields, _ key: String) throws(VariantError) -> CacheType? {

@@ -44,6 +44,9 @@ public struct LoadContext: Sendable, Hashable {
     public var scale: Double?
     /// `imageScaleDownLimitBytes`: an image with more bytes of decoded pixels is scaled down. Nil sets no limit.
     public var scaleDownLimit: Int?
+    /// `animatedImageClass`: whether animations are decoded as objects that carry their bytes, which are then stored
+    /// under a thumbnail's key. `false` by default: the frames are encoded again at that size.
+    public var usesAnimatedImage = false
     /// `queryCacheType`: where variants are looked up, `.all` by default.
     public var query = CacheType.all
     /// `storeCacheType`: where variants are stored, `.all` by default.

@@ -1,4 +1,5 @@
 public import Downloader
+package import Transcoder
 
 /// SDWebImage's option bits, with its values and names.
 ///
@@ -23,7 +24,8 @@ public struct LoadOptions: OptionSet, Sendable, Hashable {
     public static let allowInvalidSSLCertificates = LoadOptions(bit: 6)
     /// High priority in the queue and for a connection; overrides `lowPriority`.
     public static let highPriority = LoadOptions(bit: 7)
-    /// Run transformers on the first frame of animated images.
+    /// Run transformers on the first frame of animated images. Without it the variant is a copy of the original, or
+    /// every frame at its thumbnail size.
     public static let transformAnimatedImage = LoadOptions(bit: 9)
     /// Scale decoded images down to the default limit of bytes.
     public static let scaleDownLargeImages = LoadOptions(bit: 11)
@@ -33,7 +35,8 @@ public struct LoadOptions: OptionSet, Sendable, Hashable {
     public static let fromLoaderOnly = LoadOptions(bit: 16)
     /// Make variants of the first frame of animated images.
     public static let decodeFirstFrameOnly = LoadOptions(bit: 19)
-    /// No effect: vector images are rasterised in any case.
+    /// Run transformers on SVG and PDF images. Without it the variant is a copy of the original, unless it has a
+    /// thumbnail size or a format.
     public static let transformVectorImage = LoadOptions(bit: 23)
 
     /// The names in the order of their bits, from 0.
@@ -50,6 +53,7 @@ public struct LoadOptions: OptionSet, Sendable, Hashable {
     public static let withEffect: LoadOptions = [
         .retryFailed, .lowPriority, .refreshCached, .handleCookies, .allowInvalidSSLCertificates, .highPriority,
         .transformAnimatedImage, .scaleDownLargeImages, .fromCacheOnly, .fromLoaderOnly, .decodeFirstFrameOnly,
+        .transformVectorImage,
     ]
 
     /// The names of the set options, in the order of their bits.
@@ -76,6 +80,15 @@ public struct LoadOptions: OptionSet, Sendable, Hashable {
         case .normal: nil
         case .low: 7
         }
+    }
+
+    /// What a transcoder draws of animations and vector images with these options.
+    package var drawing: TranscodeRequest.Options {
+        var drawing: TranscodeRequest.Options = []
+        if contains(.transformAnimatedImage) { drawing.insert(.transformsAnimated) }
+        if contains(.decodeFirstFrameOnly) { drawing.insert(.firstFrameOnly) }
+        if contains(.transformVectorImage) { drawing.insert(.transformsVector) }
+        return drawing
     }
 
     private init(bit: UInt64) { rawValue = 1 << bit }

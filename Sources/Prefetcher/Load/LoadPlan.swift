@@ -2,6 +2,7 @@ internal import DiskCache
 internal import Downloader
 internal import Foundation
 internal import ImageModel
+internal import Transcoder
 
 /// A load request with its options and context resolved to keys, caches and parts.
 ///
@@ -29,8 +30,8 @@ struct LoadPlan: Sendable {
     /// Pixels per point.
     let scale: Double
     let scaleDownLimit: Int?
-    /// Whether transformers apply to the first frame of an animation.
-    let transformsAnimated: Bool
+    /// What is drawn of animations and vector images.
+    let drawing: TranscodeRequest.Options
     /// The source that the context names, else the last one that can load the URL.
     let source: (any ImageSource)?
     let requestModifier: RequestModifier?
@@ -92,7 +93,7 @@ struct LoadPlan: Sendable {
         variantQuery = context.query.intersection(queried)
         originalQuery = isPlain ? variantQuery : context.originalQuery.intersection(queried)
 
-        transformsAnimated = !options.isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly])
+        drawing = options.drawing.union(context.usesAnimatedImage ? .keepsAnimation : [])
         scale = context.scale ?? Double(key?.scaleFactor ?? 1)
         scaleDownLimit =
             context.scaleDownLimit ?? (options.contains(.scaleDownLargeImages) ? Self.defaultScaleDownLimit : nil)

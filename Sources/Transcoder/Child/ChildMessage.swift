@@ -29,7 +29,7 @@ struct ChildRequest: Codable, Sendable {
     let operation: Operation
     var variants: [JSONValue] = []
     var scale = 1.0
-    var transformsAnimated = false
+    var options: TranscodeRequest.Options = []
     var wantsDigest = false
     var wantsRawRGBA = false
     var limits: TranscodeLimits
@@ -47,7 +47,7 @@ extension ChildRequest {
         guard let request else { return }
         variants = request.variants.map(\.json)
         scale = request.scale
-        transformsAnimated = request.transformsAnimated
+        options = request.options
         wantsDigest = request.wantsDigest
         wantsRawRGBA = request.wantsRawRGBA
         self.limits.scaleDownBytes = request.scaleDownBytes ?? configuration.limits.scaleDownBytes

@@ -111,11 +111,10 @@ private struct ChildServer: ~Copyable {
         var limits = request.limits, start = start
         // Only libvips' path has red, green and blue.
         if request.wantsRawRGBA { limits.allowsPlanes = false }
-        let drawn = wanted.indices.filter {
-            !wanted[$0].variant.isCopy(of: header, transformsAnimated: request.transformsAnimated)
-        }
+        let chosen = wanted.map { $0.variant.drawn(of: header, request.options) }
+        let drawn = wanted.indices.filter { chosen[$0] != nil }
         let plan = DecodePlan(
-            header, variants: drawn.map { wanted[$0].variant }, scale: request.scale, limits: limits,
+            header, variants: chosen.compactMap(\.self), scale: request.scale, limits: limits,
             writable: reply.writable)
         try limits.checkMemory(plan.memoryBytes)
         if plan.memoryBytes > ChildRequest.unreservedBytes {

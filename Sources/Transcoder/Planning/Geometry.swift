@@ -53,12 +53,18 @@ package enum Geometry {
 
     /// The size to which an image is decoded, as stored, by its thumbnail box and the limit on decoded bytes; nil for
     /// the full size.
+    ///
+    /// SDWebImage's coders of animated formats replace the box by the limit's size, a larger one included. Its coder of
+    /// other formats has no limit: there the smaller size is used. Source: SDWebImage 5.21.5, `SDImageIOAnimatedCoder`
+    /// and `SDImageIOCoder`.
     package static func decoded(_ header: SourceHeader, box: Variant.Thumbnail?, limitBytes: Int?) -> PixelSize? {
         let asked = box.flatMap { thumbnail(stored: header.storedSize, box: $0) }
         guard let limitBytes else { return asked }
         let candidate = limited(header.storedSize, bytes: limitBytes, frames: header.frames)
         let limit = Variant.Thumbnail(width: Double(candidate.width), height: Double(candidate.height))
-        guard let limited = thumbnail(stored: header.storedSize, box: limit) else { return asked }
+        let size = thumbnail(stored: header.storedSize, box: limit)
+        if header.format.limitReplacesThumbnail { return size }
+        guard let limited = size else { return asked }
         return asked.map { $0.area <= limited.area ? $0 : limited } ?? limited
     }
 

@@ -7,7 +7,7 @@ public struct PlanSummary: Sendable, Hashable, Encodable {
         /// The variant's name.
         public let name: String
         /// The source of its pixels: `decoded image`, `own profile`, the name of another variant in quotes, or `copy`
-        /// of an animation's bytes.
+        /// of the original's bytes.
         public let from: String
         /// The steps, one text each.
         public var steps: [String] = []
@@ -44,7 +44,7 @@ public struct PlanSummary: Sendable, Hashable, Encodable {
 
     /// - Parameters:
     ///   - plan: the plan of the variants that are not copies.
-    ///   - copies: whether each of `variants` is a copy of an animation.
+    ///   - copies: whether each of `variants` is a copy of the original.
     init(_ plan: DecodePlan, _ header: SourceHeader, variants: [ImageModel.Variant], copies: [Bool]) {
         path = plan.path.rawValue
         source = header

@@ -82,8 +82,23 @@ package struct PlannedOutput: Sendable, Hashable {
 }
 
 extension Variant {
-    /// Whether the variant is a copy of an animation's bytes.
-    func isCopy(of header: SourceHeader, transformsAnimated: Bool) -> Bool {
-        header.isAnimated && !transformsAnimated && !everyFrame
+    /// What is drawn for the variant; nil when it is a copy of the original's bytes.
+    ///
+    /// Source: SDWebImage 5.21.5, `callTransformProcessForOperation:` of `SDWebImageManager`, and `storeImage:` of
+    /// `SDImageCache`. A `format` is Larder's own: what it names is drawn.
+    func drawn(of header: SourceHeader, _ options: TranscodeRequest.Options) -> Variant? {
+        if header.format.isVector {
+            // An image decoded at a thumbnail size consists of pixels.
+            let isVector = thumbnail == nil && format == nil
+            return isVector && !transforms.isEmpty && !options.contains(.transformsVector) ? nil : self
+        }
+        guard header.isAnimated, !everyFrame, !options.contains(.firstFrameOnly) else { return self }
+        if options.contains(.transformsAnimated) && (thumbnail == nil || !transforms.isEmpty) { return self }
+        // A thumbnail has no bytes of its own and is encoded again, except as an object that carries the animation's.
+        guard thumbnail != nil, !options.contains(.keepsAnimation) else { return nil }
+        if let format, format.output?.holdsFrames != true { return self }
+        // libvips does not read the frames of an APNG.
+        guard case .all = header.format.frames else { return nil }
+        return thumbnailOfEveryFrame
     }
 }

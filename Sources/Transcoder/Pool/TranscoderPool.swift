@@ -111,21 +111,21 @@ public final class TranscoderPool: Sendable {
     ///
     /// - Parameters:
     ///   - source: the original, open for reading; the caller keeps it.
-    ///   - scale, transformsAnimated: as in `TranscodeRequest`.
+    ///   - scale, options: as in `TranscodeRequest`.
     /// - Throws: `TranscodeError` as `probe` does.
     public func plan(
-        _ source: Int32, variants: [Variant], scale: Double = 1, transformsAnimated: Bool = false
+        _ source: Int32, variants: [Variant], scale: Double = 1, options: TranscodeRequest.Options = []
     ) async throws(TranscodeError) -> PlanSummary {
         let request = TranscodeRequest(
             source: source, variants: variants, outputs: variants.map { _ in -1 }, scale: scale,
-            transformsAnimated: transformsAnimated)
+            options: options)
         let reply = try await ask(.plan, request, descriptors: [source])
         guard let header = reply.header else { throw TranscodeError.malformedReply }
-        let copies = variants.map { $0.isCopy(of: header, transformsAnimated: transformsAnimated) }
+        let drawn = variants.map { $0.drawn(of: header, options) }
         let plan = DecodePlan(
-            header, variants: zip(variants, copies).filter { !$1 }.map(\.0), scale: scale,
-            limits: configuration.limits, writable: reply.writable)
-        return PlanSummary(plan, header, variants: variants, copies: copies)
+            header, variants: drawn.compactMap(\.self), scale: scale, limits: configuration.limits,
+            writable: reply.writable)
+        return PlanSummary(plan, header, variants: variants, copies: drawn.map { $0 == nil })
     }
 
     /// Tests the codecs of this machine, for `larder doctor`.

@@ -114,7 +114,7 @@ struct TableExport {
         let output = try OutputFile.scratch()
         let identity = try Variant(json: #"{"name":"pixels"}"#.utf8)
         var request = TranscodeRequest(
-            source: file.descriptor, variants: [identity], outputs: [output.descriptor], transformsAnimated: true)
+            source: file.descriptor, variants: [identity], outputs: [output.descriptor], options: .firstFrameOnly)
         request.wantsRawRGBA = true
         request.wantsDigest = false
         do throws(TranscodeError) {

@@ -42,14 +42,9 @@ extension Command {
         defer { close(source) }
         let pool = TranscoderPool(configuration: try Limits.transcoders(arguments))
         let plan = try await finally(pool.shutdown) {
-            try await pool.plan(source, variants: variants, transformsAnimated: options.drawsFirstFrame)
+            try await pool.plan(source, variants: variants, options: options.drawing)
         }
         try Console.show(plan, arguments, plan.lines.joined(separator: "\n"))
         return .done
     }
-}
-
-extension LoadOptions {
-    /// Whether the variants of an animation show its first frame.
-    var drawsFirstFrame: Bool { !isDisjoint(with: [.transformAnimatedImage, .decodeFirstFrameOnly]) }
 }

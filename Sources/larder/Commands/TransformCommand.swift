@@ -39,7 +39,7 @@ extension Command {
         let report = try await pool.transcode(
             TranscodeRequest(
                 source: source, variants: [variant], outputs: [file.descriptor],
-                transformsAnimated: options.drawsFirstFrame))
+                options: options.drawing))
         await pool.shutdown()
         let made = try report.variants[0].get()
         try file.keep()

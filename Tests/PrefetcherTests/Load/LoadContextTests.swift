@@ -112,6 +112,7 @@ struct LoadContextTests {
             #"{"imageThumbnailPixelSize":{"width":5,"height":5},"imageEncodeOptions":{"encodeMaxPixelSize":{"width":-1,"height":5}}}"#,
             "$.imageEncodeOptions.encodeMaxPixelSize.width: must be greater than 0"
         ),
+        (#"{"animatedImageClass":1}"#, "$.animatedImageClass: must be the name of a class, or null for none"),
         (#"{"imageDecodeOptions":1}"#, "$.imageDecodeOptions: must be an object"),
         (#"{"imageScaleFactor":0.5}"#, "$.imageScaleFactor: must be at least 1"),
         (#"{"queryCacheType":4}"#, "$.queryCacheType: must be a whole number from 0 to 3"),

@@ -21,11 +21,19 @@ struct ManagerHarness {
         directory = try TemporaryDirectory()
         origin = try OriginServer()
         cache = try DirectoryStore(opening: directory.path + "/cache")
+        transcoders = TranscoderPool(configuration: Self.transcoderConfiguration())
+        image = try TestImage.bytes("plain.jpg")
+    }
+
+    /// One transcoder of the built program, with configuration changes.
+    static func transcoderConfiguration(
+        _ change: (inout TranscoderPool.Configuration) -> Void = { _ in }
+    ) -> TranscoderPool.Configuration {
         var configuration = TranscoderPool.Configuration()
         configuration.count = 1
         configuration.executable = Products.larder
-        transcoders = TranscoderPool(configuration: configuration)
-        image = try TestImage.bytes("plain.jpg")
+        change(&configuration)
+        return configuration
     }
 
     /// A source that may connect to the server.

@@ -91,6 +91,39 @@ struct StoreFlowTests {
         #expect(harness.storedHalf(harness.origin.url("/b.gif")) == animation)
     }
 
+    // SDImageCache.m 264–286 of SDWebImage 5.21.5: an image without data is encoded, one of the animated class is stored
+    // as its data. SDImageCacheDefine.m 114–116: a class of UIImage alone is not one.
+    @Test(arguments: [("null", false), (#""UIImage""#, false), (#""SDAnimatedImage""#, true)])
+    func `animatedImageClass decides between the bytes and the frames of an animation's thumbnail`(
+        name: String, keepsBytes: Bool
+    ) async throws {
+        let animation = try TestImage.bytes("animated.gif")
+        harness.origin.on("/b.gif", .body(animation))
+        var request = LoadRequest(url: harness.origin.url("/b.gif"))
+        request.context = try LoadContext(
+            json: #"{"imageThumbnailPixelSize":{"width":16,"height":16},"animatedImageClass":\#(name)}"#.utf8)
+        let stored = try #require(try await manager.load(request).stored.last)
+        #expect(stored.origin == (keepsBytes ? .copied : .transcoded) && stored.format == "gif")
+        #expect((harness.stored(stored.key) == animation) == keepsBytes)
+    }
+
+    // SDWebImageManager.m 505 of SDWebImage 5.21.5.
+    @Test(arguments: [(LoadOptions(), StoredFile.Origin.copied), (.transformVectorImage, .transcoded)])
+    func `TransformVectorImage decides whether an SVG is transformed`(
+        options: LoadOptions, origin: StoredFile.Origin
+    ) async throws {
+        let svg = #"<svg xmlns="http://www.w3.org/2000/svg" width="80" height="60"><rect width="9" height="9"/></svg>"#
+        harness.origin.on("/b.svg", .body(Array(svg.utf8)))
+        let pool = TranscoderPool(
+            configuration: ManagerHarness.transcoderConfiguration { $0.limits.formats.insert(.svg) })
+        var configuration = ImageManager.Configuration(sources: [try harness.web])
+        configuration.limits.formats.insert(.svg)
+        let manager = ImageManager(cache: harness.cache, transcoders: pool, configuration: configuration)
+        let report = try await manager.load(try harness.request("/b.svg", options))
+        #expect(report.stored.last?.origin == origin)
+        #expect((harness.storedHalf(harness.origin.url("/b.svg")) == Array(svg.utf8)) == (origin == .copied))
+    }
+
     @Test(arguments: [LoadOptions.transformAnimatedImage, .decodeFirstFrameOnly])
     func `with TransformAnimatedImage or DecodeFirstFrameOnly the variant is made of the first frame`(
         option: LoadOptions
