@@ -11,7 +11,7 @@
 CREATE TYPE larder_data.result AS (
     job bigint, claim bigint, result text, domain text, code int, message text, http_status int, retry_after_ms bigint,
     bytes_in bigint, bytes_out bigint, downloads smallint, variants smallint,
-    wait_ms int, fetch_ms int, transcode_ms int, store_ms int, stored json
+    wait_ms int, fetch_ms int, transcode_ms int, store_ms int, poison boolean, stored json
 );
 COMMENT ON TYPE larder_data.result IS 'One element of the array that larder.complete_v1 takes.';
 
@@ -53,7 +53,7 @@ CREATE FUNCTION larder_data.read_results(results json) RETURNS SETOF larder_data
 LANGUAGE sql STABLE BEGIN ATOMIC
     SELECT g.job, g.claim, g.result, g.domain, g.code, g.message, g.http_status, g.retry_after_ms,
         coalesce(g.bytes_in, 0), coalesce(g.bytes_out, 0), coalesce(g.downloads, 0::smallint),
-        coalesce(g.variants, 0::smallint), g.wait_ms, g.fetch_ms, g.transcode_ms, g.store_ms, g.stored
+        coalesce(g.variants, 0::smallint), g.wait_ms, g.fetch_ms, g.transcode_ms, g.store_ms, g.poison, g.stored
     FROM json_populate_recordset(NULL::larder_data.result, results) AS g;
 END;
 COMMENT ON FUNCTION larder_data.read_results IS 'The results that larder.complete_v1 takes, as rows.';
@@ -184,5 +184,6 @@ END $$;
 COMMENT ON FUNCTION larder.complete_v1 IS
     'Completes jobs: an array of objects {"job", "claim", "result": succeeded, failed or cancelled} and, where known, '
     '"domain", "code", "message", "http_status", "retry_after_ms", "bytes_in", "bytes_out", "downloads", "variants", '
-    '"wait_ms", "fetch_ms", "transcode_ms", "store_ms", "stored"; at most 1000. Answers per job succeeded, retried '
+    '"wait_ms", "fetch_ms", "transcode_ms", "store_ms", "poison" (false: with 301, this is not the image''s fault), '
+    '"stored"; at most 1000. Answers per job succeeded, retried '
     '(with its delay), failed, cancelled, stale (nothing recorded) or busy (send it again). May be repeated.';

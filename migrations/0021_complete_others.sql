@@ -49,7 +49,8 @@ BEGIN
             WHERE x.worker_id = worker AND x.claim_no = g.claim AND x.job_id = g.job OFFSET 0) AS c
         LEFT JOIN LATERAL (
             SELECT x.then_code FROM larder_data.retry_rule x
-            WHERE x.domain = g.domain AND x.code = g.code AND x.then_code IS NOT NULL LIMIT 1) AS second ON true
+            WHERE x.domain = g.domain AND x.code = g.code AND x.then_code IS NOT NULL AND g.poison IS NOT false
+            LIMIT 1) AS second ON true
     ), judged AS MATERIALIZED (
         SELECT m.*, rule.blocks, rule.block_for, CASE
                 WHEN m.domain IS NULL THEN CASE WHEN (m.j).is_revived THEN 'returned' ELSE 'cancelled' END

@@ -106,18 +106,6 @@ int larder_set_limit(enum larder_limit_kind kind, unsigned long long value) {
     return setrlimit(resources[kind], &limit);
 }
 
-int larder_limit_processor_time(int process, unsigned seconds) {
-    clockid_t clock;
-    struct timespec used;
-    struct rlimit limit;
-    int result = clock_getcpuclockid(process, &clock);
-    if (result != 0) { errno = result; return -1; }
-    if (clock_gettime(clock, &used) != 0 || prlimit(process, RLIMIT_CPU, NULL, &limit) != 0) { return -1; }
-    rlim_t wanted = (rlim_t)used.tv_sec + seconds;
-    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-    return prlimit(process, RLIMIT_CPU, &limit, NULL);
-}
-
 void larder_limit_heaps(int count) { mallopt(M_ARENA_MAX, count); }
 
 static int kibibytes(const char *text, const char *name, unsigned long long *bytes) {

@@ -6,6 +6,10 @@ public struct FailureReason: Error, Equatable, Codable {
     public let code: Int
     /// For people; the queue keeps at most 2,000 characters.
     public let message: String
+    /// Whether a second such failure may make the job's image poison (302); true by default. Not part of the JSON form.
+    public var countsTowardPoison = true
+
+    private enum CodingKeys: String, CodingKey { case domain, code, message }
 
     /// Domain and code.
     public var failureCode: FailureCode { FailureCode(domain: domain, code: code) }

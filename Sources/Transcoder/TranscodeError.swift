@@ -46,11 +46,15 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
     public let message: String
     /// The signal that ended the child; nil when none did.
     public let signal: Int32?
+    /// For `died`: whether the image may be the cause, so that its second such error is final (302). False when no
+    /// child could be started, or when it was ended by the clock.
+    public let countsTowardPoison: Bool
 
-    package init(_ code: Code, _ message: String, signal: Int32? = nil) {
+    package init(_ code: Code, _ message: String, signal: Int32? = nil, countsTowardPoison: Bool = true) {
         self.code = code
         self.message = message
         self.signal = signal
+        self.countsTowardPoison = countsTowardPoison
     }
 
     /// Domain and code: SDWebImage's when it has the code, else Larder's.
@@ -58,6 +62,13 @@ public struct TranscodeError: Error, Sendable, Hashable, Codable, CustomStringCo
         FailureCode(
             domain: code.rawValue >= 1000 ? FailureCode.Domain.webImage : FailureCode.Domain.larder, code: code.rawValue
         )
+    }
+
+    /// The same error for the queue.
+    package var failure: FailureReason {
+        var failure = FailureReason(failureCode, message)
+        failure.countsTowardPoison = countsTowardPoison
+        return failure
     }
 
     /// One of `FailureCode.Domain`.

@@ -203,6 +203,25 @@ struct FailureTests {
         try await fixture.expectSound()
     }
 
+    @Test func `a death of the transcoder that is not the image's fault never makes it poison`() async throws {
+        let fixture = try await QueueFixture.make()
+        let worker = try await fixture.startWorker()
+        try await fixture.enqueue(["http://a/1"]) {
+            $0.maxAttempts = 4
+            $0.retryBase = .zero
+        }
+        var hung = FailureReason.transcoderDied
+        hung.countsTowardPoison = false
+        for attempt in 1...4 {
+            try await fixture.queue.maintain(force: true)
+            let job = try #require(try await worker.claim(upTo: 1).first)
+            let decision = try await worker.complete([Outcome(job.held, .failed(hung))])[0].decision
+            #expect(decision == (attempt < 4 ? .retried(after: .zero) : .failed(.transcoderDied)))
+        }
+        #expect(try await fixture.sql("SELECT FROM larder.blocklist").isEmpty)
+        try await fixture.expectSound()
+    }
+
     @Test func `without retries the first death is final, and blocks nothing`() async throws {
         let fixture = try await QueueFixture.make()
         let worker = try await fixture.startWorker()

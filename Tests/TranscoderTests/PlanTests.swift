@@ -182,6 +182,16 @@ struct PlanTests {
         #expect(try output(plan, 0).steps == [.scale(PixelSize(width: 160, height: 120))])
     }
 
+    @Test func `the cheapest variant is encoded first, and a copy of its bytes after it`() throws {
+        let plan = try plan(
+            header(4000, 3000), #""thumbnail":{"width":1024,"height":1024},"maxBytes":9000"#,
+            #""thumbnail":{"width":1024,"height":1024},"format":"avif","keySuffix":"a""#,
+            #""thumbnail":{"width":160,"height":160},"keySuffix":"b""#,
+            #""thumbnail":{"width":1024,"height":1024},"keySuffix":"c""#,
+            #""thumbnail":{"width":160,"height":160},"keySuffix":"d""#)
+        #expect(plan.encodingOrder == [2, 4, 3, 0, 1])
+    }
+
     @Test func `variants are drawn only from others that show the whole image`() throws {
         let crop = #""transform":[{"type":"crop","x":0,"y":0,"width":2000,"height":2000}]"#
         let square = #""transform":[{"type":"resize","width":1000,"height":1000,"scaleMode":"aspectFit"}]"#

@@ -17,6 +17,7 @@ struct TranscodeHarness: Sendable {
         // Far more than any test image takes, so that a busy machine does not cause time-outs.
         configuration.limits.softTime = .seconds(120)
         configuration.limits.hardTime = .seconds(150)
+        configuration.limits.wallTime = .seconds(250)
         adjust(&configuration)
         pool = TranscoderPool(configuration: configuration)
     }

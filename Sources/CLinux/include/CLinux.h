@@ -25,10 +25,6 @@ enum larder_limit_kind { larder_limit_memory, larder_limit_file_size, larder_lim
 /// (`setrlimit`).
 int larder_set_limit(enum larder_limit_kind kind, unsigned long long value);
 
-/// Lets a process of the same user have `seconds` more of processor time, after which SIGXCPU ends it. Its hard limit
-/// stays. Returns 0, or -1 with errno (`prlimit`).
-int larder_limit_processor_time(int process, unsigned seconds);
-
 /// Limits the heaps of all threads together; fewer heaps hold less free memory (`mallopt`).
 void larder_limit_heaps(int count);
 

@@ -63,6 +63,7 @@ extension JSONText {
             case .failed(let reason, let retryAfter):
                 json.add("result", "failed")
                 json.write(reason)
+                if !reason.countsTowardPoison { json.add("poison", false) }
                 json.add("retry_after_ms", retryAfter?.milliseconds)
             }
             json.add("http_status", outcome.httpStatus.map(Int32.init(clamping:)))

@@ -45,7 +45,8 @@ public struct LoadError: Error, Sendable {
     }
 
     init(_ error: TranscodeError) {
-        self.init(.transcode, error.failureCode, error.message)
+        stage = .transcode
+        failure = error.failure
     }
 
     init(_ error: StoreError, stage: Stage) {

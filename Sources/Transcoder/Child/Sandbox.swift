@@ -111,11 +111,4 @@ struct Sandbox: ~Copyable {
         var memory = larder_memory()
         return larder_read_memory(status, &memory) == 0 ? memory : nil
     }
-
-    /// User and system time of all threads.
-    var processorTime: Duration {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-    }
 }

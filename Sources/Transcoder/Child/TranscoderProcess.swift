@@ -23,6 +23,8 @@ private struct ChildServer: ~Copyable {
     let socket: ChildSocket
     var sandbox: Sandbox
     var writable: WritableFormats
+    /// When the current request began, by `ProcessorClock`.
+    var started = Duration.zero
 
     mutating func serve() -> Int32 {
         while true {
@@ -36,9 +38,9 @@ private struct ChildServer: ~Copyable {
                     larder_exit_on_hangup(socket.descriptor, ChildExit.orphaned) == 0
                 else { return ChildExit.unfit }
             }
-            let started = sandbox.processorTime
+            started = ProcessorClock.now
             var reply = answer(request, descriptors)
-            reply.processorTime = sandbox.processorTime - started
+            reply.processorTime = ProcessorClock.now - started
             (reply.residentBytes, reply.peakResidentBytes) = sandbox.resident
             guard let bytes = try? reply.message(), socket.send(bytes) else { return ChildExit.done }
         }
@@ -87,7 +89,6 @@ private struct ChildServer: ~Copyable {
                 throw TranscodeError(.transform, error.description)
             }
         }
-        let start = ContinuousClock.now
         sandbox.beginImage()
         let file = try SourceFile(descriptor: source)
         let header = try file.header(request.limits)
@@ -97,7 +98,7 @@ private struct ChildServer: ~Copyable {
             wanted: Set(variants.compactMap(\.format) + [OutputFormat.written(header.format)]))
         guard request.operation == .transcode else { return }
         let outputs = descriptors.dropFirst().map(OutputDescriptor.init)
-        try transcode(request, file, header, zip(variants, outputs).map { (variant: $0, output: $1) }, start, &reply)
+        try transcode(request, file, header, zip(variants, outputs).map { (variant: $0, output: $1) }, &reply)
     }
 
     /// Makes every variant and writes it to its output.
@@ -105,10 +106,9 @@ private struct ChildServer: ~Copyable {
     /// - Throws: `TranscodeError` when none can be made: 1001, 205, 206.
     private func transcode(
         _ request: ChildRequest, _ file: borrowing SourceFile, _ header: SourceHeader,
-        _ wanted: [(variant: Variant, output: OutputDescriptor)], _ start: ContinuousClock.Instant,
-        _ reply: inout ChildReply
+        _ wanted: [(variant: Variant, output: OutputDescriptor)], _ reply: inout ChildReply
     ) throws(TranscodeError) {
-        var limits = request.limits, start = start
+        var limits = request.limits
         // Only libvips' path has red, green and blue.
         if request.wantsRawRGBA { limits.allowsPlanes = false }
         let chosen = wanted.map { $0.variant.drawn(of: header, request.options) }
@@ -117,16 +117,13 @@ private struct ChildServer: ~Copyable {
             header, variants: chosen.compactMap(\.self), scale: request.scale, limits: limits,
             writable: reply.writable)
         try limits.checkMemory(plan.memoryBytes)
-        if plan.memoryBytes > ChildRequest.unreservedBytes {
-            try reserve(plan.memoryBytes, request)
-            // The wait does not count against the time limit.
-            start = .now
-        }
+        if plan.memoryBytes > ChildRequest.unreservedBytes { try reserve(plan.memoryBytes, request) }
         // Also when nothing is drawn, because a file that does not decode must not be stored as an image.
         let image = try decode(file, header, plan)
-        var writer = VariantWriter(plan, image, request, start: start)
+        var writer = VariantWriter(plan, image, request, started: started)
+        writer.drawAll()
         var results: [Int: Result<TranscodedVariant, TranscodeError>] = [:]
-        for number in plan.order {
+        for number in plan.encodingOrder {
             results[drawn[number]] = Result { () throws(TranscodeError) in
                 try writer.write(number, to: wanted[drawn[number]].output)
             }

@@ -1,25 +1,52 @@
 internal import ImageModel
 
 /// Draws, encodes and writes the outputs of a plan, one after another.
+///
+/// All are drawn before the first is encoded: the smaller ones are drawn from the larger, but encoded first.
 struct VariantWriter {
     private let plan: DecodePlan
     private let image: any DecodedImage
     private let limits: TranscodeLimits
-    private let deadline: ContinuousClock.Instant
+    private let deadline: Duration
+    private let clock: () -> Duration
     private let wantsRawRGBA: Bool
+    private var drawn: [Int: Result<any DrawnImage, TranscodeError>] = [:]
     /// Outputs whose bytes other outputs reuse.
     private var written: [Int: (variant: TranscodedVariant, file: EncodedFile)] = [:]
 
-    /// - Parameter start: when the first stage of the request began.
-    init(_ plan: DecodePlan, _ image: any DecodedImage, _ request: ChildRequest, start: ContinuousClock.Instant) {
+    /// - Parameters:
+    ///   - started: when the request began, by `clock`.
+    ///   - clock: the processor time of this process.
+    init(
+        _ plan: DecodePlan, _ image: any DecodedImage, _ request: ChildRequest, started: Duration,
+        clock: @escaping () -> Duration = { ProcessorClock.now }
+    ) {
         self.plan = plan
         self.image = image
         limits = request.limits
-        deadline = start + request.limits.softTime
+        deadline = started + request.limits.softTime
+        self.clock = clock
         wantsRawRGBA = request.wantsRawRGBA
     }
 
-    /// Makes one output. Those that it starts from or has the bytes of must have been made before.
+    /// Draws every output that has bytes of its own.
+    mutating func drawAll() {
+        for number in plan.order {
+            guard case .success(let output) = plan.outputs[number], output.sameBytesAs == nil else { continue }
+            drawn[number] = draw(number, output)
+        }
+    }
+
+    private func draw(_ number: Int, _ output: PlannedOutput) -> Result<any DrawnImage, TranscodeError> {
+        Result { () throws(TranscodeError) in
+            try checkTime()
+            do throws(CodecFailure) { return try image.draw(number, output) } catch {
+                throw error.as(.transform, "the variant cannot be drawn")
+            }
+        }
+    }
+
+    /// Encodes and writes one output, after the one that has the same bytes.
     ///
     /// - Throws: `TranscodeError` 206, 401, 402, 403, 501.
     mutating func write(_ number: Int, to descriptor: OutputDescriptor) throws(TranscodeError) -> TranscodedVariant {
@@ -28,8 +55,9 @@ struct VariantWriter {
             try descriptor.write(twin.file.bytes)
             return twin.variant
         }
+        // Not yet drawn when the one with the same bytes could not be written.
+        let drawn = try (drawn.removeValue(forKey: number) ?? draw(number, output)).get()
         try checkTime()
-        let drawn = try draw(number, output)
         let (file, quality) = try encode(drawn, output.encoding)
         guard !file.bytes.isEmpty else {
             throw TranscodeError(.encode, "the \(output.encoding.format.name) encoder wrote nothing")
@@ -45,19 +73,14 @@ struct VariantWriter {
         return variant
     }
 
-    private func checkTime() throws(TranscodeError) {
-        guard ContinuousClock.now < deadline else {
-            throw TranscodeError(.time, "the image took longer than \(limits.softTime)")
-        }
-    }
+    private var hasTime: Bool { clock() < deadline }
 
-    private func draw(_ number: Int, _ output: PlannedOutput) throws(TranscodeError) -> any DrawnImage {
-        do throws(CodecFailure) { return try image.draw(number, output) } catch {
-            throw error.as(.transform, "the variant cannot be drawn")
-        }
+    private func checkTime() throws(TranscodeError) {
+        guard hasTime else { throw TranscodeError(.time, "the image took \(limits.softTime) of processor time") }
     }
 
     /// Encodes at the requested quality, or at the highest one within the limit on bytes; at the lowest when none is.
+    /// When the time is over, the best one found so far counts.
     private func encode(
         _ drawn: any DrawnImage, _ encoding: Encoding
     ) throws(TranscodeError) -> (EncodedFile, quality: Int?) {
@@ -68,6 +91,7 @@ struct VariantWriter {
         var search = QualitySearch(highest: highest)
         var best: (EncodedFile, quality: Int?)?
         while let quality = search.next {
+            if !hasTime && search.best != nil { break }
             try checkTime()
             let file = try attempt(drawn, encoding, quality)
             let fits = file.bytes.count <= maxBytes

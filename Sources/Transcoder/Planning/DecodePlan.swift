@@ -21,8 +21,10 @@ package struct DecodePlan: Sendable, Hashable {
     package let frames: Int
     /// The output of each variant, or the reason why it cannot be made.
     package let outputs: [Result<PlannedOutput, TranscodeError>]
-    /// The order of making the outputs: each after the one that it is drawn from.
+    /// The order of drawing the outputs: each after the one that it is drawn from.
     package let order: [Int]
+    /// The order of encoding them: the cheaper first, so that they are written before the time is over.
+    package let encodingOrder: [Int]
     /// The memory it takes beyond that of an idle child, estimated.
     package let memoryBytes: Int
     /// Estimated.
@@ -43,6 +45,7 @@ package struct DecodePlan: Sendable, Hashable {
         if case .all = header.format.frames { decodesFrames = variants.contains(where: \.everyFrame) }
         frames = decodesFrames ? header.frames : 1
         (outputs, order) = PlannedOutput.all(variants, drawings, of: header, writable: writable)
+        encodingOrder = PlannedOutput.encodingOrder(order, outputs)
         let made = outputs.compactMap { try? $0.get() }
         chroma = made.contains { $0.encoding.chroma == .full } ? .full : .subsampled420
         let planarShrink = Self.shrink(header, to: base, headroom: chroma == .full ? 1.3 : 1)

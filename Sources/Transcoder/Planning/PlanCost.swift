@@ -70,6 +70,16 @@ extension SourceHeader {
 }
 
 extension PlannedOutput {
+    /// These outputs with the cheapest encoding first; those with another one's bytes follow it.
+    static func encodingOrder(_ order: [Int], _ outputs: [Result<PlannedOutput, TranscodeError>]) -> [Int] {
+        func cost(_ number: Int) -> (Double, Int, Int) {
+            guard case .success(let output) = outputs[number] else { return (0, 0, number) }
+            if let other = output.sameBytesAs { return (cost(other).0, other, number) }
+            return (output.encoderNanoseconds * Double(output.drawing.size.area), number, -1)
+        }
+        return order.sorted { cost($0) < cost($1) }
+    }
+
     /// For each pixel written; a limit on bytes takes about four attempts.
     fileprivate var encoderNanoseconds: Double {
         let attempts = encoding.maxBytes == nil || encoding.quality == nil ? 1.0 : 4.0

@@ -19,10 +19,12 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
     public var scaleDownBytes: Int?
     /// Memory that a child may take for images, beyond what it holds when idle; 1 GiB by default.
     public var memoryBytes = 1 << 30
-    /// No further stage of an image starts after this time; 20 s by default.
+    /// No further stage of an image starts after this processor time; 20 s by default.
     public var softTime: Duration = .seconds(20)
-    /// The child is killed after this time; 30 s by default.
+    /// The child is killed after this processor time of all its threads; 30 s by default.
     public var hardTime: Duration = .seconds(30)
+    /// The child is killed after this time by the clock, and the image may be tried again; 120 s by default.
+    public var wallTime: Duration = .seconds(120)
     /// Whether images are made from their planes, without libvips, when that is possible; `true` by default.
     public var allowsPlanes = true
 

@@ -6,8 +6,18 @@ private import Glibc
 struct RunningChild: ~Copyable {
     enum Answer {
         case message([UInt8])
-        case timedOut
+        /// The processor time of the request is used up.
+        case overspent
+        /// The request took too long by the clock.
+        case late
         case closed
+    }
+
+    /// How long a request may take.
+    struct Budget {
+        /// What the process's own clock shows when the processor time is used up.
+        var processorTime: Duration
+        var deadline: ContinuousClock.Instant
     }
 
     /// Blocked in the child: a terminal sends these to every foreground process, a service manager to the whole
@@ -18,8 +28,6 @@ struct RunningChild: ~Copyable {
     var served = 0
     private let socket: Int32
     private let errors: ChildErrors
-    /// Of processor time for one request.
-    private let seconds: UInt32
 
     /// Starts a process.
     ///
@@ -41,8 +49,6 @@ struct RunningChild: ~Copyable {
             throw TranscodeError.noChild("\(error.program) cannot be started", error.code)
         }
         socket = sockets[0]
-        // The pool measures wall time; this limit remains if it fails. Codecs have threads and may use more than that.
-        seconds = UInt32(min(configuration.limits.hardTime.components.seconds * 4 + 10, 1_000_000_000))
         errors.closeWriter()
         self.errors = errors
     }
@@ -53,22 +59,26 @@ struct RunningChild: ~Copyable {
     /// error.
     func send(_ message: [UInt8], _ descriptors: [Int32]) -> Bool {
         _ = errors.takeLastLine()
-        // It fails when the process has ended, which the socket shows, too.
-        _ = larder_limit_processor_time(process.processID, seconds)
         return message.withUnsafeBytes {
             larder_send_descriptors(socket, $0.baseAddress, $0.count, descriptors, Int32(descriptors.count))
         } == message.count
     }
 
+    /// The budget of a request that is sent now.
+    func budget(_ limits: TranscodeLimits) -> Budget {
+        Budget(processorTime: processorTime + limits.hardTime, deadline: .now + limits.wallTime)
+    }
+
     /// Waits for a reply; blocks the thread.
-    func receive(within limit: Duration) -> Answer {
-        let end = ContinuousClock.now + limit
+    func receive(within budget: Budget) -> Answer {
         while true {
-            let left = end - .now
-            guard left > .zero else { return .timedOut }
+            let left = budget.deadline - .now, spare = budget.processorTime - processorTime
+            guard left > .zero else { return .late }
+            guard spare > .zero else { return .overspent }
             var watched = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-            // Rounded up, so that the last wait is not a busy loop.
-            let milliseconds = left / .milliseconds(1) + 1
+            // Codecs have threads, so that processor time may pass faster than the clock. Rounded up, so that the last
+            // waits are not a busy loop.
+            let milliseconds = min(left, max(spare / 4, .milliseconds(10))) / .milliseconds(1) + 1
             guard Glibc.poll(&watched, 1, Int32(min(milliseconds, 1e9))) > 0 else { continue }
             var message = [UInt8](repeating: 0, count: ChildRequest.maxLength)
             var none = Int32(0)
@@ -77,6 +87,16 @@ struct RunningChild: ~Copyable {
             }
             return length > 0 ? .message(Array(message.prefix(length))) : .closed
         }
+    }
+
+    /// The processor time of all threads since the process started; zero when it has ended.
+    private var processorTime: Duration {
+        var clock = clockid_t()
+        var time = timespec()
+        guard clock_getcpuclockid(process.processID, &clock) == 0, clock_gettime(clock, &time) == 0 else {
+            return .zero
+        }
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
     /// The last line that the child wrote to standard error since the last message was sent to it; nil when there is
@@ -97,9 +117,10 @@ struct RunningChild: ~Copyable {
 
 extension TranscodeError {
     /// There is no child because a system call failed with this error number: 501 when the machine lacks descriptors,
-    /// memory or processes, otherwise 301.
+    /// memory or processes, otherwise 301, which is not the image's fault.
     static func noChild(_ what: String, _ number: Int32) -> TranscodeError {
         let isLocal = [EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN, ETOOMANYREFS].contains(number)
-        return TranscodeError(isLocal ? .localFault : .died, "\(what) (errno \(number))")
+        return TranscodeError(
+            isLocal ? .localFault : .died, "\(what) (errno \(number))", countsTowardPoison: false)
     }
 }

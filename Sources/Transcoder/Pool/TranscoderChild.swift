@@ -34,6 +34,7 @@ actor TranscoderChild {
     private nonisolated let slot = Locked(ChildSlot())
     private var process: RunningChild?
     private var requests: UInt64 = 0
+    private var budget: RunningChild.Budget?
 
     /// - Parameter memory: the memory for all children's images, a permit for each unit of `MemoryUnit`.
     init(configuration: TranscoderPool.Configuration, memory: AsyncSemaphore) {
@@ -111,6 +112,7 @@ actor TranscoderChild {
             slot.withLock { $0.state = .sending }
             // Later interrupts find the state `sending`; earlier ones are seen here.
             if Task.isCancelled { throw TranscodeError(.cancelled, "cancelled") }
+            budget = process?.budget(configuration.limits)
             if process?.send(message, descriptors) == true { return }
             let failure = errno
             discard()
@@ -143,6 +145,8 @@ actor TranscoderChild {
         let permits = min(MemoryUnit.count(bytes), memory.permits)
         guard await memory.acquire(permits) else { throw TranscodeError(.cancelled, "cancelled") }
         defer { memory.release(permits) }
+        // The wait does not count.
+        budget?.deadline = .now + configuration.limits.wallTime
         let grant = try ChildGrant(number: requests).message()
         guard process?.send(grant, []) == true else { throw death() }
         let reply = try receive()
@@ -152,13 +156,17 @@ actor TranscoderChild {
 
     /// Waits for a message; blocks the thread.
     private func receive() throws(TranscodeError) -> ChildReply {
-        let hardTime = configuration.limits.hardTime
-        switch process?.receive(within: hardTime) {
+        let limits = configuration.limits
+        guard let budget else { throw death() }
+        switch process?.receive(within: budget) {
         case .message(let bytes):
             let reply = try ChildReply(message: bytes)
             guard reply.number == requests else { throw TranscodeError(.died, "the child answered another request") }
             return reply
-        case .timedOut: throw TranscodeError(.time, "the image took longer than \(hardTime)")
+        case .overspent: throw TranscodeError(.time, "the image took more than \(limits.hardTime) of processor time")
+        case .late:
+            throw TranscodeError(
+                .died, "the transcoder did not finish within \(limits.wallTime)", countsTowardPoison: false)
         case .closed, nil: throw death()
         }
     }
@@ -170,8 +178,6 @@ actor TranscoderChild {
         switch process?.exitStatus() {
         case .exited(ChildExit.memory):
             return TranscodeError(.memory, "the image needs more than \(configuration.limits.memoryBytes) bytes")
-        case .signalled(SIGXCPU):
-            return TranscodeError(.time, "the image exceeded the child's limit on processor time", signal: SIGXCPU)
         case .signalled(let signal):
             return TranscodeError(.died, withErrorLine("signal \(signal) ended the transcoder"), signal: signal)
         case .exited(let code):

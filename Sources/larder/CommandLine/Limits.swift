@@ -41,6 +41,9 @@ enum Limits {
             "hard-time", .value("DURATION"),
             "processor time after which the transcoder of an image is killed, default 30s"),
         Option(
+            "wall-time", .value("DURATION"),
+            "time after which a transcoder that still works on an image is killed, and the image tried again, default 2m"),
+        Option(
             "sandbox", .value("POLICY"),
             "required (default) refuses images where the kernel lacks seccomp or Landlock; best-effort decodes them"),
         Option("path", .value("NAME"), "planes where possible (default), or libvips for every image"),
@@ -63,6 +66,7 @@ enum Limits {
         if let frames = try arguments.number("max-frames", in: 1...100_000) { configuration.limits.frames = frames }
         if let bytes = try arguments.bytes("max-memory") { configuration.limits.memoryBytes = bytes }
         if let time = try arguments.duration("hard-time") { configuration.limits.hardTime = time }
+        if let time = try arguments.duration("wall-time") { configuration.limits.wallTime = time }
         let softTime = try arguments.duration("soft-time") ?? configuration.limits.softTime
         configuration.limits.softTime = min(softTime, configuration.limits.hardTime)
         configuration.limits.allowsPlanes = try arguments.choice("path", of: ["planes", "libvips"]) != "libvips"

@@ -1,0 +1,87 @@
+import Testing
+
+@testable import ImageModel
+@testable import Transcoder
+
+/// The order of the work and the limit on time, with an encoder that takes a fixed time.
+@Suite(.timeLimit(.minutes(5)))
+struct VariantWriterTests {
+    private final class Work {
+        var time = Duration.zero
+        var encoded: [Int?] = []
+    }
+
+    private struct FakeDecodedImage: DecodedImage {
+        var work = Work()
+
+        init(_ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader) throws(CodecFailure) {}
+
+        init() {}
+
+        func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage {
+            FakeDrawnImage(work: work)
+        }
+
+        func digest() throws(CodecFailure) -> ImageDigest? { nil }
+    }
+
+    /// A hundred bytes for each step of quality, 6 s for each encoding.
+    private struct FakeDrawnImage: DrawnImage {
+        let work: Work
+
+        var frames: Int { 1 }
+
+        func encoded(_ encoding: Encoding, quality: Int?) throws(CodecFailure) -> EncodedFile {
+            work.time += .seconds(6)
+            work.encoded.append(quality)
+            return try EncodedFile(copying: [UInt8](repeating: 0, count: (quality ?? 1) * 100))
+        }
+
+        func rawRGBA() throws(CodecFailure) -> EncodedFile { throw CodecFailure(message: "") }
+    }
+
+    /// The results in the order of the variants, and the qualities in the order of the encodings.
+    private func write(
+        _ variants: String..., within time: Duration = .seconds(20)
+    ) throws -> (results: [Result<TranscodedVariant, TranscodeError>], encoded: [Int?]) {
+        let parsed = try variants.enumerated().map { try Variant(json: #"{"name":"v\#($0)",\#($1)}"#.utf8) }
+        var limits = TranscodeLimits()
+        limits.softTime = time
+        let plan = DecodePlan(
+            SourceHeader(format: .jpeg, width: 2000, height: 2000, orientation: 1), variants: parsed, scale: 1,
+            limits: limits, writable: [.jpeg, .webp])
+        let image = FakeDecodedImage()
+        let work = image.work
+        var writer = VariantWriter(
+            plan, image, ChildRequest(number: 1, operation: .transcode, limits: limits), started: .zero,
+            clock: { work.time })
+        writer.drawAll()
+        let file = try ScratchFile()
+        let output = OutputDescriptor(file.descriptor)
+        var results = [Result<TranscodedVariant, TranscodeError>?](repeating: nil, count: parsed.count)
+        for number in plan.encodingOrder {
+            results[number] = Result { () throws(TranscodeError) in try writer.write(number, to: output) }
+        }
+        return (results.compactMap { $0 }, work.encoded)
+    }
+
+    private let small = #""thumbnail":{"width":100,"height":100},"quality":7"#
+    private let large = #""thumbnail":{"width":1000,"height":1000},"quality":80,"keySuffix":"l""#
+
+    @Test func `a small variant is written before the time of a large one is over`() throws {
+        let (results, encoded) = try write(large, small, within: .seconds(6))
+        #expect(encoded == [7])
+        #expect(try results[1].get().bytes == 700)
+        #expect(throws: TranscodeError.self) { try results[0].get() }
+    }
+
+    @Test func `a search for a quality that runs out of time keeps the best file that fits`() throws {
+        let (results, encoded) = try write("\(large),\"maxBytes\":3000", within: .seconds(12))
+        #expect(encoded == [80, 40])
+        #expect(throws: TranscodeError.self, "none has fitted yet") { try results[0].get() }
+        let (longer, tried) = try write("\(large),\"maxBytes\":5000", within: .seconds(12))
+        #expect(tried == [80, 40])
+        let variant = try longer[0].get()
+        #expect(variant.bytes == 4000 && variant.quality == 40 && !variant.exceedsMaxBytes)
+    }
+}
