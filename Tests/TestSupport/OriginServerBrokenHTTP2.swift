@@ -17,6 +17,8 @@ package final class BrokenHTTP2Server: Sendable {
         case calm
         /// Bytes that are no frame.
         case rubbish
+        /// Nothing: the connection is closed.
+        case closed
         /// The head of an answer of 1,000 bytes, ten of them, and a reset.
         case half
     }
@@ -68,6 +70,8 @@ package final class BrokenHTTP2Server: Sendable {
                 return frame(7, 0, 0, struct.pack(">II", 0, 11))
             if fault == "rubbish":
                 return b"\xff" * 64
+            if fault == "closed":
+                return b""
             # :status 200, content-length: 1000, etag: "1"
             head = b"\x88\x0f\x0d\x041000\x0f\x13\x03\"1\""
             # The answer to the ping tells that this was read; the reset follows then.
@@ -99,7 +103,7 @@ package final class BrokenHTTP2Server: Sendable {
                 if kind == 1:
                     asked = stream
                     plain.sendall(answer(stream))
-                    if fault in ("goAway", "calm", "rubbish"):
+                    if fault in ("goAway", "calm", "rubbish", "closed"):
                         return
 
         def first(plain):

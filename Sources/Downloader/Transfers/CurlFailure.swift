@@ -34,8 +34,11 @@ extension FetchError.Code {
 }
 
 extension HTTP2Fallback {
-    /// Whether a result is a failure of HTTP/2: of its framing, a reset stream, a request that cannot be sent (libcurl
-    /// 7.88.1's result for bytes that are no frame), a connection that ended before its stream.
+    /// Whether a result is a failure of HTTP/2: of its framing, a reset stream, a request that cannot be sent, a
+    /// connection that ended before its stream.
+    ///
+    /// libcurl 7.88.1 reports bytes that are no frame by `CURLE_SEND_ERROR`, or by `CURLE_GOT_NOTHING` when the
+    /// connection is closed at the same time.
     ///
     /// - Parameters:
     ///   - isMultiplexed: the response head came over HTTP/2.
@@ -43,7 +46,7 @@ extension HTTP2Fallback {
     static func isFault(_ result: CURLcode, isMultiplexed: Bool, hasHead: Bool) -> Bool {
         switch result {
         case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_SEND_ERROR: true
-        case CURLE_PARTIAL_FILE, CURLE_RECV_ERROR: isMultiplexed || !hasHead
+        case CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_GOT_NOTHING: isMultiplexed || !hasHead
         default: false
         }
     }
