@@ -16,7 +16,9 @@ struct FaultTests {
     private func idleChild(_ harness: TranscodeHarness) async throws -> Int32 {
         // On a busy machine a child may start more slowly than a short time limit allows; another one is then started.
         var error = try await harness.refusal(try Fixtures.image("plain.jpg"), variant)
-        while error?.countsTowardPoison == false { error = try await harness.refusal(try Fixtures.image("plain.jpg"), variant) }
+        while error?.countsTowardPoison == false {
+            error = try await harness.refusal(try Fixtures.image("plain.jpg"), variant)
+        }
         #expect(error == nil)
         return try #require(harness.pool.children.first)
     }

@@ -42,7 +42,8 @@ enum Limits {
             "processor time after which the transcoder of an image is killed, default 30s"),
         Option(
             "wall-time", .value("DURATION"),
-            "time after which a transcoder that still works on an image is killed, and the image tried again, default 2m"),
+            "time after which a transcoder that still works on an image is killed, and the image tried again, default 2m"
+        ),
         Option(
             "sandbox", .value("POLICY"),
             "required (default) refuses images where the kernel lacks seccomp or Landlock; best-effort decodes them"),
