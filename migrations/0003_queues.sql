@@ -7,14 +7,14 @@ CREATE TABLE larder_data.queue (
     id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE CHECK (name <> ''),
     lifo boolean NOT NULL DEFAULT false,
-    low_every smallint NOT NULL DEFAULT 8 CHECK (low_every >= 0),
+    low_priority_every smallint NOT NULL DEFAULT 8 CHECK (low_priority_every >= 0),
     job_timeout interval NOT NULL DEFAULT '10 min' CHECK (job_timeout >= '1 s'),
     paused_at timestamptz,
     max_running int CHECK (max_running > 0),
     max_rate double precision CHECK (max_rate > 0 AND max_rate < 'Infinity')
 );
 COMMENT ON TABLE larder_data.queue IS
-    'The queues. lifo: newest first within a priority. low_every: every Nth claim starts at one of the lower '
+    'The queues. lifo: newest first within a priority. low_priority_every: every Nth claim starts at one of the lower '
     'priorities, each in turn, 0 never. job_timeout: a worker that holds a job for longer loses it. max_running: jobs '
     'that run at once, with all workers; max_rate: jobs that are claimed per second; NULL without limit.';
 INSERT INTO larder_data.queue (name) VALUES ('default');
@@ -53,15 +53,15 @@ END $$;
 COMMENT ON FUNCTION larder.queue_resume IS 'Resumes a paused queue.';
 
 CREATE FUNCTION larder.queue_set(
-    queue text, lifo boolean DEFAULT NULL, low_every int DEFAULT NULL, job_timeout interval DEFAULT NULL
+    queue text, lifo boolean DEFAULT NULL, low_priority_every int DEFAULT NULL, job_timeout interval DEFAULT NULL
 ) RETURNS void
 LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 #variable_conflict use_column
 BEGIN
     IF coalesce(queue_set.queue, '') = '' OR octet_length(queue_set.queue) > 200 THEN
         RAISE EXCEPTION 'a queue name has 1 to 200 bytes' USING ERRCODE = '22023';
-    ELSIF queue_set.low_every NOT BETWEEN 0 AND 1000 THEN
-        RAISE EXCEPTION 'low_every is 0 to 1000, not %', queue_set.low_every USING ERRCODE = '22023';
+    ELSIF queue_set.low_priority_every NOT BETWEEN 0 AND 1000 THEN
+        RAISE EXCEPTION 'low_priority_every is 0 to 1000, not %', queue_set.low_priority_every USING ERRCODE = '22023';
     ELSIF queue_set.job_timeout < interval '1 s' THEN
         RAISE EXCEPTION 'job_timeout is at least 1 s, not %', queue_set.job_timeout USING ERRCODE = '22023';
     END IF;
@@ -69,7 +69,8 @@ BEGIN
     INSERT INTO larder_data.queue (name) SELECT queue_set.queue
     WHERE NOT EXISTS (SELECT FROM larder_data.queue q WHERE q.name = queue_set.queue) ON CONFLICT (name) DO NOTHING;
     UPDATE larder_data.queue q
-    SET lifo = coalesce(queue_set.lifo, q.lifo), low_every = coalesce(queue_set.low_every, q.low_every),
+    SET lifo = coalesce(queue_set.lifo, q.lifo),
+        low_priority_every = coalesce(queue_set.low_priority_every, q.low_priority_every),
         job_timeout = coalesce(queue_set.job_timeout, q.job_timeout)
     WHERE q.name = queue_set.queue;
 EXCEPTION WHEN lock_not_available THEN
@@ -77,7 +78,8 @@ EXCEPTION WHEN lock_not_available THEN
 END $$;
 COMMENT ON FUNCTION larder.queue_set IS
     'Creates or changes a queue; NULL keeps a setting. lifo: newest first within a priority, default false. '
-    'low_every: every Nth claim starts with one of the lower priorities, each in turn, 0 to 1000, 0 never, default 8. '
+    'low_priority_every: every Nth claim starts with one of the lower priorities, each in turn, 0 to 1000, 0 never, '
+    'default 8. '
     'job_timeout: a worker that holds a job for longer loses it, at least 1 s, default 10 min.';
 
 CREATE FUNCTION larder.notify(queue text DEFAULT 'default') RETURNS void

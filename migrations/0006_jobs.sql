@@ -118,7 +118,7 @@ CREATE TABLE larder_data.suspended (
     suspended_at timestamptz NOT NULL DEFAULT now()
 );
 COMMENT ON TABLE larder_data.suspended IS
-    'Jobs that do not run. paused: every batch that wants it is paused. cancelled: no batch wants it, or it was '
+    'Jobs that do not run. paused: every batch that has it is paused. cancelled: no batch has it, or it was '
     'cancelled while running and came back; maintenance ends it. crashed: lost with its worker rescue_limit times; '
     'larder.retry() or larder.cancel() decide. Rows are never updated.';
 CREATE INDEX suspended_reason ON larder_data.suspended (reason, job_id);

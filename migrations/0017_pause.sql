@@ -17,7 +17,7 @@ LANGUAGE sql STABLE BEGIN ATOMIC
     ) AS w, LATERAL (SELECT x.cancelled_at, x.paused_at FROM larder_data.batch x WHERE x.id = w.id OFFSET 0) AS b;
 END;
 COMMENT ON FUNCTION larder_data.hold_reason IS
-    'Why no batch that wants a job lets it run now: paused or cancelled; NULL when one does.';
+    'Why no batch that has a job lets it run now: paused or cancelled; NULL when one does.';
 
 CREATE FUNCTION larder_data.suspend_held(picked tid[], wanted int, OUT kept tid[], OUT some_suspended boolean)
 LANGUAGE plpgsql AS $$
@@ -61,9 +61,10 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT FROM (
                 SELECT j.batch_id AS id WHERE j.items > 0
-                UNION ALL SELECT x.batch_id FROM larder_data.job_subscriber x WHERE x.job_id = j.id) AS wants, LATERAL (
+                UNION ALL SELECT x.batch_id FROM larder_data.job_subscriber x WHERE x.job_id = j.id) AS subscriber,
+            LATERAL (
                 SELECT FROM larder_data.batch b
-                WHERE b.id = wants.id AND b.paused_at IS NULL AND b.cancelled_at IS NULL OFFSET 0) AS active
+                WHERE b.id = subscriber.id AND b.paused_at IS NULL AND b.cancelled_at IS NULL OFFSET 0) AS active
             LIMIT 1) AS active
     ), removed AS (
         -- Rows of suspended are never updated, so the tuple id stays valid.
@@ -74,7 +75,7 @@ BEGIN
     RETURN coalesce(cardinality(resumed), 0);
 END $$;
 COMMENT ON FUNCTION larder_data.resume_jobs IS
-    'Makes suspended jobs ready that an active batch wants, except those that crashed or were cancelled themselves.';
+    'Makes suspended jobs ready that an active batch has, except those that crashed or were cancelled themselves.';
 
 CREATE FUNCTION larder.batch_pause(batch text) RETURNS void
 LANGUAGE sql AS $$
@@ -82,7 +83,7 @@ LANGUAGE sql AS $$
     WHERE b.id = (SELECT l.id FROM larder_data.lock_batch(batch_pause.batch, '{cancelled,finished}') l)
 $$;
 COMMENT ON FUNCTION larder.batch_pause IS
-    'Pauses a batch: jobs that no other batch wants are not claimed any more; running ones continue. The batch still '
+    'Pauses a batch: jobs that no other batch has are not claimed any more; running ones continue. The batch still '
     'accepts URLs. Pausing a paused batch changes nothing.';
 
 CREATE FUNCTION larder.batch_resume(batch text) RETURNS void
@@ -128,4 +129,4 @@ BEGIN
     RETURN moved;
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_resumed IS
-    'Makes paused jobs ready that an active batch wants; checks 5,000 a call.';
+    'Makes paused jobs ready that an active batch has; checks 5,000 a call.';

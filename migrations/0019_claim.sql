@@ -12,13 +12,13 @@
 --
 -- Error codes: LA002 unknown batch, LA005 worker unknown or stopped or its lease expired, LA006 unknown queue.
 
-CREATE FUNCTION larder_data.first_priority(queue_no smallint, positions bigint[], low_every int, turn bigint)
+CREATE FUNCTION larder_data.first_priority(queue_no smallint, positions bigint[], low_priority_every int, turn bigint)
 RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
     present int[];
 BEGIN
-    IF turn % nullif(low_every, 0) = 0 THEN
+    IF turn % nullif(low_priority_every, 0) = 0 THEN
         present := ARRAY(
             SELECT p FROM generate_series(0, 9) AS p
             WHERE EXISTS (
@@ -26,13 +26,14 @@ BEGIN
                 WHERE x.queue_id = queue_no AND x.priority = p AND x.job_id > positions[p + 1] OFFSET 0)
             ORDER BY p);
         IF cardinality(present) > 1 THEN
-            RETURN present[2 + (turn / low_every) % (cardinality(present) - 1)];
+            RETURN present[2 + (turn / low_priority_every) % (cardinality(present) - 1)];
         END IF;
     END IF;
     RETURN 0;
 END $$;
 COMMENT ON FUNCTION larder_data.first_priority IS
-    'The priority that a claim takes first: 0, but in every low_every-th turn one of those that have ready jobs, the '
+    'The priority that a claim takes first: 0, but in every Nth turn (low_priority_every) one of those that have ready '
+    'jobs, the '
     'highest of them left out, each in turn.';
 
 CREATE FUNCTION larder_data.pick_of_queue(
@@ -116,7 +117,7 @@ BEGIN
         LIMIT max_jobs);
 END $$;
 COMMENT ON FUNCTION larder_data.pick_of_batch IS
-    'Locks ready rows of jobs that a batch wants, with ids above after_job and not in a closed queue, in the order of '
+    'Locks ready rows of jobs that a batch has, with ids above after_job and not in a closed queue, in the order of '
     'the ids, and returns their ctids; none while the batch is paused, or when it has ended.';
 
 CREATE FUNCTION larder_data.pick_within_limits(
@@ -196,7 +197,7 @@ COMMENT ON FUNCTION larder_data.take_jobs IS 'Moves locked ready rows to running
 
 CREATE FUNCTION larder_data.claim_context(
     worker bigint, claim_no bigint, queue text, OUT queue_id smallint, OUT lifo boolean, OUT is_paused boolean,
-    OUT limited smallint[], OUT low_every int, OUT positions bigint[], OUT turns bigint[], OUT by_turn boolean,
+    OUT limited smallint[], OUT low_priority_every int, OUT positions bigint[], OUT turns bigint[], OUT by_turn boolean,
     OUT some_batch_held boolean, OUT some_origin_held boolean
 )
 LANGUAGE plpgsql STABLE AS $$
@@ -205,10 +206,11 @@ DECLARE
 BEGIN
     -- Cursors older than 10 s are not used: maintenance does not run.
     SELECT q.id, q.lifo, q.paused_at IS NOT NULL,
-        CASE WHEN q.max_running IS NULL AND q.max_rate IS NULL THEN '{}'::smallint[] ELSE ARRAY[q.id] END, q.low_every,
+        CASE WHEN q.max_running IS NULL AND q.max_rate IS NULL THEN '{}'::smallint[] ELSE ARRAY[q.id] END,
+        q.low_priority_every,
         coalesce(c.positions, array_fill(0::bigint, '{10}')), coalesce(c.turns, array_fill(0::bigint, '{10}')),
         -- Every second claim, also among those that start at a lower priority.
-        (worker + claim_no + (worker + claim_no) / greatest(q.low_every, 1)) % 2 = 1,
+        (worker + claim_no + (worker + claim_no) / greatest(q.low_priority_every, 1)) % 2 = 1,
         EXISTS (
             SELECT FROM larder_data.batch b
             WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))
@@ -217,7 +219,7 @@ BEGIN
         EXISTS (
             SELECT FROM larder_data.worker w WHERE w.id = worker AND w.stopped_at IS NULL AND w.rescued_at IS NULL
                 AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp())
-    INTO queue_id, lifo, is_paused, limited, low_every, positions, turns, by_turn, some_batch_held,
+    INTO queue_id, lifo, is_paused, limited, low_priority_every, positions, turns, by_turn, some_batch_held,
         some_origin_held, worker_lives
     FROM larder_data.queue q LEFT JOIN LATERAL (
         SELECT x.positions, x.turns FROM larder_data.claim_cursor x
@@ -273,7 +275,7 @@ BEGIN
     RETURN jobs;
 END $$;
 COMMENT ON FUNCTION larder_data.claim_batch IS
-    'Claims at most `wanted` jobs that a batch wants, those above after_job first.';
+    'Claims at most `wanted` jobs that a batch has, those above after_job first.';
 
 CREATE FUNCTION larder.claim_v1(
     worker bigint, claim_no bigint, max_jobs int, queue text DEFAULT 'default', again boolean DEFAULT false,
@@ -310,7 +312,8 @@ BEGIN
     END IF;
     FOR round IN 1 .. 20 LOOP
         EXIT WHEN cardinality(jobs) >= coalesce(wanted, 0);
-        first := coalesce(first, larder_data.first_priority(q.queue_id, q.positions, q.low_every, worker + claim_no));
+        first := coalesce(
+            first, larder_data.first_priority(q.queue_id, q.positions, q.low_priority_every, worker + claim_no));
         -- Many at a time once some were held: a paused batch may have a million jobs in front.
         picked := larder_data.pick_of_queue(q.queue_id, q.lifo, q.by_turn, first,
             CASE WHEN q.by_turn THEN q.turns ELSE q.positions END,
@@ -336,8 +339,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.claim_v1 IS
     'Claims at most max_jobs (1 to 1000) ready jobs: lowest priority number first, then the oldest, or the newest in '
-    'a lifo queue; in every second claim the batches of a priority take turns instead; every Nth claim (low_every) '
+    'a lifo queue; in every second claim the batches of a priority take turns instead; every Nth claim '
+    '(low_priority_every) '
     'starts at one of the lower priorities, each in turn. again: the number was used before and the answer lost; '
-    'returns the jobs that it took, if any. only_batch: only jobs that this batch (name or id) wants, also those it '
+    'returns the jobs that it took, if any. only_batch: only jobs that this batch (name or id) has, also those it '
     'joined in other queues, in the order of their ids, above after_job first. blocked: the URL is on the blocklist, '
     'by an operator, or the job does not say RetryFailed; it is to fail with SDWebImageErrorDomain 1003.';

@@ -84,7 +84,7 @@ BEGIN
     ), over AS (
         DELETE FROM larder_data.job x WHERE x.ctid = ANY (ARRAY(SELECT e.tid FROM ended e WHERE e.is_over))
     ), kept AS (
-        -- The heartbeat of its worker reports a running job that no other batch wants.
+        -- The heartbeat of its worker reports a running job that no other batch has.
         UPDATE larder_data.job x SET items = CASE WHEN e.is_home THEN 0 ELSE x.items END,
             cancelled_at = CASE WHEN e.is_shared THEN x.cancelled_at ELSE coalesce(x.cancelled_at, now()) END,
             is_revived = x.is_revived AND e.is_shared
@@ -113,7 +113,7 @@ BEGIN
     SELECT count(*), coalesce(sum(e.ending), 0) INTO job_count, item_count FROM ended e;
 END $$;
 COMMENT ON FUNCTION larder_data.end_items IS
-    'Finishes the items of one batch in these jobs as cancelled, and ends the jobs that no other batch wants.';
+    'Finishes the items of one batch in these jobs as cancelled, and ends the jobs that no other batch has.';
 
 -- The caller holds the locks on the rows of the jobs. The batch of each job comes last: the job ends with it.
 CREATE FUNCTION larder_data.end_jobs(jobs bigint[]) RETURNS int
@@ -176,7 +176,7 @@ BEGIN
 EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
     RETURN ARRAY(SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs) FOR UPDATE SKIP LOCKED);
 END $$;
-COMMENT ON FUNCTION larder_data.lock_running IS 'Locks the running jobs that a batch wants, and answers them.';
+COMMENT ON FUNCTION larder_data.lock_running IS 'Locks the running jobs that a batch has, and answers them.';
 
 CREATE FUNCTION larder.batch_cancel(batch text) RETURNS bigint
 LANGUAGE plpgsql AS $$
@@ -203,7 +203,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.batch_cancel IS
     'Cancels a batch: its open items finish at once with SDWebImageErrorDomain 2002; a job ends only if no other '
-    'batch wants it. Answers how many items were open, 0 for a batch that is over. Waits at most 500 ms for '
+    'batch has it. Answers how many items were open, 0 for a batch that is over. Waits at most 500 ms for '
     'completions in progress. What an open transaction adds to the batch is cancelled when it commits.';
 
 CREATE FUNCTION larder_data.maintenance_cancelled() RETURNS int
@@ -222,7 +222,7 @@ BEGIN
         moved := moved + larder_data.end_portion(batch, portion - moved);
         EXIT WHEN moved >= portion;
     END LOOP;
-    -- Suspended as cancelled: a job that was cancelled while it ran or that no batch wants ends; one that a batch
+    -- Suspended as cancelled: a job that was cancelled while it ran or that no batch has ends; one that a batch
     -- joined since is ready again.
     locked := ARRAY(
         SELECT j.id FROM (

@@ -204,7 +204,7 @@ BEGIN
     b := larder_data.lock_batch(batch, '{cancelled,finished}');
     UPDATE larder_data.batch x SET priority = wanted
     WHERE x.id = b.id AND x.daily IS NULL AND x.priority IS DISTINCT FROM wanted;
-    -- A job that another batch wants too is only raised.
+    -- A job that another batch has too is only raised.
     locked := ARRAY(
         SELECT own.id FROM (
             SELECT j.id FROM larder_data.job j
@@ -222,7 +222,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.batch_reprioritize IS
     'Sets the priority of a batch and its jobs, 0 first to 9, at most `portion` jobs a call: repeat until it answers '
-    '0. Jobs that another batch wants are only raised. Answers how many jobs.';
+    '0. Jobs that another batch has are only raised. Answers how many jobs.';
 
 -- One job.
 

@@ -86,7 +86,7 @@ COMMENT ON VIEW larder.progress IS
     'most frequent.';
 
 CREATE VIEW larder.queue AS
-SELECT q.name AS queue, q.lifo, q.low_every, q.job_timeout, q.max_running, q.max_rate, q.paused_at,
+SELECT q.name AS queue, q.lifo, q.low_priority_every, q.job_timeout, q.max_running, q.max_rate, q.paused_at,
     (SELECT count(*) FROM larder_data.running r WHERE r.queue_id = q.id) AS running,
     CASE WHEN (SELECT count(*) FROM larder_data.running r WHERE r.queue_id = q.id) >= q.max_running THEN 'max_running'
         WHEN (

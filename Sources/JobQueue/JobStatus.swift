@@ -28,9 +28,9 @@ public enum JobState: String, Sendable {
 
 /// Why a job is suspended.
 public enum SuspensionReason: String, Sendable {
-    /// Each batch that wants it is paused.
+    /// Each batch that has it is paused.
     case paused
-    /// No batch wants it, or it was cancelled while it ran and was released or rescued. Maintenance completes it.
+    /// No batch has it, or it was cancelled while it ran and was released or rescued. Maintenance completes it.
     case cancelled
     /// It was lost with five workers; an operator retries or cancels it.
     case crashed

@@ -9,14 +9,14 @@ extension PostgresJobQueue {
     /// Cancels a batch: its open items finish at once with SDWebImageErrorDomain 2002. Returns how many were open, 0
     /// for a batch that is over.
     ///
-    /// A job ends only if no other batch wants it; the next heartbeat informs the worker of a running one. Waits for
+    /// A job ends only if no other batch has it; the next heartbeat informs the worker of a running one. Waits for
     /// transactions that add to the batch. Throws `.unknownBatch`.
     @discardableResult
     public func cancel(_ batch: BatchReference) async throws(QueueError) -> Int {
         try await control("batch_cancel", batch)
     }
 
-    /// Pauses a batch: jobs that no other batch wants are not claimed any more; running ones continue.
+    /// Pauses a batch: jobs that no other batch has are not claimed any more; running ones continue.
     ///
     /// Throws `.unknownBatch`, and `.batchClosed` when it is cancelled or finished.
     public func pause(_ batch: BatchReference) async throws(QueueError) { try await control("batch_pause", batch) }
@@ -48,7 +48,7 @@ extension PostgresJobQueue {
     }
 
     /// Sets the priority of a batch and its jobs, 0 (first) to 9 (last), at most `reprioritizePortion` jobs a call:
-    /// repeat until it returns 0. Jobs that another batch wants are only raised. Returns how many jobs.
+    /// repeat until it returns 0. Jobs that another batch has are only raised. Returns how many jobs.
     ///
     /// Throws `.unknownBatch`, `.batchClosed` when it is cancelled or finished, and `.invalidArgument`.
     @discardableResult

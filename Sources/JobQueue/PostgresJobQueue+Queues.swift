@@ -63,15 +63,15 @@ extension PostgresJobQueue {
     ///
     /// - Parameters:
     ///   - lifo: newest first within a priority; false by default.
-    ///   - lowEvery: every Nth claim starts with one of the lower priorities, each in turn; 0 to 1000, 0 never; 8 by default.
+    ///   - lowPriorityEvery: every Nth claim starts with one of the lower priorities, each in turn; 0 to 1000, 0 never; 8 by default.
     ///   - jobTimeout: a worker that holds a job for longer loses it; at least 1 s, 10 min by default.
     public func setQueue(
-        _ queue: String, lifo: Bool? = nil, lowEvery: Int? = nil, jobTimeout: Duration? = nil
+        _ queue: String, lifo: Bool? = nil, lowPriorityEvery: Int? = nil, jobTimeout: Duration? = nil
     ) async throws(QueueError) {
         try await ask(
             "SELECT larder.queue_set($1, $2::boolean, $3::int, $4::float8 * interval '1 ms')",
             [
-                .text(queue), .text(lifo.map { $0 ? "true" : "false" }), .integer(lowEvery.map(Int64.init)),
+                .text(queue), .text(lifo.map { $0 ? "true" : "false" }), .integer(lowPriorityEvery.map(Int64.init)),
                 .integer(jobTimeout?.milliseconds),
             ]
         ) { _ throws(QueueError) in }

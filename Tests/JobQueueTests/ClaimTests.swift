@@ -36,7 +36,7 @@ struct ClaimTests {
     }
 
     @Test
-    func `a claim of one batch brings what it wants, joined jobs in other queues too, and touches nothing else`()
+    func `a claim of one batch brings what it has, joined jobs in other queues too, and touches nothing else`()
         async throws
     {
         let fixture = try await QueueFixture.make()

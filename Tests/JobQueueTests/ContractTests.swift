@@ -16,7 +16,7 @@ struct ContractTests {
         "larder.enqueue('http://a/1', max_attempts => 100000)", "larder.enqueue('http://a/1', max_attempts => 0)",
         "larder.enqueue('http://a/1', priority => 100000)", "larder.batch_open(priority => 100000)",
         "larder.enqueue('http://a/1', retry_base => '-1000 years')", "larder.batch_reprioritize('batch', 100000)",
-        "larder.batch_reprioritize('batch', NULL)", "larder.queue_set('q', low_every => 100000)",
+        "larder.batch_reprioritize('batch', NULL)", "larder.queue_set('q', low_priority_every => 100000)",
     ])
     func `an argument out of range is refused as such`(call: String) async throws {
         let fixture = try await QueueFixture.make()

@@ -80,12 +80,13 @@ struct PauseTests {
 
     @Test func `a paused queue hands out nothing until it is resumed`() async throws {
         let fixture = try await QueueFixture.make()
-        try await fixture.queue.setQueue("slow", lifo: true, lowEvery: 3)
+        let settings = "SELECT lifo, low_priority_every FROM larder_data.queue WHERE name = 'slow'"
+        try await fixture.queue.setQueue("slow", lifo: true, lowPriorityEvery: 3)
         #expect(
-            try await fixture.sql("SELECT lifo, low_every FROM larder_data.queue WHERE name = 'slow'") == [["t", "3"]])
+            try await fixture.sql(settings) == [["t", "3"]])
         try await fixture.queue.setQueue("slow", lifo: false)
         #expect(
-            try await fixture.sql("SELECT lifo, low_every FROM larder_data.queue WHERE name = 'slow'") == [["f", "3"]])
+            try await fixture.sql(settings) == [["f", "3"]])
         try await fixture.enqueue(["http://a/1"]) { $0.queue = "slow" }
         let worker = try await fixture.startWorker()
         try await fixture.queue.pause(queue: "slow")

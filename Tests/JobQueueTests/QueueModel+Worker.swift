@@ -2,7 +2,7 @@
 
 /// What workers and maintenance do to the model.
 extension QueueModel {
-    /// The jobs that a claim returns, in order. `batch`: only what it wants, above `after` first.
+    /// The jobs that a claim returns, in order. `batch`: only what it has, above `after` first.
     mutating func claim(
         _ worker: Int64, _ number: Int64, most: Int, after: Int64 = 0, of batch: String? = nil, again isAgain: Bool
     ) -> [Int64] {
@@ -22,7 +22,7 @@ extension QueueModel {
         let turn = worker + number
         let first = firstPriority(turn: turn, cursors)
         // In every second claim batches take turns.
-        let isByTurn = !isNewestFirst && (turn + turn / Self.lowEvery) % 2 == 1
+        let isByTurn = !isNewestFirst && (turn + turn / Self.lowPriorityEvery) % 2 == 1
         let priorities = [first] + (0...9).filter { $0 != first }
         var got: [Int64] = []
         var isSomeAside = false
@@ -67,14 +67,14 @@ extension QueueModel {
 
     /// In every eighth turn a lower priority that has ready jobs, else the highest.
     private func firstPriority(turn: Int64, _ cursors: [Int64]?) -> Int {
-        guard turn % Self.lowEvery == 0 else { return 0 }
+        guard turn % Self.lowPriorityEvery == 0 else { return 0 }
         let ready = jobs.values.filter { $0.place == .ready && $0.id > cursors?[$0.priority] ?? 0 }
         let present = Set(ready.map(\.priority)).sorted()
         guard present.count > 1 else { return 0 }
-        return present[1 + Int(turn / Self.lowEvery) % (present.count - 1)]
+        return present[1 + Int(turn / Self.lowPriorityEvery) % (present.count - 1)]
     }
 
-    /// The same of what one batch wants.
+    /// The same of what one batch has.
     private mutating func claim(of name: String, _ worker: Int64, _ number: Int64, most: Int, after: Int64)
         -> [Int64]
     {
@@ -220,7 +220,7 @@ extension QueueModel {
         }
     }
 
-    /// Ready again when a batch that wants the job goes on.
+    /// Ready again when a batch that has the job goes on.
     mutating func unsuspend(_ id: Int64) -> Bool {
         guard let job = jobs[id], holdReason(job) == nil else { return false }
         putBack(id)

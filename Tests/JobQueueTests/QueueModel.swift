@@ -140,7 +140,7 @@ struct QueueModel {
     /// Behind which turns claims start, by priority, as the database has them now.
     var turnCursors = [Int64](repeating: 0, count: 10)
 
-    static let lowEvery: Int64 = 8
+    static let lowPriorityEvery: Int64 = 8
     static let mostRescues = 5
 
     /// What enqueue is asked, for all URLs of a call.
@@ -229,7 +229,7 @@ struct QueueModel {
     /// Whether a job's origin is to be left alone.
     func isHeldBack(_ job: LiveJob) -> Bool { heldOrigins.contains { job.key.url.hasPrefix($0) } }
 
-    /// Why no batch that wants a job lets it run: nil when one does.
+    /// Why no batch that has a job lets it run: nil when one does.
     func holdReason(_ job: LiveJob) -> String? {
         let wanting = job.items.keys.compactMap { batches[$0] }
         if wanting.contains(where: \.goesOn) { return nil }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A port on loopback that refuses connections and that nobody else can get meanwhile.
+/// A port on loopback that refuses connections and that no other process can get meanwhile.
 public final class DeadPort: Sendable {
     /// Its number.
     public let port: UInt16
@@ -18,7 +18,7 @@ public final class DeadPort: Sendable {
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = withUnsafeMutablePointer(to: &name) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                // Bound and not listening: the kernel refuses, and gives the number to nobody.
+                // Bound and not listening: the kernel refuses, and gives the number to no other process.
                 bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
             }
         }

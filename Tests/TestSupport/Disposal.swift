@@ -12,7 +12,7 @@ final class Disposal: Sendable {
     /// The files in `directory`, and the servers whose data directory lies there.
     convenience init(directory: String) throws {
         // An initdb that was under way may still write, hence several rounds; once the directory has gone it cannot.
-        // Its working directory tells a server from a stranger with the number of a dead one.
+        // Its working directory distinguishes a server from another process with the id of a dead one.
         try self.init(
             """
             end='file=$1; pid=$(head -n 1 "$file"); [ "/proc/$pid/cwd" -ef "${file%/*}" ] || exit 0

@@ -1,4 +1,4 @@
-/// Black progressive JPEGs of any size in few bytes, as slow to decode as a test wants them.
+/// Black progressive JPEGs of any size in few bytes, as slow to decode as a test needs them.
 public enum MadeJPEG {
     /// A JPEG that decodes without a warning.
     ///

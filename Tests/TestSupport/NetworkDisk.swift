@@ -3,8 +3,8 @@ import Glibc
 
 /// One directory on a server for files, seen by two clients: an SFTP server of its own for each, mounted with sshfs.
 ///
-/// A network file system as one may meet it: no extended attributes, no birth dates, whole seconds, locks that nobody
-/// else sees, and each client with a memory of its own. Unmounted with its last reference.
+/// A network file system at its worst: no extended attributes, no birth dates, whole seconds, locks that no
+/// other client sees, and each client with a memory of its own. Unmounted with its last reference.
 public final class NetworkDisk: Sendable {
     private let directory: TemporaryDirectory
 

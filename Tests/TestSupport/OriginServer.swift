@@ -49,7 +49,7 @@ package final class OriginServer: Sendable {
         let gates = core.state.withLock { state in
             state.stopped = true
             for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
-            // Under the lock, as is its closing: a number that is closed may be somebody else's the next moment.
+            // Under the lock, as is its closing: a number that is closed may belong to another file the next moment.
             if state.isListening { shutdown(core.listener, Int32(SHUT_RDWR)) }
             return state.gates
         }

@@ -2,10 +2,10 @@ import Concurrency
 import Foundation
 import Glibc
 
-/// A TLS server whose HTTP/2 is at fault and whose HTTP/1.1 is well, by Debian's Python; ends with its last reference.
+/// A TLS server with faulty HTTP/2 and correct HTTP/1.1, by Debian's Python; ends with its last reference.
 ///
-/// Over HTTP/2 it greets as it should and answers every request with the frames it is told to. Over HTTP/1.1 the body
-/// is `fine`. `/count` over HTTP/1.1 tells how many connections of HTTP/2 there were.
+/// Over HTTP/2 it sends its settings and answers every request with the fault's frames. Over HTTP/1.1 the body is
+/// `fine`, that of `/count` the number of HTTP/2 connections so far.
 package final class BrokenHTTP2Server: Sendable {
     /// What a request over HTTP/2 gets.
     package enum Fault: String, Sendable, CaseIterable {
@@ -15,8 +15,8 @@ package final class BrokenHTTP2Server: Sendable {
         case goAway
         /// The connection is ended before any stream of it was served (GOAWAY, ENHANCE_YOUR_CALM, last stream 0).
         case calm
-        /// Bytes that are no frame.
-        case rubbish
+        /// Bytes that are not a frame.
+        case noise
         /// Nothing: the connection is closed.
         case closed
         /// The head of an answer of 1,000 bytes, ten of them, and a reset.
@@ -56,7 +56,7 @@ package final class BrokenHTTP2Server: Sendable {
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(directory + "/cert.pem", directory + "/key.pem")
         context.set_alpn_protocols(["h2", "http/1.1"])
-        greeted = [0]
+        connections = [0]
 
         def frame(kind, flags, stream, payload=b""):
             return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
@@ -68,13 +68,13 @@ package final class BrokenHTTP2Server: Sendable {
                 return frame(7, 0, 0, struct.pack(">II", stream, 1))
             if fault == "calm":
                 return frame(7, 0, 0, struct.pack(">II", 0, 11))
-            if fault == "rubbish":
+            if fault == "noise":
                 return b"\xff" * 64
             if fault == "closed":
                 return b""
             # :status 200, content-length: 1000, etag: "1"
             head = b"\x88\x0f\x0d\x041000\x0f\x13\x03\"1\""
-            # The answer to the ping tells that this was read; the reset follows then.
+            # The answer to the ping shows that this was read; the reset follows then.
             return frame(1, 4, stream, head) + frame(0, 0, stream, b"0123456789") + frame(6, 0, 0, b"is there")
 
         def read(plain, count):
@@ -87,7 +87,7 @@ package final class BrokenHTTP2Server: Sendable {
             return data
 
         def second(plain):
-            greeted[0] += 1
+            connections[0] += 1
             read(plain, 24)
             plain.sendall(frame(4, 0, 0))
             asked = 0
@@ -103,7 +103,7 @@ package final class BrokenHTTP2Server: Sendable {
                 if kind == 1:
                     asked = stream
                     plain.sendall(answer(stream))
-                    if fault in ("goAway", "calm", "rubbish", "closed"):
+                    if fault in ("goAway", "calm", "noise", "closed"):
                         return
 
         def first(plain):
@@ -115,7 +115,7 @@ package final class BrokenHTTP2Server: Sendable {
                         return
                     data += more
                 request, data = data.split(b"\r\n\r\n", 1)
-                body = str(greeted[0]).encode() if b" /count " in request else b"fine"
+                body = str(connections[0]).encode() if b" /count " in request else b"fine"
                 plain.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
 
         def serve(raw):

@@ -2,7 +2,7 @@ import Concurrency
 import Foundation
 import Glibc
 
-/// httpbin, a server that nobody here wrote, by Debian's Python on a port of its own; ends with its last reference.
+/// httpbin, a server independent of Larder, by Debian's Python on a port of its own; ends with its last reference.
 ///
 /// It inherits a socket that listens already, so that there is no moment to wait for and no port to lose.
 package final class HttpbinServer: Sendable {

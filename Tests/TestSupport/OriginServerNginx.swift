@@ -5,7 +5,7 @@ import Glibc
 /// The real nginx on a port of its own, serving a directory; ends with its last reference.
 ///
 /// nginx inherits a socket that listens already (its upgrade protocol, the variable NGINX), so that there is no
-/// moment to wait for and no port to lose to somebody else. (Without a master process nginx 1.22 crashes on that.)
+/// moment to wait for and no port to lose to another process. (Without a master process nginx 1.22 crashes on that.)
 package final class NginxServer: Sendable {
     /// Where the system keeps it; nil when it is not installed.
     package static let program: String? = ["/usr/sbin/nginx", "/usr/local/sbin/nginx"].first {

@@ -4,7 +4,7 @@ import Glibc
 
 /// A private pgbouncer in transaction mode before a server, gone with its last reference or the process.
 ///
-/// Debian 12 has 1.18, which knows nothing of prepared statements: what a session asks the server to keep is unknown to
+/// Debian 12 has 1.18, which does not support prepared statements: what a session asks the server to keep is unknown to
 /// the next server session that a transaction is given.
 public final class Pooler: Sendable {
     /// Where its socket is.

@@ -81,7 +81,7 @@ public final class RunningCommand: Sendable {
     }
 }
 
-/// A file that nobody else can name.
+/// A file without a name.
 private struct UnnamedFile: ~Copyable, Sendable {
     struct Failure: Error { let code: Int32 }
 

@@ -83,7 +83,7 @@ actor TestServer {
         let task = Task {
             try await ask("CREATE DATABASE \(name)", at: address.maintenance)
             try await prepare(address.url(name))
-            // A template that somebody is connected to cannot be copied: shut it, then end who is left.
+            // A template with connections cannot be copied: refuse new ones, then end those that are left.
             try await ask("ALTER DATABASE \(name) ALLOW_CONNECTIONS false", at: address.maintenance)
             try await ask(
                 "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = '\(name)'",

@@ -2,7 +2,7 @@
 package enum ClaimSource: Hashable, Sendable {
     /// A queue, by name.
     case queue(String)
-    /// The jobs that one batch wants, in whatever queue they are.
+    /// The jobs that one batch has, in whatever queue they are.
     case batch(Int64)
 
     /// The argument `queue` of `larder.claim_v1`; unused for a batch.
