@@ -42,7 +42,7 @@ public final class LimitedKernel: Sendable {
                 perror("prctl");
                 return 1;
             }
-            execv(words[index + 1], words + index + 1);
+            execvp(words[index + 1], words + index + 1);
             perror(words[index + 1]);
             return 1;
         }

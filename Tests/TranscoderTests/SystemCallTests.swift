@@ -93,7 +93,8 @@ struct SystemCallTests {
     /// The results of the calls in a child at `level`.
     private static func results(_ level: SandboxLevel, _ account: Account) async throws -> [String: Int32] {
         let trial = try await SystemCallTrial(), kernel = try await LimitedKernel()
-        let words = try await words(account, kernel.words(without: missing(level), [Products.larder, "transcoder"]))
+        // The account is changed last: setpriv can start a program in a directory that only root may search.
+        let words = kernel.words(without: missing(level), try await words(account, [Products.larder, "transcoder"]))
         let harness = TranscodeHarness { configuration in
             configuration.executable = words[0]
             configuration.arguments = Array(words.dropFirst())
