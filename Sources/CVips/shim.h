@@ -173,6 +173,16 @@ static inline int larder_clear(VipsImage **out, int width, int height) {
     return result;
 }
 
+/// A copy of 8-bit RGBA pixels as an image in sRGB.
+static inline int larder_from_rgba(const void *pixels, int width, int height, VipsImage **out) {
+    size_t length = (size_t)width * (size_t)height * 4;
+    VipsImage *copy = vips_image_new_from_memory_copy(pixels, length, width, height, 4, VIPS_FORMAT_UCHAR);
+    if (!copy) { return -1; }
+    int result = vips_copy(copy, out, "interpretation", VIPS_INTERPRETATION_sRGB, NULL);
+    g_object_unref(copy);
+    return result;
+}
+
 /// One band of noise, 8 bit.
 static inline int larder_noise(VipsImage **out, int width, int height) {
     VipsImage *noise = NULL;

@@ -186,10 +186,10 @@ struct VariantTests {
 
     @Test func `everyFrame in a format with one frame is refused`() throws {
         let pipeline = try Pipeline(
-            json: #"{"name":"p","variants":[{"name":"a","everyFrame":true,"format":"png"}]}"#.utf8)
+            json: #"{"name":"p","variants":[{"name":"a","everyFrame":true,"format":"jpeg"}]}"#.utf8)
         #expect(pipeline.variants[0].keySuffixes == ["LarderEveryFrame"])
         let error = try #require(throws: VariantError.self) { try pipeline.validateSupported() }
-        #expect(error.description == "$.variants[0].everyFrame: needs gif or webp; a png has one frame")
+        #expect(error.description == "$.variants[0].everyFrame: needs png, gif or webp; a jpeg has one frame")
     }
 
     @Test func `a variant with every field is supported`() throws {

@@ -15,7 +15,8 @@ struct AnimationTests {
     }
 
     @Test(arguments: [
-        ("animated.gif", "gif"), ("animated.gif", "webp"), ("animated.webp", "gif"), ("animated.webp", "webp"),
+        ("animated.gif", "gif"), ("animated.gif", "webp"), ("animated.gif", "png"), ("animated.webp", "gif"),
+        ("animated.webp", "webp"), ("animated.png", "gif"), ("animated.png", "png"),
     ])
     func `every frame is drawn, and its time and the loop count are kept`(name: String, format: String) async throws {
         let image = try Fixtures.image(name)
@@ -29,12 +30,12 @@ struct AnimationTests {
     }
 
     @Test(arguments: [1, 2, 7])
-    func `a GIF's loop count is kept in a GIF and in a WebP`(count: UInt8) async throws {
+    func `a GIF's loop count is kept in every format with frames`(count: UInt8) async throws {
         var image = try Fixtures.image("animated.gif")
         let start = try #require(image.indices.first { image[$0...].starts(with: [0x21, 0xFF, 0x0B]) })
         image[start + 16] = count
         #expect(try await header(image).loopCount == Int(count))
-        for format in ["gif", "webp"] {
+        for format in ["gif", "webp", "png"] {
             let output = try await harness.make(image, #"\#(small),"format":"\#(format)""#)
             #expect(try await header(output.files[0]).loopCount == Int(count), "\(format)")
         }
@@ -59,16 +60,17 @@ struct AnimationTests {
     }
 
     /// The frames are red and blue.
-    @Test func `an animated PNG is copied, or drawn from its first frame`() async throws {
+    @Test func `the thumbnail of an animated PNG has all frames, one that names PNG the first`() async throws {
         let image = try Fixtures.image("animated.png")
-        let output = try await harness.make(image, #""thumbnail":{"width":4,"height":4}"#, small)
+        let thumbnail = #""thumbnail":{"width":4,"height":4}"#
+        let output = try await harness.make(image, thumbnail, small, #"\#(thumbnail),"format":"png""#)
         #expect(output.report.source.frames == 2)
-        #expect(try output.made(0).copied && output.files[0] == image)
-        #expect(try !output.made(1).copied && output.made(1).frames == 1)
+        #expect(try (0...2).map { try output.made($0).frames } == [2, 2, 1])
+        #expect(try (0...2).allSatisfy { try !output.made($0).copied && output.made($0).format == .png })
         #expect(try output.sample(1).pixel(10, 7) == [255, 0, 0, 255])
-        let first = try await harness.make(image, #""thumbnail":{"width":4,"height":4}"#, options: .firstFrameOnly)
-        #expect(try output.made(1).format == .png && first.sample().pixel(2, 2) == [255, 0, 0, 255])
-        #expect(try first.made().width == 4 && first.made().format == .png)
+        let first = try await harness.make(image, thumbnail, options: .firstFrameOnly)
+        #expect(try first.sample().pixel(2, 2) == [255, 0, 0, 255])
+        #expect(try first.made().width == 4 && first.made().format == .png && first.made().frames == 1)
     }
 
     @Test func `one request copies an animation and draws all its frames`() async throws {

@@ -12,15 +12,17 @@ struct PixelSample: Sendable {
     private let bytes: [UInt8]
 
     /// Decodes a file; nil when it is not an image.
-    init?(_ file: [UInt8]) {
+    ///
+    /// - Parameter frames: how many frames of a GIF or WebP, one below another; -1 for all.
+    init?(_ file: [UInt8], frames: Int = 1) {
         guard Self.isStarted, let format = ImageFormat.recognise(file),
-            let sample = file.withUnsafeBytes({ try? PixelSample(format, $0) })
+            let sample = file.withUnsafeBytes({ try? PixelSample(format, $0, frames: frames) })
         else { return nil }
         self = sample
     }
 
-    private init(_ format: ImageFormat, _ file: UnsafeRawBufferPointer) throws(CodecFailure) {
-        let opened = try LibvipsImage(format, file), image = try opened.inSRGB()
+    private init(_ format: ImageFormat, _ file: UnsafeRawBufferPointer, frames: Int) throws(CodecFailure) {
+        let opened = try LibvipsImage(format, file, frames: frames), image = try opened.inSRGB()
         (width, height, hasAlpha) = (image.size.width, image.size.height, opened.hasAlpha)
         metadata = opened.fieldNames.filter { name in
             ["exif-", "xmp-", "iptc-", "icc-"].contains { name.hasPrefix($0) }

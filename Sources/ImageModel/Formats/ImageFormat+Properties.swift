@@ -12,8 +12,6 @@ extension ImageFormat {
     package enum Frames: Sendable {
         /// The format has one image, or its further images are not frames.
         case one
-        /// The first alone; `count` reads the number of frames from the file.
-        case first(count: @Sendable (UnsafeRawBufferPointer) -> Int)
         case all
     }
 
@@ -40,6 +38,8 @@ extension ImageFormat {
         package var maxEdge = Int.max
         package var holdsAlpha = true
         package var holdsFrames = false
+        /// Whether a variant that names the format has one frame unless it requests all.
+        package var isStillByName = false
         /// Whether a profile and a copyright can be kept.
         package var holdsMetadata = true
         /// Whether an image of this format keeps it where a variant names no format.

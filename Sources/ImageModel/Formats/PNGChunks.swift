@@ -1,7 +1,7 @@
 /// Reads the chunks of a PNG file whose heads lie within it; all lengths are checked.
 package enum PNGChunks {
-    /// The number of frames that an `acTL` chunk before the first `IDAT` declares, else 1. libvips does not read it.
-    @Sendable package static func frames(_ bytes: UnsafeRawBufferPointer) -> Int {
+    /// The number of frames that an `acTL` chunk before the first `IDAT` declares, else 1.
+    package static func frames(_ bytes: UnsafeRawBufferPointer) -> Int {
         var count = 1
         scan(bytes) { type, length, _ in
             if bytes.has("acTL", at: type), length >= 8 { count = max(1, bytes.bigEndian(at: type + 4) ?? 1) }
@@ -23,7 +23,7 @@ package enum PNGChunks {
 
     /// Calls `body` with the offset of each chunk's type, its declared length and the offset after its checksum, until
     /// it returns false. The length may pass the file's end.
-    private static func scan(_ bytes: UnsafeRawBufferPointer, _ body: (_ type: Int, _ length: Int, _ end: Int) -> Bool)
+    package static func scan(_ bytes: UnsafeRawBufferPointer, _ body: (_ type: Int, _ length: Int, _ end: Int) -> Bool)
     {
         var offset = 8
         while offset + 8 <= bytes.count, let length = bytes.bigEndian(at: offset) {
@@ -31,5 +31,28 @@ package enum PNGChunks {
             guard body(offset + 4, length, end) else { return }
             offset = end
         }
+    }
+
+    /// A chunk: length, type, content and checksum.
+    package static func chunk(_ type: StaticString, _ content: [UInt8]) -> [UInt8] {
+        let checked = type.withUTF8Buffer { Array($0) } + content
+        return bytes(content.count) + checked + bytes(Int(checked.withUnsafeBytes { checksum($0) }))
+    }
+
+    /// A number of four bytes.
+    package static func bytes(_ number: Int) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+    }
+
+    /// The checksum of a chunk's type and content: CRC-32 of ISO 3309.
+    package static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+        remainders.withUnsafeBufferPointer { remainders in
+            ~bytes.reduce(UInt32.max) { remainders[Int(UInt8(truncatingIfNeeded: $0) ^ $1)] ^ $0 >> 8 }
+        }
+    }
+
+    /// The remainder of each byte.
+    private static let remainders: [UInt32] = (0..<256).map { byte in
+        (0..<8).reduce(UInt32(byte)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ value >> 1 : value >> 1 }
     }
 }

@@ -67,7 +67,8 @@ extension Variant {
         let animated = ImageFormat.outputs.filter { $0.output?.holdsFrames == true }.map(\.name)
         throw VariantError(
             path: "\(path).everyFrame",
-            message: "needs \(animated.joined(separator: " or ")); a \(format.name) has one frame")
+            message: "needs \(animated.dropLast().joined(separator: ", ")) or \(animated.last ?? ""); "
+                + "a \(format.name) has one frame")
     }
 }
 

@@ -33,7 +33,7 @@ public struct Variant: Sendable, Hashable {
     public let maxPixelSize: Thumbnail?
     /// The colour under transparency where the format has none; nil is white.
     public let background: Color?
-    /// Draws every frame of an animated GIF or WebP, under a key of its own. By default `false`: every frame is drawn
+    /// Draws every frame of an animation, under a key of its own. By default `false`: every frame is drawn
     /// for a thumbnail without transformers; otherwise the animation is copied, or its first frame drawn.
     public internal(set) var everyFrame: Bool
     /// Keeps the colours in the original's profile, which is embedded. By default `false`: they are converted to sRGB.

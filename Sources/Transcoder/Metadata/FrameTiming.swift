@@ -9,11 +9,11 @@ package enum FrameTiming {
 
     /// Milliseconds of every frame, from libvips' list, which may be too short.
     static func milliseconds(_ raw: [Int], frames: Int) -> [Int] {
-        (0..<frames).map { index in
-            let value = index < raw.count ? Double(raw[index]) / 1000 : nil
-            return Int((duration(value) * 1000).rounded())
-        }
+        milliseconds((0..<frames).map { $0 < raw.count ? Double(raw[$0]) / 1000 : nil })
     }
+
+    /// Milliseconds of every frame, from its seconds in the file.
+    static func milliseconds(_ seconds: [Double?]) -> [Int] { seconds.map { Int((duration($0) * 1000).rounded()) } }
 
     /// The count in the file, from the one that libvips gives.
     package static func loopCount(_ raw: Int, addsFirstPlay: Bool) -> Int {

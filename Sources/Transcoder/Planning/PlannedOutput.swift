@@ -96,9 +96,7 @@ extension Variant {
         if options.contains(.transformsAnimated) && (thumbnail == nil || !transforms.isEmpty) { return self }
         // A thumbnail has no bytes of its own and is encoded again, except as an object that carries the animation's.
         guard thumbnail != nil, !options.contains(.keepsAnimation) else { return nil }
-        if let format, format.output?.holdsFrames != true { return self }
-        // libvips does not read the frames of an APNG.
-        guard case .all = header.format.frames else { return nil }
+        if let output = format?.output, !output.holdsFrames || output.isStillByName { return self }
         return thumbnailOfEveryFrame
     }
 }

@@ -17,7 +17,7 @@ public struct SourceHeader: Sendable, Hashable, Codable {
 
     /// How often an animation plays, 0 for ever; undefined for a still. 1 for a GIF without the block.
     public var loopCount = 0
-    /// How long each frame of an animated GIF or WebP shows; 100 when the file has less than 11, as in SDWebImage.
+    /// How long each frame of an animation shows; 100 when the file has less than 11, as in SDWebImage.
     public var frameMilliseconds: [Int] = []
     /// Whether the colours are RGB of an embedded profile that is not sRGB.
     public var hasOwnProfile = false

@@ -10,7 +10,7 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
     public var inputEdge = 16383
     /// The longer edge of a variant in pixels; 8192 by default.
     public var outputEdge = 8192
-    /// Frames of an animation; 100 by default. An animated PNG has no limit: only its first frame is decoded.
+    /// Frames of an animation; 100 by default.
     public var frames = 100
     /// Pixels of all frames of an animation together; 100,000,000 by default.
     public var animatedPixels = 100_000_000

@@ -39,6 +39,14 @@ final class LibvipsDecodedImage: DecodedImage {
         var pass = Pass()
         for name in KeptMetadata.copyrightFields { pass.exif[name] = image.text(name) }
         if keepsProfile { pass.profile = image.bytes("icc-profile-data") }
+        if let animation = header.format == .png ? try PNGAnimation(file.bytes) : nil {
+            try image.forEachFrame(animation.frames.prefix(plan.frames), of: animation, in: file.bytes) {
+                (frame) throws(CodecFailure) in
+                let shown = header.hasAlpha ? try frame.copy() : try frame.opaque()
+                pass.frames.append(SharedImage(try prepared(shown, plan, header, keepsProfile: keepsProfile)))
+            }
+            return pass
+        }
         guard plan.frames > 1 else {
             pass.frames = [SharedImage(try prepared(image, plan, header, keepsProfile: keepsProfile))]
             return pass
@@ -105,6 +113,7 @@ private struct LibvipsDrawnImage: DrawnImage {
             return try first.image.encoded(
                 encoding.format, quality: quality, background: encoding.background, keeping: kept)
         }
+        if encoding.format == .png { return try LibvipsImage.animatedPNG(images, header, keeping: kept) }
         return try LibvipsImage.animation(images, header, for: encoding.format)
             .encoded(encoding.format, quality: quality, keeping: kept)
     }

@@ -16,19 +16,23 @@ extension LibvipsImage {
     }
 
     /// The header of the opened image.
-    func header(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) -> SourceHeader {
+    ///
+    /// - Throws: `CodecFailure` for an animated PNG that is cut or whose frames are not sound.
+    func header(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) throws(CodecFailure) -> SourceHeader {
         var header = SourceHeader(
             format: format, width: size.width, height: size.height, orientation: orientation(format),
             hasAlpha: hasAlpha, isInterlaced: hasField("jpeg-multiscan") || hasField("interlaced"))
-        switch format.frames {
-        case .one: break
-        case .first(let count): header.frames = count(bytes)
-        case .all:
+        if case .all = format.frames, frames > 1 {
             header.frames = frames
-            guard header.isAnimated else { break }
             header.loopCount = FrameTiming.loopCount(
                 integer("loop") ?? 0, addsFirstPlay: VipsCodec.all[format]?.addsFirstPlay == true)
             header.frameMilliseconds = FrameTiming.milliseconds(integers("delay"), frames: header.frames)
+        }
+        if format == .png, let animation = try PNGAnimation(bytes) {
+            header.frames = animation.frames.count
+            header.loopCount = animation.loopCount
+            header.frameMilliseconds = FrameTiming.milliseconds(animation.frames.map(\.seconds))
+            header.hasAlpha = hasAlpha || animation.clearsCanvas
         }
         header.hasOwnProfile = hasOwnProfile
         header.hasPlanes = !hasProfileToApply && PlaneCodec.all[format]?.canDecode(bytes) == true

@@ -1,0 +1,85 @@
+internal import ImageModel
+
+/// Writes an animated PNG from the files of its frames, which have one depth and kind of colour.
+///
+/// Source: PNG, third edition, 11.3.6. The default image is the first frame.
+struct PNGAnimationWriter {
+    /// The file, complete when all frames are added.
+    private(set) var file: [UInt8] = []
+    private let frames: Int
+    private let loopCount: Int
+    private var added = 0
+    private var sequence = 0
+    /// What follows the pixels of the first frame's file.
+    private var ending: [UInt8] = []
+
+    init(frames: Int, loopCount: Int) {
+        self.frames = frames
+        self.loopCount = loopCount
+    }
+
+    /// Adds the next frame, which replaces a rectangle of the canvas.
+    ///
+    /// - Parameters:
+    ///   - still: a sound PNG of the rectangle's size; the first frame's has the canvas' size.
+    ///   - milliseconds: how long the frame shows.
+    mutating func add(_ still: UnsafeRawBufferPointer, _ rect: PixelRect, milliseconds: Int) {
+        let isFirst = added == 0
+        if isFirst { file += still[..<8] }
+        var hasControl = false
+        PNGChunks.scan(still) { type, length, end in
+            guard end <= still.count else { return false }
+            if still.has("IDAT", at: type) {
+                if !hasControl { control(rect, milliseconds) }
+                hasControl = true
+                if isFirst { file += still[type - 4..<end] } else { number(still[type + 4..<type + 4 + length]) }
+            } else if isFirst {
+                if hasControl { ending += still[type - 4..<end] } else { file += still[type - 4..<end] }
+                if still.has("IHDR", at: type) {
+                    file += PNGChunks.chunk("acTL", PNGChunks.bytes(frames) + PNGChunks.bytes(loopCount))
+                }
+            }
+            return true
+        }
+        added += 1
+        if added == frames { file += ending }
+    }
+
+    private mutating func control(_ rect: PixelRect, _ milliseconds: Int) {
+        // The times of the file are fractions of two numbers of 16 bits.
+        let divisor = [1000, 100, 10].first { milliseconds * $0 / 1000 <= 0xFFFF } ?? 1
+        let dividend = min(0xFFFF, milliseconds * divisor / 1000)
+        let numbers = [rect.width, rect.height, rect.x, rect.y].flatMap(PNGChunks.bytes)
+        let time = PNGChunks.bytes(dividend).suffix(2) + PNGChunks.bytes(divisor).suffix(2)
+        // The rectangle is kept for the next frame, and replaces what is below it.
+        file += PNGChunks.chunk("fcTL", PNGChunks.bytes(sequence) + numbers + time + [0, 0])
+        sequence += 1
+    }
+
+    private mutating func number(_ pixels: Slice<UnsafeRawBufferPointer>) {
+        file += PNGChunks.chunk("fdAT", PNGChunks.bytes(sequence) + pixels)
+        sequence += 1
+    }
+
+    /// The smallest rectangle outside of which two images are equal; one pixel when they are equal.
+    ///
+    /// - Parameters: four bytes a pixel, row by row.
+    static func difference(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, _ size: PixelSize)
+        -> PixelRect
+    {
+        let length = size.width * 4
+        func differs(_ y: Int) -> Bool {
+            !one[y * length..<(y + 1) * length].elementsEqual(other[y * length..<(y + 1) * length])
+        }
+        guard let top = (0..<size.height).first(where: differs),
+            let bottom = (top..<size.height).last(where: differs)
+        else { return PixelRect(x: 0, y: 0, width: 1, height: 1) }
+        var (left, right) = (length, 0)
+        for start in stride(from: top * length, through: bottom * length, by: length) {
+            if let first = (0..<left).first(where: { one[start + $0] != other[start + $0] }) { left = first }
+            if let last = (right..<length).last(where: { one[start + $0] != other[start + $0] }) { right = last }
+        }
+        let (x, end) = (left / 4, right / 4 + 1)
+        return PixelRect(x: x, y: top, width: end - x, height: bottom + 1 - top)
+    }
+}
