@@ -53,5 +53,7 @@ extension TranscodeRequest {
         /// Thumbnails of an animation are its bytes and not its frames at that size: SDWebImage's context
         /// `animatedImageClass`.
         public static let keepsAnimation = Options(rawValue: 8)
+        /// Thumbnails of an animation have its first frame: SDWebImage's `encodeFirstFrameOnly`.
+        public static let encodesFirstFrame = Options(rawValue: 16)
     }
 }

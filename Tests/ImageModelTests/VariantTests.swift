@@ -184,12 +184,22 @@ struct VariantTests {
         #expect(try Pipeline.adhoc([one]).name == "adhoc-dc2e8c8b0922da74")
     }
 
-    @Test func `everyFrame in a format with one frame is refused`() throws {
+    @Test func `animation is still or frames, and part of the key`() throws {
+        let still = try Variant(json: #"{"name":"a","animation":"still","keySuffix":"x"}"#.utf8)
+        #expect(still.keySuffixes == ["LarderFirstFrame-x"])
+        #expect(still.canonicalJSON == #"{"animation":"still","keySuffix":"x","name":"a"}"#)
+        let error = try #require(throws: VariantError.self) {
+            try Variant(json: #"{"name":"a","animation":"loop"}"#.utf8)
+        }
+        #expect(error.description == "$.animation: must be one of still, frames")
+    }
+
+    @Test func `an animation in a format with one frame is refused`() throws {
         let pipeline = try Pipeline(
-            json: #"{"name":"p","variants":[{"name":"a","everyFrame":true,"format":"jpeg"}]}"#.utf8)
+            json: #"{"name":"p","variants":[{"name":"a","animation":"frames","format":"jpeg"}]}"#.utf8)
         #expect(pipeline.variants[0].keySuffixes == ["LarderEveryFrame"])
         let error = try #require(throws: VariantError.self) { try pipeline.validateSupported() }
-        #expect(error.description == "$.variants[0].everyFrame: needs png, gif or webp; a jpeg has one frame")
+        #expect(error.description == "$.variants[0].animation: needs png, gif or webp; a jpeg has one frame")
     }
 
     @Test func `a variant with every field is supported`() throws {

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Transcoder
 
-/// Variants with `everyFrame`.
+/// Variants with `animation`.
 @Suite(.timeLimit(.minutes(5)))
 struct AnimationTests {
     private let harness = TranscodeHarness()
-    private let small = #""everyFrame":true,"transform":[{"type":"resize","width":20,"height":15}]"#
+    private let small = #""animation":"frames","transform":[{"type":"resize","width":20,"height":15}]"#
 
     private func header(_ bytes: [UInt8]) async throws -> SourceHeader {
         let file = try ScratchFile(bytes)
@@ -43,7 +43,7 @@ struct AnimationTests {
 
     @Test func `transformers are applied to every frame`() async throws {
         let transforms = ##"""
-            "everyFrame":true,"format":"webp","quality":100,
+            "animation":"frames","format":"webp","quality":100,
             "transform":[{"type":"resize","width":40,"height":40,"scaleMode":"aspectFit"},{"type":"flip","vertical":true},
             {"type":"tint","color":"#40000000","blendMode":"sourceAtop"},{"type":"roundCorner","radius":5}]
             """##
@@ -52,7 +52,7 @@ struct AnimationTests {
         #expect(after.frames == 2 && after.width == 40 && after.height == 40 && after.hasAlpha)
     }
 
-    @Test func `a still with everyFrame is drawn as one frame, under a key of its own`() async throws {
+    @Test func `a still with animation is drawn as one frame, under a key of its own`() async throws {
         let output = try await harness.make(try Fixtures.image("plain.jpg"), small)
         #expect(try output.made().format == .jpeg && output.made().frames == 1 && output.made().width == 20)
         let variant = try Variant(json: #"{"name":"v",\#(small),"keySuffix":"x"}"#.utf8)

@@ -54,6 +54,27 @@ struct DrawnVariantTests {
         #expect(try !still.made().copied && still.made().width == 20)
     }
 
+    @Test func `animation decides about the frames, transformers included`() async throws {
+        let image = try Fixtures.image("animated.gif")
+        let both = "\(thumbnail),\(resized)"
+        let output = try await harness.make(
+            image, #"\#(both),"animation":"still""#, #"\#(both),"animation":"frames""#,
+            #"\#(resized),"animation":"still""#)
+        #expect(try (0...2).map { try output.made($0).frames } == [1, 3, 1])
+        #expect(try (0...2).allSatisfy { try output.made($0).width == 8 && !output.made($0).copied })
+    }
+
+    // SDImageCache.m 264–286 and SDImageIOAnimatedCoder.m, encodedDataWithFrames:.
+    @Test func `encodeFirstFrameOnly leaves the first frame of a thumbnail, and copies without one`() async throws {
+        let image = try Fixtures.image("animated.gif")
+        let output = try await harness.make(
+            image, thumbnail, "\(thumbnail),\(resized)", resized, options: .encodesFirstFrame)
+        #expect(try (0...1).allSatisfy { try output.made($0).frames == 1 && output.made($0).width == 20 })
+        #expect(try output.made(2).copied)
+        let kept = try await harness.make(image, thumbnail, options: [.encodesFirstFrame, .keepsAnimation])
+        #expect(try kept.made().copied)
+    }
+
     @Test func `a thumbnail in a format for stills shows the first frame`() async throws {
         let output = try await harness.make(
             try Fixtures.image("animated.gif"), #"\#(thumbnail),"format":"jpeg""#, #"\#(thumbnail),"format":"webp""#)

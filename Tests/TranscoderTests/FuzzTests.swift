@@ -63,7 +63,7 @@ struct FuzzTests {
             let other =
                 number % 4 < 2
                 ? #""keySuffix":"x","format":"webp""#
-                : #""transform":[{"type":"blur","radius":3}],"format":"webp","everyFrame":true"#
+                : #""transform":[{"type":"blur","radius":3}],"format":"webp","animation":"frames""#
             let output = try await harness.make(bytes, plain, other, options: number % 2 == 0 ? .firstFrameOnly : [])
             for result in output.report.variants {
                 if case .failure(let error) = result { return error }

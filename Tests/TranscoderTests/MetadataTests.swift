@@ -151,7 +151,7 @@ struct MetadataTests {
         }
         guard ["gif", "webp"].contains(format) else { return }
         let animated = try await harness.make(
-            try Fixtures.image("animated.gif"), #"\#(variant),"everyFrame":true"#)
+            try Fixtures.image("animated.gif"), #"\#(variant),"animation":"frames""#)
         #expect(try animated.made().frames == 3)
         try expectClean(animated.files[0], format, "\(format) animated")
     }

@@ -34,7 +34,7 @@ struct PNGAnimationTests {
             Frame(rect: [2, 2, 2, 2], color: [0, 0, 0, 0], blending: .over),
             Frame(rect: [2, 2, 2, 2], color: [0, 0, 0, 0]),
         ])
-        let format = #""everyFrame":true,"format":"gif""#
+        let format = #""animation":"frames","format":"gif""#
         let gif = try await harness.make(animation.file, format)
         #expect(try gif.made().frames == 5)
         let (red, green, blue) = ([255, 0, 0], [0, 255, 0], [0, 0, 255])
@@ -42,7 +42,7 @@ struct PNGAnimationTests {
         #expect(try colors(gif.files[0], 6, 1) == [red, green, nil, nil, nil])
         #expect(try colors(gif.files[0], 3, 3) == [red, red, red, red, nil])
         // Written as a PNG and read again.
-        let png = try await harness.make(animation.file, #""everyFrame":true,"format":"png""#)
+        let png = try await harness.make(animation.file, #""animation":"frames","format":"png""#)
         let again = try await harness.make(png.files[0], format)
         #expect(again.files[0] == gif.files[0])
     }
@@ -84,7 +84,7 @@ struct PNGAnimationTests {
         let animation = SyntheticAnimation(
             frames: [Frame(rect: whole, color: red), Frame(rect: whole, color: blue)], hidden: green)
         let gif = try await harness.make(
-            animation.file, #""everyFrame":true,"format":"gif""#, #"\#(thumbnail),"format":"png""#)
+            animation.file, #""animation":"frames","format":"gif""#, #"\#(thumbnail),"format":"png""#)
         #expect(try colors(gif.files[0], 0, 0) == [[255, 0, 0], [0, 0, 255]])
         #expect(try gif.made(1).frames == 1 && gif.sample(1).pixel(1, 1) == [255, 0, 0, 255])
     }
@@ -93,7 +93,7 @@ struct PNGAnimationTests {
         let animation = SyntheticAnimation(
             frames: [Frame(rect: [4, 0, 4, 4], color: red), Frame(rect: whole, color: blue)], hidden: green)
         #expect(try await header(animation.file).hasAlpha)
-        let gif = try await harness.make(animation.file, #""everyFrame":true,"format":"gif""#)
+        let gif = try await harness.make(animation.file, #""animation":"frames","format":"gif""#)
         #expect(try colors(gif.files[0], 0, 0) == [nil, [0, 0, 255]])
     }
 

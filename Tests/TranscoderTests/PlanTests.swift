@@ -246,7 +246,7 @@ struct PlanTests {
         #expect(costly.processorTime > one.processorTime && more.memoryBytes > one.memoryBytes)
         var animation = header(400, 300, .gif)
         animation.frames = 50
-        let frames = try plan(animation, #""everyFrame":true"#), first = try plan(animation, #""keySuffix":"a""#)
+        let frames = try plan(animation, #""animation":"frames""#), first = try plan(animation, #""keySuffix":"a""#)
         #expect(frames.frames == 50 && first.frames == 1)
         #expect(frames.memoryBytes > 10 * first.memoryBytes && frames.processorTime > first.processorTime * 10)
     }

@@ -32,7 +32,12 @@ extension Variant {
             try Thumbnail(value, path: "\(path).maxPixelSize", fixesAspect: true)
         }
         background = try fields.color("background")
-        everyFrame = try fields.bool("everyFrame", default: false)
+        let animationName = try fields.string("animation")
+        animation = animationName.flatMap(Animation.init)
+        if animationName != nil && animation == nil {
+            throw fields.refusal(
+                "animation", "must be one of \(Animation.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
         keepICC = try fields.bool("keepICC", default: false)
         keepCopyright = try fields.bool("keepCopyright", default: false)
         keySuffix = try fields.string("keySuffix")
@@ -48,7 +53,7 @@ extension Variant {
             "format": format.map { .string($0.name) }, "quality": quality.map { .number(Double($0)) },
             "maxBytes": maxBytes.map { .number(Double($0)) },
             "maxPixelSize": maxPixelSize.map { .object(["width": .number($0.width), "height": .number($0.height)]) },
-            "everyFrame": everyFrame ? .bool(true) : nil, "keepICC": keepICC ? .bool(true) : nil,
+            "animation": animation.map { .string($0.rawValue) }, "keepICC": keepICC ? .bool(true) : nil,
             "keepCopyright": keepCopyright ? .bool(true) : nil, "background": background.map { .string($0.text) },
             "keySuffix": keySuffix.map { .string($0) },
         ]
@@ -63,10 +68,10 @@ extension Variant {
     /// - Parameter path: the variant's JSON path, for errors; `$` by default.
     /// - Throws: `VariantError` with the JSON path.
     public func validateSupported(path: String = "$") throws(VariantError) {
-        guard everyFrame, let format, format.output?.holdsFrames != true else { return }
+        guard animation == .frames, let format, format.output?.holdsFrames != true else { return }
         let animated = ImageFormat.outputs.filter { $0.output?.holdsFrames == true }.map(\.name)
         throw VariantError(
-            path: "\(path).everyFrame",
+            path: "\(path).animation",
             message: "needs \(animated.dropLast().joined(separator: ", ")) or \(animated.last ?? ""); "
                 + "a \(format.name) has one frame")
     }

@@ -17,6 +17,22 @@ public struct Variant: Sendable, Hashable {
         public var key: String { "Thumbnail({\(width.keyText),\(height.keyText)},\(preserveAspectRatio.keyText))" }
     }
 
+    /// Which frames of an animation a variant draws, transformers included.
+    public enum Animation: String, Sendable, Hashable, CaseIterable {
+        /// The first one.
+        case still
+        /// All of them.
+        case frames
+
+        /// The text in the key.
+        fileprivate var key: String {
+            switch self {
+            case .still: "LarderFirstFrame"
+            case .frames: "LarderEveryFrame"
+            }
+        }
+    }
+
     /// The name in reports, unique in its pipeline.
     public let name: String
     /// The size to decode to, before any transformer.
@@ -33,9 +49,9 @@ public struct Variant: Sendable, Hashable {
     public let maxPixelSize: Thumbnail?
     /// The colour under transparency where the format has none; nil is white.
     public let background: Color?
-    /// Draws every frame of an animation, under a key of its own. By default `false`: every frame is drawn
-    /// for a thumbnail without transformers; otherwise the animation is copied, or its first frame drawn.
-    public internal(set) var everyFrame: Bool
+    /// Which frames of an animation are drawn, under a key of its own. By default nil: every frame is drawn for a
+    /// thumbnail without transformers; otherwise the animation is copied, or its first frame drawn.
+    public internal(set) var animation: Animation?
     /// Keeps the colours in the original's profile, which is embedded. By default `false`: they are converted to sRGB.
     public let keepICC: Bool
     /// Keeps EXIF's Copyright and Artist; `false` by default. No other metadata is kept.
@@ -44,12 +60,12 @@ public struct Variant: Sendable, Hashable {
     public let keySuffix: String?
 
     /// The texts to put into the original's key, one after another by SDWebImage's suffix rule: the thumbnail's, then
-    /// those of all transformers, of `everyFrame` and `keySuffix`, joined by hyphens.
+    /// those of all transformers, of `animation` and `keySuffix`, joined by hyphens.
     ///
     /// Empty where the variant has the original's key, which a pipeline refuses.
     public var keySuffixes: [String] {
         let transformers =
-            transforms.map(\.key) + (everyFrame ? ["LarderEveryFrame"] : []) + [keySuffix].compactMap(\.self)
+            transforms.map(\.key) + [animation?.key, keySuffix].compactMap(\.self)
         return [thumbnail?.key].compactMap(\.self)
             + (transformers.isEmpty ? [] : [transformers.joined(separator: "-")])
     }
@@ -57,8 +73,14 @@ public struct Variant: Sendable, Hashable {
     /// The variant of an animation that SDWebImage stores under the thumbnail's key: every frame at that size, without
     /// transformers.
     package var thumbnailOfEveryFrame: Variant {
+        var variant = thumbnailOfFirstFrame
+        variant.animation = .frames
+        return variant
+    }
+
+    /// The same of the first frame, for SDWebImage's `encodeFirstFrameOnly`.
+    package var thumbnailOfFirstFrame: Variant {
         var variant = self
-        variant.everyFrame = true
         variant.transforms = []
         return variant
     }

@@ -13,7 +13,7 @@ extension LoadContext {
         for (key, reason) in Self.refused where fields.take(key) != nil { throw fields.refusal(key, reason) }
 
         let thumbnail = try readDecodeOptions(&fields)
-        result = try Self.result(&fields, thumbnail: thumbnail)
+        try readResult(&fields, thumbnail: thumbnail)
         usesAnimatedImage = try Self.isAnimatedClass(&fields)
         query = try Self.cacheType(&fields, "queryCacheType") ?? query
         store = try Self.cacheType(&fields, "storeCacheType") ?? store
@@ -44,8 +44,11 @@ extension LoadContext {
         ("loaderCachedImage", "is set by the manager alone"),
     ]
 
-    /// `LoadContext.result`. The encoding keys are checked even when there is no such variant.
-    private static func result(_ fields: inout JSONFields, thumbnail: JSONValue?) throws(VariantError) -> Variant? {
+    /// Reads `result` and how it is encoded. The encoding keys are checked even when there is no such variant.
+    ///
+    /// A limit on bytes replaces the quality, and 0 is none. Source: SDWebImage 5.21.5, `SDImageIOAnimatedCoder`,
+    /// `encodedDataWithFrames:`.
+    private mutating func readResult(_ fields: inout JSONFields, thumbnail: JSONValue?) throws(VariantError) {
         var variant: [String: JSONValue] = ["name": .string("result")]
         variant["thumbnail"] = thumbnail
         switch fields.take("imageTransformer") {
@@ -56,16 +59,19 @@ extension LoadContext {
         let hasResult = variant.count > 1
         if let options = fields.take("imageEncodeOptions") {
             var encode = try JSONFields(options, path: "$.imageEncodeOptions")
-            variant["quality"] = try encode.number("encodeCompressionQuality").map { .number(($0 * 100).rounded()) }
-            variant["maxBytes"] = try encode.number("encodeMaxFileSize").map { .number($0) }
+            let quality = try encode.number("encodeCompressionQuality").map { ($0 * 100).rounded() }
+            let limit = try encode.number("encodeMaxFileSize").flatMap { $0 == 0 ? nil : $0 }
+            variant["quality"] = limit == nil ? quality.map { .number($0) } : nil
+            variant["maxBytes"] = limit.map { .number($0) }
             variant["background"] = try encode.string("encodeBackgroundColor").map { .string($0) }
-            variant["maxPixelSize"] = try encodingBox(&encode)
-            for key in ["encodeEmbedThumbnail", "encodeToHDR", "encodeFirstFrameOnly"] { _ = encode.take(key) }
+            variant["maxPixelSize"] = try Self.encodingBox(&encode)
+            encodesFirstFrame = try encode.bool("encodeFirstFrameOnly", default: false)
+            for key in ["encodeEmbedThumbnail", "encodeToHDR"] { _ = encode.take(key) }
             try encode.finish()
         }
-        guard hasResult else { return nil }
+        guard hasResult else { return }
         do {
-            return try Variant(.object(variant), path: "$")
+            result = try Variant(.object(variant), path: "$")
         } catch {
             throw VariantError(path: Self.contextPath(error.path), message: error.message)
         }

@@ -47,6 +47,9 @@ public struct LoadContext: Sendable, Hashable {
     /// `animatedImageClass`: whether animations are decoded as objects that carry their bytes, which are then stored
     /// under a thumbnail's key. `false` by default: the frames are encoded again at that size.
     public var usesAnimatedImage = false
+    /// `encodeFirstFrameOnly`: whether thumbnails of an animation have its first frame alone, the pipeline's included;
+    /// `false` by default. An object of `animatedImageClass` is not encoded and keeps all.
+    public var encodesFirstFrame = false
     /// `queryCacheType`: where variants are looked up, `.all` by default.
     public var query = CacheType.all
     /// `storeCacheType`: where variants are stored, `.all` by default.

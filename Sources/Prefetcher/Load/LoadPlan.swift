@@ -94,6 +94,7 @@ struct LoadPlan: Sendable {
         originalQuery = isPlain ? variantQuery : context.originalQuery.intersection(queried)
 
         drawing = options.drawing.union(context.usesAnimatedImage ? .keepsAnimation : [])
+            .union(context.encodesFirstFrame ? .encodesFirstFrame : [])
         scale = context.scale ?? Double(key?.scaleFactor ?? 1)
         scaleDownLimit =
             context.scaleDownLimit ?? (options.contains(.scaleDownLargeImages) ? Self.defaultScaleDownLimit : nil)

@@ -41,7 +41,7 @@ package struct DecodePlan: Sendable, Hashable {
             }
         }
         base = Self.base(of: header, for: drawings.compactMap { try? $0.get() })
-        frames = variants.contains(where: \.everyFrame) ? header.frames : 1
+        frames = variants.contains { $0.animation == .frames } ? header.frames : 1
         (outputs, order) = PlannedOutput.all(variants, drawings, of: header, writable: writable)
         encodingOrder = PlannedOutput.encodingOrder(order, outputs)
         let made = outputs.compactMap { try? $0.get() }

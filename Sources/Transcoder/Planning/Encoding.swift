@@ -27,7 +27,7 @@ package struct Encoding: Sendable, Hashable {
         background = output?.holdsAlpha == false && drawing.hasAlpha ? variant.background : nil
         keepICC = variant.keepICC && header.hasOwnProfile && holdsMetadata
         keepCopyright = variant.keepCopyright && holdsMetadata
-        isAnimated = variant.everyFrame && header.isAnimated && output?.holdsFrames == true
+        isAnimated = variant.animation == .frames && header.isAnimated && output?.holdsFrames == true
     }
 }
 

@@ -92,11 +92,11 @@ extension Variant {
             let isVector = thumbnail == nil && format == nil
             return isVector && !transforms.isEmpty && !options.contains(.transformsVector) ? nil : self
         }
-        guard header.isAnimated, !everyFrame, !options.contains(.firstFrameOnly) else { return self }
+        guard header.isAnimated, animation == nil, !options.contains(.firstFrameOnly) else { return self }
         if options.contains(.transformsAnimated) && (thumbnail == nil || !transforms.isEmpty) { return self }
         // A thumbnail has no bytes of its own and is encoded again, except as an object that carries the animation's.
         guard thumbnail != nil, !options.contains(.keepsAnimation) else { return nil }
         if let output = format?.output, !output.holdsFrames || output.isStillByName { return self }
-        return thumbnailOfEveryFrame
+        return options.contains(.encodesFirstFrame) ? thumbnailOfFirstFrame : thumbnailOfEveryFrame
     }
 }

@@ -29,8 +29,7 @@ struct LoadContextTests {
             json: #"""
                 {"imageThumbnailPixelSize":{"width":30,"height":20},"imagePreserveAspectRatio":false,
                  "imageTransformer":[{"type":"resize","width":10,"height":5}],
-                 "imageEncodeOptions":{"encodeCompressionQuality":0.75,"encodeMaxFileSize":9000,
-                                       "encodeBackgroundColor":"#ff00ff00"}}
+                 "imageEncodeOptions":{"encodeCompressionQuality":0.75,"encodeBackgroundColor":"#ff00ff00"}}
                 """#.utf8)
         let variant = try #require(context.result)
         #expect(variant.name == "result")
@@ -38,7 +37,17 @@ struct LoadContextTests {
             variant.keySuffixes == [
                 "Thumbnail({30.000000,20.000000},0)", "SDImageResizingTransformer({10.000000,5.000000},0)",
             ])
-        #expect(variant.quality == 75 && variant.maxBytes == 9000 && variant.background != nil)
+        #expect(variant.quality == 75 && variant.maxBytes == nil && variant.background != nil)
+    }
+
+    // SDImageIOAnimatedCoder.m of SDWebImage 5.21.5, encodedDataWithFrames: the limit removes the quality, 0 is none.
+    @Test(arguments: [(9000, nil, 9000), (0, 75, nil)] as [(Int, Int?, Int?)])
+    func `encodeMaxFileSize replaces encodeCompressionQuality`(limit: Int, quality: Int?, maxBytes: Int?) throws {
+        let options = #""encodeCompressionQuality":0.75,"encodeMaxFileSize":\#(limit)"#
+        let context = try LoadContext(
+            json: #"{"imageThumbnailPixelSize":{"width":9,"height":9},"imageEncodeOptions":{\#(options)}}"#.utf8)
+        let variant = try #require(context.result)
+        #expect(variant.quality == quality && variant.maxBytes == maxBytes && !context.encodesFirstFrame)
     }
 
     @Test func `encoding options alone describe no variant`() throws {

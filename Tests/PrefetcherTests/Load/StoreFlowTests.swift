@@ -107,6 +107,23 @@ struct StoreFlowTests {
         #expect((harness.stored(stored.key) == animation) == keepsBytes)
     }
 
+    // SDImageCache.m 264–286 and SDImageIOAnimatedCoder.m, encodedDataWithFrames: of SDWebImage 5.21.5.
+    @Test(arguments: [false, true])
+    func `encodeFirstFrameOnly stores the first frame under the key of an animation's thumbnail`(
+        isFirst: Bool
+    ) async throws {
+        harness.origin.on("/c.gif", .body(try TestImage.bytes("animated.gif")))
+        var request = LoadRequest(url: harness.origin.url("/c.gif"))
+        let size = #""imageThumbnailPixelSize":{"width":16,"height":16}"#
+        request.context = try LoadContext(
+            json: #"{\#(size),"imageEncodeOptions":{"encodeFirstFrameOnly":\#(isFirst)}}"#.utf8)
+        let stored = try #require(try await manager.load(request).stored.last)
+        let file = try #require(harness.stored(stored.key))
+        #expect(stored.origin == .transcoded && stored.format == "gif")
+        let frames = file.indices.filter { file[$0...].starts(with: [0x21, 0xF9, 0x04]) }
+        #expect(isFirst ? frames.count <= 1 : frames.count == 3)
+    }
+
     // SDWebImageManager.m 505 of SDWebImage 5.21.5.
     @Test(arguments: [(LoadOptions(), StoredFile.Origin.copied), (.transformVectorImage, .transcoded)])
     func `TransformVectorImage decides whether an SVG is transformed`(
