@@ -29,7 +29,7 @@ extension LibvipsImage {
         kept.write(into: image, saver)
         if hasAlpha && !output.holdsAlpha { image = try image.flattened(onto: background) }
         let quality = max(saver.lowestQuality, quality ?? output.defaultQuality ?? 0)
-        let options = saver.options(quality, kept.isEmpty)
+        let options = saver.options(quality, kept.isEmpty) + (frames > 1 ? saver.animationOptions : "")
         let file =
             saver.startsThreads
             ? try CPUAffinity.onOneProcessor { () throws(CodecFailure) in try image.saved(saver.operation, options) }

@@ -19,6 +19,8 @@ struct VipsCodec: Sendable {
         var lowestQuality = 0
         /// The options for a quality; `strip` is true when no metadata is kept.
         let options: @Sendable (_ quality: Int, _ strip: Bool) -> String
+        /// Further options for an animation.
+        var animationOptions = ""
         /// Whether the encoder starts threads of its own.
         var startsThreads = false
         /// The PNG keyword under which libvips writes a field of EXIF; nil when it writes EXIF itself.
@@ -42,7 +44,9 @@ struct VipsCodec: Sendable {
                 textKeywords: ["exif-ifd0-Copyright": "Copyright", "exif-ifd0-Artist": "Author"])),
         .gif: VipsCodec(
             loader: "gifload_buffer", loadOptions: { "n=\($1)" }, addsFirstPlay: true,
-            saver: Saver(operation: "gifsave_buffer", options: { _, _ in "effort=7,strip=true" })),
+            // For frames effort 5 takes 60 % of the time of effort 7, for 1 % more bytes and 0.1 dB less.
+            saver: Saver(
+                operation: "gifsave_buffer", options: { _, _ in "effort=7,strip=true" }, animationOptions: ",effort=5")),
         .webp: VipsCodec(
             loader: "webpload_buffer", loadOptions: { "n=\($1)" },
             // libvips 8.14.1 ignores `strip` here and writes EXIF of its own.
