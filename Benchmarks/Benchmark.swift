@@ -14,5 +14,5 @@ struct Benchmark: Sendable {
     let question: String
     let run: @Sendable (Options) async throws -> Findings
 
-    static let all: [Benchmark] = [.keys, .store, .expiry, .fetch, .transcode, .planes, .resident]
+    static let all: [Benchmark] = [.keys, .store, .expiry, .fetch, .transcode, .planes, .resident, .estimates]
 }

@@ -251,6 +251,43 @@ struct PlanTests {
         #expect(frames.memoryBytes > 10 * first.memoryBytes && frames.processorTime > first.processorTime * 10)
     }
 
+    private let every = #""animation":"frames""#
+    private let small = #""thumbnail":{"width":160,"height":160},"animation":"frames""#
+
+    @Test func `a variant that would take far longer than the limit is refused, and the others are planned`() throws {
+        var animation = header(2000, 2000, .gif)
+        animation.frames = 25
+        let plan = try plan(animation, every, small, #"\#(every),"keySuffix":"twin""#)
+        for number in [0, 2] {
+            let error = #expect(throws: TranscodeError.self) { try plan.outputs[number].get() }
+            #expect(error?.code == .time && error?.message.contains("the variant needs about") == true)
+        }
+        #expect(try output(plan, 1).drawing.size == PixelSize(width: 160, height: 160))
+        #expect(plan.base == PixelSize(width: 160, height: 160) && plan.frames == 25 && plan.order == [1])
+        #expect(plan.processorTime < .seconds(10))
+    }
+
+    @Test func `the thumbnail of a GIF of 300 frames is planned`() throws {
+        var animation = header(480, 270, .gif)
+        animation.frames = 300
+        let plan = try plan(animation, small)
+        #expect(throws: Never.self) { try plan.outputs[0].get() }
+        #expect(plan.processorTime < TranscodeLimits().softTime)
+    }
+
+    @Test func `half of an estimate must fit into what is left of the hard limit`() throws {
+        let limits = TranscodeLimits()
+        #expect(throws: Never.self) { try limits.checkTime(.seconds(60), "decoding") }
+        #expect(throws: Never.self) { try limits.checkTime(.seconds(20), "decoding", spent: .seconds(20)) }
+        let error = #expect(throws: TranscodeError.self) {
+            try limits.checkTime(.seconds(22), "the variant", spent: .milliseconds(19_500))
+        }
+        #expect(error?.code == .time)
+        #expect(
+            error?.message
+                == "the variant needs about 22 s of processor time after 20 s; the limit is 30.0 seconds")
+    }
+
     @Test func `errors have the domains of the documented table`() {
         #expect(TranscodeError(.undecodable, "").domain == "SDWebImageErrorDomain")
         #expect(TranscodeError(.cancelled, "").domain == "SDWebImageErrorDomain")

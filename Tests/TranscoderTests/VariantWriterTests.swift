@@ -42,11 +42,12 @@ struct VariantWriterTests {
 
     /// The results in the order of the variants, and the qualities in the order of the encodings.
     private func write(
-        _ variants: String..., within time: Duration = .seconds(20)
+        _ variants: String..., within time: Duration = .seconds(20), hard: Duration = .seconds(30)
     ) throws -> (results: [Result<TranscodedVariant, TranscodeError>], encoded: [Int?]) {
         let parsed = try variants.enumerated().map { try Variant(json: #"{"name":"v\#($0)",\#($1)}"#.utf8) }
         var limits = TranscodeLimits()
         limits.softTime = time
+        limits.hardTime = hard
         let plan = DecodePlan(
             SourceHeader(format: .jpeg, width: 2000, height: 2000, orientation: 1), variants: parsed, scale: 1,
             limits: limits, writable: [.jpeg, .webp])
@@ -73,6 +74,13 @@ struct VariantWriterTests {
         #expect(encoded == [7])
         #expect(try results[1].get().bytes == 700)
         #expect(throws: TranscodeError.self) { try results[0].get() }
+    }
+
+    @Test func `a variant is not begun when its estimate passes what is left of the hard limit`() throws {
+        let (results, encoded) = try write(large, small, hard: .seconds(6))
+        #expect(encoded == [7])
+        let error = #expect(throws: TranscodeError.self) { try results[0].get() }
+        #expect(error?.code == .time && error?.message.contains("after 6 s") == true)
     }
 
     @Test func `a search for a quality that runs out of time keeps the best file that fits`() throws {

@@ -48,5 +48,7 @@ extension ImageFormat {
         package var needsTrial = false
         /// Nanoseconds of processor time for each pixel.
         package var nanoseconds: Double
+        /// The same for each pixel of an animation's frames; nil where there is no difference.
+        package var animatedNanoseconds: Double?
     }
 }

@@ -117,6 +117,7 @@ private struct ChildServer: ~Copyable {
             header, variants: chosen.compactMap(\.self), scale: request.scale, limits: limits,
             writable: reply.writable)
         try limits.checkMemory(plan.memoryBytes)
+        try limits.checkTime(plan.decodingTime, "decoding")
         if plan.memoryBytes > ChildRequest.unreservedBytes { try reserve(plan.memoryBytes, request) }
         // Also when nothing is drawn, because a file that does not decode must not be stored as an image.
         let image = try decode(file, header, plan)

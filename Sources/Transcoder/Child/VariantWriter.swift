@@ -7,7 +7,7 @@ struct VariantWriter {
     private let plan: DecodePlan
     private let image: any DecodedImage
     private let limits: TranscodeLimits
-    private let deadline: Duration
+    private let started: Duration
     private let clock: () -> Duration
     private let wantsRawRGBA: Bool
     private var drawn: [Int: Result<any DrawnImage, TranscodeError>] = [:]
@@ -24,7 +24,7 @@ struct VariantWriter {
         self.plan = plan
         self.image = image
         limits = request.limits
-        deadline = started + request.limits.softTime
+        self.started = started
         self.clock = clock
         wantsRawRGBA = request.wantsRawRGBA
     }
@@ -58,6 +58,7 @@ struct VariantWriter {
         // Not yet drawn when the one with the same bytes could not be written.
         let drawn = try (drawn.removeValue(forKey: number) ?? draw(number, output)).get()
         try checkTime()
+        try limits.checkTime(plan.outputTimes[number], "the variant", spent: spent)
         let (file, quality) = try encode(drawn, output.encoding)
         guard !file.bytes.isEmpty else {
             throw TranscodeError(.encode, "the \(output.encoding.format.name) encoder wrote nothing")
@@ -73,7 +74,8 @@ struct VariantWriter {
         return variant
     }
 
-    private var hasTime: Bool { clock() < deadline }
+    private var spent: Duration { clock() - started }
+    private var hasTime: Bool { spent < limits.softTime }
 
     private func checkTime() throws(TranscodeError) {
         guard hasTime else { throw TranscodeError(.time, "the image took \(limits.softTime) of processor time") }

@@ -27,24 +27,43 @@ package struct DecodePlan: Sendable, Hashable {
     package let encodingOrder: [Int]
     /// The memory it takes beyond that of an idle child, estimated.
     package let memoryBytes: Int
-    /// Estimated.
-    package let processorTime: Duration
+    /// Estimated: of everything, and of decoding alone.
+    package let processorTime, decodingTime: Duration
+    /// Estimated: drawing and encoding each output once; zero for one that cannot be made.
+    package let outputTimes: [Duration]
 
+    /// A variant that would take far longer than the limits allow is refused, and the others are planned without it.
+    ///
     /// - Parameter writable: the formats that this machine can write.
     package init(
         _ header: SourceHeader, variants: [Variant], scale: Double, limits: TranscodeLimits,
         writable: Set<ImageFormat>
     ) {
-        let drawings = variants.map { variant in
+        var drawings = variants.map { variant in
             Result { () throws(TranscodeError) in
                 try Drawing(variant, of: header, scale: scale, limits: limits)
             }
         }
+        self.init(header, variants, drawings, limits, writable)
+        var hasRefused = false
+        for (number, time) in outputTimes.enumerated() {
+            do throws(TranscodeError) { try limits.checkTime(time, "the variant") } catch {
+                drawings[number] = .failure(error)
+                hasRefused = true
+            }
+        }
+        if hasRefused { self.init(header, variants, drawings, limits, writable) }
+    }
+
+    private init(
+        _ header: SourceHeader, _ variants: [Variant], _ drawings: [Result<Drawing, TranscodeError>],
+        _ limits: TranscodeLimits, _ writable: Set<ImageFormat>
+    ) {
         base = Self.base(of: header, for: drawings.compactMap { try? $0.get() })
-        frames = variants.contains { $0.animation == .frames } ? header.frames : 1
         (outputs, order) = PlannedOutput.all(variants, drawings, of: header, writable: writable)
         encodingOrder = PlannedOutput.encodingOrder(order, outputs)
         let made = outputs.compactMap { try? $0.get() }
+        frames = made.contains(where: \.encoding.isAnimated) ? header.frames : 1
         chroma = made.contains { $0.encoding.chroma == .full } ? .full : .subsampled420
         let planarShrink = Self.shrink(header, to: base, headroom: chroma == .full ? 1.3 : 1)
         let libvipsShrink = Self.shrink(header, to: base, headroom: 2)
@@ -57,6 +76,9 @@ package struct DecodePlan: Sendable, Hashable {
         let cost = path == .planes ? planes : libvips
         memoryBytes = cost.memoryBytes
         processorTime = cost.processorTime
+        decodingTime = cost.decodingTime
+        var times = cost.outputTimes[...]
+        outputTimes = outputs.map { (try? $0.get()) == nil ? .zero : times.popFirst() ?? .zero }
     }
 
     /// Each side as long as the most demanding variant needs it, never longer than the original's.

@@ -1,14 +1,32 @@
 internal import ImageModel
 
-/// The estimated cost of a plan, for comparing plans. The times of codecs and resampling are measured, see
-/// `ImageFormat.DecodeCost`; those of other steps are rough estimates.
+/// The estimated cost of a plan, by which plans are compared, and work is refused that would pass a limit. The times of
+/// codecs and resampling are measured, see `ImageFormat.DecodeCost`; those of other steps are rough estimates.
 struct PlanCost {
     let memoryBytes: Int
+    /// Decoding and resampling to the size held in memory.
+    let decodingTime: Duration
+    /// Drawing and encoding of each output once.
+    let outputTimes: [Duration]
+    /// All of it, with every attempt at a limit on bytes.
     let processorTime: Duration
 
-    private init(memoryBytes: Int, nanoseconds: Double) {
+    private init(
+        memoryBytes: Int, decoding: Double, _ outputs: [PlannedOutput], _ cost: (PlannedOutput) -> OutputCost
+    ) {
         self.memoryBytes = memoryBytes
-        processorTime = .nanoseconds(Int64(nanoseconds) + 1_000_000)
+        decodingTime = .nanoseconds(Int64(decoding))
+        let costs = outputs.map(cost)
+        outputTimes = costs.map { .nanoseconds(Int64($0.drawing + $0.encoding)) }
+        let sum = zip(costs, outputs).reduce(decoding) { sum, output in
+            output.1.sameBytesAs == nil ? sum + output.0.drawing + output.0.encoding * output.1.attempts : sum
+        }
+        processorTime = .nanoseconds(Int64(sum) + 1_000_000)
+    }
+
+    /// Nanoseconds.
+    private struct OutputCost {
+        let drawing, encoding: Double
     }
 
     /// The cost with libvips.
@@ -30,13 +48,13 @@ struct PlanCost {
         let decoded = Double(stored * frames * decodings)
         var nanoseconds = decoded * header.decoderNanoseconds(shrink: shrink)
         nanoseconds += decoded / Double(shrink * shrink) * 12
-        for output in outputs where output.sameBytesAs == nil {
+        return PlanCost(memoryBytes: memory, decoding: nanoseconds, outputs) { output in
             let steps = output.steps.reduce(0.0) { $0 + $1.nanoseconds }
-            let pixels = Double(max(output.drawing.largest, output.drawing.size.area))
-            let each = steps * pixels + output.encoderNanoseconds * Double(output.drawing.size.area)
-            nanoseconds += each * Double(output.encoding.isAnimated ? frames : 1)
+            let count = Double(output.encoding.isAnimated ? frames : 1)
+            return OutputCost(
+                drawing: steps * Double(max(output.drawing.largest, output.drawing.size.area)) * count,
+                encoding: output.encoderNanoseconds * Double(output.drawing.size.area) * count)
         }
-        return PlanCost(memoryBytes: memory, nanoseconds: nanoseconds)
     }
 
     /// The cost with planes: at most three of luma's size, whatever the subsampling.
@@ -48,11 +66,11 @@ struct PlanCost {
         memory += outputs.map { $0.drawing.size.area * 8 }.max() ?? 0
         memory += outputs.reduce(0) { $0 + $1.drawing.size.area * 3 }
 
-        var nanoseconds = header.decoderNanoseconds(shrink: shrink) * Double(stored) + Double(decoded) * 3
-        for output in outputs where output.sameBytesAs == nil {
-            nanoseconds += (output.encoderNanoseconds + 3) * Double(output.drawing.size.area)
+        let nanoseconds = header.decoderNanoseconds(shrink: shrink) * Double(stored) + Double(decoded) * 3
+        return PlanCost(memoryBytes: memory, decoding: nanoseconds, outputs) { output in
+            let pixels = Double(output.drawing.size.area)
+            return OutputCost(drawing: 3 * pixels, encoding: output.encoderNanoseconds * pixels)
         }
-        return PlanCost(memoryBytes: memory, nanoseconds: nanoseconds)
     }
 }
 
@@ -76,14 +94,17 @@ extension PlannedOutput {
         func cost(_ number: Int) -> (Double, Int, Int) {
             guard case .success(let output) = outputs[number] else { return (0, 0, number) }
             if let other = output.sameBytesAs { return (cost(other).0, other, number) }
-            return (output.encoderNanoseconds * Double(output.drawing.size.area), number, -1)
+            return (output.encoderNanoseconds * output.attempts * Double(output.drawing.size.area), number, -1)
         }
         return order.sorted { cost($0) < cost($1) }
     }
 
-    /// For each pixel written; a limit on bytes takes about four attempts.
+    /// For each pixel written once.
     fileprivate var encoderNanoseconds: Double {
-        let attempts = encoding.maxBytes == nil || encoding.quality == nil ? 1.0 : 4.0
-        return (encoding.format.output?.nanoseconds ?? 0) * attempts
+        guard let output = encoding.format.output else { return 0 }
+        return encoding.isAnimated ? output.animatedNanoseconds ?? output.nanoseconds : output.nanoseconds
     }
+
+    /// How often it is encoded: a limit on bytes takes about four attempts.
+    fileprivate var attempts: Double { encoding.maxBytes == nil || encoding.quality == nil ? 1 : 4 }
 }
