@@ -73,6 +73,38 @@ struct AnimationTests {
         #expect(try first.made().width == 4 && first.made().format == .png && first.made().frames == 1)
     }
 
+    @Test func `a frame has the part that differs from the one before`() async throws {
+        let animation = SyntheticAnimation(
+            width: 60, height: 40,
+            frames: [
+                .init(rect: [0, 0, 60, 40], color: [255, 0, 0, 255]),
+                .init(rect: [20, 10, 8, 6], color: [0, 0, 255, 255]),
+            ])
+        let variants = ["gif", "webp", "png"].map { #""animation":"frames","quality":100,"format":"\#($0)""# }
+        let output = try await harness.make(animation.file, variants[0], variants[1], variants[2])
+        let frames = [
+            FrameRects.gif(output.files[0]), FrameRects.webp(output.files[1]), FrameRects.png(output.files[2]),
+        ]
+        #expect(frames.allSatisfy { $0.count == 2 && $0.first?.rect == [0, 0, 60, 40] }, "\(frames)")
+        #expect(frames[0].last?.rect == [20, 10, 8, 6] && frames[2].last?.rect == [20, 10, 8, 6])
+        // WebP is lossy, and its blocks of colour are larger than a pixel.
+        let area = frames[1].last.map { $0.rect[2] * $0.rect[3] }
+        #expect(area ?? 2400 <= 24 * 20, "\(frames[1])")
+    }
+
+    @Test func `a GIF has a palette for a frame with other colours`() async throws {
+        func shades(_ band: Int) -> SyntheticAnimation.Frame { .init(rect: [0, 0, 60, 40], color: [], shades: band) }
+        let animation = SyntheticAnimation(width: 60, height: 40, frames: [shades(0), shades(2), shades(2)])
+        let output = try await harness.make(animation.file, #""animation":"frames","format":"gif""#)
+        #expect(FrameRects.gif(output.files[0]).map(\.hasPalette)[1])
+        let made = try #require(PixelSample(output.files[0], frames: -1))
+        #expect(made.height == 120)
+        for x in stride(from: 0, to: 60, by: 7) {
+            #expect(isClose(made.pixel(x, 20), [x * 4, 0, 0, 255], within: 10), "\(x)")
+            #expect(isClose(made.pixel(x, 60), [0, 0, x * 4, 255], within: 10), "\(x)")
+        }
+    }
+
     @Test func `one request copies an animation and draws all its frames`() async throws {
         let image = try Fixtures.image("animated.gif")
         let output = try await harness.make(image, #""transform":[{"type":"resize","width":4,"height":4}]"#, small)
