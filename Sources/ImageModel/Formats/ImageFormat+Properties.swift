@@ -13,6 +13,8 @@ extension ImageFormat {
         /// The format has one image, or its further images are not frames.
         case one
         case all
+        /// All, one by one, and only where a variant has them.
+        case composed
     }
 
     /// What decoding costs for each pixel of the original. Measured with libvips 8.14.1 on one core over an image of 2

@@ -41,7 +41,8 @@ package struct DecodePlan: Sendable, Hashable {
     ) {
         var drawings = variants.map { variant in
             Result { () throws(TranscodeError) in
-                try Drawing(variant, of: header, scale: scale, limits: limits)
+                if variant.animation == .frames { try limits.checkFrames(header) }
+                return try Drawing(variant, of: header, scale: scale, limits: limits)
             }
         }
         self.init(header, variants, drawings, limits, writable)

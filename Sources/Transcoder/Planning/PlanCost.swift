@@ -29,6 +29,9 @@ struct PlanCost {
         let drawing, encoding: Double
     }
 
+    /// What a frame costs however small it is.
+    private static let frameNanoseconds = 100_000.0
+
     /// The cost with libvips.
     static func libvips(
         _ header: SourceHeader, shrink: Int, base: PixelSize, frames: Int, outputs: [PlannedOutput]
@@ -48,12 +51,14 @@ struct PlanCost {
         let decoded = Double(stored * frames * decodings)
         var nanoseconds = decoded * header.decoderNanoseconds(shrink: shrink)
         nanoseconds += decoded / Double(shrink * shrink) * 12
+        if frames > 1 { nanoseconds += Double(frames) * frameNanoseconds }
         return PlanCost(memoryBytes: memory, decoding: nanoseconds, outputs) { output in
             let steps = output.steps.reduce(0.0) { $0 + $1.nanoseconds }
             let count = Double(output.encoding.isAnimated ? frames : 1)
             return OutputCost(
                 drawing: steps * Double(max(output.drawing.largest, output.drawing.size.area)) * count,
-                encoding: output.encoderNanoseconds * Double(output.drawing.size.area) * count)
+                encoding: output.encoderNanoseconds * Double(output.drawing.size.area) * count
+                    + (count > 1 ? frameNanoseconds * count : 0))
         }
     }
 
