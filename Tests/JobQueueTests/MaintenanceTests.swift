@@ -39,4 +39,12 @@ struct MaintenanceTests {
             _ = try await cron.rows("SELECT larder.maintain(true)")
         }
     }
+
+    @Test func `lost jobs are looked for often enough for lease + 2 s`() async throws {
+        let fixture = try await QueueFixture.make()
+        let period = try await fixture.value(
+            "SELECT extract(epoch FROM every) FROM larder_data.maintenance WHERE task = 'rescue' AND kind = 'urgent'")
+        let seconds = try #require(period.flatMap(Double.init))
+        #expect(Duration.seconds(seconds) + MaintenanceKind.urgent.interval <= .seconds(2))
+    }
 }

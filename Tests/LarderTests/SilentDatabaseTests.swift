@@ -6,7 +6,7 @@ import Testing
 /// A server that accepts connections and never answers.
 @Suite(.timeLimit(.minutes(5)))
 struct SilentDatabaseTests {
-    private static let clockLibrary = ["x86_64", "aarch64"].lazy
+    static let clockLibrary = ["x86_64", "aarch64"].lazy
         .map { machine -> String in "/usr/lib/\(machine)-linux-gnu/faketime/libfaketimeMT.so.1" }
         .first { access($0, R_OK) == 0 }
 
