@@ -314,7 +314,8 @@ BEGIN
         EXIT WHEN cardinality(jobs) >= coalesce(wanted, 0);
         first := coalesce(
             first, larder_data.first_priority(q.queue_id, q.positions, q.low_priority_every, worker + claim_no));
-        -- Many at a time once some were held: a paused batch may have a million jobs in front.
+        -- A paused batch may have a million jobs in front: many at a time once some were held, turns in the last round.
+        q.by_turn := q.by_turn OR round = 20;
         picked := larder_data.pick_of_queue(q.queue_id, q.lifo, q.by_turn, first,
             CASE WHEN q.by_turn THEN q.turns ELSE q.positions END,
             CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END);

@@ -78,6 +78,19 @@ struct PauseTests {
         try await fixture.expectSound()
     }
 
+    @Test func `a claim behind 25,000 paused jobs returns a job`() async throws {
+        let fixture = try await QueueFixture.make()
+        for part in 0..<5 {
+            try await fixture.enqueue((0..<5_000).map { "http://a/\(part)/\($0)" }, batch: "paused")
+        }
+        try await fixture.queue.pause(.name("paused"))
+        let others = try await fixture.enqueue(["http://b/1", "http://b/2"], batch: "other").compactMap(\.job)
+        let worker = try await fixture.startWorker()
+        // One of two claims in a row takes the oldest first, the other one takes turns.
+        #expect(try await worker.claim(upTo: 1).map(\.id) == [others[0]])
+        #expect(try await worker.claim(upTo: 1).map(\.id) == [others[1]])
+    }
+
     @Test func `a paused queue hands out nothing until it is resumed`() async throws {
         let fixture = try await QueueFixture.make()
         let settings = "SELECT lifo, low_priority_every FROM larder_data.queue WHERE name = 'slow'"
