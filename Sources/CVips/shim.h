@@ -59,10 +59,10 @@ static inline int larder_resize(VipsImage *in, VipsImage **out, double horizonta
     return vips_resize(in, out, horizontal, "vscale", vertical, NULL);
 }
 
-/// Converts to 8-bit sRGB by the embedded profile, else by libvips' built-in profile `fallback`.
+/// Converts to 8-bit sRGB by the embedded profile, else by libvips' built-in profile `fallback`. Black becomes black.
 static inline int larder_icc_to_srgb(VipsImage *in, VipsImage **out, const char *fallback) {
     return vips_icc_transform(in, out, "srgb", "embedded", TRUE, "input_profile", fallback, "depth", 8, "intent",
-                              VIPS_INTENT_RELATIVE, NULL);
+                              VIPS_INTENT_RELATIVE, "black_point_compensation", TRUE, NULL);
 }
 
 static inline int larder_to_srgb(VipsImage *in, VipsImage **out) {
@@ -85,6 +85,21 @@ static inline int larder_cast_like(VipsImage *in, VipsImage **out, VipsImage *ot
 /// Adds an opaque alpha channel to an image that has none.
 static inline int larder_with_alpha(VipsImage *in, VipsImage **out) {
     return vips_image_hasalpha(in) ? vips_copy(in, out, NULL) : vips_addalpha(in, out, NULL);
+}
+
+/// The alpha of an image with 8 or 16 bits, as one band of 8 bits.
+static inline int larder_byte_alpha(VipsImage *in, VipsImage **out) {
+    VipsImage *alpha = NULL;
+    if (vips_extract_band(in, &alpha, vips_image_get_bands(in) - 1, NULL)) { return -1; }
+    double scale = vips_image_get_format(in) == VIPS_FORMAT_USHORT ? 1.0 / 257 : 1;
+    int result = vips_linear1(alpha, out, scale, 0.5, "uchar", TRUE, NULL);
+    g_object_unref(alpha);
+    return result;
+}
+
+/// The bands of one image and then those of another.
+static inline int larder_join_bands(VipsImage *first, VipsImage *second, VipsImage **out) {
+    return vips_bandjoin2(first, second, out, NULL);
 }
 
 /// The first `count` bands.

@@ -7,7 +7,7 @@ extension ImageFormat {
                 HEIFBrands.hasMain($0, in: prefix)
             }
         },
-        decoding: DecodeCost(nanoseconds: 55),
+        declaredEnd: ISOBoxes.declaredEnd, decoding: DecodeCost(nanoseconds: 55),
         // 2 to 4 µs a pixel: up to 16 s of the 20 s that an image has for all its variants.
         output: Output(
             defaultQuality: 80, maxPixels: 4_000_000, maxEdge: HEIFBrands.maxEdge, needsTrial: true, nanoseconds: 3000))
@@ -16,7 +16,7 @@ extension ImageFormat {
     public static let heif = ImageFormat(
         name: "heif", mediaType: "image/heif", sdImageFormat: .heif, acceptance: .byDefault,
         hasSignature: { HEIFBrands.isGeneral($0) && !HEIFBrands.listAVIF($0) },
-        decoding: DecodeCost(nanoseconds: 55), writtenAs: "heic")
+        declaredEnd: ISOBoxes.declaredEnd, decoding: DecodeCost(nanoseconds: 55), writtenAs: "heic")
 }
 
 /// The brands in the first box of a HEIF container: the main one, then the compatible ones.

@@ -21,6 +21,19 @@ package enum PNGChunks {
         return last.flatMap { $0 <= bytes.count ? $0 : nil }
     }
 
+    /// Where an animated PNG ends by its chunks, beyond the file's end when it is cut; 0 for a still, where the codec
+    /// finds missing pixels.
+    @Sendable static func declaredEnd(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard frames(bytes) > 1 else { return 0 }
+        var end = bytes.count + 1
+        scan(bytes) { type, _, next in
+            let isLast = bytes.has("IEND", at: type)
+            if isLast || next > bytes.count { end = next }
+            return !isLast
+        }
+        return end
+    }
+
     /// Calls `body` with the offset of each chunk's type, its declared length and the offset after its checksum, until
     /// it returns false. The length may pass the file's end.
     package static func scan(_ bytes: UnsafeRawBufferPointer, _ body: (_ type: Int, _ length: Int, _ end: Int) -> Bool)

@@ -29,6 +29,9 @@ struct SourceFile: ~Copyable {
             throw TranscodeError(.undecodable, "the file is no known image")
         }
         try limits.check(format)
+        guard (format.declaredEnd?(bytes) ?? 0) <= bytes.count else {
+            throw TranscodeError(.undecodable, "the \(format.name) is cut short")
+        }
         // Before the codec: libvips allocates a WebP's whole canvas before it gives the size.
         if case .pixels(let width, let height) = DeclaredSize(bytes, format: format) {
             try limits.check(SourceHeader(format: format, width: width, height: height))

@@ -14,11 +14,16 @@ extension LibvipsImage {
         let rounded = try LibvipsImage { larder_resize(premultiplied.pointer, $0, horizontal, vertical) }
             .roundedStraight()
         // 16-bit images stay 16-bit here: they become 8-bit once, in sRGB.
-        return try LibvipsImage { larder_cast_like(rounded.pointer, $0, pointer) }
+        return try rounded.asFormat(of: self)
+    }
+
+    /// In the number format of another image.
+    func asFormat(of other: borrowing LibvipsImage) throws(CodecFailure) -> LibvipsImage {
+        try LibvipsImage { larder_cast_like(pointer, $0, other.pointer) }
     }
 
     /// Straight alpha from premultiplied, rounded to whole numbers.
-    private func roundedStraight() throws(CodecFailure) -> LibvipsImage {
+    func roundedStraight() throws(CodecFailure) -> LibvipsImage {
         let straight = try LibvipsImage { larder_unpremultiply(pointer, $0) }
         return try LibvipsImage { larder_round(straight.pointer, $0) }
     }
@@ -30,11 +35,18 @@ extension LibvipsImage {
         if isCMYK { return try LibvipsImage { larder_icc_to_srgb(pointer, $0, "cmyk") } }
         if hasProfileToApply {
             // With a broken profile the numbers are taken for sRGB.
-            if let converted = try? LibvipsImage({ larder_icc_to_srgb(pointer, $0, "srgb") }) {
-                return try converted.asByteRGB()
-            }
+            if let converted = try? convertedByProfile() { return try converted.asByteRGB() }
         }
         return try asByteRGB()
+    }
+
+    /// The colours are converted alone: libvips 8.14.1 clips a 16-bit alpha to 255 instead of scaling it.
+    private func convertedByProfile() throws(CodecFailure) -> LibvipsImage {
+        guard hasAlpha else { return try LibvipsImage { larder_icc_to_srgb(pointer, $0, "srgb") } }
+        let colors = try LibvipsImage { larder_without_alpha(pointer, $0) }
+        let converted = try LibvipsImage { larder_icc_to_srgb(colors.pointer, $0, "srgb") }
+        let alpha = try LibvipsImage { larder_byte_alpha(pointer, $0) }
+        return try LibvipsImage { larder_join_bands(converted.pointer, alpha.pointer, $0) }
     }
 
     /// Whether a profile is embedded that fits the number of bands and is not sRGB.

@@ -12,7 +12,25 @@ extension LibvipsImage {
     {
         guard let codec = VipsCodec.all[format] else { throw CodecFailure(message: "there is no loader") }
         let options = codec.loadOptions(shrink, frames)
-        try self.init { larder_load(codec.loader, bytes.baseAddress, bytes.count, options, $0) }
+        let loaded = try LibvipsImage { larder_load(codec.loader, bytes.baseAddress, bytes.count, options, $0) }
+        guard let source = codec.color?(bytes) else {
+            self = loaded
+            return
+        }
+        self = try loaded.described(source)
+    }
+
+    /// With straight alpha, and with the profile that a description amounts to unless that is sRGB.
+    private func described(_ source: ColorDescription.Source) throws(CodecFailure) -> LibvipsImage {
+        let straight = source.isPremultiplied && hasAlpha
+        let image = straight ? try roundedStraight().asFormat(of: self) : try copy()
+        let field = "icc-profile-data"
+        guard let description = source.description, source.isBeforeProfile || !hasField(field) else { return image }
+        vips_image_remove(image.pointer, field)
+        if !description.isSRGB, let profile = description.profile(isGrey: bands < 3) {
+            vips_image_set_blob_copy(image.pointer, field, profile, profile.count)
+        }
+        return image
     }
 
     /// The header of the opened image.

@@ -8,6 +8,8 @@ struct VipsCodec: Sendable {
     var loadOptions: @Sendable (_ shrink: Int, _ frames: Int) -> String = { _, _ in "" }
     /// The class of a parser that is blocked unless the format is accepted.
     var blockedParser: String?
+    /// What the file says about its colours besides a profile, which libvips does not read.
+    var color: (@Sendable (UnsafeRawBufferPointer) -> ColorDescription.Source?)?
     /// Whether libvips counts the first play, which the file does not.
     var addsFirstPlay = false
     /// nil when the format is not written.
@@ -37,7 +39,7 @@ struct VipsCodec: Sendable {
                 operation: "jpegsave_buffer", lowestQuality: 1,
                 options: { "Q=\($0),optimize_coding=true,strip=\($1)" })),
         .png: VipsCodec(
-            loader: "pngload_buffer",
+            loader: "pngload_buffer", color: PNGColor.read,
             saver: Saver(
                 operation: "pngsave_buffer", options: { "compression=6,strip=\($1)" },
                 // libvips 8.14.1 writes no EXIF into a PNG.
@@ -57,9 +59,11 @@ struct VipsCodec: Sendable {
                         $0, keepingEXIF: !$1.exif.isEmpty, keepingICC: $1.profile != nil)
                 })),
         // The primary image. Effort 1 is AV1's speed 8 and takes a tenth of the default's time.
-        .avif: VipsCodec(loader: "heifload_buffer", saver: heifSaver("compression=av1,effort=1")),
-        .heic: VipsCodec(loader: "heifload_buffer", saver: heifSaver("compression=hevc,effort=4")),
-        .heif: VipsCodec(loader: "heifload_buffer"),
+        .avif: VipsCodec(
+            loader: "heifload_buffer", color: HEIFColor.read, saver: heifSaver("compression=av1,effort=1")),
+        .heic: VipsCodec(
+            loader: "heifload_buffer", color: HEIFColor.read, saver: heifSaver("compression=hevc,effort=4")),
+        .heif: VipsCodec(loader: "heifload_buffer", color: HEIFColor.read),
         .tiff: VipsCodec(loader: "tiffload_buffer", blockedParser: "VipsForeignLoadTiff"),
         .jxl: VipsCodec(loader: "jxlload_buffer", blockedParser: "VipsForeignLoadJxl"),
         // One pixel per unit. Without `unlimited`, so that libxml2 refuses entities that grow.

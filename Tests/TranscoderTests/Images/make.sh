@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes the images of this directory. Needs Debian's imagemagick, libheif1, libvips-tools, exiftool and python3.
+# Makes the images of this directory. Needs Debian's imagemagick, libheif1, libavif-bin, libvips-tools, exiftool and
+# python3.
 set -eu
 cd "$(dirname "$0")"
 
@@ -10,6 +11,8 @@ draw 80x60 rgb.png
 convert rgb.png -quality 92 -strip plain.jpg
 convert rgb.png -quality 92 -interlace JPEG -strip progressive.jpg
 convert rgb.png -colorspace CMYK -quality 92 -strip cmyk.jpg
+vips black tmp.v 8 8 --bands 4 && vips linear tmp.v tmp2.v "1 1 1 1" "0 0 0 255" --uchar
+vips copy tmp2.v tmp.v --interpretation cmyk && vips jpegsave tmp.v cmyk-black.jpg --Q 95 --strip && rm tmp.v tmp2.v
 convert rgb.png -colorspace Gray -quality 92 -strip grey.jpg
 convert -size 80x60 gradient:white-navy -depth 16 -define png:bit-depth=16 rgb16.png
 convert -size 100x100 xc:white -depth 16 -define png:color-type=2 -define png:bit-depth=16 white16.png
@@ -21,6 +24,8 @@ convert alpha.png -quality 80 alpha.webp
 convert -delay 10 -loop 0 \( rgb.png \) \( rgb.png -negate \) animated.webp
 convert rgb.png still.avif
 convert rgb.png still.heic
+# Colours multiplied by the alpha, and marked so.
+avifenc --premultiply --min 0 --max 0 --speed 8 alpha.png premultiplied.avif
 
 # The eight orientations: stored so that all are the same image when upright.
 # (The inverse of an orientation's turn is applied before the tag is set.)

@@ -15,6 +15,9 @@ enum LinearLight {
     /// The corresponding C function is `pow`.
     static func power(_ base: Double, _ exponent: Double) -> Double { pow(base, exponent) }
 
+    /// The corresponding C function is `exp`.
+    static func exponential(_ exponent: Double) -> Double { exp(exponent) }
+
     /// The linear value of each byte.
     static let values: [Float] = (0...255).map { Float(linear(Double($0) / 255)) }
 

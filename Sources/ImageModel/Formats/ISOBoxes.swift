@@ -1,0 +1,52 @@
+/// The boxes in a range of an ISO base media file, as HEIF and AVIF are; boxes that pass the range's end are left out.
+package struct ISOBoxes: Sequence {
+    package struct Box {
+        /// The offset of its four letters.
+        package let type: Int
+        package let content: Range<Int>
+    }
+
+    private let bytes: UnsafeRawBufferPointer
+    private let range: Range<Int>
+
+    package init(_ bytes: UnsafeRawBufferPointer, in range: Range<Int>) {
+        self.bytes = bytes
+        self.range = range
+    }
+
+    package func makeIterator() -> AnyIterator<Box> {
+        var offset = range.lowerBound
+        return AnyIterator {
+            guard let (box, end) = box(at: offset), end <= range.upperBound else { return nil }
+            offset = end
+            return box
+        }
+    }
+
+    /// The content of the first box of a type.
+    package func first(_ type: StaticString) -> Range<Int>? { first { bytes.has(type, at: $0.type) }?.content }
+
+    /// Where the last box of the file ends by its own length, also beyond the file's end.
+    @Sendable package static func declaredEnd(_ bytes: UnsafeRawBufferPointer) -> Int {
+        let file = ISOBoxes(bytes, in: 0..<bytes.count)
+        var offset = 0
+        while offset < bytes.count, let (_, end) = file.box(at: offset) { offset = end }
+        return offset
+    }
+
+    /// The box at an offset and its end. A length of 0 reaches to the end of the range, one of 1 is in 64 bits.
+    private func box(at offset: Int) -> (Box, end: Int)? {
+        guard offset + 8 <= range.upperBound, var length = bytes.bigEndian(at: offset) else { return nil }
+        var head = 8
+        if length == 1 {
+            guard let high = bytes.bigEndian(at: offset + 8), high < 1 << 24,
+                let low = bytes.bigEndian(at: offset + 12)
+            else { return nil }
+            (head, length) = (16, high << 32 | low)
+        } else if length == 0 {
+            length = range.upperBound - offset
+        }
+        guard length >= head else { return nil }
+        return (Box(type: offset + 4, content: offset + head..<offset + length), offset + length)
+    }
+}
