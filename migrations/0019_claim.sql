@@ -315,9 +315,8 @@ BEGIN
         first := coalesce(
             first, larder_data.first_priority(q.queue_id, q.positions, q.low_priority_every, worker + claim_no));
         -- A paused batch may have a million jobs in front: many at a time once some were held, turns in the last round.
-        q.by_turn := q.by_turn OR round = 20;
-        picked := larder_data.pick_of_queue(q.queue_id, q.lifo, q.by_turn, first,
-            CASE WHEN q.by_turn THEN q.turns ELSE q.positions END,
+        picked := larder_data.pick_of_queue(q.queue_id, q.lifo, q.by_turn OR round = 20, first,
+            CASE WHEN q.by_turn OR round = 20 THEN q.turns ELSE q.positions END,
             CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END);
         some_held := false;
         IF q.some_batch_held AND picked <> '{}' THEN
