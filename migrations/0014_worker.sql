@@ -195,8 +195,8 @@ BEGIN
     RETURN g.ended;
 END $$;
 COMMENT ON FUNCTION larder.snooze_v1 IS
-    'Schedules jobs whose origin is held, each after so many ms, an hour at most; the attempt is not counted. Claims '
-    'that are not held are ignored.';
+    'Schedules jobs whose origin is held, or whose credential profile the worker cannot use, each after so many ms, an '
+    'hour at most, and up to a quarter more; the attempt is not counted. Claims that are not held are ignored.';
 
 CREATE FUNCTION larder.worker_stop_v1(worker bigint) RETURNS int
 LANGUAGE plpgsql AS $$

@@ -100,7 +100,8 @@ CREATE TABLE larder_data.worker_fault (
     since timestamptz NOT NULL DEFAULT clock_timestamp(),
     message text NOT NULL
 );
-COMMENT ON TABLE larder_data.worker_fault IS 'What workers lack that every job needs; they claim one job at a time.';
+COMMENT ON TABLE larder_data.worker_fault IS
+    'What workers lack that every job needs, or which credential profile they cannot use.';
 
 CREATE FUNCTION larder.worker_fault_v1(worker bigint, message text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -114,7 +115,8 @@ BEGIN
     SELECT worker_fault_v1.worker, left(worker_fault_v1.message, 2000) WHERE worker_fault_v1.message IS NOT NULL;
 END $$;
 COMMENT ON FUNCTION larder.worker_fault_v1 IS
-    'Says what a worker lacks that every job needs, for larder.health; NULL when it lacks nothing any more.';
+    'Says for larder.health what a worker lacks that every job needs, or which credential profile it cannot use; NULL '
+    'when it has no fault any more.';
 
 CREATE VIEW larder_data.health_of_work AS
 SELECT 'error' AS severity, 'maintenance task fails' AS what,
@@ -151,7 +153,7 @@ WHERE s.n > 0
 UNION ALL
 SELECT 'warning', 'a worker has a fault of its own',
     format('%s on %s, since %s: %s', w.name, w.host, to_char(f.since, 'YYYY-MM-DD HH24:MI:SS TZ'), f.message),
-    'correct what the message says; until then the worker returns its jobs unharmed and claims one at a time'
+    'correct what the message says; until then the worker returns the jobs that it concerns, with no attempt used'
 FROM larder_data.worker_fault f JOIN larder_data.worker w ON w.id = f.worker_id
 WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp()
 UNION ALL

@@ -9,7 +9,7 @@ struct AttemptResult: Sendable {
     let outcome: Outcome
     /// When set, the job returns to the queue after this time with its attempt refunded, and no outcome is recorded.
     let delay: Duration?
-    /// What the worker lacks, so that it could not run the job; nil for every other result.
+    /// What the worker lacks, so that it could not run the job, and which profile if only one is concerned; nil for every other result.
     let fault: FailureReason?
     private let load: LoadReport?
 
@@ -52,10 +52,16 @@ struct AttemptResult: Sendable {
     /// A job whose load was cut off while its worker continues: it is ready again within about a second.
     static func released(_ job: Job) -> AttemptResult { snoozed(job, for: .zero) }
 
-    /// A job that the worker could not run because of its own fault; it is ready again within about a second.
+    /// A job that the worker could not run because of its own fault.
+    ///
+    /// It is ready again within about a second, or after a minute when the fault is of its credential profile: the
+    /// worker continues to claim with all slots, and would otherwise claim the same jobs again before all others.
     static func returned(_ job: Job, because fault: FailureReason) -> AttemptResult {
-        AttemptResult(job, .cancelled, delay: .zero, fault: fault)
+        AttemptResult(job, .cancelled, delay: fault.profile == nil ? .zero : profilePause, fault: fault)
     }
+
+    /// How long a job waits whose credential profile the worker cannot use; the database adds up to a quarter of it.
+    static let profilePause = Duration.seconds(60)
 
     /// Whether the attempt shows that the worker lacks nothing: it failed otherwise, or stored files. A job that the
     /// cache answered does not.

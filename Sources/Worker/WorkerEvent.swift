@@ -17,12 +17,25 @@ public enum WorkerEvent: Sendable {
     case leaseLost
     /// The worker lacks what every job needs, and claims one job at a time; nil when it lacks nothing any more.
     case localFault(FailureReason?)
+    /// The worker cannot use a credential profile that jobs of a batch name. It returns these jobs for a minute later
+    /// and claims others with all its slots. Once per profile and batch, until no such job was returned for two minutes.
+    case profileFault(ProfileFault)
     /// Expired files were deleted from the cache.
     case expired(ExpiryReport)
     /// The cache could not be expired. The worker tries again after an hour.
     case expiryFailed(StoreError)
     /// Claiming has ended while this many slots are in use.
     case stopping(running: Int)
+}
+
+/// A credential profile that this worker does not have, or of which it cannot use a file.
+public struct ProfileFault: Sendable, Equatable {
+    /// The name of the profile, escaped, at most 64 characters.
+    public let profile: String
+    /// The batch of the jobs that were returned.
+    public let batch: Int64
+    /// Error 501 of the first such job, which names the file if there is one.
+    public let reason: FailureReason
 }
 
 /// An attempt at a job whose result the database has answered.

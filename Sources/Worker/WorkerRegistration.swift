@@ -83,7 +83,10 @@ struct WorkerRegistration: Sendable {
                         worker.observe(.stopping(running: inUse))
                     case .announceFault(let fault):
                         worker.observe(.localFault(fault))
-                        try await session.report(fault: fault?.message)
+                    case .announceProfileFault(let fault):
+                        worker.observe(.profileFault(fault))
+                    case .reportFault(let text):
+                        try await session.report(fault: text)
                     case .cancelAttempts:
                         attempts.cancelAll()
                     case .wait(let time):

@@ -21,7 +21,7 @@ internal import JobQueue
 /// - any → ended: the lease is lost, an error is final, the task is cancelled, or no slot is in use after claiming.
 ///
 /// A worker with a fault of its own claims one job at a time, when no slot is in use, until an attempt shows that the
-/// fault is over.
+/// fault is over. A fault of a credential profile concerns only the jobs that name it, and changes no claim.
 struct WorkerState: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -36,6 +36,10 @@ struct WorkerState: Sendable {
         case announceStop(inUse: Int)
         /// Announce what the worker lacks, or nil when it lacks nothing any more.
         case announceFault(FailureReason?)
+        /// Announce a profile that the worker cannot use.
+        case announceProfileFault(ProfileFault)
+        /// Report this text as the worker's fault to the database; nil when it has none any more.
+        case reportFault(String?)
         /// Cancel the attempts that run.
         case cancelAttempts
         /// Wait for a signal, at most this long.
@@ -112,6 +116,8 @@ struct WorkerState: Sendable {
     private var faults = 0
     private var probeAt: Instant?
     private var mustAnnounceFault = false
+    private var profileFaults = ProfileFaults()
+    private var mustReportFault = false
     private var graceEnd: Instant?
     private var mustAnnounceStop = false
     private var mustCancelAttempts = false
@@ -139,6 +145,9 @@ struct WorkerState: Sendable {
         if let graceEnd, graceEnd <= now { cancel() }
         if mustAnnounceStop.take() { return .announceStop(inUse: inUse) }
         if mustAnnounceFault.take() { return .announceFault(fault) }
+        if let fault = profileFaults.nextUnannounced() { return .announceProfileFault(fault) }
+        if profileFaults.forget(at: now) { mustReportFault = true }
+        if mustReportFault.take() { return .reportFault(fault?.message ?? profileFaults.summary) }
         if mustCancelAttempts.take() { return .cancelAttempts }
         guard phase == .claiming else {
             if inUse > 0 { return .wait(wait(until: graceEnd, from: now)) }
@@ -252,21 +261,23 @@ struct WorkerState: Sendable {
     }
 
     private mutating func note(_ result: AttemptResult, at now: Instant) {
-        if let reason = result.fault {
+        if let reason = result.fault, let profile = reason.profile {
+            if profileFaults.add(reason, profile: profile, of: result.job, at: now) { mustReportFault = true }
+        } else if let reason = result.fault {
             // Attempts that ran together count once.
             if probeAt.map({ $0 <= now }) ?? true {
                 probeAt =
                     now + min(Self.faultPauses.lowerBound * Double(1 << min(faults, 10)), Self.faultPauses.upperBound)
                 faults += 1
             }
-            mustAnnounceFault = fault == nil || mustAnnounceFault
+            if fault == nil { (mustAnnounceFault, mustReportFault) = (true, true) }
             fault = reason
         } else if fault != nil {
             faults = 0
             probeAt = nil
             guard result.showsHealth, running == 0 else { return }
             fault = nil
-            mustAnnounceFault = true
+            (mustAnnounceFault, mustReportFault) = (true, true)
         }
     }
 

@@ -18,25 +18,59 @@ struct LocalFaultTests {
         return try RunningCommand(words[0], Array(words.dropFirst()), environment: scene.environment, input: [])
     }
 
-    @Test func `a worker without the credential profile of a job leaves it to one that has it`() async throws {
+    @Test func `jobs whose credential profile is unknown are scheduled for later, and those behind them run`()
+        async throws
+    {
         let scene = try await Scene()
-        let urls = try (0..<10).map { try scene.serve("plain.jpg", at: "/\($0).jpg") }
-        var request = EnqueueRequest(urls: urls, batch: "b")
-        request.maxAttempts = 1
-        request.context = #"{"credentials": "cdn"}"#
-        _ = try await scene.queue.enqueue(request)
-        let sick = try work(scene)
-        #expect(await sick.reaches { _ in text(sick).contains("event=local_fault error=") }, "\(text(sick))")
-        #expect(text(sick).contains("no credential profile 'cdn'"), "\(text(sick))")
+        func enqueue(_ count: Int, _ path: String, context: String?) async throws {
+            let urls = try (0..<count).map { try scene.serve("plain.jpg", at: "/\(path)/\($0).jpg") }
+            var request = EnqueueRequest(urls: urls, batch: "b")
+            request.maxAttempts = 1
+            request.context = context
+            _ = try await scene.queue.enqueue(request)
+        }
+        try await enqueue(200, "bad", context: #"{"credentials": "cdn"}"#)
+        try await enqueue(50, "good", context: nil)
+        let sick = try work(scene, options: ["--slots", "8"])
+        #expect(
+            await sick.reaches { _ in
+                scene.holds(
+                    """
+                    (SELECT count(*) FROM larder.record WHERE outcome = 1) = 50
+                    AND (SELECT count(*) = 200 AND count(DISTINCT run_at) > 100 FROM larder_data.scheduled)
+                    """)
+            }, "\(text(sick))")
+        #expect(scene.origin.requests.allSatisfy { $0.target.hasPrefix("/good/") })
+        let batch = try await scene.queue.progress(of: .name("b"))
+        #expect(batch.open == 200 && batch.retries == 0)
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.job WHERE attempt = 0") == "200")
+        #expect(try await scene.sql("SELECT count(*) FROM larder.held_origin") == "0")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.blocklist") == "0")
+        #expect(
+            await sick.reaches { _ in scene.holds("EXISTS (SELECT FROM larder.health WHERE detail LIKE '%''cdn''%')") })
+        let lines = text(sick).split(separator: "\n").filter { $0.contains("event=local_fault ") }
+        #expect(!lines.isEmpty && lines.count < 10, "\(lines)")
+        #expect(
+            lines.allSatisfy {
+                $0.contains("profile=cdn batch=\(batch.id) ") && $0.contains("no credential profile 'cdn'")
+            }, "\(lines)")
+        sick.signal(SIGTERM)
+        #expect(await sick.outcome().code == 0)
+
         let profiles = scene.directory.file("profiles.json")
         let json = #"{"cdn": {"origins": ["\#(scene.origin.url(""))"], "headers": {"Authorization": "Bearer x"}}}"#
         try Data(json.utf8).write(to: URL(filePath: profiles))
+        _ = try await scene.sql("UPDATE larder_data.scheduled SET run_at = now()")
         let healthy = try work(scene, options: ["--credentials", profiles])
         #expect(
-            await healthy.reaches { _ in scene.holds("(SELECT count(*) FROM larder.record WHERE outcome = 1) = 10") })
-        #expect(scene.origin.requests.allSatisfy { $0.headers["authorization"] == "Bearer x" })
-        for worker in [sick, healthy] { worker.signal(SIGTERM) }
-        for worker in [sick, healthy] { #expect(await worker.outcome().code == 0) }
+            await healthy.reaches { _ in scene.holds("(SELECT count(*) FROM larder.record WHERE outcome = 1) = 250") },
+            "\(text(healthy))")
+        healthy.signal(SIGTERM)
+        #expect(await healthy.outcome().code == 0)
+        #expect(
+            scene.origin.requests.allSatisfy {
+                $0.headers["authorization"] == ($0.target.hasPrefix("/bad/") ? "Bearer x" : nil)
+            })
         #expect(try await scene.faults().isEmpty)
     }
 

@@ -265,6 +265,7 @@ import Testing
         var state = busy(slots: 2)
         end(.returned(job(1), because: fault), in: &state, at: start)
         #expect(state.nextClaimAction(at: start) == "fault no route")
+        #expect(state.nextClaimAction(at: start) == "report no route")
         #expect(state.nextClaimAction(at: start + .seconds(1)) == "wait 1.0 seconds", "an attempt still runs")
         end(.returned(job(2), because: fault), in: &state, at: start)
         var now = start
@@ -283,7 +284,46 @@ import Testing
         state.claimed(1, of: 1, at: now)
         end(good(5), in: &state, at: now)
         #expect(state.nextClaimAction(at: now) == "no fault")
+        #expect(state.nextClaimAction(at: now) == "report nothing")
         #expect(state.nextClaimAction(at: now) == "claim 2")
+    }
+
+    /// The result of a job whose credential profile the worker does not have.
+    private func unknownProfile(_ id: Int64, batch: Int64) -> AttemptResult {
+        var reason = FailureReason(.localFault, "unknown profile")
+        reason.profile = "cdn"
+        return .returned(Job(id: id, claim: 1, url: "https://host.example/", batch: batch), because: reason)
+    }
+
+    @Test func `a fault of a credential profile returns its jobs for a minute and leaves all slots to others`() {
+        var state = WorkerState(.init(slots: 4))
+        state.claimed(4, of: 4, at: start)
+        for id in 1...3 {
+            let result = unknownProfile(Int64(id), batch: id < 3 ? 7 : 8)
+            #expect(result.delay == .seconds(60) && !result.showsHealth)
+            end(result, in: &state, at: start)
+        }
+        #expect(state.nextClaimAction(at: start) == "profile cdn of batch 7")
+        #expect(state.nextClaimAction(at: start) == "profile cdn of batch 8")
+        let summary = "only jobs with credential profile 'cdn' of batch 7: unknown profile"
+        #expect(state.nextClaimAction(at: start) == "report \(summary) (and 1 more of other batches or profiles)")
+        #expect(state.nextClaimAction(at: start) == "claim 3")
+        // Batch 7 has such jobs again after a minute, batch 8 has none any more.
+        state.claimed(3, of: 3, at: start)
+        end(unknownProfile(1, batch: 7), in: &state, at: start + .seconds(60))
+        #expect(state.nextClaimAction(at: start + .seconds(60)) == "claim 1")
+        #expect(state.nextClaimAction(at: start + .seconds(120)) == "report \(summary)")
+        #expect(state.nextClaimAction(at: start + .seconds(180)) == "report nothing")
+    }
+
+    @Test func `a fault of a credential profile neither ends nor replaces a fault of the worker`() {
+        var state = busy(slots: 2)
+        end(.returned(job(1), because: fault), in: &state, at: start)
+        end(unknownProfile(2, batch: 7), in: &state, at: start)
+        #expect(state.nextClaimAction(at: start) == "fault no route")
+        #expect(state.nextClaimAction(at: start) == "profile cdn of batch 7")
+        #expect(state.nextClaimAction(at: start) == "report no route")
+        #expect(state.nextClaimAction(at: start + .seconds(1)) == "claim 1")
     }
 
     @Test func `a drain with a fault goes on until its time is up`() {
@@ -292,6 +332,7 @@ import Testing
         end(.returned(job(1), because: fault), in: &state, at: start)
         end(.returned(job(2), because: fault), in: &state, at: start)
         #expect(state.nextClaimAction(at: start) == "fault no route")
+        #expect(state.nextClaimAction(at: start) == "report no route")
         #expect(state.nextClaimAction(at: start + .seconds(3)) == "stop 0")
         #expect(state.summary.timeIsUp)
     }
@@ -316,6 +357,8 @@ private func == (action: WorkerState.ClaimAction, text: String) -> Bool {
     case .checkEnd(let isIdle): text == (isIdle ? "check, idle" : "check")
     case .announceStop(let inUse): text == "stop \(inUse)"
     case .announceFault(let fault): text == (fault.map { "fault \($0.message)" } ?? "no fault")
+    case .announceProfileFault(let fault): text == "profile \(fault.profile) of batch \(fault.batch)"
+    case .reportFault(let fault): text == "report \(fault ?? "nothing")"
     case .cancelAttempts: text == "cancel"
     case .wait(let time): text == "wait \(time)"
     case .leave(let ending): text == "leave \(ending)"

@@ -16,7 +16,7 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         case invalidOperation
         case badResponse, badContentType
         /// This machine lacks what every download needs: a route, a name server, descriptors, memory, disk space, a
-        /// file of certificates; or the credential profile that a job names.
+        /// file of certificates; or, with `profile`, the credential profile of a request or a file that it names.
         case localFault
         /// The first bytes declare a size over a limit.
         case pixelsExceeded, edgeExceeded, framesExceeded
@@ -32,16 +32,21 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     public let retryAfter: Duration?
     /// libcurl's result code, where libcurl failed.
     public let curlCode: Int32?
+    /// With `localFault`: the credential profile that this machine cannot use, which concerns only the requests that
+    /// name it; nil when every download is concerned. Escaped, at most 64 characters.
+    public let profile: String?
 
     /// Creates an error.
     public init(
-        _ code: Code, _ message: String, httpStatus: Int? = nil, retryAfter: Duration? = nil, curlCode: Int32? = nil
+        _ code: Code, _ message: String, httpStatus: Int? = nil, retryAfter: Duration? = nil, curlCode: Int32? = nil,
+        profile: String? = nil
     ) {
         self.code = code
         self.message = message
         self.httpStatus = httpStatus
         self.retryAfter = retryAfter
         self.curlCode = curlCode
+        self.profile = profile
     }
 
     /// Domain and code.

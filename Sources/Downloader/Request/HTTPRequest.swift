@@ -47,9 +47,9 @@ struct HTTPRequest: Sendable {
         if let bad = headers.first(where: { !$0.isSendable }) {
             throw refusal("the header '\(PercentEscape.printable(bad.name.utf8, limit: 64))' cannot be sent")
         }
-        if let name = fetch.credentials, profile == nil {
-            let shown = PercentEscape.printable(name.utf8, limit: 64)
-            throw FetchError(.localFault, "\(url): this machine has no credential profile '\(shown)'")
+        if let name = profileName, profile == nil {
+            throw FetchError(
+                .localFault, "\(url): this machine has no credential profile '\(name)'", profile: name)
         }
     }
 
@@ -89,6 +89,9 @@ struct HTTPRequest: Sendable {
 
     /// The profile, where it covers the URL's origin.
     var credentials: CredentialProfile? { profile.flatMap { $0.covers(url.origin) ? $0 : nil } }
+
+    /// The name of the profile that the fetch request names, as errors show it.
+    var profileName: String? { fetch.credentials.map { PercentEscape.printable($0.utf8, limit: 64) } }
 
     /// Whether 304 confirms a stored copy.
     var isConditional: Bool { !validatorHeaders.isEmpty }

@@ -57,7 +57,7 @@ extension ImageDownloader {
                 default:
                     throw FetchError(
                         error.code, "robots.txt: \(error.message)", httpStatus: error.httpStatus,
-                        retryAfter: error.retryAfter, curlCode: error.curlCode)
+                        retryAfter: error.retryAfter, curlCode: error.curlCode, profile: error.profile)
                 }
             }
             return .success(RobotsRules(file.prefix(RobotsRules.maximumBytes)))

@@ -33,6 +33,18 @@ extension FetchError.Code {
     }
 }
 
+extension CredentialProfile {
+    /// The file of the profile that libcurl could not use, with the key's when either may be meant; nil for a failure
+    /// that has another cause.
+    func file(refusedBy result: CURLcode) -> String? {
+        switch result {
+        case CURLE_SSL_CERTPROBLEM: certificate.map { [$0, key].compactMap { $0 }.joined(separator: " or ") }
+        case CURLE_SSL_CACERT_BADFILE: authorities
+        default: nil
+        }
+    }
+}
+
 extension HTTP2Fallback {
     /// Whether a result is a failure of HTTP/2: of its framing, a reset stream, a request that cannot be sent, a
     /// connection that ended before its stream.

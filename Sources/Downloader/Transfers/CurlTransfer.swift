@@ -81,6 +81,12 @@ final class CurlTransfer {
         {
             return FetchError(.localFault, "\(request.url): not connected, \(reason)", curlCode: Int32(code.rawValue))
         }
+        if let name = request.profileName, let file = request.credentials?.file(refusedBy: code) {
+            return FetchError(
+                .localFault,
+                "\(request.url): the credential profile '\(name)': \(file): \(easy.errorMessage(code))",
+                curlCode: Int32(code.rawValue), profile: name)
+        }
         let kind = FetchError.Code(code)
         // The other limits are those of `Transfers.checkTimeouts`.
         let message =

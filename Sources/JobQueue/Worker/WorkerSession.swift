@@ -52,8 +52,8 @@ public final class WorkerSession: Sendable {
         }
     }
 
-    /// Says in `larder.health` what the worker lacks that every job needs; nil when it lacks nothing any more. May be
-    /// repeated.
+    /// Says in `larder.health` what the worker lacks that every job needs, or which credential profile it cannot use;
+    /// nil when it has no fault any more. May be repeated.
     public func report(fault: String?) async throws(QueueError) {
         try await queue.ask("SELECT larder.worker_fault_v1($1, $2)", [.integer(id), .text(fault)]) {
             _ throws(QueueError) in

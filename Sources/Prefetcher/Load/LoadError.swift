@@ -29,13 +29,15 @@ public struct LoadError: Error, Sendable {
     /// What the load had done before it failed.
     public var report = LoadReport()
 
-    package init(_ stage: Stage, _ code: FailureCode, _ message: String) {
+    package init(_ stage: Stage, _ code: FailureCode, _ message: String, profile: String? = nil) {
         self.stage = stage
-        failure = FailureReason(code, message)
+        var failure = FailureReason(code, message)
+        failure.profile = profile
+        self.failure = failure
     }
 
     init(_ error: FetchError) {
-        self.init(.fetch, error.failureCode, error.message)
+        self.init(.fetch, error.failureCode, error.message, profile: error.profile)
         httpStatus = error.httpStatus
         retryAfter = error.retryAfter
     }
@@ -86,7 +88,8 @@ public struct LoadError: Error, Sendable {
     /// For how long no request may be sent to the origin; nil for every other error.
     package var heldFor: Duration? { failure.failureCode == .originHeld ? retryAfter ?? .zero : nil }
 
-    /// Whether the machine lacks what every load needs; the URL and its origin may be good.
+    /// Whether the machine lacks what every load needs, or the load's credential profile; the URL and its origin may be
+    /// good.
     public var isLocalFault: Bool { failure.isLocalFault }
 
     /// Whether the original's bytes do not decode.

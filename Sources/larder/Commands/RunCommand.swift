@@ -62,10 +62,7 @@ extension Command {
                         event in
                         restart?.observe(event)
                         if verbose { log.write(event, to: printer) }
-                        // The command would seem to hang.
-                        if !verbose, case .localFault(let fault?) = event {
-                            printer.note("larder: waiting, this machine has a fault: \(fault.message)")
-                        }
+                        if !verbose, let note = waitingNote(event) { printer.note(note) }
                         guard case .completed(let report) = event, let line = JobLine(report) else { return }
                         if json {
                             // A line that the printer refuses is printed at the end, from the database.
@@ -99,6 +96,15 @@ extension Command {
         } catch {
             let name = options.template.batch ?? "\(batch)"
             throw CommandError(error).adding("batch \(name) is sealed; 'larder work' continues with its open items")
+        }
+    }
+
+    /// A line about a fault of this machine, without which the command would seem to hang.
+    private static func waitingNote(_ event: WorkerEvent) -> String? {
+        switch event {
+        case .localFault(let fault?): "larder: waiting, this machine has a fault: \(fault.message)"
+        case .profileFault(let fault): "larder: repeated after a minute, this machine has a fault: \(fault.reason.message)"
+        default: nil
         }
     }
 

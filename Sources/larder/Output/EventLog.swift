@@ -48,6 +48,11 @@ struct EventLog: Sendable {
         case .claimed(let count): return (.info, "claimed", [("jobs", count)])
         case .localFault(let fault?): return (.error, "local_fault", [("error", fault.message)])
         case .localFault(nil): return (.info, "local_fault_over", [])
+        case .profileFault(let fault):
+            return (
+                .error, "local_fault",
+                [("profile", fault.profile), ("batch", fault.batch), ("error", fault.reason.message)]
+            )
         case .leaseLost: return (.warning, "lease_lost", [])
         case .stopping(let running): return (.info, "stopping", [("running", running)])
         case .queueUnavailable(let error): return (.warning, "queue_unavailable", [("error", error.description)])

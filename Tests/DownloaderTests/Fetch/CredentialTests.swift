@@ -139,7 +139,7 @@ struct CredentialTests {
         let error = await #expect(throws: FetchError.self) {
             try await downloader.fetch(request(server.url("/"), "nope\n"))
         }
-        #expect(error?.row == "LarderErrorDomain 501")
+        #expect(error?.row == "LarderErrorDomain 501" && error?.profile == "nope%0A")
         #expect(error?.message.contains("'nope%0A'") == true)
         #expect(server.acceptedConnections == 0)
     }

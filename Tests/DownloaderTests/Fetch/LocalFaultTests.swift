@@ -15,7 +15,8 @@ struct LocalFaultTests {
         var configuration = FetchConfiguration(policy: loopback(server.port))
         configuration.authorities = "/nonexistent/authorities.pem"
         let downloader = ImageDownloader(configuration, resolver: StubResolver([:]))
-        #expect(await downloader.failure(server.url("/a"))?.row == local)
+        let ofAll = await downloader.failure(server.url("/a"))
+        #expect(ofAll?.row == local && ofAll?.profile == nil)
 
         var profile = CredentialProfile(origins: [try SourceURL(server.url("/")).origin])
         profile.authorities = server.certificate
@@ -27,6 +28,15 @@ struct LocalFaultTests {
         let other = ImageDownloader(configuration, resolver: StubResolver([:]))
         let error = await #expect(throws: FetchError.self) { try await other.fetch(request) }
         #expect(error?.row == local)
+        #expect(error?.profile == "mutual", "only the requests with this profile are concerned")
+        #expect(error?.message.contains("/nonexistent/client.pem") == true, "\(error?.message ?? "")")
+
+        profile.certificate = nil
+        profile.authorities = "/nonexistent/authorities.pem"
+        configuration.credentials = ["mutual": profile]
+        let third = ImageDownloader(configuration, resolver: StubResolver([:]))
+        let ofProfile = await #expect(throws: FetchError.self) { try await third.fetch(request) }
+        #expect(ofProfile?.row == local && ofProfile?.profile == "mutual")
     }
 
     @Test func `a local fault does not count against the origin`() {
