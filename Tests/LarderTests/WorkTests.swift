@@ -96,6 +96,34 @@ struct WorkTests {
         #expect(scene.origin.requests.isEmpty)
     }
 
+    @Test func `a drain that reaches its time limit reports paused work, too`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        scene.origin.on("/never", .silent)
+        _ = try await scene.larder("enqueue", "--batch", "spring", url)
+        _ = try await scene.larder("pause", "spring")
+        _ = try await scene.larder("enqueue", scene.origin.url("/never"))
+        let outcome = try await scene.larder(
+            "work", "--drain", "--json", "--max-runtime", "500ms", "--grace", "100ms")
+        #expect(outcome.code == 3)
+        #expect(try fields(try #require(outcome.lines.last))["left"] as? String == "work")
+        #expect(outcome.errorText.contains("queue default has suspended jobs"), "\(outcome.errorText)")
+    }
+
+    @Test func `a run that is stopped while its batch is paused names the command that resumes it`() async throws {
+        let scene = try await Scene()
+        scene.origin.on("/never", .silent)
+        let run = try scene.larder(["run", "--batch", "spring", "--grace", "50ms", scene.origin.url("/never")]).start()
+        await scene.origin.waitForRequests("/never")
+        #expect(try await scene.larder("pause", "spring").code == 0)
+        run.signal(SIGINT)
+        let outcome = await run.outcome()
+        #expect(outcome.code == 1)
+        #expect(
+            outcome.errorText.contains("larder: 1 item left, held: 'larder resume' resumes a paused batch"),
+            "\(outcome.errorText)")
+    }
+
     @Test func `a drain waits for work that is due within seconds`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")

@@ -82,7 +82,8 @@ extension Command {
 
             let report = try await queue.report(on: .id(batch))
             if report.progress.open > 0 {
-                try await noteLeft(report.progress.open, of: options.template.batch ?? "\(batch)", stop, in: queue)
+                try await noteLeft(
+                    report.progress.open, of: batch, named: options.template.batch ?? "\(batch)", stop, in: queue)
             }
             if json {
                 try Console.json(report.json)
@@ -103,24 +104,28 @@ extension Command {
     private static func waitingNote(_ event: WorkerEvent) -> String? {
         switch event {
         case .localFault(let fault?): "larder: waiting, this machine has a fault: \(fault.message)"
-        case .profileFault(let fault): "larder: repeated after a minute, this machine has a fault: \(fault.reason.message)"
+        case .profileFault(let fault): "larder: postponed for a minute, \(fault.reason.message)"
         default: nil
         }
     }
 
     /// Says what is left and how it is continued.
     private static func noteLeft(
-        _ open: Int, of batch: String, _ stop: ShutdownRequest, in queue: PostgresJobQueue
+        _ open: Int, of batch: Int64, named name: String, _ stop: ShutdownRequest, in queue: PostgresJobQueue
     ) async throws {
         let items = open.counted("item")
-        guard stop.urgency == .none else {
-            return Console.note(
-                "larder: stopped, \(items) left: 'larder work --drain' continues, "
-                    + "'larder cancel \(batch)' cancels what is left")
+        let left = try await queue.remaining(of: batch)
+        let held =
+            "'larder resume' resumes a paused batch or queue, 'larder retry --job N' a job that was suspended as "
+            + "crashed"
+        if left.isDrained {
+            Console.note("larder: \(items) left, held: \(held)")
+        } else {
+            Console.note(
+                "larder: \(stop.urgency == .none ? "" : "stopped, ")\(items) left: 'larder work --drain' continues, "
+                    + "'larder cancel \(name)' cancels what is left")
+            if left.hasSuspended { Console.note("larder: some of them are held: \(held)") }
         }
-        Console.note(
-            "larder: \(items) left, held: 'larder resume' resumes a paused batch or queue, 'larder retry --job N' a "
-                + "job that was suspended as crashed")
         for line in try await HeldOriginLine.all(in: queue) { Console.note("larder: \(line)") }
     }
 

@@ -55,13 +55,20 @@ extension Command {
         Signals.release()
         // `nothing`, `later`, `work`, or `held` when only paused or suspended work is left.
         var left = "\(summary.left)"
-        if configuration.end == .drained, stop.urgency == .none {
-            let held = try await HeldWork(of: configuration.queue, in: queue)
-            for line in held.lines { Console.note("larder: \(line)") }
-            if summary.left != .nothing {
-                for line in try await HeldOriginLine.all(in: queue) { Console.note("larder: \(line)") }
+        // The time limit requests a shutdown, too.
+        if configuration.end == .drained, stop.urgency == .none || summary.timeIsUp {
+            do {
+                let held = try await HeldWork(of: configuration.queue, in: queue)
+                for line in held.lines { Console.note("larder: \(line)") }
+                if summary.left != .nothing {
+                    for line in try await HeldOriginLine.all(in: queue) { Console.note("larder: \(line)") }
+                }
+                if !held.isEmpty, summary.left == .nothing { left = "held" }
+            } catch {
+                // The exit code of the time limit comes first.
+                guard summary.timeIsUp else { throw error }
+                Console.note("larder: held work is unknown: \(error)")
             }
-            if !held.isEmpty, summary.left == .nothing { left = "held" }
         }
         if arguments.flag("json") {
             try Console.json([
