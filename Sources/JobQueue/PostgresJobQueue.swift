@@ -35,24 +35,31 @@ public final class PostgresJobQueue: Sendable {
     let heartbeats: Connection
     private let maintenance: [MaintenanceKind: Connection]
     private let configuration: Configuration
+    private let cutOff: CallDeadline
 
     /// Does not connect; the first call does.
     public init(_ configuration: Configuration) {
+        let cutOff = CallDeadline()
+        self.cutOff = cutOff
         self.configuration = configuration
-        connection = Connection(configuration, name: "queue")
-        claims = Connection(configuration, name: "queue-claims")
+        connection = Connection(configuration, name: "queue", cutOff: cutOff)
+        claims = Connection(configuration, name: "queue-claims", cutOff: cutOff)
         var short = configuration
         short.statementTimeout = min(configuration.statementTimeout, configuration.heartbeatTimeout)
-        heartbeats = Connection(short, name: "queue-heartbeats")
+        heartbeats = Connection(short, name: "queue-heartbeats", cutOff: cutOff)
         maintenance = Dictionary(
             uniqueKeysWithValues: MaintenanceKind.allCases.map { kind in
                 var limited = configuration
                 limited.statementTimeout = min(
                     configuration.statementTimeout,
                     kind == .owner ? configuration.ownerTimeout : configuration.maintenanceTimeout)
-                return (kind, Connection(limited, name: "queue-\(kind.rawValue)"))
+                return (kind, Connection(limited, name: "queue-\(kind.rawValue)", cutOff: cutOff))
             })
     }
+
+    /// Ends all statements and connection attempts at this time at the latest, those under way included; they fail with
+    /// `.timeout` or `.unreachable`. Nil, the default, is no such limit.
+    package func end(by time: ContinuousClock.Instant?) { cutOff.set(time) }
 
     func connection(for kind: MaintenanceKind) -> Connection { maintenance[kind] ?? connection }
 
@@ -117,7 +124,7 @@ public final class PostgresJobQueue: Sendable {
             do {
                 return try await connection.query(sql, parameters, read: read)
             } catch {
-                guard backOff.allows(error, repeating), !Task.isCancelled else { throw error }
+                guard backOff.allows(error, repeating), !Task.isCancelled, !cutOff.isReached else { throw error }
             }
             do { try await Task.sleep(for: backOff.next()) } catch {
                 throw QueueError(.unreachable, "cancelled while waiting for the database")

@@ -20,6 +20,8 @@ public struct PrefetchWorker: Sendable {
         public var runtime: Duration?
         /// How long attempts may run after claiming has ended, 20 s by default.
         public var grace = Duration.seconds(20)
+        /// How long after the grace time, or after an urgent shutdown, the database may take for the last statements.
+        var lastStatements = Duration.seconds(5)
         /// The cache that the worker expires every hour and at its end, with its policy; none by default.
         public var expiry: (store: any ImageStore, policy: ExpiryPolicy)?
         /// Further services, none by default.
@@ -115,30 +117,34 @@ public struct PrefetchWorker: Sendable {
     public func run(until shutdown: ShutdownRequest) async throws(QueueError) -> Summary {
         let deadline = configuration.runtime.map { ContinuousClock.now + $0 }
         let wake = AsyncEvent()
+        let limit = StopLimit(
+            grace: configuration.grace, lastStatements: configuration.lastStatements, deadline: deadline)
+        let limiting = StopLimitService(queue: queue, shutdown: shutdown, limit: limit)
+        defer { queue.end(by: nil) }
         // Cancellation does not interrupt a registration; the claim loop then ends before its first claim.
         let result = await withTaskCancellationHandler { () async -> Result<Summary, QueueError> in
-            do throws(QueueError) {
-                let registration: WorkerRegistration?
-                do throws(QueueError) {
-                    registration = try await WorkerRegistration(
-                        self, shutdown, wake, deadline: deadline, summary: Summary())
-                } catch {
-                    guard error.isTransient, configuration.end == .stopped else { throw error }
-                    observe(.queueUnavailable(error))
-                    registration = nil
-                }
-                return await shutdown.signalling(wake) {
-                    await withServices(services(until: shutdown)) {
-                        await work(registration, shutdown, wake, deadline)
-                    }
-                }
-            } catch {
-                return .failure(error)
-            }
+            await withServices([limiting]) { await run(until: shutdown, wake, deadline) }
         } onCancel: {
             shutdown.request(.cancel)
         }
         return try result.get()
+    }
+
+    /// Registers the worker, and works with its services.
+    private func run(
+        until shutdown: ShutdownRequest, _ wake: AsyncEvent, _ deadline: ContinuousClock.Instant?
+    ) async -> Result<Summary, QueueError> {
+        let registration: WorkerRegistration?
+        do throws(QueueError) {
+            registration = try await WorkerRegistration(self, shutdown, wake, deadline: deadline, summary: Summary())
+        } catch {
+            guard error.isTransient, configuration.end == .stopped else { return .failure(error) }
+            observe(.queueUnavailable(error))
+            registration = nil
+        }
+        return await shutdown.signalling(wake) {
+            await withServices(services(until: shutdown)) { await work(registration, shutdown, wake, deadline) }
+        }
     }
 
     /// Works under a registration, and under a new one after a lost lease or when the first failed.

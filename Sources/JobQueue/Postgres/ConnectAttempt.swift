@@ -37,15 +37,16 @@ struct ConnectAttempt: ~Copyable {
         option("connect_timeout").flatMap { Int64($0) }.flatMap { $0 > 0 ? .seconds(max(2, $0)) : nil }
     }
 
-    /// Waits for the end, at most `limit` for each host; blocks.
-    func finish(within limit: Duration) -> Ending {
+    /// Waits for the end, at most `limit` for each host and until the cut-off; blocks.
+    func finish(within limit: Duration, _ cutOff: CallDeadline) -> Ending {
         let deadline = ContinuousClock.now + limit * hosts
         var events = Int16(POLLOUT)
         while PQstatus(connection) != CONNECTION_BAD {
-            let left = deadline - ContinuousClock.now
+            let left = cutOff.deadline(deadline) - ContinuousClock.now
             guard left > .zero else { return .timedOut }
             var descriptor = pollfd(fd: PQsocket(connection), events: events, revents: 0)
-            guard poll(&descriptor, 1, Int32(clamping: left.milliseconds + 1)) > 0 else { continue }
+            let time = min(left, CallDeadline.interval)
+            guard poll(&descriptor, 1, Int32(clamping: time.milliseconds + 1)) > 0 else { continue }
             switch PQconnectPoll(connection) {
             case PGRES_POLLING_READING: events = Int16(POLLIN)
             case PGRES_POLLING_WRITING: events = Int16(POLLOUT)

@@ -17,10 +17,10 @@ package enum ConnectRefusal {
     }
 
     /// Tries to connect with `settings`, libpq's keywords and values, for at most `limit`; blocks.
-    package static func find(_ settings: [(String, String)], limit: Duration) -> Finding {
+    static func find(_ settings: [(String, String)], limit: Duration, _ cutOff: CallDeadline) -> Finding {
         guard let attempt = ConnectAttempt(settings) else { return .passing }
         PQsetErrorVerbosity(attempt.connection, PQERRORS_SQLSTATE)
-        guard case .refused = attempt.finish(within: limit) else { return .passing }
+        guard case .refused = attempt.finish(within: limit, cutOff) else { return .passing }
         if PQconnectionNeedsPassword(attempt.connection) == 1 { return .final(sqlState: nil) }
         return judge(String(cString: PQerrorMessage(attempt.connection)))
     }

@@ -6,12 +6,14 @@ internal import Concurrency
 actor Connection {
     private let thread: EventLoop
     private let configuration: PostgresJobQueue.Configuration
+    private let cutOff: CallDeadline
     private var session: Session?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    init(_ configuration: PostgresJobQueue.Configuration, name: String) {
+    init(_ configuration: PostgresJobQueue.Configuration, name: String, cutOff: CallDeadline = CallDeadline()) {
         self.configuration = configuration
+        self.cutOff = cutOff
         thread = EventLoop(name: name)
     }
 
@@ -55,7 +57,8 @@ actor Connection {
     /// A new session. Its statements end within two seconds of the client's process; a server that cannot check that
     /// refuses the setting.
     private func open() throws(QueueError) -> Session {
-        let session = try Session(DatabaseURL(configuration.databaseURL), timeout: configuration.connectTimeout)
+        let session = try Session(
+            DatabaseURL(configuration.databaseURL), timeout: configuration.connectTimeout, cutOff: cutOff)
         do throws(QueueError) {
             try session.run(
                 script: "SET client_connection_check_interval = '2s'", timeout: configuration.connectTimeout)

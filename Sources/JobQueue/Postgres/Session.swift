@@ -5,13 +5,16 @@ import Glibc
 struct Session: ~Copyable {
     let connection: OpaquePointer
     var statements = PreparedStatements()
+    private let cutOff: CallDeadline
 
     /// Connects. Throws `.unreachable`, naming host and port, or `.refused` when the server refuses the user, the
     /// password or the database.
     ///
     /// The settings before `dbname` are defaults that the URL may override. `tcp_user_timeout` ends a connection whose
     /// other side no longer acknowledges data.
-    init(_ url: DatabaseURL, timeout: Duration) throws(QueueError) {
+    ///
+    /// - Parameter cutOff: ends each call early, this one included.
+    init(_ url: DatabaseURL, timeout: Duration, cutOff: CallDeadline = CallDeadline()) throws(QueueError) {
         let settings: [(String, String)] = [
             ("client_encoding", "UTF8"), ("fallback_application_name", "larder"),
             ("tcp_user_timeout", "10000"), ("dbname", url.text),
@@ -20,14 +23,14 @@ struct Session: ~Copyable {
             throw QueueError(.unreachable, "no memory for a connection")
         }
         let limit = attempt.limit ?? timeout
-        switch attempt.finish(within: limit) {
+        switch attempt.finish(within: limit, cutOff) {
         case .connected: break
         case .timedOut:
             let place = Session.connectFailure(attempt.connection).place
             throw QueueError(.unreachable, "cannot reach the database at \(place): no answer within \(limit)")
         case .refused:
             let (place, reason) = Session.connectFailure(attempt.connection)
-            switch ConnectRefusal.find(settings, limit: Self.refusalLimit) {
+            switch ConnectRefusal.find(settings, limit: Self.refusalLimit, cutOff) {
             case .passing: throw QueueError(.unreachable, "cannot reach the database at \(place): \(reason)")
             case .final(let state):
                 throw QueueError(
@@ -38,6 +41,7 @@ struct Session: ~Copyable {
         larder_postgres_silence(connection)
         PQsetnonblocking(connection, 1)
         self.connection = connection
+        self.cutOff = cutOff
     }
 
     deinit { PQfinish(connection) }
@@ -181,20 +185,18 @@ struct Session: ~Copyable {
         return Rows(owning: result)
     }
 
-    /// Waits for the socket; at the deadline asks the server to stop (`PQcancel`) and throws `.timeout`.
+    /// Waits for the socket; at the deadline, or the cut-off, asks the server to stop and throws `.timeout`.
     private func wait(for events: Int16, until deadline: ContinuousClock.Instant) throws(QueueError) {
         while true {
             // Asked at least once: a process that stood still may find its answer there.
-            let left = deadline - ContinuousClock.now
+            let left = cutOff.deadline(deadline) - ContinuousClock.now
             var descriptor = pollfd(fd: PQsocket(connection), events: events, revents: 0)
-            let code = poll(&descriptor, 1, left > .zero ? Int32(clamping: left.milliseconds + 1) : 0)
+            let time = min(left, CallDeadline.interval)
+            let code = poll(&descriptor, 1, left > .zero ? Int32(clamping: time.milliseconds + 1) : 0)
             if code > 0 { return }
             if code < 0 && errno != EINTR { throw lost() }
             guard left <= .zero else { continue }
-            let request = PQgetCancel(connection)
-            defer { PQfreeCancel(request) }
-            var reason = [CChar](repeating: 0, count: 256)
-            PQcancel(request, &reason, Int32(reason.count))
+            CancelRequests.send(for: connection)
             throw QueueError(.timeout, "the database took longer than allowed to answer")
         }
     }
