@@ -27,12 +27,13 @@ CREATE TABLE larder_data.batch_delta (
     downloads int NOT NULL DEFAULT 0,
     variants int NOT NULL DEFAULT 0,
     jobs int NOT NULL DEFAULT 0,
-    duration_class smallint
+    duration_class smallint,
+    at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE larder_data.batch_delta IS
     'New entries of the ledger, never updated; read them through larder_data.new_entry. xid: of the transaction that '
     'inserted it. jobs: how many took a time of duration_class from claim to completion, see '
-    'larder_data.duration_class().';
+    'larder_data.duration_class(). at: when it was inserted.';
 CREATE INDEX batch_delta_batch ON larder_data.batch_delta (batch_id, xid);
 CREATE INDEX batch_delta_xid ON larder_data.batch_delta (xid);
 ALTER TABLE larder_data.batch_delta REPLICA IDENTITY FULL;
@@ -61,10 +62,12 @@ CREATE TABLE larder_data.batch_total (
     downloads bigint NOT NULL,
     variants bigint NOT NULL,
     rate double precision NOT NULL DEFAULT 0,
-    folded_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    folded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    last_at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE larder_data.batch_total IS
-    'Folded entries of the ledger. rate: items finished per second at folded_at, an exponential mean over 30 s.';
+    'Folded entries of the ledger. rate: items that jobs completed per second at folded_at, an exponential mean over '
+    '30 s. last_at: when the last entry was inserted.';
 
 CREATE TABLE larder_data.batch_detail_delta (
     xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -163,22 +166,22 @@ BEGIN
         -- The first rate of a batch is the mean since it was opened.
         INSERT INTO larder_data.batch_total AS t (
             batch_id, bytes_in, bytes_out, total, succeeded, failed, cancelled, fresh, blocked, invalid, joined,
-            retries, downloads, variants, rate)
+            retries, downloads, variants, last_at, rate)
         SELECT d.batch_id, sum(d.bytes_in), sum(d.bytes_out), sum(d.total), sum(d.succeeded), sum(d.failed),
             sum(d.cancelled), sum(d.fresh), sum(d.blocked), sum(d.invalid), sum(d.joined), sum(d.retries),
-            sum(d.downloads), sum(d.variants), greatest(sum(d.succeeded + d.failed + d.cancelled), 0)
-                / greatest(extract(epoch FROM clock_timestamp() - min(b.created_at))::double precision, 0.1)
+            sum(d.downloads), sum(d.variants), max(d.at), greatest(sum(d.succeeded + d.failed - d.fresh - d.blocked
+                - d.invalid), 0) / greatest(extract(epoch FROM clock_timestamp() - min(b.created_at)), 0.1)
         FROM d JOIN larder_data.batch b ON b.id = d.batch_id GROUP BY d.batch_id ORDER BY d.batch_id
         ON CONFLICT (batch_id) DO UPDATE SET
             bytes_in = t.bytes_in + excluded.bytes_in, bytes_out = t.bytes_out + excluded.bytes_out,
             total = t.total + excluded.total, succeeded = t.succeeded + excluded.succeeded,
             failed = t.failed + excluded.failed, cancelled = t.cancelled + excluded.cancelled,
-            fresh = t.fresh + excluded.fresh, blocked = t.blocked + excluded.blocked,
+            fresh = t.fresh + excluded.fresh, blocked = t.blocked + excluded.blocked, folded_at = DEFAULT,
             invalid = t.invalid + excluded.invalid, joined = t.joined + excluded.joined,
             retries = t.retries + excluded.retries, downloads = t.downloads + excluded.downloads,
-            variants = t.variants + excluded.variants, folded_at = clock_timestamp(),
-            rate = larder_data.rate_after(t.rate, clock_timestamp() - t.folded_at,
-                greatest(excluded.succeeded + excluded.failed + excluded.cancelled, 0))
+            variants = t.variants + excluded.variants, last_at = greatest(t.last_at, excluded.last_at),
+            rate = larder_data.rate_after(t.rate, clock_timestamp() - t.folded_at, greatest(excluded.succeeded
+                + excluded.failed - excluded.fresh - excluded.blocked - excluded.invalid, 0))
     )
     SELECT count(*) INTO moved FROM d;
     PERFORM larder_data.fold_errors(start);
@@ -216,14 +219,16 @@ FROM (
         c.total, c.succeeded, c.failed,
         CASE WHEN b.cancelled_at IS NULL THEN c.cancelled ELSE c.total - c.succeeded - c.failed END AS cancelled,
         c.fresh, c.blocked, c.invalid, c.joined, c.retries, c.downloads, c.variants, c.bytes_in, c.bytes_out,
-        t.rate, t.folded_at, t.succeeded + t.failed + t.cancelled AS folded
+        t.rate, t.folded_at, t.succeeded + t.failed - t.fresh - t.blocked - t.invalid AS folded,
+        greatest(t.last_at, d.last_at) AS last_at
     FROM larder_data.batch b
     LEFT JOIN larder_data.batch_total t ON t.batch_id = b.id
     LEFT JOIN (
         SELECT x.batch_id, sum(x.total) AS total, sum(x.succeeded) AS succeeded, sum(x.failed) AS failed,
             sum(x.cancelled) AS cancelled, sum(x.fresh) AS fresh, sum(x.blocked) AS blocked, sum(x.invalid) AS invalid,
             sum(x.joined) AS joined, sum(x.retries) AS retries, sum(x.downloads) AS downloads,
-            sum(x.variants) AS variants, sum(x.bytes_in)::bigint AS bytes_in, sum(x.bytes_out)::bigint AS bytes_out
+            sum(x.variants) AS variants, sum(x.bytes_in)::bigint AS bytes_in, sum(x.bytes_out)::bigint AS bytes_out,
+            max(x.at) AS last_at
         FROM larder_data.new_entry x GROUP BY x.batch_id) AS d ON d.batch_id = b.id
     CROSS JOIN LATERAL (SELECT
         coalesce(t.total, 0) + coalesce(d.total, 0) AS total,
@@ -242,5 +247,5 @@ FROM (
     WHERE NOT b.is_deleted
 ) AS s;
 COMMENT ON VIEW larder_data.ledger IS
-    'Counts per batch, exact at this instant. rate, folded_at: as in batch_total. folded: finished items in '
-    'batch_total.';
+    'Counts per batch, exact at this instant. rate, folded_at: as in batch_total. folded: items in batch_total that '
+    'jobs completed. last_at: when the counts last changed.';

@@ -28,9 +28,12 @@ BEGIN
         LIMIT 1000 FOR UPDATE OF b SKIP LOCKED);
     -- A statement after the one that read them as sealed.
     candidates := ARRAY(SELECT c.id FROM unnest(candidates) AS c (id) WHERE NOT larder_data.is_being_added_to(c.id));
-    -- Tested again under the lock: a retry or an enqueue may have added open items since the snapshot above.
+    -- The end does not depend on when maintenance runs: it is when the batch was cancelled, else when it was sealed or
+    -- its counts last changed. Tested again under the lock: a retry or an enqueue may have added open items since the
+    -- snapshot above.
     FOR finished IN
-        UPDATE larder_data.batch b SET finished_at = now()
+        UPDATE larder_data.batch b SET finished_at = coalesce(b.cancelled_at, greatest(b.sealed_at,
+            (SELECT l.last_at FROM larder_data.ledger l WHERE l.batch_id = b.id)))
         WHERE b.id = ANY (candidates)
           AND (SELECT l.open = 0 FROM larder_data.ledger l WHERE l.batch_id = b.id)
           AND NOT EXISTS (SELECT FROM larder_data.job j WHERE j.batch_id = b.id AND j.items > 0 OFFSET 0)

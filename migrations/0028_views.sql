@@ -55,8 +55,7 @@ COMMENT ON FUNCTION larder_data.top_errors IS
 CREATE VIEW larder.progress AS
 SELECT b.batch_id, b.name AS batch, b.run, b.owner,
     CASE WHEN b.cancelled_at IS NOT NULL THEN 'cancelled'
-         WHEN b.finished_at IS NOT NULL OR b.sealed_at IS NOT NULL AND b.open = 0
-             AND NOT larder_data.is_being_added_to(b.batch_id) THEN 'finished'
+         WHEN e.ended_at IS NOT NULL THEN 'finished'
          WHEN b.paused_at IS NOT NULL THEN 'paused'
          WHEN b.sealed_at IS NOT NULL THEN 'sealed' ELSE 'open' END AS state,
     b.total, b.open, f.finished, b.failed + b.cancelled AS skipped, b.succeeded, b.failed, b.cancelled,
@@ -68,22 +67,29 @@ SELECT b.batch_id, b.name AS batch, b.run, b.owner,
     (larder_data.quantiles(b.batch_id, '{0.5}'))[1] AS p50_ms,
     (larder_data.quantiles(b.batch_id, '{0.95}'))[1] AS p95_ms,
     larder_data.top_errors(b.batch_id, 5) AS top_errors,
-    round(t.seconds, 3) AS seconds, b.created_at, b.sealed_at, b.finished_at
+    round(t.seconds, 3) AS seconds, b.created_at, b.sealed_at, e.ended_at AS finished_at
 FROM larder_data.ledger b
-CROSS JOIN LATERAL (SELECT b.succeeded + b.failed + b.cancelled AS finished) AS f
+CROSS JOIN LATERAL (SELECT b.succeeded + b.failed + b.cancelled AS finished,
+    b.succeeded + b.failed - b.fresh - b.blocked - b.invalid AS worked) AS f
+-- Maintenance stores the same time in finished_at.
+CROSS JOIN LATERAL (SELECT CASE WHEN b.finished_at IS NOT NULL THEN b.finished_at
+    WHEN b.cancelled_at IS NOT NULL
+        OR b.sealed_at IS NOT NULL AND b.open = 0 AND NOT larder_data.is_being_added_to(b.batch_id)
+    THEN coalesce(b.cancelled_at, greatest(b.sealed_at, b.last_at)) END AS ended_at) AS e
 CROSS JOIN LATERAL (
-    SELECT extract(epoch FROM coalesce(b.finished_at, statement_timestamp()) - b.created_at) AS seconds) AS t
+    SELECT extract(epoch FROM coalesce(e.ended_at, statement_timestamp()) - b.created_at) AS seconds) AS t
 CROSS JOIN LATERAL (
-    SELECT round((CASE WHEN b.finished_at IS NOT NULL OR b.cancelled_at IS NOT NULL OR t.seconds < 30
-        THEN f.finished / greatest(t.seconds, 0.001)
-        ELSE larder_data.rate_after(b.rate, statement_timestamp() - b.folded_at, greatest(f.finished - b.folded, 0))
+    SELECT round((CASE WHEN e.ended_at IS NOT NULL OR t.seconds < 30
+        THEN f.worked / greatest(t.seconds, 0.001)
+        ELSE larder_data.rate_after(b.rate, statement_timestamp() - b.folded_at, greatest(f.worked - b.folded, 0))
         END)::numeric, 2) AS rate) AS r;
 COMMENT ON VIEW larder.progress IS
     'Progress of each batch in items, exact at this instant: total = open + finished. finished, skipped (ended with '
-    'an error) and total are the counts of SDWebImage''s prefetcher. rate: items finished per second, a mean over 30 '
-    's, or over the life of a batch that is over or younger. eta: at that rate, NULL if nothing finishes. p50_ms, '
-    'p95_ms: from claim to completion of the succeeded jobs of this batch, to a few percent. top_errors: the five '
-    'most frequent.';
+    'an error) and total are the counts of SDWebImage''s prefetcher. rate: items completed by jobs per second, without '
+    'fresh, blocked and invalid ones, a mean over 30 s, or over the life of a batch that is over or younger. eta: at '
+    'that rate, NULL if nothing finishes. finished_at: when the last item ended, also before maintenance has run. '
+    'p50_ms, p95_ms: from claim to completion of the succeeded jobs of this batch, to a few percent. top_errors: the '
+    'five most frequent.';
 
 CREATE VIEW larder.queue AS
 SELECT q.name AS queue, q.lifo, q.low_priority_every, q.job_timeout, q.max_running, q.max_rate, q.paused_at,

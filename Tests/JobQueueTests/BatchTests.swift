@@ -82,6 +82,33 @@ struct BatchTests {
         try await fixture.expectSound()
     }
 
+    @Test func `a batch ended when its last item did, before maintenance has run and after`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1", "http://a/2"], batch: "done")
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 2)
+        _ = try await worker.complete(jobs.map { Outcome($0.held, .succeeded) })
+        try await fixture.enqueue(["http://a/3"], batch: "cancelled")
+        for batch in ["done", "cancelled"] { try await fixture.queue.seal(.name(batch)) }
+        try await fixture.queue.cancel(.name("cancelled"))
+        let ends = """
+            SELECT batch, finished_at, seconds, rate FROM larder.progress
+            WHERE finished_at BETWEEN created_at AND now() - interval '1 h' ORDER BY batch
+            """
+        // As if all of it had been an hour and a half ago.
+        for column in ["batch.created_at", "batch.sealed_at", "batch.cancelled_at", "batch_delta.at"] {
+            let (table, name) = (column.split(separator: ".")[0], column.split(separator: ".")[1])
+            try await fixture.sql("UPDATE larder_data.\(table) SET \(name) = \(name) - interval '90 min'")
+        }
+        let before = try await fixture.sql(ends)
+        #expect(before.map { $0[0] } == ["cancelled", "done"])
+        for _ in 0..<2 { try await fixture.queue.maintain(force: true) }
+        #expect(try await fixture.value("SELECT count(finished_at) FROM larder_data.batch") == "2")
+        #expect(try await fixture.sql(ends) == before)
+        #expect(try await fixture.sql("SELECT FROM larder_data.batch_delta").isEmpty)
+        try await fixture.expectSound()
+    }
+
     @Test func `what is left: ready, running, scheduled, of one batch and of all`() async throws {
         let fixture = try await QueueFixture.make()
         let one = try await fixture.queue.openBatch(name: "one")

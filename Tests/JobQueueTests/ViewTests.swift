@@ -59,6 +59,32 @@ struct ViewTests {
         #expect(try await fixture.queue.progress(of: .name("batch")).eta == nil)
     }
 
+    @Test func `the rate counts the items that jobs completed, and none that ended at enqueue or were cancelled`()
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await fixture.queue.block(["http://a/blocked"])
+        try await fixture.enqueue(["", "nothing", "http://a/blocked", "http://a/1", "http://a/2"])
+        func rate() async throws -> String? { try await fixture.value("SELECT rate > 0 FROM larder.progress") }
+        func folded() async throws -> String? {
+            try await fixture.value("SELECT rate > 0 FROM larder_data.batch_total")
+        }
+        #expect(try await rate() == "f")
+        try await fixture.queue.maintain(force: true)
+        #expect(try await folded() == "f")
+        try await fixture.enqueue(["", "nothing"])
+        try await fixture.queue.maintain(force: true)
+        #expect(try await folded() == "f")
+        let progress = try await fixture.queue.progress(of: .name("batch"))
+        #expect(progress.finished == 5 && progress.open == 2 && progress.rate == 0 && progress.eta == nil)
+        let worker = try await fixture.startWorker()
+        let job = try #require(try await worker.claim(upTo: 1).first)
+        _ = try await worker.complete([Outcome(job.held, .succeeded)])
+        #expect(try await rate() == "t")
+        try await fixture.queue.maintain(force: true)
+        #expect(try await folded() == "t")
+    }
+
     @Test func `the views queue, worker and running show ready jobs, workers and the jobs they hold`() async throws {
         let fixture = try await QueueFixture.make()
         let queue = "SELECT has_ready, oldest_ready IS NULL, open_items, live_workers FROM larder.queue"
