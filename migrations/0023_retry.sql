@@ -185,7 +185,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.batch_discard_failed IS
     'Discards the failures of a batch, at most `portion` records of jobs and of items a call: repeat until it answers '
-    '0. They still count and are reported, but are neither in larder.failed nor retried. Answers how many items.';
+    '0. They still count, but are neither in larder.failed and reports nor retried. Answers how many items.';
 
 CREATE FUNCTION larder.batch_reprioritize(batch text, priority int, portion int DEFAULT 100000) RETURNS bigint
 LANGUAGE plpgsql

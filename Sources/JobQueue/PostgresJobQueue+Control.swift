@@ -35,8 +35,8 @@ extension PostgresJobQueue {
         try await control("batch_retry_failed", batch)
     }
 
-    /// Discards the failures of a batch: they still count and are reported, but are neither in the view `larder.failed`
-    /// nor retried. Returns how many items. One transaction per 10,000 records. Throws `.unknownBatch`.
+    /// Discards the failures of a batch: they still count, but are neither listed in reports and the view
+    /// `larder.failed` nor retried. Returns how many items. One transaction per 10,000 records. Throws `.unknownBatch`.
     @discardableResult
     public func discardFailed(of batch: BatchReference) async throws(QueueError) -> Int {
         var items = 0

@@ -8,6 +8,7 @@ extension PostgresJobQueue {
         let errors = try await ask(
             """
             SELECT domain, code, sum(items) FROM larder.record WHERE batch_id = $1 AND outcome = 2 AND retried_as IS NULL
+                AND discarded_at IS NULL
             GROUP BY domain, code ORDER BY sum(items) DESC, domain, code LIMIT 100
             """, [.integer(progress.id)]
         ) { rows throws(QueueError) in
@@ -17,14 +18,20 @@ extension PostgresJobQueue {
                     items: Int(rows.integer(row, 2) ?? 0))
             }
         }
-        return BatchReport(progress: progress, failures: try await failures(of: progress.id), errors: errors)
+        let discarded = try await ask(
+            "SELECT sum(items) FROM larder.record WHERE batch_id = $1 AND outcome = 2 AND discarded_at IS NOT NULL",
+            [.integer(progress.id)]
+        ) { rows throws(QueueError) in Int(rows.integer(0, 0) ?? 0) }
+        return BatchReport(
+            progress: progress, failures: try await failures(of: progress.id), errors: errors, discarded: discarded)
     }
 
-    /// One page of the failures of a batch, without cancelled items.
+    /// One page of the failures of a batch, without cancelled and discarded items.
     public func failures(
         of batch: Int64, after cursor: Cursor = .start, limit: Int = 1_000
     ) async throws(QueueError) -> [FailureRecord] {
-        try await page(of: batch, after: cursor, limit: limit, "AND outcome = 2") { rows, row throws(QueueError) in
+        try await page(of: batch, after: cursor, limit: limit, "AND outcome = 2 AND discarded_at IS NULL") {
+            rows, row throws(QueueError) in
             FailureRecord(
                 cursor: Cursor(value: rows.integer(row, 0) ?? 0), url: rows.text(row, 2) ?? "",
                 error: rows.failure(row, domainAt: 4) ?? FailureReason(domain: "", code: 0, message: ""),

@@ -119,6 +119,21 @@ struct ControlCommandTests {
         #expect(try await scene.faults() == [])
     }
 
+    @Test func `discarded failures are counted and not listed by report`() async throws {
+        let scene = try await Scene()
+        let url = scene.origin.url("/a.jpg")
+        scene.origin.on("/a.jpg", .body(Array("no image".utf8)))
+        #expect(try await scene.larder("run", "--batch", "spring", url, "nothing").code == 1)
+        #expect(try await scene.larder("report", "spring").text.contains("  failed: 2\n"))
+        #expect(try await line(scene, "discard", "spring")["discarded"] as? Int == 2)
+        let text = try await scene.larder("report", "spring").text
+        #expect(text.contains("  failed: 2, 2 of them discarded\n") && !text.contains("failures:"), "\(text)")
+        #expect(try await scene.larder("report", "spring", "--format", "html").text.contains("<h2>Failures") == false)
+        let report = try fields(try #require(try await scene.larder("report", "spring", "--json").lines.last))
+        #expect(report["failed"] as? Int == 2 && report["discarded"] as? Int == 2)
+        #expect((report["failures"] as? [Any])?.isEmpty == true)
+    }
+
     @Test func `retry makes a scheduled job ready`() async throws {
         let scene = try await Scene()
         let url = "http://user:secret@127.0.0.1:\(scene.origin.port)/a.jpg"

@@ -4,10 +4,13 @@ public import ImageModel
 public struct BatchReport: Sendable {
     /// The counts.
     public let progress: BatchProgress
-    /// The first 1,000 failures, in order of jobs; `PostgresJobQueue.failures(of:after:)` has all.
+    /// The first 1,000 failures that were not discarded, in order of jobs; `PostgresJobQueue.failures(of:after:)` has
+    /// all.
     public let failures: [FailureRecord]
-    /// The errors, most frequent first, at most 100.
+    /// The errors of these failures, most frequent first, at most 100.
     public let errors: [ErrorCount]
+    /// How many failed items were discarded. They are part of `progress.failed`.
+    public let discarded: Int
 }
 
 /// How many items of a batch ended with one error.

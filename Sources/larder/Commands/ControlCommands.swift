@@ -74,7 +74,8 @@ extension Command {
     static let discard = Command(
         words: ["discard"], operands: "BATCH",
         summary: "Discard the failed items of a batch",
-        discussion: "They are no longer listed as failed or retried by 'larder retry'. The counts of the batch stay.",
+        discussion:
+            "They are no longer listed by 'larder report' or retried by 'larder retry'. The counts of the batch stay.",
         examples: ["larder discard spring"],
         options: [Settings.databaseOption]
     ) { arguments in
@@ -92,8 +93,12 @@ extension Command {
         options: [Settings.databaseOption]
     ) { arguments in
         let operands = try arguments.operands()
-        guard operands.count == 2, let priority = Int(operands[1]), (0...9).contains(priority), !operands[0].isEmpty
-        else { throw CommandError.usage("prioritize: BATCH and a priority from 0 to 9 are required") }
+        guard operands.count == 2, !operands[0].isEmpty else {
+            throw CommandError.usage("prioritize: BATCH and a priority from 0 to 9 are required")
+        }
+        guard let priority = Int(operands[1]), (0...9).contains(priority) else {
+            throw CommandError.usage("prioritize: '\(operands[1])' is not a priority from 0 to 9")
+        }
         return try await change(operands[0], arguments) { queue, batch in
             let jobs = try await inPortions(of: PostgresJobQueue.reprioritizePortion) {
                 try await queue.reprioritize(batch, to: priority)

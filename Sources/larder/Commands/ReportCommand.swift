@@ -7,8 +7,9 @@ extension Command {
         summary: "Print the report of a batch",
         discussion: """
             BATCH is a name or a number. The report is text, one JSON object with the first 1,000 failures (--json is
-            --format json), or a standalone HTML page that shows the images of the cache. --files lists the completed jobs
-            instead: text as lines of tab-separated URL, cache key and path in the cache; JSON as one object per job.
+            --format json), or a standalone HTML page that shows the images of the cache. Failures that were discarded are
+            counted, not listed. --files lists the completed jobs instead: text as lines of tab-separated URL, cache key
+            and path in the cache; JSON as one object per job.
             """,
         examples: ["larder report spring", "larder report spring --format html > report.html"],
         options: [
@@ -62,7 +63,7 @@ extension Command {
     ) async throws {
         let page = HTMLReport(cacheRoot: cacheRoot)
         Console.write(page.head(report))
-        Console.write(page.failures(report.failures, of: report.progress.failed))
+        Console.write(page.failures(report.failures, of: report.progress.failed - report.discarded))
         // Browsers get slow with more images on a page.
         let limit = 500
         var shown = 0

@@ -21,7 +21,7 @@ struct HTMLReport {
             """
         if let finished = progress.finishedAt { page += ", finished \(Self.time(finished))" }
         page += "</p>\n<dl>\n"
-        for (name, value) in TextReport.numbers(progress) {
+        for (name, value) in TextReport.numbers(report) {
             page += "<div><dt>\(Self.escaped(name))</dt><dd>\(Self.escaped(value))</dd></div>\n"
         }
         page += "</dl>\n"

@@ -17,9 +17,11 @@ extension BatchProgress {
 }
 
 extension BatchReport {
-    /// The object that `run --json` and `report --format json` print: the progress and the first 1,000 failures.
+    /// The object that `run --json` and `report --format json` print: the progress, how many failures were
+    /// discarded, and the first 1,000 others.
     var json: JSONObject {
         var object = progress.json
+        object["discarded"] = discarded
         object["failures"] = failures.map { failure -> JSONObject in
             [
                 "url": ShownURL.text(failure.url), "domain": failure.error.domain, "code": failure.error.code,

@@ -7,7 +7,7 @@ enum TextReport {
         var text = "batch \(progress.title): \(progress.state.rawValue)\n"
         text += "  opened at: \(progress.openedAt)\n"
         if let finished = progress.finishedAt { text += "  finished at: \(finished)\n" }
-        for (name, value) in numbers(progress) { text += "  \(name): \(value)\n" }
+        for (name, value) in numbers(report) { text += "  \(name): \(value)\n" }
         if !report.errors.isEmpty {
             text += "errors:\n"
             for error in report.errors { text += "  \(error.items) × \(error.domain) \(error.code)\n" }
@@ -22,10 +22,12 @@ enum TextReport {
     }
 
     /// The names and values of the counts.
-    static func numbers(_ progress: BatchProgress) -> [(String, String)] {
-        [
+    static func numbers(_ report: BatchReport) -> [(String, String)] {
+        let progress = report.progress
+        let discarded = report.discarded > 0 ? ", \(report.discarded) of them discarded" : ""
+        return [
             ("total", "\(progress.total)"), ("finished", "\(progress.finished)"), ("skipped", "\(progress.skipped)"),
-            ("succeeded", "\(progress.succeeded)"), ("failed", "\(progress.failed)"),
+            ("succeeded", "\(progress.succeeded)"), ("failed", "\(progress.failed)\(discarded)"),
             ("cancelled", "\(progress.cancelled)"), ("downloads", "\(progress.downloads)"),
             ("variants", "\(progress.variants)"), ("bytes in", ByteCount(progress.bytesIn).text),
             ("bytes out", ByteCount(progress.bytesOut).text), ("elapsed", "\(progress.elapsed.seconds) s"),
