@@ -30,6 +30,19 @@ struct ListTests {
         #expect(kept == "1")
     }
 
+    @Test func `lines that begin with # are comments`() async throws {
+        let scene = try await Scene()
+        let list = "# images\nhttp://a.example/1.jpg#top\n\n  # more\nhttp://a.example/2.jpg\n#"
+        let outcome = try await scene.larder("enqueue", "--json", "--from", "-", input: Array(list.utf8))
+        #expect(outcome.code == 0 && outcome.errorText == "")
+        #expect(
+            try outcome.lines.map { try fields($0)["url"] as? String }
+                == ["http://a.example/1.jpg#top", "http://a.example/2.jpg"])
+        let blocked = try await scene.larder("blocklist", "import", "-", input: Array("# bad\nhttp://h/1\nx".utf8))
+        #expect(blocked.text == "1 URL blocked, 1 line refused\n")
+        #expect(blocked.errorText.contains("line 3"), "\(blocked.errorText)")
+    }
+
     @Test func `composed and decomposed letters are different URLs`() async throws {
         let scene = try await Scene()
         let outcome = try await scene.larder(

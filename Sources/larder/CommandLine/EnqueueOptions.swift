@@ -8,7 +8,10 @@ struct EnqueueOptions {
     /// - Parameter priority: the default that the help states.
     static func options(priority: Int) -> [Option] {
         [
-            Option("from", .value("FILE"), "read more URLs from FILE, one a line; - is standard input"),
+            Option(
+                "from", .value("FILE"),
+                "read more URLs from FILE, one a line, without empty lines and comments (#); - is standard input"
+            ),
             Option(
                 "batch", .value("NAME"),
                 "the batch, opened when there is none; a name has 1 to 200 bytes and not only digits"),
@@ -78,7 +81,9 @@ struct EnqueueOptions {
     }
 
     private static func check(batch name: String) throws(CommandError) {
-        guard (1...200).contains(name.utf8.count) else { throw .usage("--batch: a name has 1 to 200 bytes") }
+        guard (1...200).contains(name.utf8.count) else {
+            throw .usage("--batch: a name has 1 to 200 bytes, not \(name.utf8.count)")
+        }
         guard !name.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             throw .usage(
                 "--batch: '\(name)' has only digits and would be taken for the number of a batch; add a letter")

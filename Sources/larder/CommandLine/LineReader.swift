@@ -4,10 +4,11 @@ import Glibc
 /// Reads the lines of a file or of standard input in blocks on its own thread, in constant memory.
 ///
 /// Lines are bytes of any encoding. Spaces, tabs and `\r` around a line are removed, empty lines are skipped, and a
-/// line is cut off after 64 KiB, more than any URL has.
+/// line is cut off after 64 KiB, more than any URL has. A list may have comments: lines that begin with `#`.
 struct LineReader: ~Copyable {
     private let descriptor: Int32
     private let path: String
+    private let hasComments: Bool
     private var buffer: [UInt8] = []
     private var start = 0
     private var ended = false
@@ -18,16 +19,17 @@ struct LineReader: ~Copyable {
     private static let block = 1 << 18
     private static let longest = 1 << 16
 
-    /// Opens `path`; `-` is standard input.
-    init(_ path: String) throws(CommandError) {
+    /// Opens `path`; `-` is standard input. With `hasComments`, lines that begin with `#` are skipped, too.
+    init(_ path: String, hasComments: Bool = false) throws(CommandError) {
         self.path = path
+        self.hasComments = hasComments
         descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .file("read", path) }
     }
 
     deinit { if descriptor > STDIN_FILENO { close(descriptor) } }
 
-    /// The number of the line that `next` returned last, from 1; empty lines count.
+    /// The number of the line that `next` returned last, from 1; skipped lines count.
     private(set) var number = 0
 
     /// The next line; nil at the end.
@@ -44,7 +46,8 @@ struct LineReader: ~Copyable {
             let wasSkipping = isSkipping
             if !wasSkipping { number += 1 }
             isSkipping = newline == nil && !ended
-            if !wasSkipping && !line.isEmpty { return Array(line) }
+            if wasSkipping || line.isEmpty || hasComments && line.first == UInt8(ascii: "#") { continue }
+            return Array(line)
         }
     }
 

@@ -19,7 +19,7 @@ struct URLSource: ~Copyable {
         }
         var operands = arguments.operandBytes[...]
         var lines: LineReader? = nil
-        if let path { lines = try LineReader(path) }
+        if let path { lines = try LineReader(path, hasComments: true) }
         ahead = try await Self.read(EnqueueRequest.maxURLs, from: &operands, &lines)[...]
         list = path
         self.operands = operands

@@ -93,14 +93,15 @@ extension Command {
         words: ["blocklist", "import"], operands: "FILE|-",
         summary: "Block the URLs of a file, one a line; - is standard input",
         discussion: """
-            Lines that are not http or https URLs are reported with their number and skipped; the exit code is then 1.
+            Empty lines and lines that begin with # are skipped. Other lines that are not http or https URLs are reported
+            with their number and skipped; the exit code is then 1.
             """,
         examples: ["larder blocklist import blocked.txt --for 30d"],
         options: blockOptions
     ) { arguments in
         let block = try BlockRequest(arguments)
         let path = try arguments.operand("FILE", of: "blocklist import")
-        var lines = try LineReader(path)
+        var lines = try LineReader(path, hasComments: true)
         let name = path == "-" ? "standard input" : path
         let queue = try await Settings(arguments).openQueue()
         var blocked = 0
