@@ -80,7 +80,9 @@ public final class SilentServer: Sendable {
             }
             if isClosed { shutdown(client, Int32(SHUT_RDWR)) }
             pool.submit {
-                if kind == .open { serve(client, state) } else { _ = read(4, from: client) }
+                if kind == .open { serve(client, state) }
+                // Open until the other side or `deinit` ends it.
+                while read(1, from: client) != nil {}
                 state.withLock { $0.open.removeAll { $0 == client } }
                 close(client)
             }
