@@ -10,7 +10,7 @@ def private_database(larder):
     home = tempfile.mkdtemp(prefix="larder-bench-")
     environment = dict(os.environ, LARDER_HOME=home)
     try:
-        subprocess.run([larder, "migrate"], env=environment, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([larder, "db", "start"], env=environment, check=True, stdout=subprocess.DEVNULL)
         url = subprocess.run([larder, "db", "url"], env=environment, check=True, capture_output=True, text=True).stdout
         yield url.strip()
     finally:

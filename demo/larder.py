@@ -74,7 +74,8 @@ class Larder:
         return self.sql("--command", "SELECT * FROM larder.check()")
 
     def empty(self):
-        """Removes the schema of an earlier demo."""
+        """Starts the embedded database and removes the schema of an earlier demo."""
+        self.call("db", "start")
         self.sql("--command", "SET client_min_messages = warning; DROP SCHEMA IF EXISTS larder, larder_data CASCADE")
 
 

@@ -166,13 +166,17 @@ struct WorkTests {
     @Test func `run that is ended by a signal prints how to continue`() async throws {
         let scene = try await Scene()
         scene.origin.on("/never", .silent)
-        let run = try scene.larder(["run", "--batch", "stopped", "--grace", "50ms", scene.origin.url("/never")]).start()
+        let words = [
+            "run", "--batch", "stopped", "--grace", "50ms", "--cache", scene.cache, scene.origin.url("/never"),
+        ]
+        let run = try scene.larder(words).start()
         await scene.origin.waitForRequests("/never")
         run.signal(SIGINT)
         let outcome = await run.outcome()
         #expect(outcome.code == 1)
         let hint =
-            "larder: stopped, 1 item left: 'larder work --drain' continues, 'larder cancel stopped' cancels what is left"
+            "larder: stopped, 1 item left: 'larder work --drain' continues, 'larder cancel stopped' cancels what is left, "
+            + "with the same --cache"
         #expect(outcome.errorText.contains(hint), "\(outcome.errorText)")
     }
 

@@ -37,30 +37,55 @@ struct Settings {
     /// The cache in `root`; nil when there is none. Creates nothing.
     ///
     /// - Throws: `StoreError` for a cache that cannot be used.
-    static func existingCache(_ root: String) throws -> DirectoryStore? {
+    static func existingCache(_ root: String) throws(StoreError) -> DirectoryStore? {
         // The file is written when a cache is opened for the first time.
         access(root + "/.larder-cache-id", F_OK) == 0 ? try DirectoryStore(opening: root) : nil
     }
 
     var cluster: EmbeddedCluster { EmbeddedCluster(home: home) }
 
-    /// The URL of the database. The embedded database is started when no other is given.
-    func startedDatabase() async throws -> String {
+    /// The URL of the database. Starts and creates nothing.
+    ///
+    /// - Throws: `CommandError` when no database is given and the embedded one is not running.
+    func database() async throws -> String {
         if let databaseURL { return databaseURL }
-        return try await cluster.start()
+        return try await embeddedURL()
+    }
+
+    /// The URL of the embedded database. Starts and creates nothing.
+    ///
+    /// - Throws: `CommandError` when it is not running.
+    func embeddedURL() async throws -> String {
+        let status = try await cluster.status()
+        switch status.state {
+        case .running: return try await cluster.url()
+        case .stopped:
+            throw CommandError.larder(
+                .embeddedDatabase,
+                "the embedded database in \(status.directory) is stopped; 'larder db start' starts it")
+        case .notCreated:
+            throw CommandError.larder(
+                .embeddedDatabase,
+                "there is no embedded database in \(status.directory); 'larder db start' creates it, and --database "
+                    + "selects another one")
+        }
     }
 
     /// Opens the queue; an unreachable database is an error at once.
     ///
     /// - Parameters:
-    ///   - migrate: migrates a given database, too; the embedded one is always migrated.
+    ///   - starting: creates, starts and migrates the embedded database when no other is given.
+    ///   - migrate: migrates a given database, too.
     ///   - maxWait: how long later calls wait for an unavailable database; zero by default.
     ///   - stop: when given, waits for an unavailable database until shutdown is requested.
     func openQueue(
-        migrate: Bool = false, maxWait: Duration = .zero, waitingUntil stop: ShutdownRequest? = nil
+        starting: Bool = false, migrate: Bool = false, maxWait: Duration = .zero,
+        waitingUntil stop: ShutdownRequest? = nil
     ) async throws -> PostgresJobQueue {
-        var configuration = PostgresJobQueue.Configuration(databaseURL: try await startedDatabase())
-        if migrate || databaseURL == nil {
+        let startsEmbedded = starting && databaseURL == nil
+        let url = startsEmbedded ? try await cluster.start() : try await database()
+        var configuration = PostgresJobQueue.Configuration(databaseURL: url)
+        if migrate || startsEmbedded {
             do throws(QueueError) {
                 try await Migrator(configuration).migrate()
             } catch {

@@ -7,10 +7,22 @@ extension Command {
         summary: "Start the embedded database; create it when there is none",
         discussion: """
             'run', 'enqueue' and 'work' also start it unless --database, LARDER_DATABASE_URL or DATABASE_URL names another
-            database. Its directory is LARDER_HOME, by default ~/.local/share/larder, for root /var/lib/larder.
+            database; no other command does. Its directory is LARDER_HOME, by default ~/.local/share/larder, for root /var/lib/larder.
             """,
         examples: ["larder db start"],
-        options: [], run: printStartedURL)
+        options: []
+    ) { arguments in
+        let url = try await Settings(arguments).cluster.start()
+        // Clients of the URL find the schema.
+        do throws(QueueError) {
+            try await Migrator(PostgresJobQueue.Configuration(databaseURL: url)).migrate()
+        } catch {
+            // A newer program migrated the database; other clients can use it.
+            guard error.code == .newerSchema else { throw error }
+        }
+        try Console.show(["url": url], arguments, url)
+        return .done
+    }
 
     static let databaseStop = Command(
         words: ["db", "stop"], operands: "",
@@ -49,9 +61,14 @@ extension Command {
 
     static let databaseURL = Command(
         words: ["db", "url"], operands: "",
-        summary: "Print the URL of the embedded database for psql and other clients; start it when it is stopped",
+        summary: "Print the URL of the running embedded database for psql and other clients",
         examples: ["psql \"$(larder db url)\""],
-        options: [], run: printStartedURL)
+        options: []
+    ) { arguments in
+        let url = try await Settings(arguments).embeddedURL()
+        try Console.show(["url": url], arguments, url)
+        return .done
+    }
 
     static let databaseStatus = Command(
         words: ["db", "status"], operands: "",
@@ -77,19 +94,6 @@ extension Command {
         if let version = status.serverVersion { lines.append("server: PostgreSQL \(version)") }
         if let moved = status.moved { lines.append("moved: \(moved)") }
         try Console.show(line.withoutNulls, arguments, lines.joined(separator: "\n"))
-        return .done
-    }
-
-    /// Starts the embedded database, migrates it, so that clients of its URL find the schema, and prints the URL.
-    @Sendable private static func printStartedURL(_ arguments: Arguments) async throws -> ExitCode {
-        let url = try await Settings(arguments).cluster.start()
-        do throws(QueueError) {
-            try await Migrator(PostgresJobQueue.Configuration(databaseURL: url)).migrate()
-        } catch {
-            // A newer program migrated the database; other clients can use it.
-            guard error.code == .newerSchema else { throw error }
-        }
-        try Console.show(["url": url], arguments, url)
         return .done
     }
 }

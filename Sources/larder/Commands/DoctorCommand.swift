@@ -1,6 +1,7 @@
 import DiskCache
 import Downloader
 import EmbeddedPostgres
+import Glibc
 import ImageModel
 import JobQueue
 import Transcoder
@@ -103,15 +104,37 @@ private struct Checkup {
 
     mutating func cache(_ root: String) {
         do throws(StoreError) {
-            let cache = try DirectoryStore(opening: root)
+            guard let cache = try Settings.existingCache(root) else { return newCache(root) }
             passed("cache", "\(cache.layout.directory), id \(try cache.cacheID)")
         } catch {
             record("cache", ok: false, error.description)
         }
     }
 
+    /// The cache is created by the first command that writes to it, in the nearest directory that exists.
+    private mutating func newCache(_ root: String) {
+        var parent = root
+        while access(parent, F_OK) != 0, let slash = parent.lastIndex(of: "/") {
+            parent = slash == parent.startIndex ? "/" : String(parent[..<slash])
+        }
+        guard access(parent + "/.", W_OK | X_OK) == 0 else {
+            return record("cache", ok: false, "\(root) cannot be created: \(String(cString: strerror(errno)))")
+        }
+        passed("cache", "\(root) is created by the first run")
+    }
+
     mutating func database(_ settings: Settings) async {
         do {
+            if settings.databaseURL == nil {
+                let status = try await settings.cluster.status()
+                guard case .running = status.state else {
+                    let programs = try await settings.cluster.programs()
+                    let state = status.state == .stopped ? "is stopped" : "is not created yet"
+                    return passed(
+                        "database",
+                        "embedded, in \(status.directory), \(state); the next run starts it with \(programs)")
+                }
+            }
             let queue = try await settings.openQueue()
             try await queue.checkReady()
             passed(

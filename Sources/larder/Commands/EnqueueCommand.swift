@@ -41,7 +41,7 @@ extension Command {
         }
         let cached = try arguments.value(CachedOriginals.option.name)
         var source = cached == nil ? try await URLSource(arguments, command: "enqueue") : URLSource()
-        let queue = try await Settings(arguments).openQueue()
+        let queue = try await Settings(arguments).openQueue(starting: true)
         if let cached {
             // No batch is opened when there is nothing to enqueue.
             guard let found = try await CachedOriginals.source(cached, arguments, options, queue) else { return .done }

@@ -15,7 +15,7 @@ extension Command {
             Option("dry-run", "print the SQL of the pending migrations and change nothing"), Settings.databaseOption,
         ]
     ) { arguments in
-        let url = try await Settings(arguments).startedDatabase()
+        let url = try await Settings(arguments).database()
         let migrator = Migrator(PostgresJobQueue.Configuration(databaseURL: url))
         if arguments.flag("dry-run") {
             for step in try await migrator.pending() {

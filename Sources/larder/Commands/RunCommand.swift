@@ -36,7 +36,8 @@ extension Command {
         let settings = try Settings(arguments)
         let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration
-        let queue = try await settings.openQueue(migrate: arguments.flag("migrate"), maxWait: WorkerSetup.maxWait)
+        let queue = try await settings.openQueue(
+            starting: true, migrate: arguments.flag("migrate"), maxWait: WorkerSetup.maxWait)
 
         // Items that fail here have no job and print their line now. Priority 1 places the jobs ahead of the queue's
         // default of 4, because the command waits for them.
@@ -83,7 +84,8 @@ extension Command {
             let report = try await queue.report(on: .id(batch))
             if report.progress.open > 0 {
                 try await noteLeft(
-                    report.progress.open, of: batch, named: options.template.batch ?? "\(batch)", stop, in: queue)
+                    report.progress.open, of: batch, named: options.template.batch ?? "\(batch)", stop, in: queue,
+                    with: repeated(arguments))
             }
             if json {
                 try Console.json(report.json)
@@ -96,7 +98,8 @@ extension Command {
             return ExitCode(ended, someFailed: report.progress.skipped > 0 || report.progress.open > 0)
         } catch {
             let name = options.template.batch ?? "\(batch)"
-            throw CommandError(error).adding("batch \(name) is sealed; 'larder work' continues with its open items")
+            throw CommandError(error).adding(
+                "batch \(name) is sealed; 'larder work' continues with its open items\(repeated(arguments))")
         }
     }
 
@@ -109,9 +112,16 @@ extension Command {
         }
     }
 
+    /// The options that the next commands need again. Their values are not repeated: a URL may have a password.
+    private static func repeated(_ arguments: Arguments) -> String {
+        let given = ["database", "cache"].filter(arguments.isGiven).map { "--" + $0 }
+        return given.isEmpty ? "" : ", with the same " + given.joined(separator: " and ")
+    }
+
     /// Says what is left and how it is continued.
     private static func noteLeft(
-        _ open: Int, of batch: Int64, named name: String, _ stop: ShutdownRequest, in queue: PostgresJobQueue
+        _ open: Int, of batch: Int64, named name: String, _ stop: ShutdownRequest, in queue: PostgresJobQueue,
+        with options: String
     ) async throws {
         let items = open.counted("item")
         let left = try await queue.remaining(of: batch)
@@ -123,7 +133,7 @@ extension Command {
         } else {
             Console.note(
                 "larder: \(stop.urgency == .none ? "" : "stopped, ")\(items) left: 'larder work --drain' continues, "
-                    + "'larder cancel \(name)' cancels what is left")
+                    + "'larder cancel \(name)' cancels what is left\(options)")
             if left.hasSuspended { Console.note("larder: some of them are held: \(held)") }
         }
         for line in try await HeldOriginLine.all(in: queue) { Console.note("larder: \(line)") }

@@ -36,7 +36,7 @@ extension Command {
         if expiry.maxAge != nil || expiry.maxSize > 0 { configuration.expiry = (setup.cache, expiry) }
 
         let queue = try await settings.openQueue(
-            maxWait: WorkerSetup.maxWait, waitingUntil: configuration.end == .stopped ? stop : nil)
+            starting: true, maxWait: WorkerSetup.maxWait, waitingUntil: configuration.end == .stopped ? stop : nil)
         let restart = EmbeddedServerRestart(settings)
         if let restart { configuration.services.append(restart) }
         let summary = try await finally(setup.shutdown) {
