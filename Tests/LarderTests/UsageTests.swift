@@ -83,6 +83,7 @@ struct UsageTests {
         Wrong("queue limit q --max-rate nan", "--max-rate", "'nan'"),
         Wrong("run u --log-format xml", "--log-format", "xml"),
         Wrong("work --log-format xml", "--log-format", "xml"), Wrong("work --slots 0", "--slots", "0"),
+        Wrong("work --soft-time 10s --hard-time 5s", "--soft-time", "--hard-time", "5s"),
         Wrong("work --transcoders 0", "--transcoders"), Wrong("work --grace x", "--grace", "x"),
         Wrong("work --max-runtime x", "--max-runtime"), Wrong("work --durability some", "--durability", "some"),
         Wrong("work --allow-address 10.0.0.0/33", "--allow-address", "10.0.0.0/33"),

@@ -68,8 +68,12 @@ enum Limits {
         if let bytes = try arguments.bytes("max-memory") { configuration.limits.memoryBytes = bytes }
         if let time = try arguments.duration("hard-time") { configuration.limits.hardTime = time }
         if let time = try arguments.duration("wall-time") { configuration.limits.wallTime = time }
-        let softTime = try arguments.duration("soft-time") ?? configuration.limits.softTime
-        configuration.limits.softTime = min(softTime, configuration.limits.hardTime)
+        let softTime = try arguments.duration("soft-time")
+        if let softTime, softTime > configuration.limits.hardTime {
+            let limit = try arguments.value("hard-time") ?? "\(configuration.limits.hardTime)"
+            throw .usage("--soft-time: must not be longer than --hard-time, which is \(limit)")
+        }
+        configuration.limits.softTime = min(softTime ?? configuration.limits.softTime, configuration.limits.hardTime)
         configuration.limits.allowsPlanes = try arguments.choice("path", of: ["planes", "libvips"]) != "libvips"
         if let policy = try arguments.choice("sandbox", of: SandboxPolicy.allCases.map(\.rawValue)) {
             configuration.sandbox = SandboxPolicy(rawValue: policy) ?? .required
