@@ -27,6 +27,7 @@ struct FuzzTests {
         let photo = SyntheticPhoto(61, 43, &random)
         let files =
             try Self.images.map(Fixtures.image) + SyntheticPNG.allCases.map { $0.file(photo) } + [photo.losslessWebP()]
+            + Self.withProfiles()
         try await withThrowingTaskGroup(of: (UInt64, TranscodeError?).self) { group in
             var next: UInt64 = 0
             var outcomes: [Int: Int] = [:]
@@ -51,12 +52,29 @@ struct FuzzTests {
         }
     }
 
+    /// A JPEG and a CMYK JPEG with a profile, and PNGs with a profile, code points, and a gamma.
+    private static func withProfiles() throws -> [[UInt8]] {
+        let profile = try Fixtures.image("wide.icc"), png = try Fixtures.image("rgb16.png")
+        let segment = Array("ICC_PROFILE\0".utf8) + [1, 1] + profile
+        let marked = [0xFF, 0xE2, UInt8((segment.count + 2) >> 8), UInt8((segment.count + 2) & 255)] + segment
+        let chunks = [
+            SyntheticImage.chunk("iCCP", Array("p".utf8) + [0, 0] + SyntheticImage.zlib(profile)),
+            SyntheticImage.chunk("cICP", [12, 16, 0, 1]), SyntheticImage.chunk("gAMA", SyntheticImage.big(100_000)),
+        ]
+        // A PNG's signature and header have 33 bytes.
+        return try ["plain.jpg", "cmyk.jpg"].map {
+            let file = try Fixtures.image($0)
+            return file.prefix(2) + marked + file.dropFirst(2)
+        } + chunks.map { png.prefix(33) + $0 + png.dropFirst(33) }
+    }
+
     private static func outcome(_ number: UInt64, _ files: [[UInt8]], _ harness: TranscodeHarness) async throws
         -> TranscodeError?
     {
         var random = SeededRandom(number)
         let file = files.randomElement(using: &random) ?? [], other = files.randomElement(using: &random) ?? []
-        let bytes = Mutation.random(of: file, beside: other, &random)
+        let damaged = Mutation.random(of: file, beside: other, &random)
+        let bytes = number % 3 == 0 ? Mutation.repairingChecksums(of: damaged) : damaged
         do {
             let plain = #""thumbnail":{"width":30,"height":30},"format":"jpeg""#
             // Half of them use planes where the image has some; a blur forces libvips.

@@ -1,3 +1,5 @@
+import ImageModel
+
 /// A generator with the same numbers for the same seed.
 struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
@@ -33,6 +35,21 @@ enum Mutation {
             default:
                 for index in place..<min(bytes.count, place + 4) { bytes[index] = 0xFF }
             }
+        }
+        return bytes
+    }
+
+    /// The same file with the right checksum in each chunk of a PNG, so that its damage reaches the decoder; other files
+    /// as they are.
+    static func repairingChecksums(of file: [UInt8]) -> [UInt8] {
+        var bytes = file, start = 8
+        guard bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) else { return bytes }
+        while start + 12 <= bytes.count {
+            let length = bytes[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
+            guard length <= bytes.count - start - 12 else { break }
+            let end = start + 8 + length, sum = bytes[start + 4..<end].withUnsafeBytes(PNGChunks.checksum)
+            for place in 0..<4 { bytes[end + place] = UInt8(truncatingIfNeeded: sum >> UInt32(24 - 8 * place)) }
+            start = end + 4
         }
         return bytes
     }
