@@ -102,15 +102,23 @@ struct FilterTests {
         }
     }
 
-    @Test func `parameters are part of JSON and key, and without them the key is SDWebImage's`() throws {
+    @Test func `only a filter with Core Image's pixels has SDWebImage's key`() throws {
+        for name in Filter.all.keys {
+            let variant = try Variant(json: #"{"name":"v","transform":[{"type":"filter","name":"\#(name)"}]}"#.utf8)
+            let prefix = name == "CIColorInvert" ? "SDImage" : "Larder"
+            #expect(variant.keySuffixes == ["\(prefix)FilterTransformer(\(name))"])
+        }
+    }
+
+    @Test func `parameters are part of JSON and key`() throws {
         let plain = try Variant(json: #"{"name":"v","transform":[{"type":"filter","name":"CIExposureAdjust"}]}"#.utf8)
-        #expect(plain.keySuffixes == ["SDImageFilterTransformer(CIExposureAdjust)"])
+        #expect(plain.keySuffixes == ["LarderFilterTransformer(CIExposureAdjust)"])
         let text =
             #"{"name":"v","transform":[{"name":"CIUnsharpMask","parameters":{"inputIntensity":1,"inputRadius":3},"type":"filter"}]}"#
         let variant = try Variant(json: text.utf8)
         #expect(
             variant.keySuffixes
-                == ["SDImageFilterTransformer(CIUnsharpMask,inputIntensity=1.000000,inputRadius=3.000000)"])
+                == ["LarderFilterTransformer(CIUnsharpMask,inputIntensity=1.000000,inputRadius=3.000000)"])
         #expect(variant.canonicalJSON == text)
     }
 }

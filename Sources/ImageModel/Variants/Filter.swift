@@ -65,10 +65,10 @@ public struct Filter: Sendable, Hashable {
         ],
     ]
 
-    /// The text in keys: the name, then the given parameters, sorted by name.
-    ///
-    /// SDWebImage's keys leave parameters out, so two exposures would share a file. Without parameters the key is
-    /// SDWebImage's.
+    /// Whether the pixels are Core Image's, so that they may lie under SDWebImage's key.
+    var isExact: Bool { name == "CIColorInvert" }
+
+    /// The name, then the given parameters, sorted by name.
     package var text: String {
         parameters.sorted { $0.key < $1.key }.reduce(name) { $0 + ",\($1.key)=\($1.value.keyText)" }
     }

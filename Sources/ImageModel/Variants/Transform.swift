@@ -41,8 +41,8 @@ public enum Transform: Sendable, Hashable {
         }
     }
 
-    /// The transformer's key as SDWebImage writes it; a filter's parameters are added where there are any.
-    /// Source: SDWebImage 5.21.5, SDImageTransformer.
+    /// The transformer's key. Where the pixels are SDWebImage's, it is SDWebImage's; otherwise it begins with `Larder`,
+    /// so that no app reads them as its own. Source: SDWebImage 5.21.5, SDImageTransformer.
     public var key: String {
         switch self {
         case .resize(let width, let height, let mode):
@@ -61,7 +61,7 @@ public enum Transform: Sendable, Hashable {
         case .blur(let radius):
             "SDImageBlurTransformer(\(radius.keyText))"
         case .filter(let filter):
-            "SDImageFilterTransformer(\(filter.text))"
+            "\(filter.isExact ? "SDImage" : "Larder")FilterTransformer(\(filter.text))"
         }
     }
 }
