@@ -162,6 +162,23 @@ COMMENT ON VIEW larder.record IS
     'Completed jobs (kind job) and items that ended without a job of their batch (kind item). outcome: 1 succeeded, 2 '
     'failed, 3 cancelled. Select one batch_id and kind, ORDER BY number, or one job_id of kind job.';
 
+-- The digest stands once, with the original: its placeholders go for every file of the job. A fresh, joined or blocked
+-- item has no files of its own.
+CREATE VIEW larder.stored_file AS
+SELECT h.batch_id, h.job_id, h.url, f.name AS variant, f.key, f.path, f.format, f.width, f.height, f.bytes, f.sha256,
+    d.digest ->> 'thumbHash' AS thumb_hash, d.digest ->> 'blurHash' AS blur_hash,
+    d.digest ->> 'dominantColor' AS dominant_color, d.digest ->> 'averageColor' AS average_color,
+    d.digest ->> 'perceptualHash' AS perceptual_hash, h.finished_at
+FROM larder_data.job_history h
+CROSS JOIN LATERAL json_to_recordset(h.stored) AS f(
+    name text, key text, path text, format text, width int, height int, bytes bigint, sha256 text)
+LEFT JOIN LATERAL (SELECT o.digest FROM json_to_recordset(h.stored) AS o(digest json)
+    WHERE o.digest IS NOT NULL LIMIT 1) AS d ON true
+WHERE f.path IS NOT NULL;
+COMMENT ON VIEW larder.stored_file IS
+    'The files of completed jobs, the original (variant null) and each variant, with the placeholders of the image. '
+    'Select one batch_id or one job_id.';
+
 CREATE VIEW larder.failed AS
 SELECT r.batch_id, r.kind, r.number, r.job_id, r.url, r.domain, r.code, r.message, r.http_status, r.attempts, r.items,
     r.finished_at

@@ -2,6 +2,8 @@
 public struct ImageDigest: Sendable, Hashable, Codable {
     /// A ThumbHash, https://evanw.github.io/thumbhash/, in base 64.
     public var thumbHash: String
+    /// A BlurHash, https://blurha.sh, of 4 × 3 frequencies or, where the image is higher than wide, 3 × 4; on white.
+    public var blurHash: String
     /// The mean of all pixels, `#aarrggbb` with straight alpha.
     public var averageColor: String
     /// The mean of the most frequent colours, `#aarrggbb`; opaque.
@@ -15,10 +17,11 @@ public struct ImageDigest: Sendable, Hashable, Codable {
 
     /// Creates a digest from its parts.
     public init(
-        thumbHash: String, averageColor: String, dominantColor: String, perceptualHash: String, hasAlpha: Bool,
-        frames: Int
+        thumbHash: String, blurHash: String, averageColor: String, dominantColor: String, perceptualHash: String,
+        hasAlpha: Bool, frames: Int
     ) {
         self.thumbHash = thumbHash
+        self.blurHash = blurHash
         self.averageColor = averageColor
         self.dominantColor = dominantColor
         self.perceptualHash = perceptualHash

@@ -131,6 +131,15 @@ struct ReportTests {
         #expect(page.matches(of: /<time>\d{4}-\d\d-\d\dT[0-9:.]+Z<\/time>/).count == 2, "opened and finished")
         #expect(page.contains(">original</a> jpeg") && page.contains(">small</a> jpeg"))
         #expect(try Self.openTags(page) == [])
+        // The dominant colour lies behind the image, and SQL has the placeholders of every file.
+        #expect(page.contains(#/ style="background:\#[0-9a-f]{6}"/#))
+        let files = try await scene.sql(
+            """
+            SELECT string_agg(concat_ws('|', variant, path IS NOT NULL, length(blur_hash), dominant_color LIKE '#ff%',
+                length(thumb_hash) > 20, length(perceptual_hash)), ' ' ORDER BY variant NULLS FIRST)
+            FROM larder.stored_file
+            """)
+        #expect(files == "t|28|t|t|16 small|t|28|t|t|16")
         // The page links to the smallest file of the job.
         let link = try #require(page.firstMatch(of: /src="(file:[^"]+)"/)?.1)
         let file = try #require(URL(string: String(link)))

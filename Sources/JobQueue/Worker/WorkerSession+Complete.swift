@@ -107,6 +107,7 @@ extension JSONText {
                 json.member("digest")
                 json.object { json in
                     json.add("thumbHash", digest.thumbHash)
+                    json.add("blurHash", digest.blurHash)
                     json.add("averageColor", digest.averageColor)
                     json.add("dominantColor", digest.dominantColor)
                     json.add("perceptualHash", digest.perceptualHash)

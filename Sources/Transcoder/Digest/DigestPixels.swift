@@ -91,7 +91,8 @@ extension ImageDigest {
         let small = try pixels(Self.smallSize(of: size))
         let square = try pixels(PixelSize(width: Self.side, height: Self.side))
         self.init(
-            thumbHash: ThumbHash.base64(small), averageColor: small.averageColor, dominantColor: small.dominantColor,
-            perceptualHash: square.perceptualHash, hasAlpha: hasAlpha, frames: frames)
+            thumbHash: ThumbHash.base64(small), blurHash: BlurHash.text(small), averageColor: small.averageColor,
+            dominantColor: small.dominantColor, perceptualHash: square.perceptualHash, hasAlpha: hasAlpha,
+            frames: frames)
     }
 }

@@ -62,7 +62,11 @@ struct HTMLReport {
     func figure(_ record: StoredRecord) -> String {
         let files = record.stored.filter { $0.path != nil }
         guard let smallest = files.min(by: { ($0.bytes ?? .max) < ($1.bytes ?? .max) })?.path else { return "" }
-        var page = "<figure><a href=\"\(link(smallest))\"><img loading=\"lazy\" alt=\"\" src=\"\(link(smallest))\"></a>"
+        // The dominant colour until the browser has the image, and beside it.
+        let color = record.stored.lazy.compactMap(\.digest?.dominantColor).first.flatMap(Color.init(_:))
+        let style = color.map { " style=\"background:#\($0.text.suffix(6))\"" } ?? ""
+        var page = "<figure><a href=\"\(link(smallest))\">"
+        page += "<img loading=\"lazy\" alt=\"\" src=\"\(link(smallest))\"\(style)></a>"
         page += "<figcaption>\(Self.escaped(ShownURL.text(record.url)))<ul>\n"
         for file in record.stored {
             let name = Self.escaped(file.name ?? "original")
