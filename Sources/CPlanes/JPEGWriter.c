@@ -53,7 +53,7 @@ static void set_up(j_compress_ptr codec, const struct larder_jpeg_image *image, 
     codec->in_color_space = JCS_YCbCr;
     jpeg_set_defaults(codec);
     jpeg_set_quality(codec, quality, TRUE);
-    codec->optimize_coding = TRUE;
+    codec->optimize_coding = image->has_standard_tables ? FALSE : TRUE;
     codec->write_JFIF_header = FALSE;
     codec->raw_data_in = TRUE;
     for (int index = 0; index < 3; index++) {
@@ -61,6 +61,7 @@ static void set_up(j_compress_ptr codec, const struct larder_jpeg_image *image, 
         codec->comp_info[index].h_samp_factor = factor;
         codec->comp_info[index].v_samp_factor = factor;
     }
+    if (image->is_progressive) { jpeg_simple_progression(codec); }
 }
 
 int larder_jpeg_write(const struct larder_jpeg_image *image, int quality, uint8_t **bytes, size_t *length) {

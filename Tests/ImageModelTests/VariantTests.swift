@@ -102,6 +102,50 @@ struct VariantTests {
             #"[{"name":"a","keySuffix":"x","maxBytes":0}]"#,
             "$.variants[0].maxBytes: must be a whole number from 1 to 2147483647"
         ),
+        (
+            #"[{"name":"a","encode":{"progressive":true}}]"#,
+            "$.variants[0].encode: needs the variant's format"
+        ),
+        (
+            #"[{"name":"a","format":"webp","encode":{"progressive":true}}]"#,
+            "$.variants[0].encode.progressive: is not a field of webp"
+        ),
+        (
+            #"[{"name":"a","format":"png","encode":{"effort":3}}]"#,
+            "$.variants[0].encode.effort: is not a field of png"
+        ),
+        (
+            #"[{"name":"a","format":"webp","encode":{"effort":7}}]"#,
+            "$.variants[0].encode.effort: must be a whole number from 0 to 6"
+        ),
+        (
+            #"[{"name":"a","format":"webp","encode":{"speed":7}}]"#,
+            "$.variants[0].encode.speed: is not a known field"
+        ),
+        (
+            #"[{"name":"a","format":"webp","encode":{"lossless":1}}]"#,
+            "$.variants[0].encode.lossless: must be true or false"
+        ),
+        (
+            #"[{"name":"a","format":"webp","encode":{"lossless":true,"nearLossless":true}}]"#,
+            "$.variants[0].encode.nearLossless: contradicts lossless"
+        ),
+        (
+            #"[{"name":"a","format":"jpeg","encode":{"chromaSubsampling":"4:2:2"}}]"#,
+            "$.variants[0].encode.chromaSubsampling: must be one of 4:2:0, 4:4:4"
+        ),
+        (
+            #"[{"name":"a","format":"png","encode":{"colors":16}}]"#,
+            "$.variants[0].encode.colors: needs palette"
+        ),
+        (
+            #"[{"name":"a","format":"png","encode":{"colors":17,"palette":true}}]"#,
+            "$.variants[0].encode.colors: must be 2, 4, 16 or 256"
+        ),
+        (
+            #"[{"name":"a","format":"png","encode":{"compression":10}}]"#,
+            "$.variants[0].encode.compression: must be a whole number from 0 to 9"
+        ),
         (#"[{"name":"a","transform":{}}]"#, "$.variants[0].transform: must be a list"),
         (#"[7]"#, "$.variants[0]: must be an object"),
         (#"{}"#, "$.variants: must be a list"),
@@ -200,6 +244,27 @@ struct VariantTests {
         #expect(pipeline.variants[0].keySuffixes == ["LarderEveryFrame"])
         let error = try #require(throws: VariantError.self) { try pipeline.validateSupported() }
         #expect(error.description == "$.variants[0].animation: needs png, gif or webp; a jpeg has one frame")
+    }
+
+    @Test func `given settings of the encoder are part of the key`() throws {
+        let text = #"{"encode":{"effort":4,"lossless":false},"format":"webp","keySuffix":"x","name":"a"}"#
+        let variant = try Variant(json: text.utf8)
+        #expect(variant.keySuffixes == ["LarderEncoding(effort=4,lossless=false)-x"])
+        #expect(variant.canonicalJSON == text)
+        let jpeg = try Variant(
+            json: #"{"name":"a","format":"jpeg","encode":{"progressive":true,"chromaSubsampling":"4:4:4"}}"#.utf8)
+        #expect(jpeg.keySuffixes == ["LarderEncoding(chromaSubsampling=4:4:4,progressive=true)"])
+        #expect(try Variant(json: #"{"name":"a","encode":{},"format":"png"}"#.utf8).keySuffixes.isEmpty)
+    }
+
+    @Test(arguments: ["palette", "progressive"])
+    func `frames of a PNG that would share a palette or passes are refused`(field: String) throws {
+        let pipeline = try Pipeline(
+            json:
+                #"{"name":"p","variants":[{"name":"a","animation":"frames","format":"png","encode":{"\#(field)":true}}]}"#
+                .utf8)
+        let error = try #require(throws: VariantError.self) { try pipeline.validateSupported() }
+        #expect(error.description == "$.variants[0].encode.\(field): is for a png with one frame")
     }
 
     @Test func `a variant with every field is supported`() throws {

@@ -42,6 +42,8 @@ const char *larder_jpeg_message(const larder_jpeg_reader *reader);
 /// multiple of eight samples.
 struct larder_jpeg_image {
     int width, height, is_420;
+    /// In several scans; with the standard's Huffman tables, which a file in several scans cannot have.
+    int is_progressive, has_standard_tables;
     const uint8_t *planes[3];
     size_t strides[3];
 };

@@ -42,8 +42,11 @@ package struct JSONFields {
     }
 
     package mutating func bool(_ field: String, default defaultValue: Bool) throws(VariantError) -> Bool {
+        try bool(field) ?? defaultValue
+    }
+
+    package mutating func bool(_ field: String) throws(VariantError) -> Bool? {
         try read(field, "must be true or false") { if case .bool(let value) = $0 { value } else { nil } }
-            ?? defaultValue
     }
 
     package mutating func string(_ field: String) throws(VariantError) -> String? {

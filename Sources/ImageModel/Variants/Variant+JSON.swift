@@ -27,6 +27,11 @@ extension Variant {
             throw fields.refusal("format", "must be one of \(ImageFormat.outputs.map(\.name).joined(separator: ", "))")
         }
         quality = try fields.integer("quality", in: 0...100)
+        let format = format
+        encode = try fields.take("encode").flatMap { value throws(VariantError) in
+            let options = try EncoderOptions(value, path: "\(path).encode", format: format)
+            return options.text.isEmpty ? nil : options
+        }
         maxBytes = try fields.integer("maxBytes", in: 1...Int(Int32.max))
         maxPixelSize = try fields.take("maxPixelSize").map { value throws(VariantError) in
             try Thumbnail(value, path: "\(path).maxPixelSize", fixesAspect: true)
@@ -52,6 +57,7 @@ extension Variant {
             "transform": transforms.isEmpty ? nil : .array(transforms.map(\.json)),
             "format": format.map { .string($0.name) }, "quality": quality.map { .number(Double($0)) },
             "maxBytes": maxBytes.map { .number(Double($0)) },
+            "encode": encode?.json,
             "maxPixelSize": maxPixelSize.map { .object(["width": .number($0.width), "height": .number($0.height)]) },
             "animation": animation.map { .string($0.rawValue) }, "keepICC": keepICC ? .bool(true) : nil,
             "keepCopyright": keepCopyright ? .bool(true) : nil, "background": background.map { .string($0.text) },
@@ -63,12 +69,17 @@ extension Variant {
     /// One text for one variant: sorted fields, no spaces, defaults of transformers written out.
     public var canonicalJSON: String { json.canonicalText }
 
-    /// Refuses a variant that contradicts itself: every frame in a format that holds one.
+    /// Refuses a variant that contradicts itself: every frame in a format that holds one, or in a PNG with a palette or
+    /// in passes, which its frames would have to share.
     ///
     /// - Parameter path: the variant's JSON path, for errors; `$` by default.
     /// - Throws: `VariantError` with the JSON path.
     public func validateSupported(path: String = "$") throws(VariantError) {
-        guard animation == .frames, let format, format.output?.holdsFrames != true else { return }
+        guard animation == .frames, let format else { return }
+        if format == .png, let field = encode?.ofOneImage {
+            throw VariantError(path: "\(path).encode.\(field)", message: "is for a png with one frame")
+        }
+        guard format.output?.holdsFrames != true else { return }
         let animated = ImageFormat.outputs.filter { $0.output?.holdsFrames == true }.map(\.name)
         throw VariantError(
             path: "\(path).animation",

@@ -49,6 +49,8 @@ public struct Variant: Sendable, Hashable {
     public let maxPixelSize: Thumbnail?
     /// The colour under transparency where the format has none; nil is white.
     public let background: Color?
+    /// Settings of the format's encoder, under a key of their own; nil for its usual ones.
+    public let encode: EncoderOptions?
     /// Which frames of an animation are drawn, under a key of its own. By default nil: every frame is drawn for a
     /// thumbnail without transformers; otherwise the animation is copied, or its first frame drawn.
     public internal(set) var animation: Animation?
@@ -60,12 +62,12 @@ public struct Variant: Sendable, Hashable {
     public let keySuffix: String?
 
     /// The texts to put into the original's key, one after another by SDWebImage's suffix rule: the thumbnail's, then
-    /// those of all transformers, of `animation` and `keySuffix`, joined by hyphens.
+    /// those of all transformers, of `animation`, `encode` and `keySuffix`, joined by hyphens.
     ///
     /// Empty where the variant has the original's key, which a pipeline refuses.
     public var keySuffixes: [String] {
         let transformers =
-            transforms.map(\.key) + [animation?.key, keySuffix].compactMap(\.self)
+            transforms.map(\.key) + [animation?.key, encode?.key, keySuffix].compactMap(\.self)
         return [thumbnail?.key].compactMap(\.self)
             + (transformers.isEmpty ? [] : [transformers.joined(separator: "-")])
     }

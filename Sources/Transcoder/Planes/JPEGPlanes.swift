@@ -14,9 +14,19 @@ extension PlaneCodec {
             return PlanarImage(size: size, luma: planes[0], cb: planes[1], cr: planes[2])
         },
         encoder: Encoder(
-            // As libvips.
-            chroma: { $0 >= 90 ? .full : .subsampled420 },
-            encode: { (image, quality) throws(CodecFailure) in try image.jpeg(quality: max(1, quality)) }))
+            chroma: chroma,
+            encode: { (image, settings, quality) throws(CodecFailure) in
+                try image.jpeg(settings, quality: max(1, quality))
+            }))
+
+    /// As libvips where the settings have none.
+    fileprivate static func chroma(_ settings: EncoderOptions?, quality: Int) -> PlanarImage.Chroma {
+        switch settings?.chromaSubsampling {
+        case nil: quality >= 90 ? .full : .subsampled420
+        case .half: .subsampled420
+        case .full: .full
+        }
+    }
 }
 
 /// libjpeg, ready to decode one file into planes.
@@ -50,10 +60,12 @@ private struct JPEGReader: ~Copyable {
 }
 
 extension PlanarImage {
-    fileprivate func jpeg(quality: Int) throws(CodecFailure) -> EncodedFile {
+    fileprivate func jpeg(_ settings: EncoderOptions?, quality: Int) throws(CodecFailure) -> EncodedFile {
         var image = larder_jpeg_image()
         (image.width, image.height) = (Int32(size.width), Int32(size.height))
-        image.is_420 = PlaneCodec.jpeg.encoder?.chroma(quality) == .subsampled420 ? 1 : 0
+        image.is_420 = PlaneCodec.chroma(settings, quality: quality) == .subsampled420 ? 1 : 0
+        image.is_progressive = settings?.progressive == true ? 1 : 0
+        image.has_standard_tables = settings?.optimizeCoding == false ? 1 : 0
         image.planes = (UnsafePointer(luma.start), UnsafePointer(cb.start), UnsafePointer(cr.start))
         image.strides = (luma.stride, cb.stride, cr.stride)
         var start: UnsafeMutablePointer<UInt8>?

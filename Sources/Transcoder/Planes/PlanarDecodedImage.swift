@@ -53,9 +53,9 @@ private struct PlanarDrawnImage: DrawnImage {
         guard let encoder = PlaneCodec.all[encoding.format]?.encoder else {
             throw CodecFailure(message: "there is no encoder for planes")
         }
-        let quality = quality ?? 0, wanted = encoder.chroma(quality)
+        let quality = quality ?? 0, wanted = encoder.chroma(encoding.options, quality)
         let image = wanted == chroma ? image : try image.drawn(PlaneView(whole: image.size), chroma: wanted)
-        return try encoder.encode(image, quality)
+        return try encoder.encode(image, encoding.options, quality)
     }
 
     func rawRGBA() throws(CodecFailure) -> EncodedFile { throw CodecFailure(message: "planes have no RGBA") }

@@ -13,9 +13,11 @@ struct PlaneCodec: Sendable {
 
     struct Encoder: Sendable {
         /// The chroma that a file of a quality has.
-        let chroma: @Sendable (_ quality: Int) -> PlanarImage.Chroma
+        let chroma: @Sendable (_ settings: EncoderOptions?, _ quality: Int) -> PlanarImage.Chroma
         /// Encodes an image with that chroma, without metadata, with the settings of `VipsCodec`.
-        let encode: @Sendable (_ image: PlanarImage, _ quality: Int) throws(CodecFailure) -> EncodedFile
+        let encode:
+            @Sendable (_ image: PlanarImage, _ settings: EncoderOptions?, _ quality: Int) throws(CodecFailure) ->
+                EncodedFile
     }
 
     static let all: [ImageFormat: PlaneCodec] = [.jpeg: .jpeg, .png: .png, .webp: .webp]
@@ -23,5 +25,7 @@ struct PlaneCodec: Sendable {
 
 extension Encoding {
     /// The chroma that it is written with from planes, at the highest quality that is tried.
-    var chroma: PlanarImage.Chroma { PlaneCodec.all[format]?.encoder?.chroma(quality ?? 0) ?? .subsampled420 }
+    var chroma: PlanarImage.Chroma {
+        PlaneCodec.all[format]?.encoder?.chroma(options, quality ?? 0) ?? .subsampled420
+    }
 }

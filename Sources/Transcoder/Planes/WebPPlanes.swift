@@ -14,8 +14,10 @@ extension PlaneCodec {
                 ? try PlanarImage(losslessWebP: file, size) : try PlanarImage(lossyWebP: file, size)
         },
         encoder: Encoder(
-            chroma: { _ in .subsampled420 },
-            encode: { (image, quality) throws(CodecFailure) in try image.webp(quality: quality) }))
+            chroma: { _, _ in .subsampled420 },
+            encode: { (image, settings, quality) throws(CodecFailure) in
+                try image.webp(quality: quality, effort: settings?.effort ?? 4)
+            }))
 }
 
 extension WebPBitstreamFeatures {
@@ -57,7 +59,7 @@ extension PlanarImage {
         for plane in planes { plane.padEdges() }
     }
 
-    fileprivate func webp(quality: Int) throws(CodecFailure) -> EncodedFile {
+    fileprivate func webp(quality: Int, effort: Int) throws(CodecFailure) -> EncodedFile {
         let planes = [
             try SampleRange.lumaToLimited.applied(to: luma), try SampleRange.chromaToLimited.applied(to: cb),
             try SampleRange.chromaToLimited.applied(to: cr),
@@ -66,7 +68,7 @@ extension PlanarImage {
         var input = WebPPicture()
         guard WebPConfigPreset(&configuration, WEBP_PRESET_DEFAULT, Float(quality)) != 0, WebPPictureInit(&input) != 0
         else { throw CodecFailure(message: "libwebp has another version") }
-        configuration.method = 4
+        configuration.method = Int32(effort)
         (input.width, input.height) = (Int32(size.width), Int32(size.height))
         input.use_argb = 0
         (input.y, input.u, input.v) = (planes[0].start, planes[1].start, planes[2].start)

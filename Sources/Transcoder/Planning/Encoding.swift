@@ -8,6 +8,8 @@ package struct Encoding: Sendable, Hashable {
     /// 0…100, the highest when there is a limit on bytes; nil for a format without a quality.
     package let quality: Int?
     package let maxBytes: Int?
+    /// The settings of the requested format's encoder; nil for its usual ones.
+    package let options: EncoderOptions?
     /// The colour under transparency in a format without it; nil is white.
     package let background: Color?
     package let keepICC, keepCopyright: Bool
@@ -22,13 +24,17 @@ package struct Encoding: Sendable, Hashable {
         let holdsMetadata = output?.holdsMetadata == true
         format = choice.format
         replaced = choice.replaced
-        quality = output?.defaultQuality.map { variant.quality ?? $0 }
+        options = choice.replaced == nil ? variant.encode : nil
+        quality = options?.lossless == true ? nil : output?.defaultQuality.map { variant.quality ?? $0 }
         maxBytes = variant.maxBytes
         background = output?.holdsAlpha == false && drawing.hasAlpha ? variant.background : nil
         keepICC = variant.keepICC && header.hasOwnProfile && holdsMetadata
         keepCopyright = variant.keepCopyright && holdsMetadata
         isAnimated = variant.animation == .frames && header.isAnimated && output?.holdsFrames == true
     }
+
+    /// Whether the encoder works on red, green and blue instead of luma and chroma.
+    var isLossless: Bool { options?.lossless == true || options?.nearLossless == true }
 }
 
 /// A binary search for the highest quality within a limit on bytes.

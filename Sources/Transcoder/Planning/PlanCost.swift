@@ -107,7 +107,8 @@ extension PlannedOutput {
     /// For each pixel written once.
     fileprivate var encoderNanoseconds: Double {
         guard let output = encoding.format.output else { return 0 }
-        return encoding.isAnimated ? output.animatedNanoseconds ?? output.nanoseconds : output.nanoseconds
+        let usual = encoding.isAnimated ? output.animatedNanoseconds ?? output.nanoseconds : output.nanoseconds
+        return usual * encoding.costFactor
     }
 
     /// How often it is encoded: a limit on bytes takes about four attempts.

@@ -74,10 +74,11 @@ package struct PlannedOutput: Sendable, Hashable {
     }
 
     /// Whether it can be made from planes: resampled without enlarging, cut at most, opaque, a still in a format that
-    /// is written from planes, without the original's metadata.
+    /// is written from planes, with loss, without the original's metadata.
     var fitsPlanes: Bool {
         PlaneCodec.all[encoding.format]?.encoder != nil && !drawing.hasAlpha && !encoding.isAnimated
-            && !encoding.keepICC && !encoding.keepCopyright && PlaneView(drawing.steps, of: drawing.original) != nil
+            && !encoding.isLossless && !encoding.keepICC && !encoding.keepCopyright
+            && PlaneView(drawing.steps, of: drawing.original) != nil
     }
 }
 

@@ -111,11 +111,14 @@ private struct LibvipsDrawnImage: DrawnImage {
         guard let first = images.first else { throw CodecFailure(message: "there is no frame") }
         guard encoding.isAnimated else {
             return try first.image.encoded(
-                encoding.format, quality: quality, background: encoding.background, keeping: kept)
+                encoding.format, quality: quality, settings: encoding.options, background: encoding.background,
+                keeping: kept)
         }
-        if encoding.format == .png { return try LibvipsImage.animatedPNG(images, header, keeping: kept) }
+        if encoding.format == .png {
+            return try LibvipsImage.animatedPNG(images, header, settings: encoding.options, keeping: kept)
+        }
         return try LibvipsImage.animation(images, header, for: encoding.format)
-            .encoded(encoding.format, quality: quality, keeping: kept)
+            .encoded(encoding.format, quality: quality, settings: encoding.options, keeping: kept)
     }
 
     func rawRGBA() throws(CodecFailure) -> EncodedFile {

@@ -18,9 +18,11 @@ extension LibvipsImage {
     ///
     /// - Parameters:
     ///   - quality: 0…100; formats without a quality ignore it. Nil is the format's default.
+    ///   - settings: those of the format's encoder; nil for its usual ones.
     ///   - background: the colour under transparency in a format without it; nil is white.
     func encoded(
-        _ format: ImageFormat, quality: Int?, background: Color? = nil, keeping kept: KeptMetadata = KeptMetadata()
+        _ format: ImageFormat, quality: Int?, settings: EncoderOptions? = nil, background: Color? = nil,
+        keeping kept: KeptMetadata = KeptMetadata()
     ) throws(CodecFailure) -> EncodedFile {
         guard let output = format.output, let saver = VipsCodec.all[format]?.saver else {
             throw CodecFailure(message: "there is no encoder")
@@ -29,7 +31,7 @@ extension LibvipsImage {
         kept.write(into: image, saver)
         if hasAlpha && !output.holdsAlpha { image = try image.flattened(onto: background) }
         let quality = max(saver.lowestQuality, quality ?? output.defaultQuality ?? 0)
-        let options = saver.options(quality, kept.isEmpty) + (frames > 1 ? saver.animationOptions : "")
+        let options = saver.options(quality, kept.isEmpty, settings, frames)
         let file =
             saver.startsThreads
             ? try CPUAffinity.onOneProcessor { () throws(CodecFailure) in try image.saved(saver.operation, options) }

@@ -44,7 +44,7 @@ extension LibvipsImage {
     /// Frames of one size as an animated PNG. Each but the first has only the rectangle that differs from the one
     /// before.
     static func animatedPNG(
-        _ frames: [SharedImage], _ header: SourceHeader, keeping kept: KeptMetadata
+        _ frames: [SharedImage], _ header: SourceHeader, settings: EncoderOptions?, keeping kept: KeptMetadata
     ) throws(CodecFailure) -> EncodedFile {
         var writer = PNGAnimationWriter(frames: frames.count, loopCount: header.loopCount)
         var before: EncodedFile?
@@ -53,7 +53,8 @@ extension LibvipsImage {
             var rect = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
             if let before { rect = PNGAnimationWriter.difference(before.bytes, pixels.bytes, size) }
             let image = before == nil ? try frame.image.copy() : try frame.image.drawn(.crop(rect))
-            let file = try image.encoded(.png, quality: nil, keeping: number == 0 ? kept : KeptMetadata())
+            let file = try image.encoded(
+                .png, quality: nil, settings: settings, keeping: number == 0 ? kept : KeptMetadata())
             let milliseconds = number < header.frameMilliseconds.count ? header.frameMilliseconds[number] : 100
             withExtendedLifetime(file) { writer.add(file.bytes, rect, milliseconds: milliseconds) }
             before = pixels

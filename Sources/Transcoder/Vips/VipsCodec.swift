@@ -20,9 +20,7 @@ struct VipsCodec: Sendable {
         let operation: String
         var lowestQuality = 0
         /// The options for a quality; `strip` is true when no metadata is kept.
-        let options: @Sendable (_ quality: Int, _ strip: Bool) -> String
-        /// Further options for an animation.
-        var animationOptions = ""
+        let options: @Sendable (_ quality: Int, _ strip: Bool, _ settings: EncoderOptions?, _ frames: Int) -> String
         /// Whether the encoder starts threads of its own.
         var startsThreads = false
         /// The PNG keyword under which libvips writes a field of EXIF; nil when it writes EXIF itself.
@@ -37,32 +35,45 @@ struct VipsCodec: Sendable {
             // 4:2:0 below quality 90, 4:4:4 from there on.
             saver: Saver(
                 operation: "jpegsave_buffer", lowestQuality: 1,
-                options: { "Q=\($0),optimize_coding=true,strip=\($1)" })),
+                options: { quality, strip, settings, _ in
+                    "Q=\(quality),optimize_coding=\(settings?.optimizeCoding ?? true),strip=\(strip)"
+                        + ",interlace=\(settings?.progressive ?? false)" + subsampling(settings)
+                })),
         .png: VipsCodec(
             loader: "pngload_buffer", color: PNGColor.read,
             saver: Saver(
-                operation: "pngsave_buffer", options: { "compression=6,strip=\($1)" },
+                operation: "pngsave_buffer",
+                options: { _, strip, settings, _ in
+                    "compression=\(settings?.compression ?? 6),strip=\(strip)"
+                        + ",interlace=\(settings?.progressive ?? false)" + palette(settings)
+                },
                 // libvips 8.14.1 writes no EXIF into a PNG.
                 textKeywords: ["exif-ifd0-Copyright": "Copyright", "exif-ifd0-Artist": "Author"])),
         .gif: VipsCodec(
             loader: "gifload_buffer", loadOptions: { "n=\($1)" }, addsFirstPlay: true,
             // For frames effort 5 takes 60 % of the time of effort 7, for 1 % more bytes and 0.1 dB less.
             saver: Saver(
-                operation: "gifsave_buffer", options: { _, _ in "effort=7,strip=true" }, animationOptions: ",effort=5")),
+                operation: "gifsave_buffer",
+                options: { "effort=\($2?.effort ?? ($3 > 1 ? 5 : 7)),strip=true" })),
         .webp: VipsCodec(
             loader: "webpload_buffer", loadOptions: { "n=\($1)" },
             // libvips 8.14.1 ignores `strip` here and writes EXIF of its own.
             saver: Saver(
-                operation: "webpsave_buffer", options: { quality, _ in "Q=\(quality),effort=4" },
+                operation: "webpsave_buffer",
+                options: { quality, _, settings, _ in
+                    "Q=\(quality),effort=\(settings?.effort ?? 4)"
+                        + (settings?.lossless == true ? ",lossless=true" : "")
+                        + (settings?.nearLossless == true ? ",near_lossless=true" : "")
+                },
                 clean: {
                     WebPContainer.withoutMetadata(
                         $0, keepingEXIF: !$1.exif.isEmpty, keepingICC: $1.profile != nil)
                 })),
         // The primary image. Effort 1 is AV1's speed 8 and takes a tenth of the default's time.
         .avif: VipsCodec(
-            loader: "heifload_buffer", color: HEIFColor.read, saver: heifSaver("compression=av1,effort=1")),
+            loader: "heifload_buffer", color: HEIFColor.read, saver: heifSaver("av1", defaultEffort: 1)),
         .heic: VipsCodec(
-            loader: "heifload_buffer", color: HEIFColor.read, saver: heifSaver("compression=hevc,effort=4")),
+            loader: "heifload_buffer", color: HEIFColor.read, saver: heifSaver("hevc", defaultEffort: 4)),
         .heif: VipsCodec(loader: "heifload_buffer", color: HEIFColor.read),
         .tiff: VipsCodec(loader: "tiffload_buffer", blockedParser: "VipsForeignLoadTiff"),
         .jxl: VipsCodec(loader: "jxlload_buffer", blockedParser: "VipsForeignLoadJxl"),
@@ -74,9 +85,26 @@ struct VipsCodec: Sendable {
             loader: "pdfload_buffer", loadOptions: { _, _ in "dpi=72" }, blockedParser: "VipsForeignLoadPdf"),
     ]
 
-    private static func heifSaver(_ codec: String) -> Saver {
+    private static func heifSaver(_ codec: String, defaultEffort: Int) -> Saver {
         Saver(
-            operation: "heifsave_buffer", lowestQuality: 1, options: { "Q=\($0),\(codec),bitdepth=8,strip=\($1)" },
+            operation: "heifsave_buffer", lowestQuality: 1,
+            options: { quality, strip, settings, _ in
+                "Q=\(quality),compression=\(codec),effort=\(settings?.effort ?? defaultEffort),bitdepth=8,strip=\(strip)"
+                    + subsampling(settings)
+            },
             startsThreads: true)
+    }
+
+    private static func subsampling(_ settings: EncoderOptions?) -> String {
+        switch settings?.chromaSubsampling {
+        case nil: ""
+        case .half: ",subsample_mode=on"
+        case .full: ",subsample_mode=off"
+        }
+    }
+
+    private static func palette(_ settings: EncoderOptions?) -> String {
+        guard settings?.palette == true else { return "" }
+        return ",palette=true,bitdepth=\((settings?.colors ?? 256).trailingZeroBitCount)"
     }
 }

@@ -1,0 +1,111 @@
+/// Settings of the encoder of a variant's format; each is nil by default, for the encoder's usual setting.
+public struct EncoderOptions: Sendable, Hashable {
+    /// The resolution of chroma against that of luma.
+    public enum ChromaSubsampling: String, Sendable, Hashable, CaseIterable {
+        /// Half of it in each direction.
+        case half = "4:2:0"
+        /// The same.
+        case full = "4:4:4"
+    }
+
+    /// JPEG, AVIF and HEIC; by default 4:4:4 from quality 90, else 4:2:0.
+    public let chromaSubsampling: ChromaSubsampling?
+    /// JPEG in several scans, PNG in seven passes; `false` by default.
+    public let progressive: Bool?
+    /// JPEG: Huffman tables for this image instead of the standard's; `true` by default.
+    public let optimizeCoding: Bool?
+    /// The encoder's work for a smaller file, in a range that depends on the format.
+    public let effort: Int?
+    /// WebP: every pixel is kept, and quality has no effect; `false` by default.
+    public let lossless: Bool?
+    /// WebP: without loss, after the pixels were simplified the more, the lower the quality is; `false` by default.
+    public let nearLossless: Bool?
+    /// PNG: a palette, by default of 256 colours; `false` by default.
+    public let palette: Bool?
+    /// PNG: the most colours of the palette: 2, 4, 16 or 256.
+    public let colors: Int?
+    /// PNG: zlib's level, 0…9; 6 by default.
+    public let compression: Int?
+
+    /// The efforts of each format that has one.
+    static let efforts: [ImageFormat: ClosedRange<Int>] = [.webp: 0...6, .avif: 0...9, .gif: 1...10]
+
+    /// The numbers of colours that a palette may have: those of its whole bits.
+    private static let paletteSizes = [2, 4, 16, 256]
+
+    /// - Parameter format: the format that the variant names.
+    /// - Throws: `VariantError` with the JSON path, for a field that the format does not have, too.
+    init(_ value: JSONValue, path: String, format: ImageFormat?) throws(VariantError) {
+        var fields = try JSONFields(value, path: path)
+        guard let format else { throw fields.refusal(nil, "needs the variant's format") }
+        chromaSubsampling = try Self.chroma(&fields)
+        progressive = try fields.bool("progressive")
+        optimizeCoding = try fields.bool("optimizeCoding")
+        effort = try Self.effort(&fields, format)
+        lossless = try fields.bool("lossless")
+        nearLossless = try fields.bool("nearLossless")
+        palette = try fields.bool("palette")
+        colors = try fields.integer("colors", in: 2...256)
+        compression = try fields.integer("compression", in: 0...9)
+        try fields.finish()
+        if let foreign = given.first(where: { Self.formats[$0.name]?.contains(format) != true }) {
+            throw fields.refusal(foreign.name, "is not a field of \(format.name)")
+        }
+        if lossless == true && nearLossless == true {
+            throw fields.refusal("nearLossless", "contradicts lossless")
+        }
+        guard let colors else { return }
+        if palette != true { throw fields.refusal("colors", "needs palette") }
+        if !Self.paletteSizes.contains(colors) { throw fields.refusal("colors", "must be 2, 4, 16 or 256") }
+    }
+
+    private static func chroma(_ fields: inout JSONFields) throws(VariantError) -> ChromaSubsampling? {
+        guard let text = try fields.string("chromaSubsampling") else { return nil }
+        guard let chroma = ChromaSubsampling(rawValue: text) else {
+            throw fields.refusal(
+                "chromaSubsampling",
+                "must be one of \(ChromaSubsampling.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return chroma
+    }
+
+    private static func effort(_ fields: inout JSONFields, _ format: ImageFormat) throws(VariantError) -> Int? {
+        // Without a range the field is refused as foreign to the format.
+        try fields.integer("effort", in: efforts[format] ?? 0...10)
+    }
+
+    private static let formats: [String: Set<ImageFormat>] = [
+        "chromaSubsampling": [.jpeg, .avif, .heic], "progressive": [.jpeg, .png], "optimizeCoding": [.jpeg],
+        "effort": Set(efforts.keys), "lossless": [.webp], "nearLossless": [.webp], "palette": [.png],
+        "colors": [.png], "compression": [.png],
+    ]
+
+    /// The fields that are given, sorted by name.
+    private var given: [(name: String, value: JSONValue)] {
+        let fields: [(String, JSONValue?)] = [
+            ("chromaSubsampling", chromaSubsampling.map { .string($0.rawValue) }),
+            ("colors", colors.map { .number(Double($0)) }), ("compression", compression.map { .number(Double($0)) }),
+            ("effort", effort.map { .number(Double($0)) }), ("lossless", lossless.map { .bool($0) }),
+            ("nearLossless", nearLossless.map { .bool($0) }), ("optimizeCoding", optimizeCoding.map { .bool($0) }),
+            ("palette", palette.map { .bool($0) }), ("progressive", progressive.map { .bool($0) }),
+        ]
+        return fields.compactMap { field in field.1.map { (field.0, $0) } }
+    }
+
+    /// The JSON that parses to these options.
+    var json: JSONValue { .object(Dictionary(given, uniquingKeysWith: { one, _ in one })) }
+
+    /// The field that an animated PNG cannot have; nil without one.
+    var ofOneImage: String? { palette == true ? "palette" : progressive == true ? "progressive" : nil }
+
+    /// The given fields, `effort=6,lossless=true`; empty when there is none.
+    package var text: String {
+        given.map { name, value in
+            if case .string(let text) = value { return "\(name)=\(text)" }
+            return "\(name)=\(value.canonicalText)"
+        }.joined(separator: ",")
+    }
+
+    /// The text in keys, `LarderEncoding(effort=6,lossless=true)`; nil when no field is given.
+    var key: String? { text.isEmpty ? nil : "LarderEncoding(\(text))" }
+}

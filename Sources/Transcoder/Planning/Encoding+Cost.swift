@@ -1,0 +1,25 @@
+internal import ImageModel
+
+extension Encoding {
+    /// How long it takes against the format's usual settings. Measured with libvips 8.14.1 and libwebp 1.2.4 over
+    /// photographs of 640 pixels, good to a third.
+    var costFactor: Double {
+        guard let options else { return 1 }
+        switch format {
+        case .webp:
+            if isLossless { return options.effort == 0 ? 2 : 11 }
+            return Self.factor([0.3, 0.35, 0.45, 1, 1, 1.2, 2.5], options.effort)
+        case .avif: return Self.factor([0.35, 1, 1.6, 4.1, 14, 20, 31, 55, 72, 80], options.effort)
+        case .png:
+            if options.palette == true { return 15 }
+            return Self.factor([0.1, 0.6, 0.6, 0.6, 0.8, 0.9, 1, 1.2, 1.5, 1.5], options.compression)
+        case .jpeg: return options.progressive == true ? 1.5 : 1
+        default: return 1
+        }
+    }
+
+    private static func factor(_ factors: [Double], _ level: Int?) -> Double {
+        guard let level, factors.indices.contains(level) else { return 1 }
+        return factors[level]
+    }
+}
