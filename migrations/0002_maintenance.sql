@@ -27,7 +27,7 @@ INSERT INTO larder_data.maintenance (task, kind, place, every) VALUES
     ('counts', 'routine', 4, '1 s'), ('finish', 'routine', 5, '1 s'), ('cancelled', 'routine', 6, '1 s'),
     ('resumed', 'routine', 7, '1 s'), ('partitions', 'routine', 8, '1 h'), ('purge', 'routine', 9, '10 min'),
     ('retention', 'routine', 10, '1 h'), ('deleted', 'routine', 11, '10 s'), ('vacuum', 'owner', 12, '25 s'),
-    ('joins', 'urgent', 13, '5 s'), ('skipped', 'routine', 14, '60 s');
+    ('joins', 'urgent', 13, '5 s');
 
 CREATE FUNCTION larder_data.run_again(task text, is_due boolean, delay interval DEFAULT '0 s') RETURNS void
 LANGUAGE sql AS $$

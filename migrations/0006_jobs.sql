@@ -82,9 +82,22 @@ CREATE TABLE larder_data.claim_cursor (
     updated_at timestamptz NOT NULL
 ) WITH (fillfactor = 30);
 COMMENT ON TABLE larder_data.claim_cursor IS
-    'Per queue and priority 0 to 9 the id, and the turn, up to which nothing was ready at updated_at, except what the '
-    'task ''skipped'' finds. Claims start behind it, so that they do not read the dead rows that an old snapshot keeps '
-    'from vacuum.';
+    'Per queue and priority 0 to 9 the id, and the turn, up to which nothing was ready at updated_at, except what '
+    'larder_data.new_ready names. Claims start behind it, so that they do not read the dead rows that an old snapshot '
+    'keeps from vacuum.';
+
+CREATE TABLE larder_data.new_ready (
+    xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+    queue_id smallint NOT NULL,
+    priority smallint NOT NULL,
+    job_id bigint NOT NULL,
+    turn bigint NOT NULL
+);
+COMMENT ON TABLE larder_data.new_ready IS
+    'Per transaction, queue and priority the lowest job and turn that it made ready. Never updated. The task ''claims'' '
+    'reads it once the transaction has committed, from larder_data.first_entry on, and starts claims no later.';
+CREATE INDEX new_ready_xid ON larder_data.new_ready (xid);
+ALTER TABLE larder_data.new_ready REPLICA IDENTITY FULL;
 
 CREATE TABLE larder_data.scheduled (
     run_at timestamptz NOT NULL,

@@ -43,7 +43,7 @@ CREATE TABLE larder_data.first_entry (
     xid xid8 NOT NULL
 ) WITH (fillfactor = 30);
 COMMENT ON TABLE larder_data.first_entry IS
-    'One row: the transaction before which no entry of the ledger is left, see larder_data.new_entry.';
+    'One row: the transaction before which no entry of the ledger, and none of larder_data.new_ready, is left.';
 INSERT INTO larder_data.first_entry (xid) VALUES ('0');
 
 CREATE TABLE larder_data.batch_total (
@@ -108,16 +108,18 @@ CREATE TABLE larder_data.throughput (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE larder_data.throughput IS 'What the ledger gained per minute, in items, all batches together.';
 
+CREATE VIEW larder_data.first_new AS
+SELECT CASE WHEN f.xid <= pg_snapshot_xmax(pg_current_snapshot()) THEN f.xid ELSE '0' END AS xid
+FROM larder_data.first_entry f;
+COMMENT ON VIEW larder_data.first_new IS
+    'The transaction at which new entries start; 0 where first_entry is from another server.';
+
 CREATE VIEW larder_data.new_entry AS
-SELECT d.* FROM larder_data.batch_delta d WHERE d.xid >= (
-    SELECT CASE WHEN f.xid <= pg_snapshot_xmax(pg_current_snapshot()) THEN f.xid ELSE '0' END
-    FROM larder_data.first_entry f);
+SELECT d.* FROM larder_data.batch_delta d WHERE d.xid >= (SELECT f.xid FROM larder_data.first_new f);
 COMMENT ON VIEW larder_data.new_entry IS 'The entries of the ledger that are not in batch_total.';
 
 CREATE VIEW larder_data.new_error AS
-SELECT d.* FROM larder_data.batch_detail_delta d WHERE d.xid >= (
-    SELECT CASE WHEN f.xid <= pg_snapshot_xmax(pg_current_snapshot()) THEN f.xid ELSE '0' END
-    FROM larder_data.first_entry f);
+SELECT d.* FROM larder_data.batch_detail_delta d WHERE d.xid >= (SELECT f.xid FROM larder_data.first_new f);
 COMMENT ON VIEW larder_data.new_error IS 'The errors of the ledger that are not in batch_detail.';
 
 -- At least e^-100: after some hours without entries the exponential would raise an underflow error.
@@ -133,9 +135,7 @@ COMMENT ON FUNCTION larder_data.rate_after IS
 CREATE FUNCTION larder_data.maintenance_counts() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
-    start xid8 := (
-        SELECT CASE WHEN f.xid <= pg_snapshot_xmax(pg_current_snapshot()) THEN f.xid ELSE '0' END
-        FROM larder_data.first_entry f);
+    start xid8 := (SELECT f.xid FROM larder_data.first_new f);
     oldest_running xid8 := pg_snapshot_xmin(pg_current_snapshot());
     moved int;
 BEGIN
@@ -187,7 +187,8 @@ BEGIN
     PERFORM larder_data.fold_errors(start);
     UPDATE larder_data.first_entry f SET xid = least(oldest_running,
         (SELECT min(d.xid) FROM larder_data.batch_delta d WHERE d.xid >= start),
-        (SELECT min(d.xid) FROM larder_data.batch_detail_delta d WHERE d.xid >= start));
+        (SELECT min(d.xid) FROM larder_data.batch_detail_delta d WHERE d.xid >= start),
+        (SELECT min(n.xid) FROM larder_data.new_ready n WHERE n.xid >= start));
     RETURN moved;
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_counts IS 'Adds new entries of the ledger to the totals, 20,000 a call.';

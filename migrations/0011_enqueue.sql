@@ -226,6 +226,10 @@ BEGIN
         INSERT INTO larder_data.ready (queue_id, priority, job_id, turn)
         SELECT template.queue_id, template.priority, n.id, before + row_number() OVER (ORDER BY n.id)
         FROM numbered n WHERE due IS NULL
+    ), to_new_ready AS (
+        INSERT INTO larder_data.new_ready (queue_id, priority, job_id, turn)
+        SELECT template.queue_id, template.priority, min(n.id), before + 1
+        FROM numbered n WHERE due IS NULL HAVING count(*) > 0
     ), to_scheduled AS (
         INSERT INTO larder_data.scheduled (run_at, job_id) SELECT due, n.id FROM numbered n WHERE due IS NOT NULL
     )

@@ -52,6 +52,8 @@ CREATE INDEX late_enqueue_batch ON larder_data.late_enqueue (batch_id);
 CREATE FUNCTION larder_data.promote_joined(jobs bigint[], due timestamptz) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_nestloop = on
 SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    moved bigint[];
 BEGIN
     WITH raised AS (
         DELETE FROM larder_data.ready r WHERE r.ctid = ANY (ARRAY(
@@ -66,16 +68,9 @@ BEGIN
         -- Suspended because all batches that wanted it were paused or cancelled.
         DELETE FROM larder_data.suspended s WHERE s.job_id = ANY (jobs) AND s.reason <> 'crashed' RETURNING s.job_id
     )
-    INSERT INTO larder_data.ready (queue_id, priority, job_id, turn)
-    SELECT j.queue_id, j.priority, m.job_id, coalesce(c.turns[j.priority + 1], 0) + m.ord
-    FROM (
-        SELECT t.job_id, row_number() OVER (ORDER BY t.job_id) AS ord
-        FROM (SELECT r.job_id FROM raised r UNION ALL SELECT r.job_id FROM resumed r) AS t
-    ) AS m
-    CROSS JOIN LATERAL (SELECT x.queue_id, x.priority FROM larder_data.job x WHERE x.id = m.job_id OFFSET 0) AS j
-    LEFT JOIN LATERAL (
-        SELECT x.turns FROM larder_data.claim_cursor x WHERE x.queue_id = j.queue_id OFFSET 0) AS c ON true
-    ORDER BY m.job_id;
+    SELECT array_agg(t.job_id ORDER BY t.job_id) INTO moved
+    FROM (SELECT r.job_id FROM raised r UNION ALL SELECT r.job_id FROM resumed r) AS t;
+    PERFORM larder_data.add_ready(moved, 0) WHERE moved IS NOT NULL;
     UPDATE larder_data.scheduled s SET run_at = coalesce(due, now()) WHERE s.ctid = ANY (ARRAY(
         SELECT place.tid FROM larder_data.job j, LATERAL (
             SELECT x.ctid AS tid, x.run_at FROM larder_data.scheduled x WHERE x.job_id = j.id OFFSET 0

@@ -2,8 +2,9 @@
 --
 -- Dead rows: while any old snapshot is open, the index of `ready` keeps an entry of every claimed row, and a claim that
 -- started at the head would read them all. So it starts behind claim_cursor, which one maintenance task moves every
--- second. Jobs that become ready below it (from an enqueue that was open for long) wait until another task has found
--- them, usually for a second; jobs that come back lower it, see make_ready.
+-- second. A transaction that was open meanwhile may have made jobs ready below it. Each transaction therefore inserts
+-- its lowest job into new_ready, and the task moves the cursor back to it once the transaction has committed, usually
+-- within a second. Jobs that come back lower the cursor at once, see make_ready.
 
 CREATE FUNCTION larder_data.lower_cursors(jobs bigint[]) RETURNS void
 LANGUAGE sql AS $$
@@ -15,7 +16,7 @@ LANGUAGE sql AS $$
     UPDATE larder_data.claim_cursor c SET positions = ARRAY(
         SELECT least(c.positions[p + 1], (SELECT b.id - 1 FROM back b WHERE b.queue_id = c.queue_id AND b.priority = p))
         FROM generate_series(0, 9) AS p ORDER BY p)
-    -- A locked row is skipped: maintenance_skipped finds these jobs.
+    -- A locked row is skipped: the next run of maintenance_claims lowers it.
     WHERE c.ctid = ANY (ARRAY(
         SELECT x.ctid FROM larder_data.claim_cursor x
         WHERE EXISTS (SELECT FROM back b WHERE b.queue_id = x.queue_id AND b.id <= x.positions[b.priority + 1])
@@ -23,26 +24,37 @@ LANGUAGE sql AS $$
 $$;
 COMMENT ON FUNCTION larder_data.lower_cursors IS 'Makes claims start no later than at these jobs.';
 
-CREATE FUNCTION larder_data.make_ready(jobs bigint[], ahead bigint DEFAULT 0) RETURNS int
+CREATE FUNCTION larder_data.add_ready(jobs bigint[], ahead bigint) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+BEGIN
+    WITH added AS (
+        INSERT INTO larder_data.ready (queue_id, priority, job_id, turn)
+        SELECT j.queue_id, j.priority, j.id, coalesce(c.turns[j.priority + 1], 0) + ahead + h.ord
+        FROM unnest(jobs) WITH ORDINALITY AS h (id, ord)
+        CROSS JOIN LATERAL (
+            SELECT x.queue_id, x.priority, x.id FROM larder_data.job x WHERE x.id = h.id OFFSET 0) AS j
+        LEFT JOIN LATERAL (
+            SELECT x.turns FROM larder_data.claim_cursor x WHERE x.queue_id = j.queue_id OFFSET 0) AS c ON true
+        RETURNING queue_id, priority, job_id, turn
+    )
+    INSERT INTO larder_data.new_ready (queue_id, priority, job_id, turn)
+    SELECT a.queue_id, a.priority, min(a.job_id), min(a.turn) FROM added a GROUP BY a.queue_id, a.priority;
+END $$;
+COMMENT ON FUNCTION larder_data.add_ready IS
+    'Makes jobs ready that no state has. Their turns begin where claims stand, behind so many turns ahead.';
+
+CREATE FUNCTION larder_data.make_ready(jobs bigint[], ahead bigint DEFAULT 0) RETURNS int
+LANGUAGE plpgsql AS $$
 BEGIN
     IF coalesce(cardinality(jobs), 0) = 0 THEN
         RETURN 0;
     END IF;
-    INSERT INTO larder_data.ready (queue_id, priority, job_id, turn)
-    SELECT j.queue_id, j.priority, j.id, coalesce(c.turns[j.priority + 1], 0) + ahead + h.ord
-    FROM unnest(jobs) WITH ORDINALITY AS h (id, ord)
-    CROSS JOIN LATERAL (
-        SELECT x.queue_id, x.priority, x.id FROM larder_data.job x WHERE x.id = h.id OFFSET 0) AS j
-    LEFT JOIN LATERAL (
-        SELECT x.turns FROM larder_data.claim_cursor x WHERE x.queue_id = j.queue_id OFFSET 0) AS c ON true;
+    PERFORM larder_data.add_ready(jobs, ahead);
     PERFORM larder_data.lower_cursors(jobs);
     RETURN cardinality(jobs);
 END $$;
 COMMENT ON FUNCTION larder_data.make_ready IS
-    'Makes jobs ready that the caller has removed from their state''s table, or has inserted. Their turns begin where '
-    'claims stand, behind so many turns ahead. Returns how many.';
-
+    'As add_ready, for jobs that may be below the positions at which claims start. Returns how many.';
 -- A run starts 10 s before the last complete one, so that it does not read the dead rows of all jobs before. The first
 -- run of each minute starts at the first row: a transaction may commit a time that has long passed.
 CREATE FUNCTION larder_data.maintenance_promote() RETURNS int
@@ -69,67 +81,54 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_promote IS 'Makes scheduled jobs ready that are due, 5,000 a call.';
 
--- Claims start behind these positions. Each run starts at the positions of the last one, so that it does not read the
--- dead rows before them. The last id given out is read first: nothing up to it is ready in a priority without a row,
--- except what maintenance_skipped finds.
+-- Each run starts at the positions of the last one, or at a job that was committed since, so that it does not read the
+-- dead rows before them. The cursors are locked before the statement that reads new_ready and ready: whatever another
+-- run has taken from new_ready is in the positions that this one starts at. The last id given out is read first:
+-- nothing up to it is ready in a priority without a row, except what new_ready will name.
 CREATE FUNCTION larder_data.maintenance_claims() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
     last_id bigint := (SELECT s.last_value FROM larder_data.job_id s);
+    start xid8 := (SELECT f.xid FROM larder_data.first_new f);
+    locked smallint[];
     moved int;
 BEGIN
     INSERT INTO larder_data.claim_cursor (queue_id, positions, turns, updated_at)
     SELECT q.id, '{0,0,0,0,0,0,0,0,0,0}', '{0,0,0,0,0,0,0,0,0,0}', '-infinity' FROM larder_data.queue q
     WHERE NOT q.lifo AND NOT EXISTS (SELECT FROM larder_data.claim_cursor c WHERE c.queue_id = q.id)
     ON CONFLICT (queue_id) DO NOTHING;
-    -- A row that a long transaction holds is skipped: claims do not use an old cursor.
-    UPDATE larder_data.claim_cursor c SET updated_at = clock_timestamp(), positions = ARRAY(
-        SELECT coalesce((
-            SELECT min(r.job_id) - 1 FROM larder_data.ready r
-            WHERE r.queue_id = c.queue_id AND r.priority = any_priority.p
-              AND r.job_id > c.positions[any_priority.p + 1]), last_id)
-        FROM generate_series(0, 9) AS any_priority (p) ORDER BY any_priority.p), turns = ARRAY(
-        SELECT coalesce((
-            SELECT min(r.turn) - 1 FROM larder_data.ready r
-            WHERE r.queue_id * 10 + r.priority = c.queue_id * 10 + any_priority.p
-              AND r.turn > c.turns[any_priority.p + 1]),
-            greatest(c.turns[any_priority.p + 1], last_id))
-        FROM generate_series(0, 9) AS any_priority (p) ORDER BY any_priority.p)
-    WHERE c.ctid = ANY (ARRAY(SELECT x.ctid FROM larder_data.claim_cursor x FOR UPDATE SKIP LOCKED));
+    -- A row that a long transaction holds is skipped, with its entries: claims do not use an old cursor.
+    locked := ARRAY(SELECT x.queue_id FROM larder_data.claim_cursor x FOR UPDATE SKIP LOCKED);
+    WITH entry AS (
+        DELETE FROM larder_data.new_ready n WHERE n.ctid = ANY (ARRAY(
+            SELECT y.ctid FROM larder_data.new_ready y
+            WHERE y.xid >= start
+              AND y.queue_id = ANY (locked || ARRAY(SELECT q.id FROM larder_data.queue q WHERE q.lifo))
+            ORDER BY y.xid LIMIT 20000))
+        RETURNING n.queue_id, n.priority, n.job_id, n.turn
+    ), lowest AS (
+        SELECT e.queue_id, e.priority, min(e.job_id) - 1 AS job_id, min(e.turn) - 1 AS turn FROM entry e
+        GROUP BY e.queue_id, e.priority
+    ), started AS MATERIALIZED (
+        SELECT c.queue_id, p, least(c.positions[p + 1], l.job_id) AS job_id, c.turns[p + 1] AS old_turn,
+            least(c.turns[p + 1], l.turn) AS turn
+        FROM larder_data.claim_cursor c CROSS JOIN generate_series(0, 9) AS p
+        LEFT JOIN lowest l ON l.queue_id = c.queue_id AND l.priority = p
+        WHERE c.queue_id = ANY (locked)
+    ), found AS (
+        SELECT s.queue_id, array_agg(coalesce((
+                SELECT min(r.job_id) - 1 FROM larder_data.ready r
+                WHERE r.queue_id = s.queue_id AND r.priority = s.p AND r.job_id > s.job_id), last_id) ORDER BY s.p
+            ) AS positions, array_agg(coalesce((
+                SELECT min(r.turn) - 1 FROM larder_data.ready r
+                WHERE r.queue_id * 10 + r.priority = s.queue_id * 10 + s.p AND r.turn > s.turn),
+                greatest(s.old_turn, last_id)) ORDER BY s.p
+            ) AS turns
+        FROM started s GROUP BY s.queue_id
+    )
+    UPDATE larder_data.claim_cursor c SET updated_at = clock_timestamp(), positions = f.positions, turns = f.turns
+    FROM found f WHERE f.queue_id = c.queue_id;
     GET DIAGNOSTICS moved = ROW_COUNT;
     RETURN moved;
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_claims IS 'Moves the positions at which claims start.';
-
--- A transaction that commits late makes jobs ready that claims have stepped over, and lower_cursors skips a row that is
--- locked. This task reads all dead rows before the positions. It locks a row only to lower it: what it has found may be
--- claimed by then, and maintenance_claims moves on.
-CREATE FUNCTION larder_data.maintenance_skipped() RETURNS int
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
-DECLARE
-    began_at CONSTANT timestamptz := clock_timestamp();
-    found record;
-    moved int := 0;
-BEGIN
-    FOR found IN
-        SELECT s.* FROM (
-            SELECT c.queue_id, p + 1 AS place,
-                (SELECT min(r.job_id) - 1 FROM larder_data.ready r
-                 WHERE r.queue_id = c.queue_id AND r.priority = p AND r.job_id <= c.positions[p + 1]) AS position,
-                (SELECT min(r.turn) - 1 FROM larder_data.ready r
-                 WHERE r.queue_id * 10 + r.priority = c.queue_id * 10 + p AND r.turn <= c.turns[p + 1]) AS turn
-            FROM larder_data.claim_cursor c CROSS JOIN generate_series(0, 9) AS p) AS s
-        WHERE s.position IS NOT NULL OR s.turn IS NOT NULL
-    LOOP
-        UPDATE larder_data.claim_cursor c SET
-            positions[found.place] = least(c.positions[found.place], found.position),
-            turns[found.place] = least(c.turns[found.place], found.turn)
-        WHERE c.ctid = ANY (ARRAY(
-            SELECT x.ctid FROM larder_data.claim_cursor x WHERE x.queue_id = found.queue_id FOR UPDATE SKIP LOCKED));
-        moved := moved + 1;
-    END LOOP;
-    PERFORM larder_data.rest('skipped', began_at, '1 s');
-    RETURN moved;
-END $$;
-COMMENT ON FUNCTION larder_data.maintenance_skipped IS
-    'Makes claims start no later than at ready jobs that they have stepped over.';

@@ -5,7 +5,9 @@ DO $$
 DECLARE
     hot text;
 BEGIN
-    FOREACH hot IN ARRAY '{ready,scheduled,running,suspended,job_join,batch_delta,batch_detail_delta}'::text[] LOOP
+    FOREACH hot IN ARRAY
+        '{ready,new_ready,scheduled,running,suspended,job_join,batch_delta,batch_detail_delta}'::text[]
+    LOOP
         EXECUTE format(
             'ALTER TABLE larder_data.%I SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, '
             'autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off)', hot);

@@ -73,11 +73,9 @@ struct HeldSnapshotTests {
     @Test func `the search for the start of claims passes over the jobs before the last start`() async throws {
         try await afterManyJobs { fixture, worker in
             let claims = "SELECT larder_data.maintenance_claims()"
-            let skipped = "SELECT larder_data.maintenance_skipped()"
             try await fixture.sql(claims)
             for index in ["ready_pkey", "ready_turn"] {
                 #expect(try await entries(of: index, readBy: claims, in: fixture) == 0)
-                #expect(try await entries(of: index, readBy: skipped, in: fixture) == Self.jobs)
             }
             _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/new"], batch: "b"))
             try await fixture.sql(claims)
@@ -115,15 +113,47 @@ struct HeldSnapshotTests {
         let claims = "SELECT larder_data.maintenance_claims()"
         try await fixture.sql(claims)
         _ = try await late.rows("COMMIT")
-        try await fixture.sql(claims)
         // One of them goes by number, the other by turn.
         #expect(try await worker.claim(upTo: 2).isEmpty)
         #expect(try await worker.claim(upTo: 2).isEmpty)
-        #expect(try await fixture.value("SELECT larder_data.maintenance_skipped()") == "1")
         try await fixture.sql(claims)
         #expect(try await worker.claim(upTo: 2).map(\.url) == ["http://host/late"])
-        let rest = "SELECT extract(epoch FROM next_at - clock_timestamp()) BETWEEN 0 AND 60 FROM larder.maintenance"
-        #expect(try await fixture.value("\(rest) WHERE task = 'skipped'") == "t")
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.new_ready") == "0")
+    }
+
+    @Test func `jobs made ready while the cursor is locked are found after the lock`() async throws {
+        let fixture = try await QueueFixture.make()
+        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/1", "http://host/2"], batch: "b"))
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 5)
+        let claims = "SELECT larder_data.maintenance_claims()"
+        try await fixture.sql(claims)
+        let locker = fixture.otherConnection()
+        _ = try await locker.rows("BEGIN")
+        _ = try await locker.rows("SELECT FROM larder_data.claim_cursor FOR UPDATE")
+        try await worker.release(jobs.map(\.held))
+        try await fixture.sql(claims)
+        let isFound = "SELECT positions[5] < (SELECT min(job_id) FROM larder_data.ready) FROM larder_data.claim_cursor"
+        #expect(try await fixture.value(isFound) == "f")
+        _ = try await locker.rows("COMMIT")
+        try await fixture.sql(claims)
+        #expect(try await fixture.value(isFound) == "t")
+    }
+
+    @Test func `a joined job that becomes ready at a higher priority is found at once by the next run`() async throws {
+        let fixture = try await QueueFixture.make()
+        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/1"], batch: "b"))
+        try await fixture.sql("SELECT FROM larder.enqueue_many(ARRAY['http://host/2'], batch => 'b', priority => 0)")
+        let worker = try await fixture.startWorker()
+        #expect(try await worker.claim(upTo: 1).map(\.url) == ["http://host/2"])
+        let claims = "SELECT larder_data.maintenance_claims()"
+        try await fixture.sql(claims)
+        try await fixture.sql("SELECT FROM larder.enqueue_many(ARRAY['http://host/1'], batch => 'c', priority => 0)")
+        try await fixture.queue.maintain(force: true)
+        try await fixture.sql(claims)
+        #expect(try await fixture.value("SELECT priority FROM larder_data.ready") == "0")
+        let place = "SELECT positions[1] < (SELECT job_id FROM larder_data.ready) FROM larder_data.claim_cursor"
+        #expect(try await fixture.value(place) == "t")
     }
 
     @Test func `counts pass over the entries that are added up, and progress likewise`() async throws {
