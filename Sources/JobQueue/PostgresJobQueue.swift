@@ -3,7 +3,8 @@
 /// Uses at most six connections, opened on first use and reopened when they break: one for claims, so that a worker
 /// claims while it completes, one for heartbeats, one per `MaintenanceKind`, so that neither a long statement nor
 /// blocked maintenance costs a worker its lease, and one for all other calls. Works through pgbouncer in transaction
-/// mode.
+/// mode. A login that may not open so many (`CONNECTION LIMIT`) shares the one for all other calls, and its calls wait
+/// for each other.
 public final class PostgresJobQueue: Sendable {
     /// The database and the time limits of calls.
     public struct Configuration: Sendable {
@@ -122,7 +123,7 @@ public final class PostgresJobQueue: Sendable {
         var backOff = BackOff(maxWait: maxWait ?? configuration.maxWait)
         while true {
             do {
-                return try await connection.query(sql, parameters, read: read)
+                return try await query(sql, parameters, on: connection, read: read)
             } catch {
                 guard backOff.allows(error, repeating), !Task.isCancelled, !cutOff.isReached else { throw error }
             }
@@ -130,5 +131,19 @@ public final class PostgresJobQueue: Sendable {
                 throw QueueError(.unreachable, "cancelled while waiting for the database")
             }
         }
+    }
+
+    private func query<Value: Sendable>(
+        _ sql: String, _ parameters: [Parameter], on connection: Connection,
+        read: @Sendable (borrowing Rows) throws(QueueError) -> Value
+    ) async throws(QueueError) -> Value {
+        do throws(QueueError) {
+            return try await connection.query(sql, parameters, read: read)
+        } catch {
+            guard error.code == .unreachable, connection !== self.connection, await self.connection.isOpen() else {
+                throw error
+            }
+        }
+        return try await self.connection.query(sql, parameters, read: read)
     }
 }

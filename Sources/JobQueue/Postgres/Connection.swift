@@ -69,6 +69,14 @@ actor Connection {
         return session
     }
 
+    /// Whether a session is open and its server reachable.
+    func isOpen() -> Bool {
+        guard let current = session.take() else { return false }
+        let isAlive = current.isAlive()
+        session = consume current
+        return isAlive
+    }
+
     /// Ends the session; the next call opens another one.
     func close() { session = nil }
 }

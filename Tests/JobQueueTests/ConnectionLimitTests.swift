@@ -1,0 +1,44 @@
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// A login that may open fewer connections than a worker uses.
+@Suite(.timeLimit(.minutes(5)))
+struct ConnectionLimitTests {
+    @Test(arguments: [1, 3])
+    func `a worker of a login with a connection limit keeps its lease and does its work`(limit: Int) async throws {
+        let fixture = try await QueueFixture.make()
+        let queue = try await fixture.login("larder_worker")
+        try await fixture.sql(
+            "DO $$ BEGIN EXECUTE (SELECT format('ALTER ROLE %I CONNECTION LIMIT \(limit)', rolname) FROM pg_roles r "
+                + "JOIN pg_auth_members m ON m.member = r.oid WHERE m.roleid = 'larder_worker'::regrole "
+                + "ORDER BY r.oid DESC LIMIT 1); END $$")
+        let urls = (0..<20).map { "http://a/\($0)" }
+        try await fixture.enqueue(urls)
+        let worker = try await queue.startWorker(
+            WorkerDescription(name: "limited", host: "test", processID: 1, version: "test", slots: 20))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for kind in [MaintenanceKind.urgent, .routine] {
+                group.addTask { for _ in 0..<10 { try await queue.maintain(kind, force: true) } }
+            }
+            group.addTask {
+                for _ in 0..<10 {
+                    let reply = try await worker.heartbeat()
+                    #expect(!reply.leaseExpired)
+                }
+            }
+            group.addTask {
+                var done = 0
+                while done < urls.count {
+                    let jobs = try await worker.claim(upTo: 5)
+                    done += try await worker.complete(jobs.map { Outcome($0.held, .succeeded) }).count
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await worker.stop()
+        await queue.close()
+        try await fixture.expectSound()
+    }
+}
