@@ -15,7 +15,7 @@ CREATE TABLE larder_data.queue (
 );
 COMMENT ON TABLE larder_data.queue IS
     'The queues. lifo: newest first within a priority. low_priority_every: every Nth claim starts at one of the lower '
-    'priorities, each in turn, 0 never. job_timeout: a worker that holds a job for longer loses it. max_running: jobs '
+    'priorities, each in turn, 0 never. job_timeout: how long a worker may hold a job. max_running: jobs '
     'that run at once, with all workers; max_rate: jobs that are claimed per second; NULL without limit.';
 INSERT INTO larder_data.queue (name) VALUES ('default');
 
@@ -80,7 +80,7 @@ COMMENT ON FUNCTION larder.queue_set IS
     'Creates or changes a queue; NULL keeps a setting. lifo: newest first within a priority, default false. '
     'low_priority_every: every Nth claim starts with one of the lower priorities, each in turn, 0 to 1000, 0 never, '
     'default 8. '
-    'job_timeout: a worker that holds a job for longer loses it, at least 1 s, default 10 min.';
+    'job_timeout: how long a worker may hold a job, at least 1 s, default 10 min.';
 
 CREATE FUNCTION larder.notify(queue text DEFAULT 'default') RETURNS void
 LANGUAGE sql AS $$ SELECT pg_notify('larder', queue) $$;

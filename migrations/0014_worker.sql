@@ -105,12 +105,21 @@ COMMENT ON FUNCTION larder.worker_start_v1 IS
     'kept in its cache root.';
 
 -- A lease that has expired stays so: maintenance may be giving the jobs to other workers.
+CREATE FUNCTION larder_data.is_overdue(queue_no smallint, claimed_at timestamptz) RETURNS boolean
+LANGUAGE sql STABLE BEGIN ATOMIC
+    SELECT greatest(claimed_at, larder_data.up_since()) < clock_timestamp() - q.job_timeout
+    FROM larder_data.queue q WHERE q.id = queue_no;
+END;
+COMMENT ON FUNCTION larder_data.is_overdue IS
+    'Whether a job was claimed longer ago than the job_timeout of its queue; the time of an outage does not count.';
+
 CREATE FUNCTION larder.heartbeat_v1(worker bigint, oldest_claim bigint DEFAULT 0)
 RETURNS TABLE (lease_ms int, lease_expired boolean, cancelled_jobs bigint[], cancelled_claims bigint[])
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     w larder_data.worker;
+    oldest timestamptz := clock_timestamp() - (SELECT min(q.job_timeout) FROM larder_data.queue q);
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
     SELECT * INTO w FROM larder_data.worker x WHERE x.id = worker AND x.stopped_at IS NULL FOR UPDATE;
@@ -127,11 +136,14 @@ BEGIN
     RETURN QUERY
     SELECT w.lease_ms, false, coalesce(array_agg(r.job_id), '{}'), coalesce(array_agg(r.claim_no), '{}')
     FROM larder_data.running r,
-        LATERAL (SELECT FROM larder_data.job x WHERE x.id = r.job_id AND x.cancelled_at IS NOT NULL OFFSET 0) AS j
-    WHERE r.worker_id = worker AND r.claim_no >= coalesce(heartbeat_v1.oldest_claim, 0);
+        LATERAL (SELECT x.cancelled_at IS NOT NULL AS is_cancelled FROM larder_data.job x
+            WHERE x.id = r.job_id OFFSET 0) AS j
+    WHERE r.worker_id = worker AND r.claim_no >= coalesce(heartbeat_v1.oldest_claim, 0)
+      AND (j.is_cancelled OR r.claimed_at < oldest AND larder_data.is_overdue(r.queue_id, r.claimed_at));
 END $$;
 COMMENT ON FUNCTION larder.heartbeat_v1 IS
-    'Extends the lease of all jobs of a worker, and returns those that were cancelled. oldest_claim: the lowest number '
+    'Extends the lease of all jobs of a worker, and returns those that were cancelled, or held for longer than the '
+    'job_timeout of their queue: it is to stop them and complete them as cancelled. oldest_claim: the lowest number '
     'of a claim of which it holds a job or has no answer, or of its next one; without it each heartbeat reads the dead '
     'rows of all its claims while an old snapshot keeps them. lease_expired: the lease was not extended and the worker '
     'must start anew.';

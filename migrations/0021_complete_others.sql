@@ -9,7 +9,8 @@ CREATE TYPE larder_data.decision AS (
     delay_ms bigint, is_crash boolean, blocks boolean, block_for interval
 );
 COMMENT ON TYPE larder_data.decision IS
-    'What becomes of a job that did not succeed: failed, cancelled, retried, or returned (cancelled and wanted again).';
+    'What becomes of a job that did not succeed: failed, cancelled, retried, or returned (cancelled and '
+    'wanted again, or overdue).';
 
 CREATE FUNCTION larder_data.block_failed(decisions larder_data.decision[]) RETURNS void
 LANGUAGE sql AS $$
@@ -53,7 +54,10 @@ BEGIN
             LIMIT 1) AS second ON true
     ), judged AS MATERIALIZED (
         SELECT m.*, rule.blocks, rule.block_for, CASE
-                WHEN m.domain IS NULL THEN CASE WHEN (m.j).is_revived THEN 'returned' ELSE 'cancelled' END
+                WHEN m.domain IS NULL THEN CASE
+                    WHEN (m.j).is_revived OR (m.j).cancelled_at IS NULL
+                        AND larder_data.is_overdue((m.j).queue_id, m.claimed_at) THEN 'returned'
+                    ELSE 'cancelled' END
                 WHEN NOT coalesce(rule.retried, false) OR (m.j).attempt + 1 >= (m.j).max_attempts THEN 'failed'
                 WHEN (m.j).cancelled_at IS NOT NULL THEN 'cancelled'
                 ELSE 'retried' END AS verdict
@@ -112,6 +116,11 @@ COMMENT ON FUNCTION larder_data.end_decided IS 'Records jobs that failed or were
 
 CREATE FUNCTION larder_data.reschedule_decided(worker bigint, decisions larder_data.decision[]) RETURNS void
 LANGUAGE plpgsql AS $$
+DECLARE
+    -- A job that never ends within job_timeout counts as rescued, so that it does not come back for ever.
+    overdue bigint[] := ARRAY(
+        SELECT (d.j).id FROM unnest(decisions) AS d
+        WHERE d.verdict = 'returned' AND larder_data.is_overdue((d.j).queue_id, d.claimed_at));
 BEGIN
     WITH back AS MATERIALIZED (
         SELECT (d.j).id, (d.j).attempt + 1 AS attempt, d.* FROM unnest(decisions) AS d
@@ -131,8 +140,9 @@ BEGIN
     UPDATE larder_data.job j SET attempt = d.attempt, crashes = j.crashes + d.is_crash::int, last_domain = d.domain,
         last_code = d.code, last_message = d.message, is_revived = false
     FROM back d WHERE d.verdict = 'retried' AND j.id = d.id;
+    PERFORM larder_data.return_rescued(overdue);
     PERFORM larder_data.make_ready(ARRAY(
-        SELECT (d.j).id FROM unnest(decisions) AS d WHERE d.verdict = 'returned'));
+        SELECT (d.j).id FROM unnest(decisions) AS d WHERE d.verdict = 'returned' AND (d.j).id <> ALL (overdue)));
 END $$;
 COMMENT ON FUNCTION larder_data.reschedule_decided IS 'Schedules jobs that are retried, and makes returned ones ready.';
 

@@ -1,7 +1,8 @@
 -- Rescue: the jobs of dead workers, and jobs that a worker holds for longer than their queue allows, are made ready
 -- again, or are suspended after rescue_limit rescues.
 
--- The time of an outage does not count.
+-- Each heartbeat names the overdue jobs, and the worker stops them. They are taken a lease after that: by then the
+-- worker has had the answer of a heartbeat, or its lease has ended, so it publishes nothing beside the next attempt.
 CREATE FUNCTION larder_data.overdue_claims(up timestamptz, portion int) RETURNS tid[]
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
@@ -15,11 +16,12 @@ BEGIN
                 WHERE x.worker_id = w.id AND x.claim_no >= w.oldest_claim
                   AND x.claimed_at < clock_timestamp() - shortest OFFSET 0) AS r,
             LATERAL (SELECT x.job_timeout FROM larder_data.queue x WHERE x.id = r.queue_id OFFSET 0) AS q
-        WHERE w.rescued_at IS NULL AND greatest(r.claimed_at, up) < clock_timestamp() - q.job_timeout
+        WHERE w.rescued_at IS NULL
+          AND greatest(r.claimed_at, up) < clock_timestamp() - q.job_timeout - w.lease_ms * interval '1 ms'
         LIMIT portion);
 END $$;
 COMMENT ON FUNCTION larder_data.overdue_claims IS
-    'Rows of running, at most so many, that a worker has held for longer than the job_timeout of their queue.';
+    'Rows of running, at most so many, that a worker has held for a lease longer than the job_timeout of their queue.';
 
 -- A worker is dead when its lease has ended, or it has stopped. Its row is locked, so a heartbeat at this moment either
 -- counts or comes too late; what it completes later finds no claim. While the row that its claims lock is locked, too,
@@ -49,6 +51,26 @@ COMMENT ON FUNCTION larder_data.dead_workers IS
 
 -- The loss of a worker says nothing about an image: the attempt does not count, but after rescue_limit rescues the job
 -- waits for an operator.
+CREATE FUNCTION larder_data.return_rescued(jobs bigint[]) RETURNS void
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    returned bigint[];
+BEGIN
+    WITH counted AS (
+        UPDATE larder_data.job j SET rescues = j.rescues + 1 WHERE j.id = ANY (jobs)
+        RETURNING j.id, CASE WHEN j.cancelled_at IS NOT NULL THEN 'cancelled'
+            WHEN j.rescues >= (SELECT s.rescue_limit FROM larder_data.settings s) THEN 'crashed' END AS reason
+    ), suspended AS (
+        INSERT INTO larder_data.suspended (job_id, reason)
+        SELECT c.id, c.reason FROM counted c WHERE c.reason IS NOT NULL
+    )
+    SELECT array_agg(c.id) FILTER (WHERE c.reason IS NULL) INTO returned FROM counted c;
+    PERFORM larder_data.make_ready(returned);
+END $$;
+COMMENT ON FUNCTION larder_data.return_rescued IS
+    'Counts a rescue for jobs taken from running and makes them ready, or suspends them as crashed or cancelled.';
+
 CREATE FUNCTION larder_data.maintenance_rescue() RETURNS int
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
@@ -56,8 +78,8 @@ DECLARE
     up timestamptz;
     dead bigint[];
     held tid[];
+    taken bigint[];
     moved int;
-    returned bigint[];
 BEGIN
     UPDATE larder_data.server s SET timeline = left(pg_walfile_name(pg_current_wal_lsn()), 8), since = clock_timestamp()
     WHERE s.timeline <> left(pg_walfile_name(pg_current_wal_lsn()), 8);
@@ -80,17 +102,11 @@ BEGIN
             LATERAL (SELECT x.id FROM larder_data.job x WHERE x.id = r.job_id FOR UPDATE SKIP LOCKED) AS j
     ), removed AS (
         DELETE FROM larder_data.running r WHERE r.ctid = ANY (ARRAY(SELECT l.tid FROM lost l))
-    ), counted AS (
-        -- By id, not by ctid: a join may have updated the row since the snapshot of this statement.
-        UPDATE larder_data.job j SET rescues = j.rescues + 1 WHERE j.id = ANY (ARRAY(SELECT l.id FROM lost l))
-        RETURNING j.id, CASE WHEN j.cancelled_at IS NOT NULL THEN 'cancelled'
-            WHEN j.rescues >= (SELECT s.rescue_limit FROM larder_data.settings s) THEN 'crashed' END AS reason
-    ), suspended AS (
-        INSERT INTO larder_data.suspended (job_id, reason)
-        SELECT c.id, c.reason FROM counted c WHERE c.reason IS NOT NULL
     )
-    SELECT count(*), array_agg(c.id) FILTER (WHERE c.reason IS NULL) INTO moved, returned FROM counted c;
-    PERFORM larder_data.make_ready(returned), larder_data.run_again('rescue', moved >= 5000);
+    -- By id, not by ctid: a join may update the row of the job meanwhile.
+    SELECT array_agg(l.id) INTO taken FROM lost l;
+    moved := coalesce(cardinality(taken), 0);
+    PERFORM larder_data.return_rescued(taken), larder_data.run_again('rescue', moved >= 5000);
     RETURN moved;
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_rescue IS
