@@ -1,13 +1,13 @@
--- Origins that no worker may ask for a while.
+-- Origins that receive no requests for a while.
 --
--- A worker that an origin sends away (Retry-After) or whose breaker opens reports it once. A Retry-After comes from
--- the origin and holds it at once. An open breaker may be a fault of the worker's own network: it holds the origin
--- only when a second worker reports one, or when no other worker runs jobs of the origin. A success that any worker
--- reports ends the hold. The row appears when the hold begins and is deleted after it, so there are few. Claims move
--- jobs of a held origin to scheduled, each to a time of its own after the end of the hold, and workers read the rows
--- every second for the jobs that they hold. No attempt is used, and the jobs wait until the origin responds. Only a
--- worker with --breaker-probes gives an origin up after so many failed probes: then its jobs are claimed and fail
--- without a request, so that batches end.
+-- A worker reports once that an origin answered with Retry-After, or that its own breaker for the origin opened. A
+-- Retry-After comes from the origin and holds it at once. An open breaker may be a fault of the worker's own network:
+-- it holds the origin only when a second worker reports one, or when no other worker runs jobs of the origin. A success
+-- that any worker reports ends the hold. The row appears when the hold begins and is deleted after it, so there are
+-- few. Claims move jobs of a held origin to scheduled, each to a time of its own after the end of the hold, and workers
+-- read the rows every second for the jobs that they hold. No attempt is used, and the jobs wait until the origin
+-- responds. Only a worker with --breaker-probes gives an origin up after so many failed probes: then its jobs are
+-- claimed and fail without a request, so that batches end.
 --
 -- At the end of a breaker's hold one claim takes the probe and gets one job of the origin; the other claims defer
 -- theirs until a worker reports the result.
@@ -151,12 +151,30 @@ $$;
 COMMENT ON FUNCTION larder_data.note_evidence IS
     'Records which breakers of a worker opened; a success ends hold and evidence of the origin.';
 
+-- A redirect may lead to an origin that is not in any URL.
+CREATE FUNCTION larder_data.add_origins(names text[]) RETURNS void
+LANGUAGE plpgsql SET lock_timeout = '100ms' AS $$
+DECLARE
+    new_name text;
+BEGIN
+    FOREACH new_name IN ARRAY names LOOP
+        CONTINUE WHEN EXISTS (SELECT FROM larder_data.origin o WHERE o.name = new_name);
+        BEGIN
+            INSERT INTO larder_data.origin (name) VALUES (new_name) ON CONFLICT (name) DO NOTHING;
+        EXCEPTION WHEN lock_not_available THEN
+            CONTINUE;
+        END;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION larder_data.add_origins IS
+    'Inserts origins. One that another open transaction has inserted is left out, so that no worker waits for it.';
+
 CREATE FUNCTION larder.origin_report_v1(
     origins text[], reasons text[], lengths_ms bigint[], failed_probes bigint[] DEFAULT NULL,
     gave_up bigint[] DEFAULT NULL, domains text[] DEFAULT NULL, codes bigint[] DEFAULT NULL,
     http_statuses bigint[] DEFAULT NULL, worker bigint DEFAULT NULL
 ) RETURNS int
-LANGUAGE plpgsql SET jit = off AS $$
+LANGUAGE plpgsql SET jit = off SET lock_timeout = '100ms' AS $$
 DECLARE
     moved int;
 BEGIN
@@ -167,11 +185,9 @@ BEGIN
         RAISE EXCEPTION 'a reason is retry-after, breaker or closed' USING ERRCODE = '22023';
     END IF;
     PERFORM set_config('synchronous_commit', 'off', true);
-    -- A redirect may lead to an origin that is not in any URL.
-    INSERT INTO larder_data.origin (name)
-    SELECT DISTINCT left(g.origin, 300) FROM unnest(origins, reasons) AS g (origin, reason)
-    WHERE g.reason <> 'closed' AND NOT EXISTS (SELECT FROM larder_data.origin o WHERE o.name = left(g.origin, 300))
-    ORDER BY 1 ON CONFLICT (name) DO NOTHING;
+    PERFORM larder_data.add_origins(ARRAY(
+        SELECT DISTINCT left(g.origin, 300) FROM unnest(origins, reasons) AS g (origin, reason)
+        WHERE g.reason <> 'closed' ORDER BY 1));
     PERFORM larder_data.note_evidence(origins, reasons, lengths_ms, coalesce(worker, 0));
     INSERT INTO larder_data.origin_hold AS h (
         origin_id, until, reason, failed_probes, gave_up, domain, code, http_status)

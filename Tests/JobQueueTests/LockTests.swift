@@ -96,6 +96,26 @@ struct LockTests {
         try await fixture.expectSound()
     }
 
+    @Test func `a worker's report of an origin does not wait for a producer that has just inserted the origin`()
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        let producer = fixture.otherConnection()
+        _ = try await producer.rows("BEGIN")
+        _ = try await producer.rows("SELECT FROM larder.enqueue('http://new.example/1', batch => 'b')")
+        try await fixture.sql("SET statement_timeout = '20s'")
+        let report = """
+            SELECT larder.origin_report_v1(ARRAY['http://new.example:80', 'http://known.example:80'],
+                ARRAY['retry-after', 'retry-after'], ARRAY[60000, 60000])
+            """
+        let held = "SELECT o.name FROM larder_data.origin_hold h JOIN larder_data.origin o ON o.id = h.origin_id"
+        #expect(try await fixture.value(report) == "1")
+        #expect(try await fixture.sql(held) == [["http://known.example:80"]])
+        _ = try await producer.rows("COMMIT")
+        await producer.close()
+        #expect(try await fixture.value(report) == "2")
+    }
+
     @Test func `the server ends the statement of a client that has died`() async throws {
         let fixture = try await QueueFixture.make()
         #expect(try await fixture.value("SHOW client_connection_check_interval") == "2s")
