@@ -4,7 +4,7 @@
 -- operators, however long it stays open. For each live job that it finds it inserts a row into `job_join`, and the
 -- ledger counts the item as open in the same transaction. Later the row is folded: its items are added to the job, or
 -- to the subscription of their batch, with the job's row locked for a moment. Cancel folds the rows of the jobs that it
--- ends, completion those of jobs that failed, and maintenance all others every 200 ms.
+-- ends, completion those of jobs that failed, and maintenance all others, usually within a second.
 --
 -- The race: a job may end before the transaction that joins it commits, and then what ends the job cannot see the row.
 -- Each row is used exactly once, because of two facts. First, rows of a live job are deleted only by a session that
@@ -260,20 +260,22 @@ END $$;
 COMMENT ON FUNCTION larder_data.put_jobs IS
     'Inserts or joins a job for each key that is not NULL. Per URL: the job, and whether it is a new one.';
 
+-- A producer's open transaction may have inserted the same key. Then the row is left for a later call.
 CREATE FUNCTION larder_data.put_late() RETURNS int
-LANGUAGE plpgsql SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '100ms' AS $$
 DECLARE
     late larder_data.late_enqueue;
     moved int := 0;
 BEGIN
-    FOR late IN
-        DELETE FROM larder_data.late_enqueue x WHERE x.id = ANY (ARRAY(
-            SELECT y.id FROM larder_data.late_enqueue y ORDER BY y.id LIMIT 10 FOR UPDATE SKIP LOCKED))
-        RETURNING x.*
-    LOOP
-        PERFORM larder_data.put_jobs(json_populate_record(NULL::larder_data.job, late.template),
-            late.due, late.urls, late.keys, late.origin_ids);
-        moved := moved + cardinality(late.urls);
+    FOR late IN SELECT y.* FROM larder_data.late_enqueue y ORDER BY y.id LIMIT 10 FOR UPDATE SKIP LOCKED LOOP
+        BEGIN
+            PERFORM larder_data.put_jobs(json_populate_record(NULL::larder_data.job, late.template),
+                late.due, late.urls, late.keys, late.origin_ids);
+            DELETE FROM larder_data.late_enqueue x WHERE x.id = late.id;
+            moved := moved + cardinality(late.urls);
+        EXCEPTION WHEN lock_not_available THEN
+            CONTINUE;
+        END;
     END LOOP;
     RETURN moved;
 END $$;
