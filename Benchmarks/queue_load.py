@@ -87,7 +87,7 @@ class Load:
         cursor.execute("SELECT worker_id FROM larder.worker_start_v1('load', 'host', 1, '1', %s)", (width,))
         [(worker,)] = cursor.fetchall()
         number = [1]
-        self.start(self.beat, worker, number)
+        self.start(self.send_heartbeats, worker, number)
         while not self.over.is_set():
             rows = self.timed(
                 "claim", cursor, "SELECT job_id FROM larder.claim_v1(%s, %s, %s)", (worker, number[0], width))
@@ -101,7 +101,7 @@ class Load:
                     self.completed += len(results)
             number[0] += 1
 
-    def beat(self, cursor, worker, number):
+    def send_heartbeats(self, cursor, worker, number):
         for _ in self.every(0.75):
             self.timed("heartbeat", cursor, "SELECT lease_expired FROM larder.heartbeat_v1(%s, %s)", (worker, number[0]))
 

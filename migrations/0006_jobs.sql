@@ -94,8 +94,9 @@ CREATE TABLE larder_data.new_ready (
     turn bigint NOT NULL
 );
 COMMENT ON TABLE larder_data.new_ready IS
-    'Per transaction, queue and priority the lowest job and turn that it made ready. Never updated. The task ''claims'' '
-    'reads it once the transaction has committed, from larder_data.first_entry on, and starts claims no later.';
+    'Per transaction, queue and priority the lowest job and turn that it made ready. Never updated. The task '
+    '''claims'' reads it once the transaction has committed, from larder_data.first_entry on, and starts claims no '
+    'later.';
 CREATE INDEX new_ready_xid ON larder_data.new_ready (xid);
 ALTER TABLE larder_data.new_ready REPLICA IDENTITY FULL;
 

@@ -64,7 +64,7 @@ long larder_send_descriptors(int socket, const void *bytes, size_t length, const
 }
 
 long larder_receive_descriptors(int socket, void *bytes, size_t length, int *descriptors, int *count) {
-    int room = *count, got = 0, surplus = 0;
+    int room = *count, got = 0, excess = 0;
     *count = 0;
     union { struct cmsghdr align; char room[CMSG_SPACE(sizeof(int) * maxDescriptors)]; } control;
     struct iovec body = {.iov_base = bytes, .iov_len = length};
@@ -79,10 +79,10 @@ long larder_receive_descriptors(int socket, void *bytes, size_t length, int *des
         for (int index = 0; index < here; index++) {
             int descriptor;
             memcpy(&descriptor, CMSG_DATA(header) + sizeof(int) * (size_t)index, sizeof descriptor);
-            if (got < room) { descriptors[got++] = descriptor; } else { close(descriptor); surplus++; }
+            if (got < room) { descriptors[got++] = descriptor; } else { close(descriptor); excess++; }
         }
     }
-    if (surplus > 0 || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
+    if (excess > 0 || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
         for (int index = 0; index < got; index++) { close(descriptors[index]); }
         errno = EMSGSIZE;
         return -1;

@@ -86,7 +86,12 @@ struct WorkerRegistration: Sendable {
                     case .announceProfileFault(let fault):
                         worker.observe(.profileFault(fault))
                     case .reportFault(let text):
-                        try await session.report(fault: text)
+                        do throws(QueueError) {
+                            try await session.report(fault: text)
+                        } catch {
+                            state.withLock { $0.faultReportFailed() }
+                            throw error
+                        }
                     case .cancelAttempts:
                         attempts.cancelAll()
                     case .wait(let time):

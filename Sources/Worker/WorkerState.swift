@@ -12,7 +12,7 @@ internal import JobQueue
 /// - running → free: the attempt was cut off and has no result; its job is released when the worker deregisters.
 /// - ended → completing: the result is in the statement under way.
 /// - completing → free: the result is committed.
-/// - completing → ended: the statement failed or a producer holds the job; the result is sent again.
+/// - completing → ended: the statement failed, or another transaction has the job locked; the result is sent again.
 /// - completing, ended → free: the result cannot be committed and the worker is cancelling.
 ///
 /// The worker has one of these phases:
@@ -147,7 +147,7 @@ struct WorkerState: Sendable {
         if mustAnnounceFault.take() { return .announceFault(fault) }
         if let fault = profileFaults.nextUnannounced() { return .announceProfileFault(fault) }
         if profileFaults.forget(at: now) { mustReportFault = true }
-        if mustReportFault.take() { return .reportFault(fault?.message ?? profileFaults.summary) }
+        if isDue(at: now), mustReportFault.take() { return .reportFault(fault?.message ?? profileFaults.summary) }
         if mustCancelAttempts.take() { return .cancelAttempts }
         guard phase == .claiming else {
             if inUse > 0 { return .wait(wait(until: graceEnd, from: now)) }
@@ -160,6 +160,12 @@ struct WorkerState: Sendable {
         guard let due, due > now else { return .claim(fault == nil ? free : 1) }
         return .wait(wait(until: min(due, configuration.deadline ?? due), from: now))
     }
+
+    /// Whether a statement may be sent: none is after one that failed, for a pause.
+    private func isDue(at now: Instant) -> Bool { claimAt.map { $0 <= now } ?? true }
+
+    /// The report of the worker's fault failed; it is repeated with the next claim.
+    mutating func faultReportFailed() { mustReportFault = true }
 
     /// A claim for `limit` jobs returned `count`.
     mutating func claimed(_ count: Int, of limit: Int, at now: Instant) {

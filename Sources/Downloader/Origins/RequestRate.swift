@@ -9,8 +9,8 @@ struct RequestRate: Sendable, Equatable {
     private(set) var nextStart: Instant?
     private var nextReturn: Instant?
 
-    /// No limit when `perSecond` is nil.
-    init(perSecond: Double?) { gap = perSecond.map { .seconds(1 / $0) } }
+    /// No limit when `perSecond` is nil. At least one request an hour.
+    init(perSecond: Double?) { gap = perSecond.map { .seconds(1 / max($0, 1 / 3600.0)) } }
 
     mutating func start(at now: Instant) {
         if let gap { nextStart = max(nextStart ?? now, now) + gap }

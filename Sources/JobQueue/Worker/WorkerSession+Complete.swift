@@ -5,9 +5,8 @@ extension WorkerSession {
     /// Records outcomes in one transaction and returns what was decided, in their order.
     ///
     /// At most one outcome per claim and 1,000 per call (else `.invalidArgument`). Idempotent: outcomes whose answer
-    /// was lost are sent again for at most the configured `maxWait`. A job that an enqueue is just joining, in a
-    /// transaction that may stay open, is answered `.busy` and nothing of it is recorded; the others do not wait for
-    /// it.
+    /// was lost are sent again for at most the configured `maxWait`. A job whose row another transaction has locked is
+    /// answered `.busy` and nothing of it is recorded; the others do not wait for it.
     public func complete(_ outcomes: [Outcome]) async throws(QueueError) -> [CompletionResult] {
         guard !outcomes.isEmpty else { return [] }
         var json = JSONText()
