@@ -51,16 +51,16 @@ private struct EstimateRun {
         return Benchmark.Findings(
             measurements: try rounds.measurements(figures),
             input:
-                "a picture of 1600×1200 and an animation of 480×270 with 48 frames, of waves, edges and noise; read_ "
+                "an image of 1600×1200 and an animation of 480×270 with 48 frames, of waves, edges and noise; read_ "
                 + "makes a PNG of 200 pixels, write_ a file of 800 from PNG, draw_ a PNG of 1600, frames_ an animation "
                 + "of 160 in its own format, whole_ one of full size; processor time of a child",
             facts: ["libvips": try await pool.selfTest().libvips])
     }
 
     private func tasks() async throws -> [Task] {
-        let picture = NoisePicture(width: 1600, height: 1200)
-        let still = try save(picture.still, "still.png")
-        let animation = try save(picture.animation(width: 480, height: 270, frames: 48), "animation.png")
+        let image = NoiseImage(width: 1600, height: 1200)
+        let still = try save(image.still, "still.png")
+        let animation = try save(image.animation(width: 480, height: 270, frames: 48), "animation.png")
         var tasks: [Task] = []
         for format in ["jpeg", "png", "gif", "webp", "avif", "heic"] {
             let named = #""format":"\#(format)""#

@@ -37,7 +37,8 @@ package final class ThreadPool: Sendable {
 
     /// Starts `threads` threads called `name`.
     ///
-    /// - Parameter blocksBrokenPipes: whether a write to a closed pipe fails with EPIPE, in place of ending the process.
+    /// - Parameter blocksBrokenPipes: whether a write to a closed pipe fails with EPIPE, in place of ending the
+    ///   process.
     package init(name: String, threads: Int, blocksBrokenPipes: Bool = false) {
         precondition(threads > 0, "a pool needs a thread")
         let state = state

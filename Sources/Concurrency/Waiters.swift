@@ -31,8 +31,8 @@ package final class Waiters<State: Sendable, Answer: Sendable>: Sendable {
 
     /// Returns the answer of `enter`, or suspends the calling task until `resume` has an answer for its ticket.
     ///
-    /// A task that is cancelled earlier gets `cancelled`; `leave` then removes its ticket from the state. `entered` runs
-    /// after `enter`, without the lock: what it starts finds the ticket in the state.
+    /// A task that is cancelled earlier gets `cancelled`; `leave` then removes its ticket from the state. `entered`
+    /// runs after `enter`, without the lock: what it starts finds the ticket in the state.
     package func wait(
         cancelled: Answer, enter: (inout State, Ticket) -> Answer?,
         leave: @escaping @Sendable (inout State, Ticket) -> Void, entered: () -> Void = {}

@@ -14,8 +14,8 @@ public struct CompletionResult: Sendable {
         case cancelled
         /// The claim was no longer held: nothing was recorded, and nothing may be published.
         case stale
-        /// Another transaction has the row of the job locked; send the result again shortly. Nothing was recorded, and the
-        /// claim is still held.
+        /// Another transaction has the row of the job locked; send the result again shortly. Nothing was recorded, and
+        /// the claim is still held.
         case busy
     }
 

@@ -63,8 +63,9 @@ extension PostgresJobQueue {
     ///
     /// - Parameters:
     ///   - lifo: newest first within a priority; false by default.
-    ///   - lowPriorityEvery: every Nth claim starts with one of the lower priorities, each in turn; 0 to 1000, 0 never; 8 by default.
-    ///   - jobTimeout: a worker that holds a job for longer loses it; at least 1 s, 10 min by default.
+    ///   - lowPriorityEvery: every Nth claim starts with one of the lower priorities, each in turn; 0 to 1000, 0 never;
+    ///     8 by default.
+    ///   - jobTimeout: how long a worker may hold a job; at least 1 s, 10 min by default.
     public func setQueue(
         _ queue: String, lifo: Bool? = nil, lowPriorityEvery: Int? = nil, jobTimeout: Duration? = nil
     ) async throws(QueueError) {
@@ -80,10 +81,10 @@ extension PostgresJobQueue {
     /// Sets both limits of a queue, over all workers. Throws `.unknownQueue` and `.invalidArgument`.
     ///
     /// - Parameters:
-    ///   - maxRunning: the most jobs that run at once, at least 1; nil is no limit. While more run than a lowered limit,
-    ///     none is claimed.
-    ///   - maxRate: the most jobs that are claimed per second, 0.001 to 1,000,000; nil is no limit. As many, and at least
-    ///     one, may be claimed at once.
+    ///   - maxRunning: the most jobs that run at once, at least 1; nil is no limit. While more run than a lowered
+    ///     limit, none is claimed.
+    ///   - maxRate: the most jobs that are claimed per second, 0.001 to 1,000,000; nil is no limit. As many, and at
+    ///     least one, may be claimed at once.
     public func limitQueue(_ queue: String, maxRunning: Int?, maxRate: Double?) async throws(QueueError) {
         try await ask(
             "SELECT larder.queue_limit($1, $2::int, $3::float8)",

@@ -18,7 +18,8 @@ public enum WorkerEvent: Sendable {
     /// The worker lacks what every job needs, and claims one job at a time; nil when it lacks nothing any more.
     case localFault(FailureReason?)
     /// The worker cannot use a credential profile that jobs of a batch name. It returns these jobs for a minute later
-    /// and claims others with all its slots. Once per profile and batch, until no such job was returned for two minutes.
+    /// and claims others with all its slots. Once per profile and batch, until no such job was returned for two
+    /// minutes.
     case profileFault(ProfileFault)
     /// Expired files were deleted from the cache.
     case expired(ExpiryReport)

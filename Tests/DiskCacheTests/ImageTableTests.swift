@@ -86,7 +86,8 @@ struct ImageTableTests {
     }
 
     /// FastImageCache 1.5.1: `FICImageFormat.m` 164–180 makes the dictionary, without a family when it is nil (168);
-    /// `FICImageTable.m` 21–22 has the two long names; `FICImageTable.m` 740–745 deletes the table unless both are equal.
+    /// `FICImageTable.m` 21–22 has the two long names; `FICImageTable.m` 740–745 deletes the table unless both are
+    /// equal.
     @Test(arguments: [
         (nil, ImageTableFormat.Devices.all, ImageTableFormat.Protection.none, 3, 0),
         ("cards", .phone, .complete, 1, 1), ("cards", .pad, .untilFirstUnlock, 2, 2),

@@ -61,7 +61,8 @@ struct LockTests {
         let urls = (1...20).map { "http://a/\($0)" }
         try await fixture.enqueue(urls, batch: "b")
         let worker = try await fixture.startWorker()
-        // 16 transactions have a row lock each of the batch's bucket, the others a spare one. A pooler has fewer sessions.
+        // 16 transactions have a row lock each of the batch's bucket, the others a spare one. A pooler has fewer
+        // sessions.
         let producers = (0..<(TemporaryDatabase.isPooled ? 8 : 20)).map { _ in fixture.otherConnection() }
         for producer in producers {
             _ = try await producer.rows("BEGIN")

@@ -101,8 +101,8 @@ struct DrawnVariantTests {
         #expect(try (0...2).map { try output.made($0).width } == [20, 8, 8])
     }
 
-    // SDImageIOAnimatedCoder.m 684–691: the limit's size replaces the thumbnail size, and the aspect ratio is kept. 489:
-    // an image within it is decoded in full.
+    // SDImageIOAnimatedCoder.m 684–691: the limit's size replaces the thumbnail size, and the aspect ratio is kept.
+    // 489: an image within it is decoded in full.
     @Test(arguments: [ImageFormat.png, .gif, .webp])
     func `a limit of bytes replaces the thumbnail size in animated formats`(format: ImageFormat) {
         let box = Variant.Thumbnail(width: 50, height: 20, preserveAspectRatio: false)

@@ -27,8 +27,8 @@ struct MetadataParserTests {
         #expect(XMPOrientation.read(Array(text.utf8)) == expected)
     }
 
-    // SDImageIOAnimatedCoder.m 464–472 of SDWebImage 5.21.5: the orientation is kCGImagePropertyOrientation of Image I/O,
-    // which takes it from XMP where EXIF has none.
+    // SDImageIOAnimatedCoder.m 464–472 of SDWebImage 5.21.5: the orientation is kCGImagePropertyOrientation of Image
+    // I/O, which takes it from XMP where EXIF has none.
     @Test(arguments: ["6", "8"])
     func `an image with an orientation in XMP alone is drawn upright`(value: String) async throws {
         let name = Array("http://ns.adobe.com/xap/1.0/\0".utf8)

@@ -39,8 +39,8 @@ enum Mutation {
         return bytes
     }
 
-    /// The same file with the right checksum in each chunk of a PNG, so that its damage reaches the decoder; other files
-    /// as they are.
+    /// The same file with the right checksum in each chunk of a PNG, so that its damage reaches the decoder; other
+    /// files as they are.
     static func repairingChecksums(of file: [UInt8]) -> [UInt8] {
         var bytes = file, start = 8
         guard bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) else { return bytes }

@@ -100,7 +100,8 @@ int larder_pin_processor(struct larder_processors *before);
 void larder_unpin_processor(const struct larder_processors *before);
 
 /// Leaves the session, gives up every capability, and makes this process one that other processes cannot trace and
-/// that gains no privileges by starting a program. Call it before there is a second thread. Returns 0, or -1 with errno.
+/// that gains no privileges by starting a program. Call it before there is a second thread. Returns 0, or -1 with
+/// errno.
 int larder_drop_privileges(void);
 
 /// Denies the calling thread, and those that it starts later, all files by name, and what else the kernel's version of

@@ -1,8 +1,8 @@
 /// Whether this machine reaches any origin at all. A pure value.
 ///
 /// It reaches none when requests to several origins, or the lookups of their names, have timed out and none was
-/// answered since the first of them. A refused connection counts as neither. The finding ends with the next answer, and by
-/// itself after some minutes, so that a list of dead origins ends, too.
+/// answered since the first of them. A refused connection counts as neither. The finding ends with the next answer, and
+/// by itself after some minutes, so that a list of dead origins ends, too.
 struct Reachability: Sendable, Equatable {
     typealias Instant = ContinuousClock.Instant
 

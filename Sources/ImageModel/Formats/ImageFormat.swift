@@ -14,7 +14,8 @@ public struct ImageFormat: Sendable {
     let hasSignature: @Sendable ([UInt8]) -> Bool
     /// Reads the size from the first bytes of a file; nil where only a codec can.
     var declaredSize: (@Sendable (UnsafeRawBufferPointer) -> DeclaredSize)?
-    /// Where a file ends by the lengths that it declares, beyond its end when it is cut; nil where the codec finds that.
+    /// Where a file ends by the lengths that it declares, beyond its end when it is cut; nil where the codec finds
+    /// that.
     package var declaredEnd: (@Sendable (UnsafeRawBufferPointer) -> Int)?
     package var frames = Frames.one
     /// Whether XMP gives the orientation where EXIF does not.

@@ -3,8 +3,8 @@ import Glibc
 
 /// One attempt to connect with libpq, which ends in time by the monotonic clock.
 ///
-/// `PQconnectdb` measures its `connect_timeout` by the time of day: after the clock was set back it waits as much longer
-/// for a server that does not answer.
+/// `PQconnectdb` measures its `connect_timeout` by the time of day: after the clock was set back it waits as much
+/// longer for a server that does not answer.
 struct ConnectAttempt: ~Copyable {
     /// How the attempt ended.
     enum Ending {

@@ -1,5 +1,5 @@
-/// Numbers a worker's claims, and keeps the numbers whose answer was lost, those of which it holds jobs, and the position
-/// of its claims of one batch.
+/// Numbers a worker's claims, and keeps the numbers whose answer was lost, those of which it holds jobs, and the
+/// position of its claims of one batch.
 struct ClaimSequence: Sendable {
     /// A claim's number; `isAgain` when a claim of this number may have taken effect.
     struct Ticket: Sendable {

@@ -43,7 +43,8 @@ public final class MemoryBlocklist: Blocklist {
         return blocks.withLock { blocks in blocks.value(Array(url.utf8)).map { $0.end > now } ?? false }
     }
 
-    /// Blocks `url` for `duration`, 24 h by default, or for twice its last duration when that is longer; 30 days at most.
+    /// Blocks `url` for `duration`, 24 h by default, or for twice its last duration when that is longer; 30 days at
+    /// most.
     public func insert(_ url: String, for duration: Duration = .seconds(24 * 3600)) {
         let now = now()
         let url = Array(url.utf8)

@@ -95,8 +95,9 @@ struct CacheCommit: Sendable {
         return file
     }
 
-    /// Writes an original that only the memory had to the disk, as SDWebImage does, which leaves `originalStoreCacheType`
-    /// unchanged for an image from memory. Source: SDWebImage 5.21.5, `callStoreOriginCacheProcessForOperation:`.
+    /// Writes an original that only the memory had to the disk, as SDWebImage does, which leaves
+    /// `originalStoreCacheType` unchanged for an image from memory. Source: SDWebImage 5.21.5,
+    /// `callStoreOriginCacheProcessForOperation:`.
     private func publishRemembered(_ key: CacheKey, _ file: inout StoredFile) throws(LoadError) {
         file.path = nil
         guard let remembered, plan.originalStore.contains(.disk) else { return }

@@ -13,7 +13,7 @@ actor TranscoderChild {
     ///     sending → none     it had died while idle; the request starts another one
     ///     working → idle     it replied
     ///     working → none     it died, exceeded a limit or was killed; `idle` for a moment, until it is discarded
-    ///     idle → none        it is recycled: it has served enough images, holds too much memory, or was killed too late
+    ///     idle → none        it is recycled: it has served enough images, holds too much memory, or was killed late
     private enum ChildState {
         case none, idle, sending, working
     }

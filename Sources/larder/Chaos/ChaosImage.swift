@@ -1,5 +1,5 @@
-/// The images of the origin of `larder chaos`: PNGs of uncompressed noise, each computed from its number and edition, so
-/// that a stored original can be compared with what was served.
+/// The images of the origin of `larder chaos`: PNGs of uncompressed noise, each computed from its number and edition,
+/// so that a stored original can be compared with what was served.
 enum ChaosImage {
     private static let width = 96
     private static let height = 64

@@ -39,7 +39,8 @@ extension Command {
         if arguments.flag("watch") {
             try await view.follow(interval: interval)
         } else if try await view.show() {
-            // With --json every line is a batch; 'status --health --json' lists queues at their limits and held origins.
+            // With --json every line is a batch; 'status --health --json' lists queues at their limits and held
+            // origins.
             for line in try await QueueLine.waiting(in: queue).prefix(20) { Console.line(line) }
             for line in try await HeldOriginLine.all(in: queue).prefix(20) { Console.line(line) }
         }

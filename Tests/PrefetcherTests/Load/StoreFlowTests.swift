@@ -91,8 +91,8 @@ struct StoreFlowTests {
         #expect(harness.storedHalf(harness.origin.url("/b.gif")) == animation)
     }
 
-    // SDImageCache.m 264–286 of SDWebImage 5.21.5: an image without data is encoded, one of the animated class is stored
-    // as its data. SDImageCacheDefine.m 114–116: a class of UIImage alone is not one.
+    // SDImageCache.m 264–286 of SDWebImage 5.21.5: an image without data is encoded, one of the animated class is
+    // stored as its data. SDImageCacheDefine.m 114–116: a class of UIImage alone is not one.
     @Test(arguments: [("null", false), (#""UIImage""#, false), (#""SDAnimatedImage""#, true)])
     func `animatedImageClass decides between the bytes and the frames of an animation's thumbnail`(
         name: String, keepsBytes: Bool

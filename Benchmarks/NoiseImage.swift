@@ -1,8 +1,8 @@
 import Foundation
 import ImageModel
 
-/// A picture of waves, edges and noise, in PNG files that are not compressed.
-struct NoisePicture {
+/// A image of waves, edges and noise, in PNG files that are not compressed.
+struct NoiseImage {
     let width, height: Int
     /// Red, green and blue of each pixel, row by row.
     private let pixels: [UInt8]
@@ -28,13 +28,13 @@ struct NoisePicture {
         self.pixels = pixels
     }
 
-    /// The whole picture.
+    /// The whole image.
     var still: [UInt8] {
         Self.start(width, height) + PNGChunks.chunk("IDAT", compressed(0, 0, width, height))
             + PNGChunks.chunk("IEND", [])
     }
 
-    /// A part of the picture that moves by 8 and 4 pixels from frame to frame.
+    /// A part of the image that moves by 8 and 4 pixels from frame to frame.
     func animation(width: Int, height: Int, frames: Int) -> [UInt8] {
         var file = Self.start(width, height)
         file += PNGChunks.chunk("acTL", PNGChunks.bytes(frames) + PNGChunks.bytes(0))
