@@ -10,7 +10,7 @@ actor TranscoderChild {
     ///     none → idle        it was started
     ///     idle → sending     a request is about to be sent
     ///     sending → working  the request was sent
-    ///     sending → none     it had died while idle; the request starts another one
+    ///     sending → none     it had died while idle, and the request starts another one; or the task was cancelled
     ///     working → idle     it replied
     ///     working → none     it died, exceeded a limit or was killed; `idle` for a moment, until it is discarded
     ///     idle → none        it is recycled: it has served enough images, holds too much memory, or was killed late
