@@ -11,7 +11,8 @@ struct Options: Sendable {
           --directory DIR   store, expiry: where to write; default: the system's temporary directory
           --images DIR      transcode, planes, resident: the images; default: those of the tests, repeated
           --loop PROGRAM    transcode, planes: a plain loop over libvips to compare with; it reads a list of files and
-                            prints a line of JSON with cpu_ms_img. planes adds -m chain or -m 256, and -o DIR
+                            prints a line of JSON with cpu_ms_img. planes adds -m chain, modern, avatar or 256, and
+                            -o DIR, for which there is Benchmarks/peers/mixes.c
         The benchmark of the queue is the command larder bench queue.
         """
 

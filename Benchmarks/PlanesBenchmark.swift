@@ -46,7 +46,10 @@ private struct PathRun {
     private let options: Options
     private let scratch: String
     /// The tasks by name, and the mode of the loop for the same task.
-    private static let tasks = [("three", TranscodeHarness.three, "chain"), ("small", TranscodeHarness.one, "256")]
+    private static let tasks = [
+        ("three", TranscodeHarness.three, "chain"), ("modern", Array(TranscodeHarness.modern), "modern"),
+        ("avatar", Array(TranscodeHarness.avatar), "avatar"), ("small", TranscodeHarness.one, "256"),
+    ]
 
     init(_ options: Options, _ scratch: String) {
         self.options = options
@@ -81,9 +84,10 @@ private struct PathRun {
             }
             figures.append(Figure("\(task)_planes_lives", "ms/image"))
             if options.loop != nil { figures.append(Figure("\(task)_loop", "ms/image")) }
+            figures.append(
+                Figure("\(task)_planes_all", "ms/image", against: options.loop == nil ? nil : "\(task)_loop_all"))
+            if options.loop != nil { figures.append(Figure("\(task)_loop_all", "ms/image")) }
         }
-        figures.append(Figure("three_planes_all", "ms/image", against: options.loop == nil ? nil : "three_loop_all"))
-        if options.loop != nil { figures.append(Figure("three_loop_all", "ms/image")) }
         figures += [Figure("resident_p95", "MiB"), Figure("resident_most", "MiB")]
         return Benchmark.Findings(
             measurements: try rounds.measurements(figures),
@@ -94,7 +98,7 @@ private struct PathRun {
     }
 
     private func values(plain: [String], profiled: [String], turn: Int) async throws -> [String: Double] {
-        var values: [String: Double] = [:]
+        var values: [String: Double] = [:], resident: [Double] = []
         for (task, variants, mode) in Self.tasks {
             // The first one reads the files with a cold cache, so the order changes each time.
             for place in 0..<3 {
@@ -109,17 +113,19 @@ private struct PathRun {
                     if let loop = options.loop { values["\(task)_loop"] = try loopCost(self.loop(loop, mode), plain) }
                 }
             }
+            let (other, peaks) = try await cost(profiled, variants, allowsPlanes: true)
+            func overall(_ one: Double?, _ other: Double) -> Double {
+                let (count, others) = (Double(plain.count), Double(profiled.count))
+                return ((one ?? .nan) * count + other * others) / (count + others)
+            }
+            values["\(task)_planes_all"] = overall(values["\(task)_planes"], other)
+            if let loop = options.loop {
+                let other = profiled.isEmpty ? 0 : try loopCost(self.loop(loop, mode), profiled)
+                values["\(task)_loop_all"] = overall(values["\(task)_loop"], other)
+            }
+            if task == "three" { resident = peaks }
         }
-        let (other, peaks) = try await cost(profiled, TranscodeHarness.three, allowsPlanes: true)
-        let shares = (plain: Double(plain.count), profiled: Double(profiled.count))
-        func overall(_ one: Double, _ other: Double) -> Double {
-            (one * shares.plain + other * shares.profiled) / (shares.plain + shares.profiled)
-        }
-        values["three_planes_all"] = overall(values["three_planes"] ?? .nan, other)
-        if let loop = options.loop {
-            let other = profiled.isEmpty ? 0 : try loopCost(self.loop(loop, "chain"), profiled)
-            values["three_loop_all"] = overall(values["three_loop"] ?? .nan, other)
-        }
+        let peaks = resident
         values["resident_p95"] = peaks.quantile(0.95)
         values["resident_most"] = peaks.max() ?? 0
         return values

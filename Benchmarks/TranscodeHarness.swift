@@ -26,6 +26,21 @@ struct TranscodeHarness: Sendable {
          "format":"jpeg","quality":80}
         """#,
     ]
+    /// Fits 1024 as JPEG, fits 400 as WebP and as AVIF.
+    static let modern =
+        three[..<2] + [
+            #"""
+            {"name":"next","thumbnail":{"width":400,"height":400},"format":"avif","quality":50,"keySuffix":"avif"}
+            """#
+        ]
+    /// Fits 1024 as JPEG, fits 400 as WebP, 160×160 from the centre in a circle as PNG.
+    static let avatar =
+        three[..<2] + [
+            #"""
+            {"name":"avatar","transform":[{"type":"resize","width":160,"height":160,"scaleMode":"aspectFill"},
+             {"type":"roundCorner","radius":80}],"format":"png"}
+            """#
+        ]
     /// One variant per image: fits 256.
     static let one = [#"{"name":"small","thumbnail":{"width":256,"height":256},"format":"jpeg","quality":95}"#]
 

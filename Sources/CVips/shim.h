@@ -188,6 +188,23 @@ static inline int larder_clear(VipsImage **out, int width, int height) {
     return result;
 }
 
+/// New memory for 8-bit pixels in sRGB of three bands, or of four with alpha; undefined until they are written.
+static inline int larder_new_pixels(VipsImage **out, int width, int height, int bands) {
+    size_t length = (size_t)width * (size_t)height * (size_t)bands;
+    void *memory = g_try_malloc(length);
+    VipsImage *image = memory ? vips_image_new_from_memory(memory, length, width, height, bands, VIPS_FORMAT_UCHAR)
+                              : NULL;
+    if (!image) {
+        g_free(memory);
+        return -1;
+    }
+    g_signal_connect_swapped(image, "postclose", G_CALLBACK(g_free), memory);
+    // No other code has the image yet.
+    image->Type = VIPS_INTERPRETATION_sRGB;
+    *out = image;
+    return 0;
+}
+
 /// A copy of 8-bit RGBA pixels as an image in sRGB.
 static inline int larder_from_rgba(const void *pixels, int width, int height, VipsImage **out) {
     size_t length = (size_t)width * (size_t)height * 4;

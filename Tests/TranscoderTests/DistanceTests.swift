@@ -60,7 +60,7 @@ struct DistanceTests {
             "/usr/bin/python3", ["-", directory.path], environment: [:], input: Array(Self.maker.utf8)
         ).outcome()
         try #require(made.code == 0, "\(String(decoding: made.errors, as: UTF8.self))")
-        let harness = TranscodeHarness()
+        let harness = TranscodeHarness { $0.limits.allowsPlanes = false }
         var found: [String: [Double]] = [:]
         for number in 0..<3 {
             let jpeg = try Fixtures.bytes(directory.file("\(number).jpg"))

@@ -51,12 +51,40 @@ struct larder_jpeg_image {
 /// Writes a JPEG without metadata; `quality` is 1 to 100. The caller frees `*bytes` with `free`. Returns 0, or -1.
 int larder_jpeg_write(const struct larder_jpeg_image *image, int quality, uint8_t **bytes, size_t *length);
 
-// MARK: Colour conversion
+// MARK: Colour conversion, one row of `count` pixels each. Rows must not overlap.
 
-/// Converts `count` pixels from red, green and blue to luma and chroma by JFIF's matrix, rounded to the nearest. The
-/// three rows must not overlap the pixels.
-void larder_rgb_row(const uint8_t *restrict rgb, size_t count, uint8_t *restrict luma, uint8_t *restrict cb,
-                    uint8_t *restrict cr);
+/// Splits pixels of red, green and blue.
+void larder_split_rgb(const uint8_t *restrict pixels, size_t count, uint8_t *restrict red, uint8_t *restrict green,
+                      uint8_t *restrict blue);
+
+/// Splits pixels of red, green, blue and straight alpha, and multiplies the colours by it.
+void larder_split_rgba(const uint8_t *restrict pixels, size_t count, uint8_t *restrict red, uint8_t *restrict green,
+                       uint8_t *restrict blue, uint8_t *restrict alpha);
+
+/// Joins planes to pixels of red, green and blue.
+void larder_join_rgb(const uint8_t *restrict red, const uint8_t *restrict green, const uint8_t *restrict blue,
+                     size_t count, uint8_t *restrict pixels);
+
+/// Joins planes whose colours are multiplied by alpha to pixels with straight alpha; transparent ones are zero.
+void larder_join_rgba(const uint8_t *restrict red, const uint8_t *restrict green, const uint8_t *restrict blue,
+                      const uint8_t *restrict alpha, size_t count, uint8_t *restrict pixels);
+
+/// To luma and chroma by JFIF's matrix, rounded to the nearest.
+void larder_rgb_to_ycc(const uint8_t *restrict red, const uint8_t *restrict green, const uint8_t *restrict blue,
+                       size_t count, uint8_t *restrict luma, uint8_t *restrict cb, uint8_t *restrict cr);
+
+/// From luma and chroma by JFIF's matrix, rounded to the nearest.
+void larder_ycc_to_rgb(const uint8_t *restrict luma, const uint8_t *restrict cb, const uint8_t *restrict cr,
+                       size_t count, uint8_t *restrict red, uint8_t *restrict green, uint8_t *restrict blue);
+
+/// From one RGB space to another, in place: `curves` have the linear value of each byte of red, green and blue,
+/// `matrix` has three rows, and `bytes` has the byte of each of 65536 linear values of the result, which is cut to 0…1.
+void larder_convert_colors(uint8_t *restrict red, uint8_t *restrict green, uint8_t *restrict blue, size_t count,
+                           const float *restrict curves, const float *restrict matrix, const uint8_t *restrict bytes);
+
+/// The means of `count` squares of two by two samples; both rows have twice as many.
+void larder_halve_rows(const uint8_t *restrict upper, const uint8_t *restrict lower, size_t count,
+                       uint8_t *restrict out);
 
 // MARK: Resampling
 

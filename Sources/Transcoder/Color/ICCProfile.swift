@@ -12,13 +12,8 @@ package enum ICCProfile {
 
     /// Whether the profile has sRGB's primaries and its curve.
     package static func isSRGB(_ profile: [UInt8]) -> Bool {
-        guard space(profile) == "RGB ", profile.count >= 132, let count = profile.bigEndian(at: 128) else {
-            return false
-        }
-        func tag(_ name: StaticString) -> Int? {
-            (0..<min(count, 64)).first { profile.has(name, at: 132 + 12 * $0) }
-                .flatMap { profile.bigEndian(at: 136 + 12 * $0) }
-        }
+        guard space(profile) == "RGB " else { return false }
+        func tag(_ name: StaticString) -> Int? { Self.tag(name, in: profile) }
         // Adapted to D50, as in every sRGB profile.
         let primaries: [(StaticString, [Double])] = [
             ("rXYZ", [0.4360, 0.2225, 0.0139]), ("gXYZ", [0.3851, 0.7169, 0.0971]), ("bXYZ", [0.1431, 0.0606, 0.7141]),
@@ -29,6 +24,20 @@ package enum ICCProfile {
         }
         let curves: [StaticString] = ["rTRC", "gTRC", "bTRC"]
         return samePrimaries && curves.allSatisfy { tag($0).map { isSRGBCurve(profile, at: $0) } ?? false }
+    }
+
+    /// The offset of a tag's data.
+    static func tag(_ name: StaticString, in profile: [UInt8]) -> Int? {
+        guard let count = profile.bigEndian(at: 128) else { return nil }
+        return (0..<min(count, 64)).first { profile.has(name, at: 132 + 12 * $0) }
+            .flatMap { profile.bigEndian(at: 136 + 12 * $0) }
+    }
+
+    /// The s15Fixed16 numbers at `offset`; nil where the profile ends before.
+    static func numbers(_ count: Int, in profile: [UInt8], at offset: Int) -> [Double]? {
+        guard offset + 4 * count <= profile.count else { return nil }
+        let words = (0..<count).compactMap { profile.bigEndian(at: offset + 4 * $0) }
+        return words.count == count ? words.map { Double(Int32(truncatingIfNeeded: $0)) / 65536 } : nil
     }
 
     private static func isSRGBCurve(_ profile: [UInt8], at offset: Int) -> Bool {
@@ -49,9 +58,7 @@ package enum ICCProfile {
 
     /// Whether the s15Fixed16 numbers at `offset` are `expected`, with a tolerance of 0.003.
     private static func hasNumbers(_ expected: [Double], in profile: [UInt8], at offset: Int) -> Bool {
-        expected.enumerated().allSatisfy { index, value in
-            guard let found = profile.bigEndian(at: offset + 4 * index) else { return false }
-            return abs(Double(Int32(truncatingIfNeeded: found)) / 65536 - value) < 0.003
-        }
+        numbers(expected.count, in: profile, at: offset).map { zip($0, expected).allSatisfy { abs($0 - $1) < 0.003 } }
+            ?? false
     }
 }

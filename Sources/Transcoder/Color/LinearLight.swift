@@ -23,9 +23,10 @@ enum LinearLight {
 
     /// The nearest byte of a linear value, which is clamped to 0…1.
     static func byte(_ linear: Float) -> UInt8 {
-        bytes[Int(max(0, min(1, linear)) * Float(bytes.count - 1) + 0.5)]
+        encodedBytes[Int(max(0, min(1, linear)) * Float(encodedBytes.count - 1) + 0.5)]
     }
 
-    /// The steps are a twentieth of a byte's, small enough for the steep start of the curve.
-    private static let bytes: [UInt8] = (0...65535).map { UInt8((encoded(Double($0) / 65535) * 255).rounded()) }
+    /// The nearest byte of each of 65536 linear values: the steps are a twentieth of a byte's, small enough for the
+    /// steep start of the curve.
+    static let encodedBytes: [UInt8] = (0...65535).map { UInt8((encoded(Double($0) / 65535) * 255).rounded()) }
 }

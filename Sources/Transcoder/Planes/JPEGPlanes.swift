@@ -5,7 +5,7 @@ internal import ImageModel
 extension PlaneCodec {
     /// The planes in the file: luma at the highest resolution, chroma planes of equal size or none.
     static let jpeg = PlaneCodec(
-        canDecode: { JPEGReader($0, shrink: 1) != nil },
+        hasAlpha: { JPEGReader($0, shrink: 1) == nil ? nil : false },
         decode: { (file, size, shrink) throws(CodecFailure) in
             guard let reader = JPEGReader(file, shrink: shrink) else { throw CodecFailure(message: "no planes") }
             var planes = try reader.planes()
@@ -66,8 +66,9 @@ extension PlanarImage {
         image.is_420 = PlaneCodec.chroma(settings, quality: quality) == .subsampled420 ? 1 : 0
         image.is_progressive = settings?.progressive == true ? 1 : 0
         image.has_standard_tables = settings?.optimizeCoding == false ? 1 : 0
-        image.planes = (UnsafePointer(luma.start), UnsafePointer(cb.start), UnsafePointer(cr.start))
-        image.strides = (luma.stride, cb.stride, cr.stride)
+        let starts = colors.map { UnsafePointer($0.start) }, strides = colors.map(\.stride)
+        image.planes = (starts[0], starts[1], starts[2])
+        image.strides = (strides[0], strides[1], strides[2])
         var start: UnsafeMutablePointer<UInt8>?
         var count = 0
         guard larder_jpeg_write(&image, Int32(quality), &start, &count) == 0 else {

@@ -1,11 +1,21 @@
 internal import ImageModel
 
 /// An image decoded to planes, and the drawn outputs from which others start.
+///
+/// An output is shrunk, cut and mirrored as planes. When planes cannot give the rest of it, libvips does that from the
+/// pixels of the shrunk planes.
 final class PlanarDecodedImage: DecodedImage {
+    /// The pixels from which an output starts.
+    private enum Source {
+        case planes(PlanarImage)
+        case pixels(SharedImage)
+    }
+
     private let plan: DecodePlan
     private let header: SourceHeader
     private let base: PlanarImage
-    private var drawn: [Int: PlanarImage] = [:]
+    private let kept: KeptMetadata
+    private var drawn: [Int: Source] = [:]
     /// The smallest image in memory that shows the whole original and is large enough for a digest.
     private var smallestWhole: PlanarImage
 
@@ -18,21 +28,54 @@ final class PlanarDecodedImage: DecodedImage {
         let shrunk = try stored.drawn(view, chroma: plan.chroma)
         self.plan = plan
         self.header = header
-        base = header.orientation >= 5 ? try shrunk.transposed() : shrunk
+        let upright = header.orientation >= 5 ? try shrunk.transposed() : shrunk
+        let keepsCopyright = plan.outputs.contains { (try? $0.get())?.encoding.keepCopyright == true }
+        if keepsCopyright || header.hasOwnProfile {
+            let opened = try LibvipsImage(header.format, file.bytes)
+            kept = KeptMetadata(copyrightOf: opened)
+            base = try opened.matrixProfile?.converted(upright) ?? upright
+        } else {
+            kept = KeptMetadata()
+            base = upright
+        }
         smallestWhole = base
     }
 
     func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage {
-        var (source, steps) = (base, output.drawing.steps)
         // When the other output failed, this one is drawn with all steps.
-        if case .output(let other) = output.start, let made = drawn[other] { (source, steps) = (made, output.steps) }
-        guard let view = PlaneView(steps, of: source.size) else {
-            throw CodecFailure(message: "planes cannot be drawn by these steps")
+        if case .output(let other) = output.start, let made = drawn[other] {
+            switch made {
+            case .planes(let image): return try draw(number, output, from: image, output.steps)
+            case .pixels(let image): return try draw(number, output, from: image, output.steps[...])
+            }
         }
-        let image = try source.drawn(view, chroma: plan.chroma)
-        if plan.isStart(number) { drawn[number] = image }
-        if output.showsWholeImage && image.size.area < smallestWhole.size.area { smallestWhole = image }
-        return PlanarDrawnImage(image: image, chroma: plan.chroma)
+        return try draw(number, output, from: base, output.drawing.steps)
+    }
+
+    private func draw(
+        _ number: Int, _ output: PlannedOutput, from source: PlanarImage, _ steps: [DrawStep]
+    ) throws(CodecFailure) -> any DrawnImage {
+        var rest: ArraySlice<DrawStep> = []
+        let view = PlaneView(steps, of: source.size, rest: &rest)
+        let isPlanar = rest.isEmpty && output.fitsPlanes, isStart = plan.isStart(number)
+        let chroma = isPlanar && !isStart ? output.encoding.chroma : plan.chroma
+        let image = try source.drawn(view, chroma: chroma)
+        if rest.isEmpty {
+            if isStart { drawn[number] = .planes(image) }
+            if output.showsWholeImage && image.size.area < smallestWhole.size.area { smallestWhole = image }
+        }
+        if isPlanar { return PlanarDrawnImage(image: image) }
+        return try draw(number, output, from: SharedImage(LibvipsImage(image)), rest)
+    }
+
+    private func draw(
+        _ number: Int, _ output: PlannedOutput, from source: SharedImage, _ steps: ArraySlice<DrawStep>
+    ) throws(CodecFailure) -> any DrawnImage {
+        let isStart = plan.isStart(number)
+        let image = SharedImage(try source.image.drawn(steps, for: output, isReadAgain: isStart))
+        if isStart && drawn[number] == nil { drawn[number] = .pixels(image) }
+        return LibvipsDrawnImage(
+            header: header, images: [image], kept: output.encoding.keepCopyright ? kept : KeptMetadata())
     }
 
     func digest() throws(CodecFailure) -> ImageDigest? {
@@ -43,9 +86,9 @@ final class PlanarDecodedImage: DecodedImage {
     }
 }
 
+/// The pixels of one output as planes.
 private struct PlanarDrawnImage: DrawnImage {
     let image: PlanarImage
-    let chroma: PlanarImage.Chroma
 
     var frames: Int { 1 }
 
@@ -53,8 +96,8 @@ private struct PlanarDrawnImage: DrawnImage {
         guard let encoder = PlaneCodec.all[encoding.format]?.encoder else {
             throw CodecFailure(message: "there is no encoder for planes")
         }
-        let quality = quality ?? 0, wanted = encoder.chroma(encoding.options, quality)
-        let image = wanted == chroma ? image : try image.drawn(PlaneView(whole: image.size), chroma: wanted)
+        let quality = quality ?? 0
+        let image = try image.inYCC(encoder.chroma(encoding.options, quality))
         return try encoder.encode(image, encoding.options, quality)
     }
 
@@ -64,21 +107,14 @@ private struct PlanarDrawnImage: DrawnImage {
 extension PlanarImage {
     /// The image stretched to a small size, in sRGB.
     fileprivate func digestPixels(_ size: PixelSize) throws(CodecFailure) -> DigestPixels {
-        let small = try drawn(PlaneView(whole: size), chroma: .full)
+        let small = try drawn(PlaneView(whole: size), chroma: .full).inRGB()
+        let bands = small.alpha == nil ? 3 : 4
+        var pixels = [UInt8](repeating: 0, count: size.area * bands)
+        pixels.withUnsafeMutableBufferPointer { if let start = $0.baseAddress { small.copyPixels(to: start) } }
+        guard bands == 3 else { return DigestPixels(width: size.width, height: size.height, bytes: pixels) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(size.area * 4)
-        for y in 0..<size.height {
-            for x in 0..<size.width {
-                func sample(_ plane: SamplePlane) -> Float { Float(plane.start[y * plane.stride + x]) }
-                let (luma, cb, cr) = (sample(small.luma), sample(small.cb) - 128, sample(small.cr) - 128)
-                // JFIF 1.02's matrix.
-                let green = luma - 0.344136 * cb - 0.714136 * cr
-                for value in [luma + 1.402 * cr, green, luma + 1.772 * cb] {
-                    bytes.append(UInt8(min(max(value.rounded(), 0), 255)))
-                }
-                bytes.append(255)
-            }
-        }
+        for start in stride(from: 0, to: pixels.count, by: 3) { bytes += pixels[start..<start + 3] + [255] }
         return DigestPixels(width: size.width, height: size.height, bytes: bytes)
     }
 }

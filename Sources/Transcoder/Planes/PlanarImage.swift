@@ -1,7 +1,6 @@
-private import CPlanes
 internal import ImageModel
 
-/// An opaque image as planes of luma (Y) and chroma (Cb, Cr): full range, by JFIF's matrix.
+/// An image as planes of 8-bit samples: luma and chroma, or red, green and blue, with or without alpha.
 package struct PlanarImage {
     /// The resolution of the chroma planes.
     package enum Chroma: Sendable, Hashable {
@@ -14,45 +13,67 @@ package struct PlanarImage {
         var factor: Int { self == .full ? 1 : 2 }
     }
 
-    /// In pixels.
-    let size: PixelSize
-    let luma, cb, cr: SamplePlane
-
-    var planes: [SamplePlane] { [luma, cb, cr] }
-}
-
-extension PlanarImage {
-    /// Space for 4:4:4 planes, or for luma alone; the samples are undefined.
-    ///
-    /// - Throws: `CodecFailure` when there is no memory.
-    init(uninitialized size: PixelSize, isGrey: Bool) throws(CodecFailure) {
-        func chroma() throws(CodecFailure) -> SamplePlane { isGrey ? try .neutral() : try SamplePlane(size) }
-        self.init(size: size, luma: try SamplePlane(size), cb: try chroma(), cr: try chroma())
+    /// The meaning of the colour planes.
+    enum Model: Sendable, Hashable {
+        /// Luma (Y) and chroma (Cb, Cr): full range, by JFIF's matrix. The chroma planes may be subsampled.
+        case ycc
+        /// Red, green and blue, multiplied by alpha.
+        case rgb
     }
 
-    /// Converts row `y` from red, green and blue. Only the code that creates the image may call it.
-    func fill(row y: Int, rgb: UnsafePointer<UInt8>) {
-        larder_rgb_row(
-            rgb, size.width, luma.start + y * luma.stride, cb.start + y * cb.stride, cr.start + y * cr.stride)
+    /// In pixels.
+    let size: PixelSize
+    let model: Model
+    /// Three planes.
+    let colors: [SamplePlane]
+    /// Nil when the image is opaque, and with `Model.ycc`.
+    let alpha: SamplePlane?
+
+    /// Luma and chroma.
+    init(size: PixelSize, luma: SamplePlane, cb: SamplePlane, cr: SamplePlane) {
+        (self.size, model, colors, alpha) = (size, .ycc, [luma, cb, cr], nil)
+    }
+
+    /// Red, green and blue, multiplied by alpha.
+    init(size: PixelSize, colors: [SamplePlane], alpha: SamplePlane?) {
+        precondition(colors.count == 3, "red, green and blue")
+        (self.size, model, self.colors, self.alpha) = (size, .rgb, colors, alpha)
+    }
+
+    var planes: [SamplePlane] { colors + (alpha.map { [$0] } ?? []) }
+
+    /// The same change of every plane.
+    private func mapped(
+        to size: PixelSize, _ change: (SamplePlane) throws(CodecFailure) -> SamplePlane
+    ) throws(CodecFailure) -> PlanarImage {
+        var made: [SamplePlane] = []
+        for plane in planes { made.append(try change(plane)) }
+        guard model == .rgb else { return PlanarImage(size: size, luma: made[0], cb: made[1], cr: made[2]) }
+        return PlanarImage(size: size, colors: Array(made[..<3]), alpha: made.count > 3 ? made[3] : nil)
     }
 
     func transposed() throws(CodecFailure) -> PlanarImage {
-        PlanarImage(
-            size: size.transposed, luma: try luma.transposed(), cb: try cb.transposed(), cr: try cr.transposed())
+        try mapped(to: size.transposed) { (plane) throws(CodecFailure) in try plane.transposed() }
     }
 
     /// The image as a view shows it, resampled once; unchanged planes are shared.
     ///
+    /// - Parameter chroma: the resolution of chroma planes; `Model.rgb` has none.
     /// - Throws: `CodecFailure` when there is no memory.
     func drawn(_ view: PlaneView, chroma: Chroma) throws(CodecFailure) -> PlanarImage {
         let size = view.window.size
-        let lumaFilter = PlaneFilter(view, of: luma, factor: 1)
+        let filter = PlaneFilter(view, of: colors[0], factor: 1)
+        guard model == .ycc else {
+            return try mapped(to: size) { (plane) throws(CodecFailure) in
+                try filter.resample(plane, size, factor: 1)
+            }
+        }
+        let (luma, cb, cr) = (colors[0], colors[1], colors[2])
         // Full chroma is upsampled as decoders do it; subsampled chroma is resampled from its own samples.
         let chromaFilter =
-            chroma == .full
-            ? PlaneFilter(lumaFilter, from: luma, to: cb) : PlaneFilter(view, of: cb, factor: chroma.factor)
+            chroma == .full ? PlaneFilter(filter, from: luma, to: cb) : PlaneFilter(view, of: cb, factor: chroma.factor)
         return PlanarImage(
-            size: size, luma: try lumaFilter.resample(luma, size, factor: 1),
+            size: size, luma: try filter.resample(luma, size, factor: 1),
             cb: try chromaFilter.resample(cb, size, factor: chroma.factor),
             cr: try chromaFilter.resample(cr, size, factor: chroma.factor))
     }

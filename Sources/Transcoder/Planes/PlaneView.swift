@@ -1,6 +1,6 @@
 package import ImageModel
 
-/// The part of an image that a drawing shows, and its scale: enough for a drawing that only shrinks and cuts.
+/// The part of an image that a drawing shows, and its scale: enough for a drawing that only shrinks, cuts and mirrors.
 package struct PlaneView: Sendable, Hashable {
     /// The size to which the whole image is resampled.
     package private(set) var scaled: PixelSize
@@ -14,23 +14,36 @@ package struct PlaneView: Sendable, Hashable {
         window = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
     }
 
-    /// The view for a list of steps on an image of `size`; nil when they are anything but resampling without enlarging,
-    /// then cutting.
-    package init?(_ steps: [DrawStep], of size: PixelSize) {
+    /// The view for the first steps on an image of `size`, as many as are resampling without enlarging, then cutting
+    /// and mirroring; `rest` are the others.
+    package init(_ steps: [DrawStep], of size: PixelSize, rest: inout ArraySlice<DrawStep>) {
         self.init(whole: size)
-        var isCut = false
-        for step in steps {
-            switch step {
-            case .scale(let smaller):
-                guard !isCut, smaller.width <= scaled.width, smaller.height <= scaled.height else { return nil }
-                self = PlaneView(whole: smaller)
-            case .crop(let part):
-                isCut = true
-                window = PixelRect(
-                    x: window.x + part.x, y: window.y + part.y, width: part.width, height: part.height)
-            default: return nil
+        rest = steps[...]
+        while let step = rest.first, add(step) { rest.removeFirst() }
+    }
+
+    /// False when the view cannot hold the step.
+    private mutating func add(_ step: DrawStep) -> Bool {
+        let isWhole = window.size == scaled && !mirrorsColumns && !mirrorsRows
+        switch step {
+        case .scale(let smaller):
+            guard isWhole, smaller.width <= scaled.width, smaller.height <= scaled.height else { return false }
+            self = PlaneView(whole: smaller)
+        case .crop(let part):
+            window = PixelRect(x: window.x + part.x, y: window.y + part.y, width: part.width, height: part.height)
+        case .mirror(let horizontal, let vertical):
+            // The window is counted from the side where the mirrored image begins.
+            if horizontal {
+                mirrorsColumns.toggle()
+                window.x = scaled.width - window.x - window.width
             }
+            if vertical {
+                mirrorsRows.toggle()
+                window.y = scaled.height - window.y - window.height
+            }
+        default: return false
         }
+        return true
     }
 }
 

@@ -42,6 +42,8 @@ final class SamplePlane {
 
     deinit { free(start) }
 
+    func row(_ y: Int) -> UnsafeMutablePointer<UInt8> { start + y * stride }
+
     /// The chroma of a grey image: one sample that stands for any size.
     static func neutral() throws(CodecFailure) -> SamplePlane {
         let plane = try SamplePlane(PixelSize(width: 1, height: 1))

@@ -3,15 +3,17 @@ private import Glibc
 internal import ImageModel
 
 extension PlaneCodec {
-    /// The planes of a lossy file; of a lossless one they are converted from its pixels.
+    /// Luma and chroma of an opaque lossy file, else red, green and blue.
     static let webp = PlaneCodec(
-        canDecode: { file in
-            guard let features = WebPBitstreamFeatures(file) else { return false }
-            return features.has_alpha == 0 && features.has_animation == 0
+        hasAlpha: { file in
+            guard let features = WebPBitstreamFeatures(file), features.has_animation == 0 else { return nil }
+            return features.has_alpha != 0
         },
         decode: { (file, size, _) throws(CodecFailure) in
-            WebPBitstreamFeatures(file)?.format == 2
-                ? try PlanarImage(losslessWebP: file, size) : try PlanarImage(lossyWebP: file, size)
+            let features = WebPBitstreamFeatures(file), hasAlpha = features?.has_alpha != 0
+            return hasAlpha || features?.format == 2
+                ? try PlanarImage(pixelsOfWebP: file, size, hasAlpha: hasAlpha)
+                : try PlanarImage(lossyWebP: file, size)
         },
         encoder: Encoder(
             chroma: { _, _ in .subsampled420 },
@@ -45,24 +47,29 @@ extension PlanarImage {
     }
 
     /// libwebp decodes a lossless image as a whole, so all pixels are read at once.
-    fileprivate init(losslessWebP file: UnsafeRawBufferPointer, _ size: PixelSize) throws(CodecFailure) {
-        let stride = size.width * 3
+    fileprivate init(
+        pixelsOfWebP file: UnsafeRawBufferPointer, _ size: PixelSize, hasAlpha: Bool
+    ) throws(CodecFailure) {
+        let stride = size.width * (hasAlpha ? 4 : 3)
         guard let memory = malloc(stride * size.height) else { throw CodecFailure.memory }
         defer { free(memory) }
         let pixels = memory.assumingMemoryBound(to: UInt8.self)
         guard let frame = WebPFrame(file), frame.size == size else {
             throw CodecFailure(message: "no frame of the image's size")
         }
-        guard frame.decode(into: pixels, stride: stride) else { throw CodecFailure(message: "libwebp failed") }
-        try self.init(uninitialized: size, isGrey: false)
-        for y in 0..<size.height { fill(row: y, rgb: pixels + y * stride) }
+        guard frame.decode(into: pixels, stride: stride, hasAlpha: hasAlpha) else {
+            throw CodecFailure(message: "libwebp failed")
+        }
+        try self.init(uninitialized: size, hasAlpha: hasAlpha)
+        for y in 0..<size.height { fill(row: y, pixels: pixels + y * stride) }
         for plane in planes { plane.padEdges() }
     }
 
     fileprivate func webp(quality: Int, effort: Int) throws(CodecFailure) -> EncodedFile {
         let planes = [
-            try SampleRange.lumaToLimited.applied(to: luma), try SampleRange.chromaToLimited.applied(to: cb),
-            try SampleRange.chromaToLimited.applied(to: cr),
+            try SampleRange.lumaToLimited.applied(to: colors[0]),
+            try SampleRange.chromaToLimited.applied(to: colors[1]),
+            try SampleRange.chromaToLimited.applied(to: colors[2]),
         ]
         var configuration = WebPConfig()
         var input = WebPPicture()
@@ -112,9 +119,10 @@ private struct WebPFrame: ~Copyable {
 
     var size: PixelSize { PixelSize(width: Int(frame.width), height: Int(frame.height)) }
 
-    /// Writes red, green and blue of all rows of the frame; false when it is invalid.
-    func decode(into pixels: UnsafeMutablePointer<UInt8>, stride: Int) -> Bool {
-        let room = stride * size.height
-        return WebPDecodeRGBInto(frame.fragment.bytes, frame.fragment.size, pixels, room, Int32(stride)) != nil
+    /// Writes red, green, blue, and straight alpha when it is wanted, of all rows of the frame; false when it is
+    /// invalid.
+    func decode(into pixels: UnsafeMutablePointer<UInt8>, stride: Int, hasAlpha: Bool) -> Bool {
+        let decode = hasAlpha ? WebPDecodeRGBAInto : WebPDecodeRGBInto
+        return decode(frame.fragment.bytes, frame.fragment.size, pixels, stride * size.height, Int32(stride)) != nil
     }
 }

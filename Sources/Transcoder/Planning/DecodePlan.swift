@@ -6,7 +6,8 @@ package struct DecodePlan: Sendable, Hashable {
     package enum Path: String, Sendable, Hashable, Codable {
         /// libvips decodes, resamples and encodes. Any image, any variant.
         case libvips
-        /// Planes of luma and chroma are resampled and encoded, for all variants or for none.
+        /// Planes of luma and chroma, or of colours, are resampled, and encoded where a variant's format allows it;
+        /// libvips does the rest.
         case planes
     }
 
@@ -65,12 +66,18 @@ package struct DecodePlan: Sendable, Hashable {
         encodingOrder = PlannedOutput.encodingOrder(order, outputs)
         let made = outputs.compactMap { try? $0.get() }
         frames = made.contains(where: \.encoding.isAnimated) ? header.frames : 1
-        chroma = made.contains { $0.encoding.chroma == .full } ? .full : .subsampled420
-        let planarShrink = Self.shrink(header, to: base, headroom: chroma == .full ? 1.3 : 1)
-        let libvipsShrink = Self.shrink(header, to: base, headroom: 2)
+        let isFull = header.hasOwnProfile || made.contains { !$0.isPlanar || $0.encoding.chroma == .full }
+        chroma = isFull ? .full : .subsampled420
+        let upright = header.orientation >= 5 ? base.transposed : base
+        let libvipsShrink = Self.shrink(header, for: [(upright, 2)])
+        let planarShrink = Self.shrink(
+            header, for: made.map { ($0.drawing.neededSize, $0.planarHeadroom) } + [(upright, 1)])
         let planes = PlanCost.planes(header, shrink: planarShrink, base: base, outputs: made)
         let libvips = PlanCost.libvips(header, shrink: libvipsShrink, base: base, frames: frames, outputs: made)
-        let isPlanar = limits.allowsPlanes && frames == 1 && header.hasPlanes && made.allSatisfy(\.fitsPlanes)
+        let isPlanar =
+            limits.allowsPlanes && frames == 1 && header.hasPlanes && !made.contains(where: \.encoding.keepICC)
+            // Colours multiplied by alpha are rounded, which only a shrunk image hides.
+            && !(header.hasAlpha && base == header.storedSize)
         // Planes are held whole, while libvips reads a PNG in strips and may need less.
         path = isPlanar && planes.memoryBytes <= max(limits.memoryBytes, libvips.memoryBytes) ? .planes : .libvips
         shrink = path == .planes ? planarShrink : libvipsShrink
@@ -86,12 +93,9 @@ package struct DecodePlan: Sendable, Hashable {
     private static func base(of header: SourceHeader, for drawings: [Drawing]) -> PixelSize {
         let full = header.uprightSize
         var need = PixelSize(width: 1, height: 1)
-        for drawing in drawings {
-            // When one side grows and the other shrinks, both are resampled in one step, from every pixel.
-            let grows = drawing.firstScale.map { $0.width > full.width || $0.height > full.height } ?? true
-            let first = grows ? full : drawing.firstScale ?? full
-            need.width = min(full.width, max(need.width, first.width))
-            need.height = min(full.height, max(need.height, first.height))
+        for needed in drawings.map(\.neededSize) {
+            need.width = max(need.width, needed.width)
+            need.height = max(need.height, needed.height)
         }
         if drawings.isEmpty { need = Geometry.fitted(full, into: digestBox) ?? full }
         return header.orientation >= 5 ? need.transposed : need
@@ -100,12 +104,17 @@ package struct DecodePlan: Sendable, Hashable {
     /// The box that is decoded when no variant is made: enough for the digest.
     private static let digestBox = Variant.Thumbnail(width: 64, height: 64)
 
-    /// The largest shrink factor that leaves `headroom` times the needed size. libvips gets twice the size, as
+    /// The largest shrink factor that leaves every needed size its headroom. libvips gets twice the size, as
     /// `vips_thumbnail` does: its resampling then hides libjpeg's coarse one. docs/faster-path.md has the measurements
     /// for planes.
-    private static func shrink(_ header: SourceHeader, to base: PixelSize, headroom: Double) -> Int {
+    ///
+    /// - Parameter needed: upright sizes and their headroom.
+    private static func shrink(_ header: SourceHeader, for needed: [(size: PixelSize, headroom: Double)]) -> Int {
         guard header.format == .jpeg else { return 1 }
-        let ratio = min(Double(header.width) / Double(base.width), Double(header.height) / Double(base.height))
-        return [8, 4, 2].first { ratio >= headroom * Double($0) } ?? 1
+        let full = header.uprightSize
+        let ratios = needed.map { size, headroom in
+            min(Double(full.width) / Double(size.width), Double(full.height) / Double(size.height)) / headroom
+        }
+        return [8, 4, 2].first { factor in ratios.allSatisfy { $0 >= Double(factor) } } ?? 1
     }
 }

@@ -38,6 +38,15 @@ package struct Drawing: Sendable, Hashable {
         }
     }
 
+    /// The size to which the image may be shrunk before the first step, never larger than the original's.
+    var neededSize: PixelSize {
+        // When one side grows and the other shrinks, both are resampled in one step, from every pixel.
+        guard let first = firstScale, first.width <= original.width, first.height <= original.height else {
+            return original
+        }
+        return first
+    }
+
     /// Whether the whole image is resampled and nothing else.
     var isPlainScale: Bool { steps.count == 1 && firstScale == size }
 

@@ -62,19 +62,27 @@ struct PlanCost {
         }
     }
 
-    /// The cost with planes: at most three of luma's size, whatever the subsampling.
+    /// The cost with planes: at most three of luma's size, whatever the subsampling, and pixels for libvips.
     static func planes(_ header: SourceHeader, shrink: Int, base: PixelSize, outputs: [PlannedOutput]) -> PlanCost {
         let stored = header.storedSize.area, decoded = stored / (shrink * shrink)
-        var memory = Int(header.decoderBytes * Double(stored)) + decoded * 3
-        memory += base.area * 3 * (header.orientation >= 5 ? 2 : 1)
+        let planes = header.hasAlpha || header.hasOwnProfile ? 4 : 3
+        var memory = Int(header.decoderBytes * Double(stored)) + decoded * planes
+        memory += base.area * planes * (header.orientation >= 5 ? 2 : 1)
         // An encoder holds the image's coefficients.
-        memory += outputs.map { $0.drawing.size.area * 8 }.max() ?? 0
-        memory += outputs.reduce(0) { $0 + $1.drawing.size.area * 3 }
+        memory +=
+            outputs.map { output in
+                let copies = output.isPlanar ? 0 : output.drawing.largest * (output.stepsOnPixels.isEmpty ? 10 : 24)
+                return output.drawing.size.area * 8 + copies
+            }.max() ?? 0
+        memory += outputs.reduce(0) { $0 + $1.drawing.size.area * 4 }
 
         let nanoseconds = header.decoderNanoseconds(shrink: shrink) * Double(stored) + Double(decoded) * 3
         return PlanCost(memoryBytes: memory, decoding: nanoseconds, outputs) { output in
             let pixels = Double(output.drawing.size.area)
-            return OutputCost(drawing: 3 * pixels, encoding: output.encoderNanoseconds * pixels)
+            let steps = output.stepsOnPixels.reduce(0.0) { $0 + $1.nanoseconds }
+            return OutputCost(
+                drawing: 3 * pixels + steps * Double(max(output.drawing.largest, output.drawing.size.area)),
+                encoding: output.encoderNanoseconds * pixels)
         }
     }
 }

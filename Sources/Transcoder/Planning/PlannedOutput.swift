@@ -73,12 +73,28 @@ package struct PlannedOutput: Sendable, Hashable {
         (start, steps) = (.output(number), drawing.steps)
     }
 
-    /// Whether it can be made from planes: resampled without enlarging, cut at most, opaque, a still in a format that
-    /// is written from planes, with loss, without the original's metadata.
+    /// Whether it is written from planes where they show what is drawn: opaque, in a format that is written from planes,
+    /// with loss, without the original's metadata.
     var fitsPlanes: Bool {
-        PlaneCodec.all[encoding.format]?.encoder != nil && !drawing.hasAlpha && !encoding.isAnimated
-            && !encoding.isLossless && !encoding.keepICC && !encoding.keepCopyright
-            && PlaneView(drawing.steps, of: drawing.original) != nil
+        PlaneCodec.all[encoding.format]?.encoder != nil && !drawing.hasAlpha && encoding.background == nil
+            && !encoding.isAnimated && !encoding.isLossless && !encoding.keepICC && !encoding.keepCopyright
+    }
+
+    /// The steps that planes do not give.
+    var stepsOnPixels: ArraySlice<DrawStep> {
+        var rest: ArraySlice<DrawStep> = []
+        _ = PlaneView(drawing.steps, of: drawing.original, rest: &rest)
+        return rest
+    }
+
+    /// Whether the whole of it is made by planes.
+    var isPlanar: Bool { fitsPlanes && stepsOnPixels.isEmpty }
+
+    /// How much larger than needed an image is decoded where planes shrink it further: a decoder that shrinks is
+    /// coarse, which encoders hide the more, the lower the quality is.
+    var planarHeadroom: Double {
+        guard let quality = encoding.quality else { return 2 }
+        return quality >= 90 ? 1.3 : 1
     }
 }
 

@@ -5,8 +5,7 @@ final class LibvipsDecodedImage: DecodedImage {
     /// One pass of decoding: the frames, and the metadata that an output may keep.
     private struct Pass {
         var frames: [SharedImage] = []
-        var exif: [String: String] = [:]
-        var profile: [UInt8]?
+        var kept = KeptMetadata()
     }
 
     private let plan: DecodePlan
@@ -37,8 +36,8 @@ final class LibvipsDecodedImage: DecodedImage {
     ) throws(CodecFailure) -> Pass {
         var image = try LibvipsImage(header.format, file.bytes, shrink: plan.shrink, frames: plan.frames > 1 ? -1 : 1)
         var pass = Pass()
-        for name in KeptMetadata.copyrightFields { pass.exif[name] = image.text(name) }
-        if keepsProfile { pass.profile = image.bytes("icc-profile-data") }
+        pass.kept = KeptMetadata(copyrightOf: image)
+        if keepsProfile { pass.kept.profile = image.bytes("icc-profile-data") }
         if let animation = header.format == .png ? try PNGAnimation(file.bytes) : nil {
             try image.forEachFrame(animation.frames.prefix(plan.frames), of: animation, in: file.bytes) {
                 (frame) throws(CodecFailure) in
@@ -81,15 +80,11 @@ final class LibvipsDecodedImage: DecodedImage {
         let isReused = number == digestSource || plan.isStart(number)
         var frames: [SharedImage] = []
         for source in output.encoding.isAnimated ? sources[...] : sources.prefix(1) {
-            var image = try source.image.copy()
-            for step in steps { image = try image.drawn(step) }
-            if !output.drawing.hasAlpha { image = try image.opaque() }
-            // Computed once when it is read again: by another variant, or by an encoding at another quality.
-            let isReadAgain = isReused || output.encoding.maxBytes != nil
-            frames.append(SharedImage(isReadAgain ? try image.inMemory() : image))
+            frames.append(SharedImage(try source.image.drawn(steps[...], for: output, isReadAgain: isReused)))
         }
         if isReused { drawn[number] = frames }
-        let kept = KeptMetadata(exif: output.encoding.keepCopyright ? pass.exif : [:], profile: pass.profile)
+        var kept = pass.kept
+        if !output.encoding.keepCopyright { kept.exif = [:] }
         return LibvipsDrawnImage(header: header, images: frames, kept: kept)
     }
 
@@ -99,8 +94,23 @@ final class LibvipsDecodedImage: DecodedImage {
     }
 }
 
+extension LibvipsImage {
+    /// A frame of an output after its steps.
+    ///
+    /// - Parameter isReadAgain: by another variant; then its pixels are computed once.
+    func drawn(
+        _ steps: ArraySlice<DrawStep>, for output: PlannedOutput, isReadAgain: Bool
+    ) throws(CodecFailure) -> LibvipsImage {
+        var image = try copy()
+        for step in steps { image = try image.drawn(step) }
+        if !output.drawing.hasAlpha { image = try image.opaque() }
+        // An encoding at another quality reads it again too.
+        return isReadAgain || output.encoding.maxBytes != nil ? try image.inMemory() : image
+    }
+}
+
 /// One image for each frame of an output.
-private struct LibvipsDrawnImage: DrawnImage {
+struct LibvipsDrawnImage: DrawnImage {
     let header: SourceHeader
     let images: [SharedImage]
     let kept: KeptMetadata

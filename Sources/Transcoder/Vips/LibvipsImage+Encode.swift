@@ -8,9 +8,14 @@ struct KeptMetadata: Sendable {
     var exif: [String: String] = [:]
     var profile: [UInt8]?
 
-    static let copyrightFields = ["exif-ifd0-Copyright", "exif-ifd0-Artist"]
-
     var isEmpty: Bool { exif.isEmpty && profile == nil }
+}
+
+extension KeptMetadata {
+    /// The fields of copyright of an image.
+    init(copyrightOf image: borrowing LibvipsImage) {
+        for name in ["exif-ifd0-Copyright", "exif-ifd0-Artist"] { exif[name] = image.text(name) }
+    }
 }
 
 extension LibvipsImage {

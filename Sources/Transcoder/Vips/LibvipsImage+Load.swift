@@ -53,7 +53,9 @@ extension LibvipsImage {
             header.hasAlpha = hasAlpha || animation.clearsCanvas
         }
         header.hasOwnProfile = hasOwnProfile
-        header.hasPlanes = !hasProfileToApply && PlaneCodec.all[format]?.canDecode(bytes) == true
+        // Colours multiplied by alpha cannot be converted by a profile.
+        let isConvertible = !hasProfileToApply || (!header.hasAlpha && matrixProfile != nil)
+        header.hasPlanes = isConvertible && PlaneCodec.all[format]?.hasAlpha(bytes) == header.hasAlpha
         return header
     }
 
@@ -62,6 +64,11 @@ extension LibvipsImage {
         let colours = hasAlpha ? bands - 1 : bands
         guard colours == 3, !isCMYK, let profile = bytes("icc-profile-data") else { return false }
         return ICCProfile.space(profile) == "RGB " && !ICCProfile.isSRGB(profile)
+    }
+
+    /// The embedded profile of RGB when it is not sRGB, and planes can be converted by it.
+    var matrixProfile: MatrixProfile? {
+        hasOwnProfile ? bytes("icc-profile-data").flatMap(MatrixProfile.init) : nil
     }
 
     /// From EXIF, else from XMP; libheif has already rotated its images.

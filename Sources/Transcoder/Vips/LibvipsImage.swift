@@ -22,6 +22,17 @@ struct LibvipsImage: ~Copyable {
         pointer = made
     }
 
+    /// The pixels of planes, in sRGB.
+    init(_ planes: PlanarImage) throws(CodecFailure) {
+        let image = try planes.inRGB(), bands = image.alpha == nil ? 3 : 4
+        let made = try LibvipsImage {
+            larder_new_pixels($0, Int32(image.size.width), Int32(image.size.height), Int32(bands))
+        }
+        guard let start = larder_pixels(made.pointer) else { throw CodecFailure.memory }
+        image.copyPixels(to: start)
+        self = made
+    }
+
     deinit { g_object_unref(pointer) }
 
     var size: PixelSize {
