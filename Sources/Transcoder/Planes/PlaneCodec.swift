@@ -4,8 +4,8 @@ internal import ImageModel
 struct PlaneCodec: Sendable {
     /// Whether a file has alpha; nil when it cannot be decoded to planes, which are still and of 8 bits.
     let hasAlpha: @Sendable (UnsafeRawBufferPointer) -> Bool?
-    /// Decodes a file for which `hasAlpha` is not nil, as stored. `shrink` is libjpeg's shrink factor, 1 for other formats.
-    /// Throws when the file is truncated or broken, or there is no memory.
+    /// Decodes a file for which `hasAlpha` is not nil, as stored. `shrink` is libjpeg's shrink factor, 1 for other
+    /// formats. Throws when the file is truncated or broken, or there is no memory.
     let decode:
         @Sendable (_ file: UnsafeRawBufferPointer, _ size: PixelSize, _ shrink: Int) throws(CodecFailure) -> PlanarImage
     /// Nil when the format is not written from planes.

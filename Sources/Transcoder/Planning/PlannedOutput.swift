@@ -93,7 +93,7 @@ package struct PlannedOutput: Sendable, Hashable {
     /// How much larger than needed an image is decoded where planes shrink it further: a decoder that shrinks is
     /// coarse, which encoders hide the more, the lower the quality is.
     var planarHeadroom: Double {
-        guard let quality = encoding.quality else { return 2 }
+        guard !encoding.isLossless, let quality = encoding.quality else { return 2 }
         return quality >= 90 ? 1.3 : 1
     }
 }
