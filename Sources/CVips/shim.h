@@ -116,6 +116,31 @@ static inline int larder_embed(VipsImage *in, VipsImage **out, int left, int top
     return vips_embed(in, out, left, top, width, height, "extend", VIPS_EXTEND_BLACK, NULL);
 }
 
+/// Places the image on a canvas whose other pixels have a colour of 0 to 255, a number for each of the image's bands.
+static inline int larder_extend(VipsImage *in, VipsImage **out, int left, int top, int width, int height,
+                                const double colour[4], int bands) {
+    VipsArrayDouble *background = vips_array_double_new(colour, bands);
+    int result = vips_embed(in, out, left, top, width, height, "extend", VIPS_EXTEND_BACKGROUND, "background",
+                            background, NULL);
+    vips_area_unref(VIPS_AREA(background));
+    return result;
+}
+
+/// The part of a size with the most entropy, or the most that attracts attention.
+static inline int larder_smart_crop(VipsImage *in, VipsImage **out, int width, int height, int by_entropy) {
+    return vips_smartcrop(in, out, width, height, "interesting",
+                          by_entropy ? VIPS_INTERESTING_ENTROPY : VIPS_INTERESTING_ATTENTION, NULL);
+}
+
+/// Sharpens lightness, flat areas left as they are; 8-bit sRGB in and out.
+static inline int larder_sharpen(VipsImage *in, VipsImage **out, double sigma, double amount) {
+    VipsImage *sharp = NULL;
+    if (vips_sharpen(in, &sharp, "sigma", sigma, "m1", 0.0, "m2", amount, NULL)) { return -1; }
+    int result = vips_cast(sharp, out, VIPS_FORMAT_UCHAR, NULL);
+    g_object_unref(sharp);
+    return result;
+}
+
 /// Composites the image on a colour of 0 to 255; libvips' default is black.
 static inline int larder_flatten(VipsImage *in, VipsImage **out, const double colour[3]) {
     VipsArrayDouble *background = vips_array_double_new(colour, 3);

@@ -56,7 +56,19 @@ struct VariantTests {
         ),
         (#"{"type":"blur"}"#, "radius: is missing"),
         (#"{"type":"filter","name":"CINothing"}"#, "name: is not a known filter"),
-        (#"{"type":"sharpen"}"#, "type: is not a known transformer"),
+        (#"{"type":"sharper"}"#, "type: is not a known transformer"),
+        (#"{"type":"sharpen","sigma":0}"#, "sigma: must be from 0.01 to 10"),
+        (#"{"type":"pad","top":-1}"#, "top: must be from 0 to 100000"),
+        (#"{"type":"resize","width":1,"height":1,"gravity":"top"}"#, "gravity: needs scaleMode aspectFill"),
+        (
+            #"{"type":"resize","width":1,"height":1,"scaleMode":"aspectFill","gravity":{"x":0}}"#,
+            "gravity.y: is missing"
+        ),
+        (
+            #"{"type":"resize","width":1,"height":1,"scaleMode":"aspectFill","gravity":{"x":0,"y":2}}"#,
+            "gravity.y: must be from 0 to 1"
+        ),
+        (#"{"type":"resize","width":1,"height":1,"enlarge":1}"#, "enlarge: must be true or false"),
         (#"{"width":1}"#, "type: is missing"),
     ])
     func `an invalid transformer is refused with its path`(transform: String, expected: String) {
@@ -205,7 +217,9 @@ struct VariantTests {
             {"variants":[{"transform":[{"type":"rotate","angle":-0.0},{"type":"roundCorner","radius":2e1,"corners":[]},
             {"height":100.0,"type":"resize","width":200.5},{"type":"tint","color":"#80FF0000"},{"type":"flip"},
             {"type":"filter","name":"CISepiaTone"},{"type":"crop","x":1,"y":2,"width":3,"height":4},
-            {"type":"blur","radius":0.1}],"name":"a\\"\\n/","quality":75,"thumbnail":{"width":8,"height":9},
+            {"type":"blur","radius":0.1},{"type":"pad","left":3,"color":"#80ff0000"},{"type":"sharpen"},
+            {"type":"resize","width":1,"height":2,"scaleMode":"aspectFill","gravity":{"x":0,"y":0.3},"enlarge":false}],
+            "name":"a\\"\\n/","quality":75,"thumbnail":{"width":8,"height":9},
             "format":"webp","maxBytes":5,"background":"#ffffffff","keySuffix":"x"}],"name":"p"}
             """
         let pipeline = try Pipeline(json: text.utf8)

@@ -26,6 +26,22 @@ package struct JSONFields {
         return value
     }
 
+    /// A number within a range; nil where the field is absent.
+    package mutating func number(_ field: String, in range: ClosedRange<Double>) throws(VariantError) -> Double? {
+        guard let value = try number(field) else { return nil }
+        guard range.contains(value) else {
+            let (low, high) = (JSONValue.number(range.lowerBound), JSONValue.number(range.upperBound))
+            throw refusal(field, "must be from \(low.canonicalText) to \(high.canonicalText)")
+        }
+        return value
+    }
+
+    package mutating func requiredNumber(_ field: String, in range: ClosedRange<Double>) throws(VariantError) -> Double
+    {
+        guard let value = try number(field, in: range) else { throw refusal(field, "is missing") }
+        return value
+    }
+
     /// A length greater than 0.
     package mutating func requiredSize(_ field: String) throws(VariantError) -> Double {
         let value = try requiredNumber(field)

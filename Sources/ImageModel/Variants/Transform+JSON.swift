@@ -6,7 +6,8 @@ extension Transform {
         case "resize":
             let width = try fields.requiredSize("width")
             let height = try fields.requiredSize("height")
-            self = .resize(width: width, height: height, scaleMode: try Self.scaleMode(&fields))
+            let mode = try Self.scaleMode(&fields)
+            self = .resize(width: width, height: height, scaleMode: mode, try Placement(&fields, mode))
         case "crop":
             let x = try fields.requiredNumber("x")
             let y = try fields.requiredNumber("y")
@@ -37,6 +38,10 @@ extension Transform {
             } catch {
                 throw fields.refusal(error.path, error.message)
             }
+        case "pad": self = try Self.pad(&fields)
+        case "sharpen":
+            let sigma = try fields.number("sigma", in: 0.01...10) ?? 0.5
+            self = .sharpen(sigma: sigma, amount: try fields.number("amount", in: 0...10) ?? 3)
         default:
             throw fields.refusal("type", "is not a known transformer")
         }
@@ -49,6 +54,14 @@ extension Transform {
             throw fields.refusal("scaleMode", "must be fill, aspectFit or aspectFill")
         }
         return mode
+    }
+
+    private static func pad(_ fields: inout JSONFields) throws(VariantError) -> Transform {
+        let longest = 0...100_000.0
+        let top = try fields.number("top", in: longest) ?? 0, left = try fields.number("left", in: longest) ?? 0
+        let bottom = try fields.number("bottom", in: longest) ?? 0, right = try fields.number("right", in: longest) ?? 0
+        guard max(top, left, bottom, right) > 0 else { throw fields.refusal(nil, "needs top, left, bottom or right") }
+        return .pad(top: top, left: left, bottom: bottom, right: right, color: try fields.color("color"))
     }
 
     private static func corners(_ fields: inout JSONFields) throws(VariantError) -> Corners {
@@ -98,8 +111,12 @@ extension Transform {
     var json: JSONValue {
         let fields: [String: JSONValue?] =
             switch self {
-            case .resize(let width, let height, let mode):
-                ["width": .number(width), "height": .number(height), "scaleMode": .string("\(mode)")]
+            case .resize(let width, let height, let mode, let placement):
+                [
+                    "width": .number(width), "height": .number(height), "scaleMode": .string("\(mode)"),
+                    "gravity": placement.gravity == .center ? nil : placement.gravity.json,
+                    "enlarge": placement.enlarges ? nil : .bool(false),
+                ]
             case .crop(let x, let y, let width, let height):
                 ["x": .number(x), "y": .number(y), "width": .number(width), "height": .number(height)]
             case .flip(let horizontal, let vertical):
@@ -112,6 +129,12 @@ extension Transform {
                 ]
             case .tint(let color, let mode): ["color": .string(color.text), "blendMode": .string(mode.name)]
             case .blur(let radius): ["radius": .number(radius)]
+            case .pad(let top, let left, let bottom, let right, let color):
+                [
+                    "top": .number(top), "left": .number(left), "bottom": .number(bottom), "right": .number(right),
+                    "color": color.map { .string($0.text) },
+                ]
+            case .sharpen(let sigma, let amount): ["sigma": .number(sigma), "amount": .number(amount)]
             case .filter(let filter):
                 [
                     "name": .string(filter.name),
@@ -120,6 +143,18 @@ extension Transform {
                 ]
             }
         return .object(["type": .string(typeName)].merging(fields.compactMapValues(\.self)) { $1 })
+    }
+}
+
+extension Transform.Placement {
+    fileprivate init(_ fields: inout JSONFields, _ mode: Transform.ScaleMode) throws(VariantError) {
+        self.init()
+        let path = "\(fields.path).gravity"
+        if let value = fields.take("gravity") {
+            guard mode == .aspectFill else { throw fields.refusal("gravity", "needs scaleMode aspectFill") }
+            gravity = try Gravity(value, path: path)
+        }
+        enlarges = try fields.bool("enlarge", default: true)
     }
 }
 

@@ -1,7 +1,7 @@
-/// One of SDWebImage's transformers with its parameters. Lengths are points, angles radians.
+/// One of SDWebImage's transformers, or of Larder's own, with its parameters. Lengths are points, angles radians.
 public enum Transform: Sendable, Hashable {
     /// Draws the whole image into `width` × `height`.
-    case resize(width: Double, height: Double, scaleMode: ScaleMode)
+    case resize(width: Double, height: Double, scaleMode: ScaleMode, Placement)
     /// Keeps the part inside a rectangle; the origin is at the top left.
     case crop(x: Double, y: Double, width: Double, height: Double)
     /// Mirrors left-right, top-bottom, or both.
@@ -16,6 +16,26 @@ public enum Transform: Sendable, Hashable {
     case blur(radius: Double)
     /// Applies a Core Image filter.
     case filter(Filter)
+    /// Adds margins, transparent without a colour. Larder's own.
+    case pad(top: Double, left: Double, bottom: Double, right: Double, color: Color?)
+    /// Raises the contrast of lightness within a Gaussian of `sigma` points, by a factor of `amount`. Larder's own.
+    case sharpen(sigma: Double, amount: Double)
+
+    /// Where a resized image lies on its canvas, and how large it may become. Larder's own.
+    public struct Placement: Sendable, Hashable {
+        /// The part that `aspectFill` keeps; the middle by default.
+        public var gravity = Gravity.center
+        /// Whether the image may be enlarged; `true` by default.
+        public var enlarges = true
+
+        /// SDWebImage's placement.
+        public init() {}
+
+        /// The text in keys after SDWebImage's fields; empty for SDWebImage's placement.
+        fileprivate var keyText: String {
+            (enlarges ? "" : ",enlarge=0") + (gravity == .center ? "" : ",gravity=\(gravity.keyText)")
+        }
+    }
 
     /// How an image fills the size it is resized to. The raw values are SDWebImage's.
     public enum ScaleMode: Int, Sendable, Hashable, CaseIterable {
@@ -38,6 +58,8 @@ public enum Transform: Sendable, Hashable {
         case .tint: "tint"
         case .blur: "blur"
         case .filter: "filter"
+        case .pad: "pad"
+        case .sharpen: "sharpen"
         }
     }
 
@@ -45,8 +67,9 @@ public enum Transform: Sendable, Hashable {
     /// so that no app reads them as its own. Source: SDWebImage 5.21.5, SDImageTransformer.
     public var key: String {
         switch self {
-        case .resize(let width, let height, let mode):
-            "SDImageResizingTransformer({\(width.keyText),\(height.keyText)},\(mode.rawValue))"
+        case .resize(let width, let height, let mode, let placement):
+            "\(placement == Placement() ? "SDImage" : "Larder")ResizingTransformer("
+                + "{\(width.keyText),\(height.keyText)},\(mode.rawValue)\(placement.keyText))"
         case .crop(let x, let y, let width, let height):
             "SDImageCroppingTransformer({\(x.keyText),\(y.keyText),\(width.keyText),\(height.keyText)})"
         case .flip(let horizontal, let vertical):
@@ -62,6 +85,10 @@ public enum Transform: Sendable, Hashable {
             "SDImageBlurTransformer(\(radius.keyText))"
         case .filter(let filter):
             "\(filter.isExact ? "SDImage" : "Larder")FilterTransformer(\(filter.text))"
+        case .pad(let top, let left, let bottom, let right, let color):
+            "LarderPadTransformer({\(top.keyText),\(left.keyText),\(bottom.keyText),\(right.keyText)},"
+                + "\(color?.text ?? "(null)"))"
+        case .sharpen(let sigma, let amount): "LarderSharpenTransformer(\(sigma.keyText),\(amount.keyText))"
         }
     }
 }

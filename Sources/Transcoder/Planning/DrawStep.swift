@@ -6,6 +6,12 @@ package enum DrawStep: Sendable, Hashable {
     case scale(PixelSize)
     /// Keeps the part inside a rectangle that lies within the image.
     case crop(PixelRect)
+    /// Keeps the part of a size that is most interesting.
+    case smartCrop(PixelSize, Gravity.Interest)
+    /// Places the image on a canvas of a colour, which does not cut it.
+    case extend(x: Int, y: Int, canvas: PixelSize, Color)
+    /// Raises the contrast of lightness.
+    case sharpen(sigma: Double, amount: Double)
     /// Places the image on a transparent canvas, which may cut it.
     case embed(x: Int, y: Int, canvas: PixelSize)
     /// Replaces the image by a transparent canvas.
@@ -28,10 +34,12 @@ package enum DrawStep: Sendable, Hashable {
     /// The size after the step.
     func size(of before: PixelSize) -> PixelSize {
         switch self {
-        case .scale(let size), .clear(let size), .embed(_, _, let size), .rotate(_, let size): size
+        case .scale(let size), .clear(let size), .embed(_, _, let size), .rotate(_, let size),
+            .smartCrop(let size, _), .extend(_, _, let size, _):
+            size
         case .crop(let rect): rect.size
         case .rot90(let count): count % 2 == 0 ? before : before.transposed
-        case .mirror, .round, .tint, .blur, .filter: before
+        case .mirror, .round, .tint, .blur, .filter, .sharpen: before
         }
     }
 
@@ -40,7 +48,8 @@ package enum DrawStep: Sendable, Hashable {
         switch self {
         case .embed, .clear, .rotate, .round: true
         case .tint(let color, let mode): before || !mode.keepsOpaque(under: color.alpha)
-        case .scale, .crop, .mirror, .rot90, .blur, .filter: before
+        case .extend(_, _, _, let color): before || color.alpha < 1
+        case .scale, .crop, .smartCrop, .mirror, .rot90, .blur, .filter, .sharpen: before
         }
     }
 
@@ -48,7 +57,9 @@ package enum DrawStep: Sendable, Hashable {
     var nanoseconds: Double {
         switch self {
         case .scale: 20
-        case .crop, .embed, .clear, .mirror, .rot90: 2
+        case .crop, .embed, .extend, .clear, .mirror, .rot90: 2
+        case .smartCrop: 40
+        case .sharpen: 90
         case .rotate: 130
         case .round: 10
         case .tint: 30
@@ -62,6 +73,9 @@ package enum DrawStep: Sendable, Hashable {
         switch self {
         case .scale(let size): "scale to \(size.text)"
         case .crop(let rect): "crop \(rect.size.text) at \(rect.x),\(rect.y)"
+        case .smartCrop(let size, let interest): "crop \(size.text) by \(interest.rawValue)"
+        case .extend(let x, let y, let canvas, let color): "place at \(x),\(y) on \(canvas.text) of \(color.text)"
+        case .sharpen(let sigma, let amount): "sharpen by \(amount) within \(sigma)"
         case .embed(let x, let y, let canvas): "embed at \(x),\(y) on \(canvas.text)"
         case .clear(let canvas): "clear \(canvas.text)"
         case .mirror(let horizontal, let vertical):

@@ -61,9 +61,9 @@ package struct Drawing: Sendable, Hashable {
 
     private mutating func add(_ transform: Transform, _ limits: TranscodeLimits) throws(TranscodeError) {
         switch transform {
-        case .resize(let width, let height, let mode):
+        case .resize(let width, let height, let mode, let placement):
             try limits.checkOutput(Geometry.canvas(width: width, height: height, scale: scale))
-            resize(width: width, height: height, mode: mode)
+            resize(Geometry.box(width, height, mode, placement, of: size, scale: scale), mode: mode, placement)
         case .crop(let x, let y, let width, let height):
             let rect = FractionalRect(x: x, y: y, width: width, height: height)
             guard let part = Geometry.crop(rect, scale: scale, of: size) else {
@@ -88,12 +88,36 @@ package struct Drawing: Sendable, Hashable {
             }
             if radius > 1.19e-7 { add(.blur(box: BoxBlur.width(radius: radius * scale))) }
         case .filter(let filter): add(.filter(filter))
+        case .pad(let top, let left, let bottom, let right, let color):
+            try pad(top: top, left: left, bottom: bottom, right: right, color, limits)
+        case .sharpen(let sigma, let amount):
+            if amount > 0 { add(.sharpen(sigma: sigma * scale, amount: amount)) }
         }
     }
 
-    private mutating func resize(width: Double, height: Double, mode: Transform.ScaleMode) {
-        let canvas = Geometry.canvas(width: width, height: height, scale: scale)
-        guard var content = Geometry.content(of: size, width: width * scale, height: height * scale, mode: mode) else {
+    private mutating func pad(
+        top: Double, left: Double, bottom: Double, right: Double, _ color: Color?, _ limits: TranscodeLimits
+    ) throws(TranscodeError) {
+        func pixels(_ points: Double) -> Int { Geometry.pixels((points * scale).rounded()) }
+        let canvas = PixelSize(
+            width: size.width + pixels(left) + pixels(right), height: size.height + pixels(top) + pixels(bottom))
+        try limits.checkOutput(canvas)
+        guard canvas != size else { return }
+        guard let color, color.alpha > 0 else { return add(.embed(x: pixels(left), y: pixels(top), canvas: canvas)) }
+        add(.extend(x: pixels(left), y: pixels(top), canvas: canvas, color))
+    }
+
+    /// Cuts to a part, or to one of its size.
+    private mutating func cut(to part: PixelRect, _ gravity: Gravity) {
+        guard part.size != size else { return }
+        if case .interest(let interest) = gravity { add(.smartCrop(part.size, interest)) } else { add(.crop(part)) }
+    }
+
+    private mutating func resize(_ box: PointSize, mode: Transform.ScaleMode, _ placement: Transform.Placement) {
+        let canvas = Geometry.canvas(width: box.width, height: box.height, scale: scale)
+        let content = Geometry.content(
+            of: size, width: box.width * scale, height: box.height * scale, mode: mode, placement)
+        guard var content else {
             add(.clear(canvas))
             return
         }
@@ -108,13 +132,13 @@ package struct Drawing: Sendable, Hashable {
             content = FractionalRect(
                 x: content.x + Double(part.x) * factor.x, y: content.y + Double(part.y) * factor.y,
                 width: Double(part.width) * factor.x, height: Double(part.height) * factor.y)
-            if part.size != size { add(.crop(part)) }
+            cut(to: part, placement.gravity)
         }
         let drawn = Geometry.drawn(content, on: canvas)
         add(.scale(drawn.size))
         if drawn.width >= canvas.width && drawn.height >= canvas.height {
             let part = PixelRect(x: -drawn.x, y: -drawn.y, width: canvas.width, height: canvas.height)
-            if drawn.size != canvas { add(.crop(part)) }
+            cut(to: part, placement.gravity)
         } else {
             add(.embed(x: drawn.x, y: drawn.y, canvas: canvas))
         }

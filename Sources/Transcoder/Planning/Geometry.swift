@@ -13,6 +13,11 @@ package struct FractionalRect: Sendable, Hashable {
     package var x, y, width, height: Double
 }
 
+/// A size in points.
+struct PointSize {
+    let width, height: Double
+}
+
 /// SDWebImage's arithmetic of sizes and rectangles.
 package enum Geometry {
     /// Lengths are cut to this, so that no number in a variant overflows; far above every limit on edges.
@@ -84,18 +89,38 @@ package enum Geometry {
         thumbnail(stored: size, box: Variant.Thumbnail(width: box.width, height: box.height))
     }
 
+    /// The size to resize to: the given one, or what of it an image covers that is not to be enlarged. `aspectFit`
+    /// leaves the rest of the given size transparent.
+    static func box(
+        _ width: Double, _ height: Double, _ mode: Transform.ScaleMode, _ placement: Transform.Placement,
+        of image: PixelSize, scale: Double
+    ) -> PointSize {
+        if placement.enlarges || mode == .aspectFit { return PointSize(width: width, height: height) }
+        return PointSize(
+            width: min(width, Double(image.width) / scale), height: min(height, Double(image.height) / scale))
+    }
+
     /// The rectangle of a canvas that the whole image is drawn into when it is resized; nil when nothing is drawn.
     ///
     /// Source: SDWebImage 5.21.5, SDImageResizingTransformer and SDCGRectFitWithScaleMode.
     package static func content(
-        of image: PixelSize, width: Double, height: Double, mode: Transform.ScaleMode
+        of image: PixelSize, width: Double, height: Double, mode: Transform.ScaleMode,
+        _ placement: Transform.Placement = Transform.Placement()
     ) -> FractionalRect? {
         if mode == .fill { return FractionalRect(x: 0, y: 0, width: width, height: height) }
         let (imageWidth, imageHeight) = (Double(image.width), Double(image.height))
         guard min(imageWidth, imageHeight, width, height) >= 0.01 else { return nil }
         let (horizontal, vertical) = (width / imageWidth, height / imageHeight)
-        let scale = mode == .aspectFit ? min(horizontal, vertical) : max(horizontal, vertical)
+        var scale = mode == .aspectFit ? min(horizontal, vertical) : max(horizontal, vertical)
+        if !placement.enlarges { scale = min(scale, 1) }
         let size = (width: imageWidth * scale, height: imageHeight * scale)
+        if case .point(let x, let y) = placement.gravity, mode == .aspectFill, placement.gravity != .center {
+            // The point lies in the middle, as far as the image covers the canvas.
+            return FractionalRect(
+                x: min(0, max(width - size.width, width / 2 - x * size.width)),
+                y: min(0, max(height - size.height, height / 2 - y * size.height)),
+                width: size.width, height: size.height)
+        }
         return FractionalRect(
             x: (width - size.width) / 2, y: (height - size.height) / 2, width: size.width, height: size.height)
     }

@@ -79,6 +79,14 @@ extension LibvipsImage {
             return try LibvipsImage {
                 larder_crop(pointer, $0, Int32(rect.x), Int32(rect.y), Int32(rect.width), Int32(rect.height))
             }
+        case .smartCrop(let size, let interest):
+            let memory = try inMemory()
+            return try LibvipsImage {
+                larder_smart_crop(
+                    memory.pointer, $0, Int32(size.width), Int32(size.height), interest == .entropy ? 1 : 0)
+            }
+        case .extend(let x, let y, let canvas, let color): return try extended(x, y, canvas, color)
+        case .sharpen(let sigma, let amount): return try sharpened(sigma, amount)
         case .embed(let x, let y, let canvas): return try withAlpha().embedded(x, y, canvas)
         case .clear(let canvas):
             return try LibvipsImage { larder_clear($0, Int32(canvas.width), Int32(canvas.height)) }
@@ -106,6 +114,27 @@ extension LibvipsImage {
         try LibvipsImage {
             larder_embed(pointer, $0, Int32(x), Int32(y), Int32(canvas.width), Int32(canvas.height))
         }
+    }
+
+    private func extended(_ x: Int, _ y: Int, _ canvas: PixelSize, _ color: Color) throws(CodecFailure) -> LibvipsImage
+    {
+        let image = color.alpha < 1 ? try withAlpha() : try copy()
+        let components = [color.red, color.green, color.blue, color.alpha].map { $0 * 255 }
+        return try LibvipsImage {
+            larder_extend(
+                image.pointer, $0, Int32(x), Int32(y), Int32(canvas.width), Int32(canvas.height), components,
+                Int32(image.bands))
+        }
+    }
+
+    /// The alpha stays as it is.
+    private func sharpened(_ sigma: Double, _ amount: Double) throws(CodecFailure) -> LibvipsImage {
+        guard hasAlpha else { return try LibvipsImage { larder_sharpen(pointer, $0, sigma, amount) } }
+        let memory = try inMemory()
+        let colors = try LibvipsImage { larder_without_alpha(memory.pointer, $0) }
+        let sharp = try LibvipsImage { larder_sharpen(colors.pointer, $0, sigma, amount) }
+        let alpha = try LibvipsImage { larder_byte_alpha(memory.pointer, $0) }
+        return try LibvipsImage { larder_join_bands(sharp.pointer, alpha.pointer, $0) }
     }
 
     /// Rotated counter-clockwise about the centre, onto a canvas with the same centre.
