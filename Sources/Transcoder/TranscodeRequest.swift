@@ -17,6 +17,8 @@ public struct TranscodeRequest: Sendable {
     public var scaleDownBytes: Int?
     /// Whether the report has a digest; `true` by default.
     public var wantsDigest = true
+    /// The names of the watermarks that are open; set by the pool.
+    var watermarks: [String] = []
     /// Whether outputs get raw pixels instead of an image file: red, green, blue and straight alpha of each, row by row
     /// from the top. Formats and qualities are then ignored. `false` by default.
     public var wantsRawRGBA = false

@@ -3,6 +3,9 @@ public struct Pipeline: Sendable, Hashable {
     /// The most variants of one pipeline.
     public static let variantLimit = 32
 
+    /// The most files of watermarks of one pipeline.
+    public static let watermarkLimit = 4
+
     /// The default pipeline: the original alone.
     public static let original = Pipeline(uncheckedName: "original", variants: [])
 
@@ -68,6 +71,11 @@ public struct Pipeline: Sendable, Hashable {
         guard variants.count <= variantLimit else {
             throw VariantError(
                 path: "$.variants", message: "has \(variants.count) variants; the limit is \(variantLimit)")
+        }
+        let watermarks = Set(variants.flatMap(\.watermarks)).count
+        guard watermarks <= watermarkLimit else {
+            throw VariantError(
+                path: "$.variants", message: "has \(watermarks) files of watermarks; the limit is \(watermarkLimit)")
         }
         // Names and keys are compared as bytes: Swift's == takes composed and decomposed characters for equal.
         var names: [[UInt8]: Int] = [:]

@@ -38,6 +38,7 @@ extension Transform {
             } catch {
                 throw fields.refusal(error.path, error.message)
             }
+        case "watermark": self = .watermark(try Watermark(&fields))
         case "pad": self = try Self.pad(&fields)
         case "sharpen":
             let sigma = try fields.number("sigma", in: 0.01...10) ?? 0.5
@@ -134,6 +135,7 @@ extension Transform {
                     "top": .number(top), "left": .number(left), "bottom": .number(bottom), "right": .number(right),
                     "color": color.map { .string($0.text) },
                 ]
+            case .watermark(let watermark): watermark.fields
             case .sharpen(let sigma, let amount): ["sigma": .number(sigma), "amount": .number(amount)]
             case .filter(let filter):
                 [

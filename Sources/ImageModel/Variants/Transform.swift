@@ -21,6 +21,9 @@ public enum Transform: Sendable, Hashable {
     /// Raises the contrast of lightness within a Gaussian of `sigma` points, by a factor of `amount`. Larder's own.
     case sharpen(sigma: Double, amount: Double)
 
+    /// Draws another image over it. Larder's own.
+    case watermark(Watermark)
+
     /// Where a resized image lies on its canvas, and how large it may become. Larder's own.
     public struct Placement: Sendable, Hashable {
         /// The part that `aspectFill` keeps; the middle by default.
@@ -60,6 +63,7 @@ public enum Transform: Sendable, Hashable {
         case .filter: "filter"
         case .pad: "pad"
         case .sharpen: "sharpen"
+        case .watermark: "watermark"
         }
     }
 
@@ -88,6 +92,7 @@ public enum Transform: Sendable, Hashable {
         case .pad(let top, let left, let bottom, let right, let color):
             "LarderPadTransformer({\(top.keyText),\(left.keyText),\(bottom.keyText),\(right.keyText)},"
                 + "\(color?.text ?? "(null)"))"
+        case .watermark(let watermark): "LarderWatermarkTransformer(\(watermark.keyText))"
         case .sharpen(let sigma, let amount): "LarderSharpenTransformer(\(sigma.keyText),\(amount.keyText))"
         }
     }

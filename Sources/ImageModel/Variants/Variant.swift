@@ -72,6 +72,11 @@ public struct Variant: Sendable, Hashable {
             + (transformers.isEmpty ? [] : [transformers.joined(separator: "-")])
     }
 
+    /// The files of its watermarks.
+    package var watermarks: [String] {
+        transforms.compactMap { if case .watermark(let watermark) = $0 { watermark.file } else { nil } }
+    }
+
     /// The variant of an animation that SDWebImage stores under the thumbnail's key: every frame at that size, without
     /// transformers.
     package var thumbnailOfEveryFrame: Variant {

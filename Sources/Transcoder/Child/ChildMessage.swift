@@ -4,14 +4,14 @@ internal import ImageModel
 /// A request from the pool to a child: one message, with the descriptors attached.
 struct ChildRequest: Codable, Sendable {
     /// The version of these messages. Both ends are one program, so a difference is a faulty configuration.
-    static let version = 5
+    static let version = 6
     /// The longest message, far above 32 variants of 16 transformers each.
     static let maxLength = 192 << 10
     /// A child requests a grant from the pool for an image that needs more memory than this.
     static let unreservedBytes = 64 << 20
 
     enum Operation: String, Codable {
-        /// Makes the variants. Descriptors: the source, then one output per variant.
+        /// Makes the variants. Descriptors: the source, one output per variant, the watermarks.
         case transcode
         /// Reads the header. Descriptor: the source.
         case probe
@@ -32,6 +32,8 @@ struct ChildRequest: Codable, Sendable {
     var options: TranscodeRequest.Options = []
     var wantsDigest = false
     var wantsRawRGBA = false
+    /// The names of the watermarks, whose descriptors follow those of the outputs.
+    var watermarks: [String] = []
     var limits: TranscodeLimits
     /// Whether an image is refused where the kernel lacks a part of the sandbox.
     var sandbox = SandboxPolicy.required
@@ -50,6 +52,7 @@ extension ChildRequest {
         options = request.options
         wantsDigest = request.wantsDigest
         wantsRawRGBA = request.wantsRawRGBA
+        watermarks = request.watermarks
         self.limits.scaleDownBytes = request.scaleDownBytes ?? configuration.limits.scaleDownBytes
     }
 }

@@ -14,7 +14,7 @@ struct ChildSocket: ~Copyable {
     /// message cannot be received.
     func receive() -> (message: [UInt8], descriptors: [Int32])? {
         var message = [UInt8](repeating: 0, count: ChildRequest.maxLength)
-        var descriptors = [Int32](repeating: -1, count: Pipeline.variantLimit + 1)
+        var descriptors = [Int32](repeating: -1, count: Pipeline.variantLimit + 1 + Pipeline.watermarkLimit)
         var count = Int32(descriptors.count)
         let length = message.withUnsafeMutableBytes {
             larder_receive_descriptors(descriptor, $0.baseAddress, $0.count, &descriptors, &count)

@@ -4,7 +4,9 @@ internal import ImageModel
 /// The decoded pixels that the variants of a plan are drawn from. The plan's path chooses the implementation.
 protocol DecodedImage {
     /// Decodes the image once, upright, at the largest size that an output needs.
-    init(_ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader) throws(CodecFailure)
+    init(
+        _ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader, _ watermarks: WatermarkImages
+    ) throws(CodecFailure)
 
     /// Draws an output. The output that it starts from must have been drawn before.
     func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage

@@ -77,7 +77,7 @@ private struct ChildServer: ~Copyable {
     private mutating func process(
         _ request: ChildRequest, _ descriptors: [Int32], _ reply: inout ChildReply
     ) throws(TranscodeError) {
-        let count = request.operation == .transcode ? request.variants.count + 1 : 1
+        let count = request.operation == .transcode ? request.variants.count + 1 + request.watermarks.count : 1
         guard let source = descriptors.first, descriptors.count == count else {
             throw TranscodeError(.died, "the number of descriptors is not that of the variants")
         }
@@ -97,8 +97,11 @@ private struct ChildServer: ~Copyable {
         reply.writable = writable.formats(
             wanted: Set(variants.compactMap(\.format) + [OutputFormat.written(header.format)]))
         guard request.operation == .transcode else { return }
-        let outputs = descriptors.dropFirst().map(OutputDescriptor.init)
-        try transcode(request, file, header, zip(variants, outputs).map { (variant: $0, output: $1) }, &reply)
+        let outputs = descriptors.dropFirst().prefix(variants.count).map(OutputDescriptor.init)
+        let marks = zip(request.watermarks, descriptors.suffix(request.watermarks.count))
+        let watermarks = WatermarkImages(Dictionary(marks, uniquingKeysWith: { one, _ in one }), request.limits)
+        try transcode(
+            request, file, header, zip(variants, outputs).map { (variant: $0, output: $1) }, watermarks, &reply)
     }
 
     /// Makes every variant and writes it to its output.
@@ -106,7 +109,8 @@ private struct ChildServer: ~Copyable {
     /// - Throws: `TranscodeError` when none can be made: 1001, 205, 206.
     private func transcode(
         _ request: ChildRequest, _ file: borrowing SourceFile, _ header: SourceHeader,
-        _ wanted: [(variant: Variant, output: OutputDescriptor)], _ reply: inout ChildReply
+        _ wanted: [(variant: Variant, output: OutputDescriptor)], _ watermarks: WatermarkImages,
+        _ reply: inout ChildReply
     ) throws(TranscodeError) {
         var limits = request.limits
         // Only libvips' path has red, green and blue.
@@ -120,7 +124,7 @@ private struct ChildServer: ~Copyable {
         try limits.checkTime(plan.decodingTime, "decoding")
         if plan.memoryBytes > ChildRequest.unreservedBytes { try reserve(plan.memoryBytes, request) }
         // Also when nothing is drawn, because a file that does not decode must not be stored as an image.
-        let image = try decode(file, header, plan)
+        let image = try decode(file, header, plan, watermarks)
         var writer = VariantWriter(plan, image, request, started: started)
         writer.drawAll()
         var results: [Int: Result<TranscodedVariant, TranscodeError>] = [:]
@@ -147,12 +151,12 @@ private struct ChildServer: ~Copyable {
     }
 
     private func decode(
-        _ file: borrowing SourceFile, _ header: SourceHeader, _ plan: DecodePlan
+        _ file: borrowing SourceFile, _ header: SourceHeader, _ plan: DecodePlan, _ watermarks: WatermarkImages
     ) throws(TranscodeError) -> any DecodedImage {
         do throws(CodecFailure) {
             switch plan.path {
-            case .planes: return try PlanarDecodedImage(plan, file, header)
-            case .libvips: return try LibvipsDecodedImage(plan, file, header)
+            case .planes: return try PlanarDecodedImage(plan, file, header, watermarks)
+            case .libvips: return try LibvipsDecodedImage(plan, file, header, watermarks)
             }
         } catch {
             throw error.as(.undecodable, "the \(header.format.name) cannot be decoded")

@@ -12,6 +12,7 @@ final class PlanarDecodedImage: DecodedImage {
     }
 
     private let plan: DecodePlan
+    private let watermarks: WatermarkImages
     private let header: SourceHeader
     private let base: PlanarImage
     private let kept: KeptMetadata
@@ -19,7 +20,9 @@ final class PlanarDecodedImage: DecodedImage {
     /// The smallest image in memory that shows the whole original and is large enough for a digest.
     private var smallestWhole: PlanarImage
 
-    init(_ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader) throws(CodecFailure) {
+    init(
+        _ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader, _ watermarks: WatermarkImages
+    ) throws(CodecFailure) {
         guard let codec = PlaneCodec.all[header.format] else { throw CodecFailure(message: "there are no planes") }
         let stored = try codec.decode(file.bytes, header.storedSize, plan.shrink)
         var view = PlaneView(whole: plan.base)
@@ -27,6 +30,7 @@ final class PlanarDecodedImage: DecodedImage {
         view.mirrorsRows = [3, 4, 6, 7].contains(header.orientation)
         let shrunk = try stored.drawn(view, chroma: plan.chroma)
         self.plan = plan
+        self.watermarks = watermarks
         self.header = header
         let upright = header.orientation >= 5 ? try shrunk.transposed() : shrunk
         let keepsCopyright = plan.outputs.contains { (try? $0.get())?.encoding.keepCopyright == true }
@@ -72,7 +76,7 @@ final class PlanarDecodedImage: DecodedImage {
         _ number: Int, _ output: PlannedOutput, from source: SharedImage, _ steps: ArraySlice<DrawStep>
     ) throws(CodecFailure) -> any DrawnImage {
         let isStart = plan.isStart(number)
-        let image = SharedImage(try source.image.drawn(steps, for: output, isReadAgain: isStart))
+        let image = SharedImage(try source.image.drawn(steps, for: output, watermarks, isReadAgain: isStart))
         if isStart && drawn[number] == nil { drawn[number] = .pixels(image) }
         return LibvipsDrawnImage(
             header: header, images: [image], kept: output.encoding.keepCopyright ? kept : KeptMetadata())

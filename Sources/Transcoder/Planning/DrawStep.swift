@@ -12,6 +12,8 @@ package enum DrawStep: Sendable, Hashable {
     case extend(x: Int, y: Int, canvas: PixelSize, Color)
     /// Raises the contrast of lightness.
     case sharpen(sigma: Double, amount: Double)
+    /// Draws another image over it, `margin` pixels from the edges.
+    case watermark(Watermark, margin: Int)
     /// Places the image on a transparent canvas, which may cut it.
     case embed(x: Int, y: Int, canvas: PixelSize)
     /// Replaces the image by a transparent canvas.
@@ -39,7 +41,7 @@ package enum DrawStep: Sendable, Hashable {
             size
         case .crop(let rect): rect.size
         case .rot90(let count): count % 2 == 0 ? before : before.transposed
-        case .mirror, .round, .tint, .blur, .filter, .sharpen: before
+        case .mirror, .round, .tint, .blur, .filter, .sharpen, .watermark: before
         }
     }
 
@@ -49,7 +51,7 @@ package enum DrawStep: Sendable, Hashable {
         case .embed, .clear, .rotate, .round: true
         case .tint(let color, let mode): before || !mode.keepsOpaque(under: color.alpha)
         case .extend(_, _, _, let color): before || color.alpha < 1
-        case .scale, .crop, .smartCrop, .mirror, .rot90, .blur, .filter, .sharpen: before
+        case .scale, .crop, .smartCrop, .mirror, .rot90, .blur, .filter, .sharpen, .watermark: before
         }
     }
 
@@ -60,6 +62,7 @@ package enum DrawStep: Sendable, Hashable {
         case .crop, .embed, .extend, .clear, .mirror, .rot90: 2
         case .smartCrop: 40
         case .sharpen: 90
+        case .watermark: 30
         case .rotate: 130
         case .round: 10
         case .tint: 30
@@ -75,6 +78,7 @@ package enum DrawStep: Sendable, Hashable {
         case .crop(let rect): "crop \(rect.size.text) at \(rect.x),\(rect.y)"
         case .smartCrop(let size, let interest): "crop \(size.text) by \(interest.rawValue)"
         case .extend(let x, let y, let canvas, let color): "place at \(x),\(y) on \(canvas.text) of \(color.text)"
+        case .watermark(let watermark, _): "watermark \(watermark.file)"
         case .sharpen(let sigma, let amount): "sharpen by \(amount) within \(sigma)"
         case .embed(let x, let y, let canvas): "embed at \(x),\(y) on \(canvas.text)"
         case .clear(let canvas): "clear \(canvas.text)"

@@ -47,6 +47,11 @@ package struct Drawing: Sendable, Hashable {
         return first
     }
 
+    /// The files of its watermarks.
+    var watermarks: [String] {
+        steps.compactMap { if case .watermark(let watermark, _) = $0 { watermark.file } else { nil } }
+    }
+
     /// Whether the whole image is resampled and nothing else.
     var isPlainScale: Bool { steps.count == 1 && firstScale == size }
 
@@ -90,6 +95,9 @@ package struct Drawing: Sendable, Hashable {
         case .filter(let filter): add(.filter(filter))
         case .pad(let top, let left, let bottom, let right, let color):
             try pad(top: top, left: left, bottom: bottom, right: right, color, limits)
+        case .watermark(let watermark):
+            let margin = Geometry.pixels((watermark.margin * scale).rounded())
+            if watermark.opacity > 0 { add(.watermark(watermark, margin: margin)) }
         case .sharpen(let sigma, let amount):
             if amount > 0 { add(.sharpen(sigma: sigma * scale, amount: amount)) }
         }

@@ -144,6 +144,23 @@ package enum Geometry {
         return (min(max(0, pixels(start.rounded())), side - whole), whole)
     }
 
+    /// Where a watermark lies on an image; nil when the margins leave no pixel.
+    static func place(
+        _ watermark: Watermark, _ mark: PixelSize, on image: PixelSize, margin: Int
+    ) -> PixelRect? {
+        let space = PixelSize(width: image.width - 2 * margin, height: image.height - 2 * margin)
+        guard space.width > 0, space.height > 0, case .point(let x, let y) = watermark.position else { return nil }
+        let (width, height) = (Double(mark.width), Double(mark.height))
+        let wanted = watermark.scale.map { $0 * Double(image.width) / width } ?? 1
+        let factor = min(wanted, Double(space.width) / width, Double(space.height) / height)
+        let size = PixelSize(
+            width: max(1, pixels((width * factor).rounded())), height: max(1, pixels((height * factor).rounded())))
+        return PixelRect(
+            x: margin + pixels((x * Double(space.width - size.width)).rounded()),
+            y: margin + pixels((y * Double(space.height - size.height)).rounded()), width: size.width,
+            height: size.height)
+    }
+
     /// The part of `image` that is visible when only part of `content` lies on the canvas, in whole pixels.
     static func visible(of image: PixelSize, in content: FractionalRect, on canvas: PixelSize) -> PixelRect {
         func part(_ start: Double, _ length: Double, side: Int, pixels count: Int) -> (start: Int, length: Int) {

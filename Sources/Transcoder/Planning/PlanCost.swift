@@ -45,6 +45,7 @@ struct PlanCost {
         // Copies of a step, and the encoder that takes most.
         memory +=
             outputs.map { $0.drawing.largest * ($0.steps.count > 1 ? 24 : 4) + $0.drawing.size.area * 8 }.max() ?? 0
+        memory += Set(outputs.flatMap(\.drawing.watermarks)).count * WatermarkImages.maxBytes
         // An image from which others are drawn is held.
         memory += outputs.reduce(0) { $0 + $1.drawing.size.area * 4 * ($1.encoding.isAnimated ? frames : 1) }
 

@@ -15,6 +15,8 @@ public final class TranscoderPool: Sendable {
         public var arguments = ["transcoder"]
         /// Its whole environment, `NAME=value`; nothing of this process's environment by default.
         public var environment = ["LC_ALL=C", "SWIFT_BACKTRACE=enable=no"]
+        /// The directory of the files that watermarks name; nil by default, for none.
+        public var watermarks: String?
         /// The limits of one image.
         public var limits = TranscodeLimits()
         /// Whether images are refused where the kernel lacks a part of the sandbox; `.required` by default.
@@ -77,9 +79,13 @@ public final class TranscoderPool: Sendable {
     ) async throws(Failure) -> TranscodeReport {
         guard await slots.acquire() else { throw failure(TranscodeError(.cancelled, "cancelled")) }
         defer { slots.release() }
-        let request = try open()
+        var request = try open()
+        let watermarks = WatermarkFiles(of: request.variants, in: configuration.watermarks)
+        defer { withExtendedLifetime(watermarks) {} }
+        request.watermarks = watermarks.names
+        let descriptors = [request.source] + request.outputs + watermarks.descriptors
         do throws(TranscodeError) {
-            let reply = try await exchange(.transcode, request, descriptors: [request.source] + request.outputs)
+            let reply = try await exchange(.transcode, request, descriptors: descriptors)
             guard let header = reply.header, reply.outcomes.count == request.variants.count else {
                 throw TranscodeError.malformedReply
             }

@@ -9,6 +9,7 @@ final class LibvipsDecodedImage: DecodedImage {
     }
 
     private let plan: DecodePlan
+    private let watermarks: WatermarkImages
     private let header: SourceHeader
     private let base: Pass
     /// With the colours of the original's own profile; nil when no variant keeps it.
@@ -17,8 +18,11 @@ final class LibvipsDecodedImage: DecodedImage {
     /// The smallest output that shows the whole original and is large enough for a digest; nil when there is none.
     private let digestSource: Int?
 
-    init(_ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader) throws(CodecFailure) {
+    init(
+        _ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader, _ watermarks: WatermarkImages
+    ) throws(CodecFailure) {
         self.plan = plan
+        self.watermarks = watermarks
         self.header = header
         base = try Self.decode(plan, file, header, keepsProfile: false)
         let needsOwnProfile = plan.outputs.contains { (try? $0.get())?.start == .ownProfile }
@@ -80,7 +84,8 @@ final class LibvipsDecodedImage: DecodedImage {
         let isReused = number == digestSource || plan.isStart(number)
         var frames: [SharedImage] = []
         for source in output.encoding.isAnimated ? sources[...] : sources.prefix(1) {
-            frames.append(SharedImage(try source.image.drawn(steps[...], for: output, isReadAgain: isReused)))
+            frames.append(
+                SharedImage(try source.image.drawn(steps[...], for: output, watermarks, isReadAgain: isReused)))
         }
         if isReused { drawn[number] = frames }
         var kept = pass.kept
@@ -99,10 +104,10 @@ extension LibvipsImage {
     ///
     /// - Parameter isReadAgain: by another variant; then its pixels are computed once.
     func drawn(
-        _ steps: ArraySlice<DrawStep>, for output: PlannedOutput, isReadAgain: Bool
+        _ steps: ArraySlice<DrawStep>, for output: PlannedOutput, _ watermarks: WatermarkImages, isReadAgain: Bool
     ) throws(CodecFailure) -> LibvipsImage {
         var image = try copy()
-        for step in steps { image = try image.drawn(step) }
+        for step in steps { image = try image.drawn(step, watermarks) }
         if !output.drawing.hasAlpha { image = try image.opaque() }
         // An encoding at another quality reads it again too.
         return isReadAgain || output.encoding.maxBytes != nil ? try image.inMemory() : image

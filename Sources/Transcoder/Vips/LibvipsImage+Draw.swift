@@ -72,7 +72,9 @@ extension LibvipsImage {
     }
 
     /// Applies one step of a drawing.
-    func drawn(_ step: DrawStep) throws(CodecFailure) -> LibvipsImage {
+    ///
+    /// - Parameter watermarks: the images of its watermarks; nil for a step without one.
+    func drawn(_ step: DrawStep, _ watermarks: WatermarkImages? = nil) throws(CodecFailure) -> LibvipsImage {
         switch step {
         case .scale(let size): return size == self.size ? try copy() : try scaled(to: size)
         case .crop(let rect):
@@ -86,6 +88,9 @@ extension LibvipsImage {
                     memory.pointer, $0, Int32(size.width), Int32(size.height), interest == .entropy ? 1 : 0)
             }
         case .extend(let x, let y, let canvas, let color): return try extended(x, y, canvas, color)
+        case .watermark(let watermark, let margin):
+            guard let watermarks else { throw CodecFailure(message: "there are no watermarks") }
+            return try marked(watermark, margin: margin, watermarks)
         case .sharpen(let sigma, let amount): return try sharpened(sigma, amount)
         case .embed(let x, let y, let canvas): return try withAlpha().embedded(x, y, canvas)
         case .clear(let canvas):

@@ -47,6 +47,9 @@ enum Limits {
         Option(
             "sandbox", .value("POLICY"),
             "required (default) refuses images where the kernel lacks seccomp or Landlock; best-effort decodes them"),
+        Option(
+            "watermarks", .value("DIR"), "directory of the files that watermarks of variants name; docs/transformers.md"
+        ),
         Option("path", .value("NAME"), "planes where possible (default), or libvips for every image"),
     ]
 
@@ -75,6 +78,7 @@ enum Limits {
         }
         configuration.limits.softTime = min(softTime ?? configuration.limits.softTime, configuration.limits.hardTime)
         configuration.limits.allowsPlanes = try arguments.choice("path", of: ["planes", "libvips"]) != "libvips"
+        configuration.watermarks = try arguments.value("watermarks")
         if let policy = try arguments.choice("sandbox", of: SandboxPolicy.allCases.map(\.rawValue)) {
             configuration.sandbox = SandboxPolicy(rawValue: policy) ?? .required
         }
