@@ -91,5 +91,8 @@ struct VariantWriterTests {
         #expect(tried == [80, 40])
         let variant = try longer[0].get()
         #expect(variant.bytes == 4000 && variant.quality == 40 && !variant.exceedsMaxBytes)
+        // One more attempt would pass the limit at which the process is killed.
+        let (kept, begun) = try write("\(large),\"maxBytes\":5000", hard: .seconds(13))
+        #expect(try begun == [80, 40] && kept[0].get().bytes == 4000)
     }
 }

@@ -43,11 +43,22 @@ extension Variant {
             throw fields.refusal(
                 "animation", "must be one of \(Animation.allCases.map(\.rawValue).joined(separator: ", "))")
         }
+        ssim = try fields.number("ssim", in: 0.5...0.9999)
         keepICC = try fields.bool("keepICC", default: false)
         keepCopyright = try fields.bool("keepCopyright", default: false)
         keySuffix = try fields.string("keySuffix")
         if keySuffix?.isEmpty == true { throw fields.refusal("keySuffix", "must not be empty") }
         try fields.finish()
+        if let conflict = ssimConflict { throw fields.refusal("ssim", conflict) }
+    }
+
+    /// Why the wanted similarity cannot be had; nil when it can.
+    private var ssimConflict: String? {
+        guard ssim != nil else { return nil }
+        if let format, format.output?.defaultQuality == nil { return "is not a field of \(format.name)" }
+        if maxBytes != nil { return "contradicts maxBytes" }
+        if encode?.lossless == true { return "contradicts lossless" }
+        return animation == .frames ? "is for one frame" : nil
     }
 
     /// The JSON that parses to this variant; absent fields stay absent.
@@ -57,7 +68,7 @@ extension Variant {
             "transform": transforms.isEmpty ? nil : .array(transforms.map(\.json)),
             "format": format.map { .string($0.name) }, "quality": quality.map { .number(Double($0)) },
             "maxBytes": maxBytes.map { .number(Double($0)) },
-            "encode": encode?.json,
+            "encode": encode?.json, "ssim": ssim.map { .number($0) },
             "maxPixelSize": maxPixelSize.map { .object(["width": .number($0.width), "height": .number($0.height)]) },
             "animation": animation.map { .string($0.rawValue) }, "keepICC": keepICC ? .bool(true) : nil,
             "keepCopyright": keepCopyright ? .bool(true) : nil, "background": background.map { .string($0.text) },

@@ -45,6 +45,9 @@ public struct Variant: Sendable, Hashable {
     public let quality: Int?
     /// The most bytes that the output may have: the quality is reduced until it fits.
     public let maxBytes: Int?
+    /// The structural similarity to the drawn pixels, 0.5…0.9999, that the lowest possible quality is to have, under a
+    /// key of its own; nil for none.
+    public let ssim: Double?
     /// A box in pixels into which the result is shrunk before it is encoded; SDWebImage's `encodeMaxPixelSize`.
     public let maxPixelSize: Thumbnail?
     /// The colour under transparency where the format has none; nil is white.
@@ -62,12 +65,14 @@ public struct Variant: Sendable, Hashable {
     public let keySuffix: String?
 
     /// The texts to put into the original's key, one after another by SDWebImage's suffix rule: the thumbnail's, then
-    /// those of all transformers, of `animation`, `encode` and `keySuffix`, joined by hyphens.
+    /// those of all transformers, of `animation`, `encode`, `ssim` and `keySuffix`, joined by hyphens.
     ///
     /// Empty where the variant has the original's key, which a pipeline refuses.
     public var keySuffixes: [String] {
         let transformers =
-            transforms.map(\.key) + [animation?.key, encode?.key, keySuffix].compactMap(\.self)
+            transforms.map(\.key)
+            + [animation?.key, encode?.key, ssim.map { "LarderQuality(ssim=\($0.keyText))" }, keySuffix].compactMap(
+                \.self)
         return [thumbnail?.key].compactMap(\.self)
             + (transformers.isEmpty ? [] : [transformers.joined(separator: "-")])
     }

@@ -10,6 +10,8 @@ package struct Encoding: Sendable, Hashable {
     package let maxBytes: Int?
     /// The settings of the requested format's encoder; nil for its usual ones.
     package let options: EncoderOptions?
+    /// The structural similarity that the lowest possible quality is to have; nil for none.
+    package let ssim: Double?
     /// The colour under transparency in a format without it; nil is white.
     package let background: Color?
     package let keepICC, keepCopyright: Bool
@@ -25,13 +27,18 @@ package struct Encoding: Sendable, Hashable {
         format = choice.format
         replaced = choice.replaced
         options = choice.replaced == nil ? variant.encode : nil
-        quality = options?.lossless == true ? nil : output?.defaultQuality.map { variant.quality ?? $0 }
+        isAnimated = variant.animation == .frames && header.isAnimated && output?.holdsFrames == true
+        ssim = isAnimated || output?.defaultQuality == nil ? nil : variant.ssim
+        let usual = ssim == nil ? output?.defaultQuality : Self.highestForSimilarity
+        quality = options?.lossless == true ? nil : usual.map { variant.quality ?? $0 }
         maxBytes = variant.maxBytes
         background = output?.holdsAlpha == false && drawing.hasAlpha ? variant.background : nil
         keepICC = variant.keepICC && header.hasOwnProfile && holdsMetadata
         keepCopyright = variant.keepCopyright && holdsMetadata
-        isAnimated = variant.animation == .frames && header.isAnimated && output?.holdsFrames == true
     }
+
+    /// The highest quality that is tried for a similarity where the variant has none.
+    private static let highestForSimilarity = 95
 
     /// Whether the encoder works on red, green and blue instead of luma and chroma.
     var isLossless: Bool { options?.lossless == true || options?.nearLossless == true }

@@ -121,5 +121,9 @@ extension PlannedOutput {
     }
 
     /// How often it is encoded: a limit on bytes takes about four attempts.
-    fileprivate var attempts: Double { encoding.maxBytes == nil || encoding.quality == nil ? 1 : 4 }
+    fileprivate var attempts: Double {
+        // For a similarity about seven, each decoded again and compared.
+        if encoding.ssim != nil { return 9 }
+        return encoding.maxBytes == nil || encoding.quality == nil ? 1 : 4
+    }
 }

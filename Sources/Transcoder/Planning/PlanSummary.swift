@@ -19,6 +19,8 @@ public struct PlanSummary: Sendable, Hashable, Encodable {
         public var replaced: ImageFormat?
         /// 0…100, for formats that have one; the highest when there is a limit on bytes.
         public var quality: Int?
+        /// The structural similarity that the lowest possible quality is to have.
+        public var ssim: Double?
         /// The settings of the encoder, `effort=6,lossless=true`; nil for its usual ones.
         public var encode: String?
         /// The variant that has the same bytes.
@@ -97,7 +99,7 @@ extension PlanSummary.Variant {
             self.init(
                 name: name, from: from, steps: output.steps.map(\.text), width: size.width, height: size.height,
                 format: encoding.format, replaced: encoding.replaced, quality: encoding.quality,
-                encode: encoding.options?.text, sameBytesAs: output.sameBytesAs.map(nameOf))
+                ssim: encoding.ssim, encode: encoding.options?.text, sameBytesAs: output.sameBytesAs.map(nameOf))
         }
     }
 
@@ -106,7 +108,10 @@ extension PlanSummary.Variant {
         if let sameBytesAs { return "\(name): the bytes of \"\(sameBytesAs)\"" }
         let way = ([from == "copy" ? "copy of the original" : "from \(from)"] + steps).joined(separator: " → ")
         let size = "\(width ?? 0)×\(height ?? 0)"
-        let written = [format?.name, quality.map { "quality \($0)" }, encode, replaced.map { "instead of \($0.name)" }]
+        let written = [
+            format?.name, quality.map { "quality \($0)" }, ssim.map { "ssim \($0)" }, encode,
+            replaced.map { "instead of \($0.name)" },
+        ]
         return "\(name): \(way) → \(written.compactMap(\.self).joined(separator: ", ")), \(size)"
     }
 }

@@ -77,7 +77,8 @@ package struct PlannedOutput: Sendable, Hashable {
     /// with loss, without the original's metadata.
     var fitsPlanes: Bool {
         PlaneCodec.all[encoding.format]?.encoder != nil && !drawing.hasAlpha && encoding.background == nil
-            && !encoding.isAnimated && !encoding.isLossless && !encoding.keepICC && !encoding.keepCopyright
+            && !encoding.isAnimated && !encoding.isLossless && encoding.ssim == nil && !encoding.keepICC
+            && !encoding.keepCopyright
     }
 
     /// The steps that planes do not give.

@@ -110,7 +110,8 @@ extension LibvipsImage {
         for step in steps { image = try image.drawn(step, watermarks) }
         if !output.drawing.hasAlpha { image = try image.opaque() }
         // An encoding at another quality reads it again too.
-        return isReadAgain || output.encoding.maxBytes != nil ? try image.inMemory() : image
+        return isReadAgain || output.encoding.maxBytes != nil || output.encoding.ssim != nil
+            ? try image.inMemory() : image
     }
 }
 
