@@ -46,6 +46,22 @@ struct KeyTests {
         #expect(found.map { Array($0.utf8) } == Array(expected.utf8), "\(key): \(found ?? "none")")
     }
 
+    @Test func `what SDWebImage does not draw has a key of Larder's own`() async throws {
+        func key(_ fields: String) async throws -> String? {
+            try await lines(["http://a/b.jpg", "--variant", #"{"name":"v",\#(fields)}"#]).last?.key
+        }
+        let resize = #"{"type":"resize","width":200,"height":100,"scaleMode":"aspectFill","gravity":"top"}"#
+        let filter = #"{"type":"filter","name":"CISepiaTone"}"#
+        #expect(
+            try await key(#""transform":[\#(resize),\#(filter)],"format":"webp","encode":{"effort":6},"keySuffix":"w""#)
+                == "http://a/b-LarderResizingTransformer(%7B200.000000,100.000000%7D,2,gravity=top)"
+                + "-LarderFilterTransformer(CISepiaTone)-LarderEncoding(effort=6)-w.jpg")
+        #expect(
+            try await key(#""transform":[{"type":"watermark","file":"logo.png"}],"format":"jpeg","ssim":0.98"#)
+                == "http://a/b-LarderWatermarkTransformer(logo.png,bottomRight,1.000000,(null),0.000000)"
+                + "-LarderQuality(ssim=0.980000).jpg")
+    }
+
     @Test func `key prints the file name of every key of the vectors`() async throws {
         // An argument cannot contain a zero byte.
         let names = try Vectors.read().fileNames.filter { !$0.key.utf8.contains(0) }

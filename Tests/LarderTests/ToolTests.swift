@@ -50,6 +50,31 @@ struct ToolTests {
         #expect(try directory.names == ["out"])
     }
 
+    @Test func `transform draws watermarks of the directory that --watermarks or LARDER_WATERMARKS names`() async throws
+    {
+        let variant = #"{"name":"v","transform":[{"type":"watermark","file":"plain.jpg","scale":0.5}],"format":"png"}"#
+        let output = directory.file("out"), marks = URL(filePath: image("plain.jpg")).deletingLastPathComponent().path
+        let plain = try await larder(
+            "transform", image("plain.jpg"), "-o", output, "--variant", #"{"name":"v","keySuffix":"x","format":"png"}"#
+        ).run()
+        #expect(plain.code == 0)
+        let without = try bytes("out")
+        let made = try await larder(
+            "transform", image("plain.jpg"), "-o", output, "--variant", variant, "--watermarks", marks
+        ).run()
+        #expect(made.code == 0, "\(made.errorText)")
+        let with = try bytes("out")
+        #expect(with != without)
+        var byVariable = larder("transform", image("plain.jpg"), "-o", output, "--variant", variant)
+        byVariable.environment["LARDER_WATERMARKS"] = marks
+        #expect(try await byVariable.run().code == 0)
+        #expect(try bytes("out") == with)
+        let missing = try await larder("transform", image("plain.jpg"), "-o", output, "--variant", variant, "--json")
+            .run()
+        #expect(try missing.error.kind == "LarderErrorDomain 401")
+        #expect(try missing.error.message.hasSuffix("'plain.jpg' is not in the directory of watermarks"))
+    }
+
     @Test func `transform replaces its output only on success`() async throws {
         let output = try directory.write("before".utf8, to: "out")
         let small = Variants.small

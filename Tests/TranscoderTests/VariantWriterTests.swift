@@ -14,10 +14,6 @@ struct VariantWriterTests {
     private struct FakeDecodedImage: DecodedImage {
         var work = Work()
 
-        init(_ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader) throws(CodecFailure) {}
-
-        init() {}
-
         func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage {
             FakeDrawnImage(work: work)
         }

@@ -1,4 +1,3 @@
-import Foundation
 import ImageModel
 import TestSupport
 import Testing
@@ -15,10 +14,10 @@ struct WatermarkTests {
         let directory = try TemporaryDirectory()
         self.directory = directory
         // 10 × 10: blue, its right half of half opacity.
-        try Data(SyntheticImage.png(10, 10) { x, _ in [0, 0, 255, x < 5 ? 255 : 128] })
-            .write(to: directory.url.appending(path: "logo.png"))
-        try Data("no image".utf8).write(to: directory.url.appending(path: "text.png"))
-        harness = TranscodeHarness { $0.watermarks = directory.url.path }
+        let logo = SyntheticImage.png(10, 10) { x, _ in [0, 0, 255, x < 5 ? 255 : 128] }
+        try directory.write(logo, to: "logo.png")
+        try directory.write("no image".utf8, to: "text.png")
+        harness = TranscodeHarness { $0.watermarks = directory.path }
     }
 
     private func marked(_ fields: String, scale: Double = 1) async throws -> PixelSample {

@@ -1,13 +1,9 @@
 private import Glibc
 internal import ImageModel
 
-/// The decoded pixels that the variants of a plan are drawn from. The plan's path chooses the implementation.
+/// The pixels that the variants of a plan are drawn from, decoded once, upright, at the largest size that an output
+/// needs. The plan's path chooses the implementation.
 protocol DecodedImage {
-    /// Decodes the image once, upright, at the largest size that an output needs.
-    init(
-        _ plan: DecodePlan, _ file: borrowing SourceFile, _ header: SourceHeader, _ watermarks: WatermarkImages
-    ) throws(CodecFailure)
-
     /// Draws an output. The output that it starts from must have been drawn before.
     func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage
 

@@ -1,5 +1,5 @@
-/// How alike two images look, by Wang, Bovik, Sheikh and Simoncelli, "Image quality assessment: from error visibility to
-/// structural similarity" (2004): the mean over squares of eight pixels, four apart, of luma on a colour.
+/// How alike two images look, by Wang, Bovik, Sheikh and Simoncelli, "Image quality assessment: from error visibility
+/// to structural similarity" (2004): the mean over squares of eight pixels, four apart, of luma on a colour.
 package struct StructuralSimilarity {
     private let size: (width: Int, height: Int)
     private let reference: [Float]
