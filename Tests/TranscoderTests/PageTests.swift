@@ -20,7 +20,10 @@ struct PageTests {
             let variant = text.contains("\"name\": \"card\"") ? text : #"{"name":"v","transform":[\#(text)]}"#
             types.formUnion(try Variant(json: variant.utf8).transforms.map(\.typeName))
         }
-        #expect(types == ["resize", "crop", "flip", "rotate", "roundCorner", "tint", "blur", "filter"])
+        let all: Set = [
+            "resize", "crop", "flip", "rotate", "roundCorner", "tint", "blur", "filter", "pad", "sharpen", "watermark",
+        ]
+        #expect(types == all)
     }
 
     @Test func `every filter is listed with its parameters, and every blend mode is listed`() throws {
