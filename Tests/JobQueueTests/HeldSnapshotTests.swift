@@ -142,6 +142,8 @@ struct HeldSnapshotTests {
 
     @Test func `a joined job that becomes ready at a higher priority is found at once by the next run`() async throws {
         let fixture = try await QueueFixture.make()
+        // Some claim would otherwise start at the lower priority.
+        try await fixture.queue.setQueue("default", lowPriorityEvery: 0)
         _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/1"], batch: "b"))
         try await fixture.sql("SELECT FROM larder.enqueue_many(ARRAY['http://host/2'], batch => 'b', priority => 0)")
         let worker = try await fixture.startWorker()
