@@ -10,6 +10,13 @@
 -- Each table has a replica identity, so that a publication of all tables does not refuse updates and deletes: its
 -- primary key, or else the whole row, which costs nothing without a publication.
 --
+-- While an old snapshot is open every version of a row stays, and an index finds the versions with one key from the
+-- oldest on. So the key of a row that is updated every second or more often ends with a column that each update
+-- increases (maintenance, worker, claim_cursor, first_entry), and readers take the row with the highest one, which the
+-- index read backwards finds first, however many versions there are. There is one such row per task, worker or queue
+-- nevertheless: an update that leaves the column, or a reader that ignores it, is slower but not wrong. What these
+-- tables list is read from tables of which no row is updated (task, claim_lock, queue).
+--
 -- The tables that jobs pass through have no foreign keys, which would cost an index probe and a row lock per job;
 -- larder.check() verifies the same. There are no triggers and no session state, so everything works through pgbouncer
 -- in transaction mode. All times are the database's.

@@ -1,5 +1,5 @@
 -- Maintenance, without a leader: any number of sessions call larder.maintain(). A task that is due is run by the
--- first caller that locks its row of larder_data.maintenance; the others skip it, and the lock ends with the
+-- first caller that locks its row of larder_data.task; the others skip it, and the lock ends with the
 -- transaction. Each task handles a bounded number of rows and skips rows that others hold.
 --
 -- Kinds of tasks. urgent: other work waits for them, so callers run them in statements of their own, never behind
@@ -8,84 +8,156 @@
 --
 -- A task is a row and a function larder_data.maintenance_TASK, which is in the file of its subject.
 
-CREATE TABLE larder_data.maintenance (
+CREATE TABLE larder_data.task (
     task text PRIMARY KEY,
     kind text NOT NULL CHECK (kind IN ('urgent', 'routine', 'owner')),
     place int NOT NULL UNIQUE,
-    every interval NOT NULL,
-    next_at timestamptz NOT NULL DEFAULT '-infinity',
-    cursor bigint NOT NULL DEFAULT 0,
-    failed_at timestamptz,
-    last_error text
+    every interval NOT NULL
 );
-COMMENT ON TABLE larder_data.maintenance IS
-    'The maintenance tasks. The caller of maintain() that locks a row runs the task. place: the order. cursor: where a '
-    'task that works in portions continues; for promote the second before which no job is left. failed_at, last_error: '
-    'set while a task fails.';
-INSERT INTO larder_data.maintenance (task, kind, place, every) VALUES
+COMMENT ON TABLE larder_data.task IS
+    'The maintenance tasks, never updated. The caller of maintain() that locks a row runs the task. place: the order.';
+INSERT INTO larder_data.task (task, kind, place, every) VALUES
     ('rescue', 'urgent', 1, '1 s'), ('promote', 'urgent', 2, '200 ms'), ('claims', 'urgent', 3, '1 s'),
     ('counts', 'routine', 4, '1 s'), ('finish', 'routine', 5, '1 s'), ('cancelled', 'routine', 6, '1 s'),
     ('resumed', 'routine', 7, '1 s'), ('partitions', 'routine', 8, '1 h'), ('purge', 'routine', 9, '10 min'),
     ('retention', 'routine', 10, '1 h'), ('deleted', 'routine', 11, '10 s'), ('vacuum', 'owner', 12, '25 s'),
     ('joins', 'urgent', 13, '5 s');
 
+CREATE TABLE larder_data.maintenance (
+    task text NOT NULL,
+    number bigint NOT NULL DEFAULT 0,
+    next_at timestamptz NOT NULL DEFAULT '-infinity',
+    cursor bigint NOT NULL DEFAULT 0,
+    failed_at timestamptz,
+    last_error text,
+    PRIMARY KEY (task, number)
+);
+COMMENT ON TABLE larder_data.maintenance IS
+    'The state of the tasks, one row each. number: increases with each update, see schema.sql. cursor: where a task '
+    'that works in portions continues; for promote the second before which no job is left. failed_at, last_error: set '
+    'while a task fails.';
+INSERT INTO larder_data.maintenance (task) SELECT t.task FROM larder_data.task t;
+
+CREATE VIEW larder_data.current_task AS
+SELECT t.*, m.number, m.next_at, m.cursor, m.failed_at, m.last_error FROM larder_data.task t, LATERAL (
+    SELECT * FROM larder_data.maintenance x WHERE x.task = t.task ORDER BY x.number DESC LIMIT 1) AS m;
+COMMENT ON VIEW larder_data.current_task IS 'The tasks and their state.';
+
+-- Due is also a task whose next run lies more than a period ahead: the clock was set back.
+CREATE FUNCTION larder_data.is_due(task text) RETURNS boolean
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+    RETURN (
+        SELECT t.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + t.every + interval '1 s'
+        FROM larder_data.current_task t WHERE t.task = is_due.task);
+END $$;
+COMMENT ON FUNCTION larder_data.is_due IS 'Whether a task is to be run now.';
+
+CREATE FUNCTION larder_data.take_task(task text, force boolean DEFAULT false) RETURNS boolean
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+    IF NOT force AND NOT larder_data.is_due(task) THEN
+        RETURN false;
+    END IF;
+    PERFORM FROM larder_data.task t WHERE t.task = take_task.task FOR UPDATE SKIP LOCKED;
+    -- Again: until the lock another caller may have run it.
+    IF NOT FOUND OR NOT force AND NOT larder_data.is_due(task) THEN
+        RETURN false;
+    END IF;
+    PERFORM larder_data.change_task(task, clock_timestamp() + (
+        SELECT t.every FROM larder_data.task t WHERE t.task = take_task.task));
+    RETURN true;
+END $$;
+COMMENT ON FUNCTION larder_data.take_task IS
+    'Locks a task that is due, or any with force, until the end of the transaction, and sets when it is next due; '
+    'false if it is not due or another caller runs it.';
+
+CREATE FUNCTION larder_data.change_task(task text, next_at timestamptz, cursor bigint DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+    UPDATE larder_data.maintenance m
+    SET number = m.number + 1, next_at = coalesce(change_task.next_at, m.next_at),
+        cursor = coalesce(change_task.cursor, m.cursor)
+    WHERE m.task = change_task.task AND m.number = (
+        SELECT x.number FROM larder_data.maintenance x
+        WHERE x.task = change_task.task ORDER BY x.number DESC LIMIT 1);
+END $$;
+COMMENT ON FUNCTION larder_data.change_task IS
+    'Sets when a task that the caller has locked is next due, and its cursor; NULL keeps them.';
+
+CREATE FUNCTION larder_data.record_failure(task text, error text) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+    t larder_data.current_task;
+BEGIN
+    SELECT * INTO t FROM larder_data.current_task x WHERE x.task = record_failure.task;
+    IF error IS NOT NULL OR t.failed_at IS NOT NULL THEN
+        UPDATE larder_data.maintenance m
+        SET number = m.number + 1, failed_at = CASE WHEN error IS NOT NULL THEN clock_timestamp() END,
+            last_error = left(error, 2000)
+        WHERE m.task = t.task AND m.number = t.number;
+    END IF;
+END $$;
+COMMENT ON FUNCTION larder_data.record_failure IS
+    'Records the error of a task that the caller has locked; NULL: it did not fail.';
+
+CREATE FUNCTION larder_data.task_cursor(task text) RETURNS bigint
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+    RETURN (SELECT t.cursor FROM larder_data.current_task t WHERE t.task = task_cursor.task);
+END $$;
+COMMENT ON FUNCTION larder_data.task_cursor IS 'Where a task continues.';
+
 CREATE FUNCTION larder_data.run_again(task text, is_due boolean, delay interval DEFAULT '0 s') RETURNS void
-LANGUAGE sql AS $$
-    UPDATE larder_data.maintenance m SET next_at = clock_timestamp() + delay WHERE m.task = run_again.task AND is_due
-$$;
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF is_due THEN
+        PERFORM larder_data.change_task(task, clock_timestamp() + delay);
+    END IF;
+END $$;
 COMMENT ON FUNCTION larder_data.run_again IS 'Makes a task due before its period ends, because it left rows over.';
 
 CREATE FUNCTION larder_data.rest(task text, began_at timestamptz, shortest interval) RETURNS void
 LANGUAGE sql AS $$
     SELECT larder_data.run_again(task, true, least(
         greatest(20 * (clock_timestamp() - began_at), shortest),
-        (SELECT m.every FROM larder_data.maintenance m WHERE m.task = rest.task)))
+        (SELECT t.every FROM larder_data.task t WHERE t.task = rest.task)))
 $$;
 COMMENT ON FUNCTION larder_data.rest IS
     'For a task that reads dead rows: makes it due after 20 times as long as it ran, but no sooner than `shortest` and '
     'no later than after its period.';
 
 -- Each task fails alone: its error is recorded and answered, and the task runs again when it is next due. No task
--- waits longer than lock_timeout for a lock. Also due is a task whose next run lies more than a period ahead: the
--- clock was set back. What a call did is visible when the whole call has ended, and its locks on tasks last as long,
--- so urgent tasks come last in a call for all.
+-- waits longer than lock_timeout for a lock. What a call did is visible when the whole call has ended, and its locks on
+-- tasks last as long, so urgent tasks come last in a call for all.
 CREATE FUNCTION larder.maintain(force boolean DEFAULT false, kind text DEFAULT NULL)
 RETURNS TABLE (task text, moved int, error text, error_code text)
 LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
 #variable_conflict use_column
-DECLARE
-    has_failed boolean;
 BEGIN
     IF maintain.kind NOT IN ('urgent', 'routine') THEN
         RAISE EXCEPTION 'the kind is urgent or routine, not "%"', maintain.kind USING ERRCODE = '22023';
     END IF;
     FOR task IN
-        SELECT m.task FROM larder_data.maintenance m
-        WHERE m.kind <> 'owner' AND m.kind = coalesce(maintain.kind, m.kind)
-        ORDER BY m.kind = 'urgent', m.place
+        SELECT t.task FROM larder_data.task t
+        WHERE t.kind <> 'owner' AND t.kind = coalesce(maintain.kind, t.kind)
+        ORDER BY t.kind = 'urgent', t.place
     LOOP
         -- Locked one by one, so that no task is held before its turn.
-        SELECT m.failed_at IS NOT NULL INTO has_failed FROM larder_data.maintenance m
-        WHERE m.task = maintain.task AND (force OR m.next_at NOT BETWEEN clock_timestamp()
-            AND clock_timestamp() + m.every + interval '1 s') FOR UPDATE SKIP LOCKED;
-        CONTINUE WHEN NOT FOUND;
-        UPDATE larder_data.maintenance m SET next_at = clock_timestamp() + m.every WHERE m.task = maintain.task;
+        CONTINUE WHEN NOT larder_data.take_task(task, force);
         moved := NULL;
         error := NULL;
         error_code := NULL;
         BEGIN
             EXECUTE format('SELECT larder_data.%I()', 'maintenance_' || task) INTO moved;
-            UPDATE larder_data.maintenance m SET failed_at = NULL, last_error = NULL
-            WHERE m.task = maintain.task AND has_failed;
+            PERFORM larder_data.record_failure(task, NULL);
         EXCEPTION
             -- Above READ COMMITTED: the task begins anew in the next call.
             WHEN serialization_failure THEN
-                UPDATE larder_data.maintenance m SET next_at = clock_timestamp() WHERE m.task = maintain.task;
+                PERFORM larder_data.run_again(task, true);
             WHEN OTHERS OR query_canceled THEN
                 GET STACKED DIAGNOSTICS error = MESSAGE_TEXT, error_code = RETURNED_SQLSTATE;
-                UPDATE larder_data.maintenance m
-                SET failed_at = clock_timestamp(), last_error = left(error_code || ': ' || error, 2000)
-                WHERE m.task = maintain.task;
+                PERFORM larder_data.record_failure(task, error_code || ': ' || error);
         END;
         RETURN NEXT;
     END LOOP;

@@ -76,15 +76,22 @@ COMMENT ON INDEX larder_data.ready_turn IS
     'search would read the whole index.';
 
 CREATE TABLE larder_data.claim_cursor (
-    queue_id smallint PRIMARY KEY,
+    queue_id smallint NOT NULL,
+    number bigint NOT NULL DEFAULT 0,
     positions bigint[] NOT NULL,
     turns bigint[] NOT NULL,
-    updated_at timestamptz NOT NULL
-) WITH (fillfactor = 30);
+    updated_at timestamptz NOT NULL,
+    PRIMARY KEY (queue_id, number)
+);
 COMMENT ON TABLE larder_data.claim_cursor IS
-    'Per queue and priority 0 to 9 the id, and the turn, up to which nothing was ready at updated_at, except what '
-    'larder_data.new_ready names. Claims start behind it, so that they do not read the dead rows that an old snapshot '
-    'keeps from vacuum.';
+    'One row per queue: per priority 0 to 9 the id, and the turn, up to which nothing was ready at updated_at, except '
+    'what larder_data.new_ready names. Claims start behind it, so that they do not read the dead rows that an old '
+    'snapshot keeps from vacuum. number: increases with each update, see schema.sql.';
+
+CREATE VIEW larder_data.current_cursor AS
+SELECT q.id AS queue_id, c.number, c.positions, c.turns, c.updated_at FROM larder_data.queue q, LATERAL (
+    SELECT * FROM larder_data.claim_cursor x WHERE x.queue_id = q.id ORDER BY x.number DESC LIMIT 1) AS c;
+COMMENT ON VIEW larder_data.current_cursor IS 'The cursors of the queues that have one.';
 
 CREATE TABLE larder_data.new_ready (
     xid xid8 NOT NULL DEFAULT pg_current_xact_id(),

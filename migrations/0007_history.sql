@@ -111,7 +111,7 @@ DECLARE
     part text;
     created int := 0;
 BEGIN
-    PERFORM FROM larder_data.maintenance m WHERE m.task = 'partitions' FOR UPDATE;
+    PERFORM FROM larder_data.task t WHERE t.task = 'partitions' FOR UPDATE;
     FOREACH parent IN ARRAY '{job_history,item_history,job_attempt}'::text[] LOOP
         FOR i IN -1 .. 7 LOOP
             part := parent || '_' || to_char(today + i, 'YYYYMMDD');

@@ -39,11 +39,11 @@ CREATE INDEX batch_delta_xid ON larder_data.batch_delta (xid);
 ALTER TABLE larder_data.batch_delta REPLICA IDENTITY FULL;
 
 CREATE TABLE larder_data.first_entry (
-    one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    xid xid8 NOT NULL
-) WITH (fillfactor = 30);
+    xid xid8 PRIMARY KEY
+);
 COMMENT ON TABLE larder_data.first_entry IS
-    'One row: the transaction before which no entry of the ledger, and none of larder_data.new_ready, is left.';
+    'One row: the transaction before which no entry of the ledger, and none of larder_data.new_ready, is left. It '
+    'increases, see schema.sql.';
 INSERT INTO larder_data.first_entry (xid) VALUES ('0');
 
 CREATE TABLE larder_data.batch_total (
@@ -110,7 +110,7 @@ COMMENT ON TABLE larder_data.throughput IS 'What the ledger gained per minute, i
 
 CREATE VIEW larder_data.first_new AS
 SELECT CASE WHEN f.xid <= pg_snapshot_xmax(pg_current_snapshot()) THEN f.xid ELSE '0' END AS xid
-FROM larder_data.first_entry f;
+FROM (SELECT x.xid FROM larder_data.first_entry x ORDER BY x.xid DESC LIMIT 1) AS f;
 COMMENT ON VIEW larder_data.first_new IS
     'The transaction at which new entries start; 0 where first_entry is from another server.';
 
@@ -131,6 +131,22 @@ LANGUAGE sql IMMUTABLE BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION larder_data.rate_after IS
     'An exponential mean per second over 30 s, updated with the items that finished in the time passed.';
+
+CREATE FUNCTION larder_data.move_first_entry(start xid8, oldest_running xid8) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+    last_start xid8 := (SELECT f.xid FROM larder_data.first_entry f ORDER BY f.xid DESC LIMIT 1);
+    next_start xid8 := least(oldest_running,
+        (SELECT min(d.xid) FROM larder_data.batch_delta d WHERE d.xid >= start),
+        (SELECT min(d.xid) FROM larder_data.batch_detail_delta d WHERE d.xid >= start),
+        (SELECT min(n.xid) FROM larder_data.new_ready n WHERE n.xid >= start));
+BEGIN
+    IF next_start <> last_start THEN
+        UPDATE larder_data.first_entry f SET xid = next_start WHERE f.xid = last_start;
+    END IF;
+END $$;
+COMMENT ON FUNCTION larder_data.move_first_entry IS
+    'Sets first_entry to this transaction, or to the first entry that is left from start on, if that is lower.';
 
 CREATE FUNCTION larder_data.maintenance_counts() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
@@ -185,10 +201,7 @@ BEGIN
     )
     SELECT count(*) INTO moved FROM d;
     PERFORM larder_data.fold_errors(start);
-    UPDATE larder_data.first_entry f SET xid = least(oldest_running,
-        (SELECT min(d.xid) FROM larder_data.batch_delta d WHERE d.xid >= start),
-        (SELECT min(d.xid) FROM larder_data.batch_detail_delta d WHERE d.xid >= start),
-        (SELECT min(n.xid) FROM larder_data.new_ready n WHERE n.xid >= start));
+    PERFORM larder_data.move_first_entry(start, oldest_running);
     RETURN moved;
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_counts IS 'Adds new entries of the ledger to the totals, 20,000 a call.';

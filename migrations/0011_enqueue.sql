@@ -136,7 +136,7 @@ BEGIN
     IF cache IS NOT NULL THEN
         RETURN (SELECT c.id FROM larder_data.cache c WHERE c.name = find_cache.cache);
     END IF;
-    used := ARRAY(SELECT DISTINCT w.cache_id FROM larder_data.worker w WHERE w.cache_id IS NOT NULL);
+    used := ARRAY(SELECT DISTINCT w.cache_id FROM larder_data.current_worker w WHERE w.cache_id IS NOT NULL);
     IF cardinality(used) > 1 THEN
         RAISE EXCEPTION 'workers fill % caches: cache_id is needed for fresh_for', cardinality(used)
             USING ERRCODE = '22023';
@@ -204,7 +204,8 @@ CREATE FUNCTION larder_data.insert_jobs(
 LANGUAGE plpgsql AS $$
 DECLARE
     before bigint := larder_data.turns_ahead(template.batch_id) + coalesce((
-        SELECT c.turns[template.priority + 1] FROM larder_data.claim_cursor c WHERE c.queue_id = template.queue_id), 0);
+        SELECT c.turns[template.priority + 1] FROM larder_data.current_cursor c
+        WHERE c.queue_id = template.queue_id), 0);
 BEGIN
     WITH new AS (
         SELECT k.key, min(k.ord) AS ord, count(*) AS items FROM unnest(keys) WITH ORDINALITY AS k (key, ord)

@@ -288,7 +288,7 @@ SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     began_at CONSTANT timestamptz := clock_timestamp();
     portion CONSTANT int := 5000;
-    start bigint := (SELECT m.cursor FROM larder_data.maintenance m WHERE m.task = 'joins');
+    start bigint := larder_data.task_cursor('joins');
     wanted bigint[] := ARRAY(
         SELECT x.job_id FROM larder_data.job_join x WHERE x.job_id > start ORDER BY x.job_id LIMIT portion);
     is_last boolean := cardinality(wanted) < portion;
@@ -307,9 +307,8 @@ BEGIN
         PERFORM larder_data.renew_joins(gone);
     END IF;
     IF start > 0 OR NOT is_last THEN
-        UPDATE larder_data.maintenance m SET cursor = CASE WHEN is_last THEN 0 ELSE wanted[portion] END
-        WHERE m.task = 'joins';
-        PERFORM larder_data.run_again('joins', true);
+        PERFORM larder_data.change_task(
+            'joins', clock_timestamp(), CASE WHEN is_last THEN 0 ELSE wanted[portion] END);
     ELSE
         PERFORM larder_data.rest('joins', began_at, '200 ms');
     END IF;

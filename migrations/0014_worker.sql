@@ -14,7 +14,8 @@ CREATE TABLE larder_data.cache (
 COMMENT ON TABLE larder_data.cache IS 'Cache roots that workers fill; name is the random id kept in the root.';
 
 CREATE TABLE larder_data.worker (
-    id bigint PRIMARY KEY,
+    id bigint NOT NULL,
+    number bigint NOT NULL DEFAULT 0,
     heartbeat_at timestamptz NOT NULL DEFAULT now(),
     started_at timestamptz NOT NULL DEFAULT now(),
     stopped_at timestamptz,
@@ -26,13 +27,14 @@ CREATE TABLE larder_data.worker (
     name text NOT NULL,
     host text NOT NULL,
     version text NOT NULL,
-    cache_id int
-) WITH (fillfactor = 30);
+    cache_id int,
+    PRIMARY KEY (id, number)
+);
 COMMENT ON TABLE larder_data.worker IS
     'One row per start of a worker. id: random, because a sequence goes back when a standby takes over that lacks '
-    'the last transactions, and a second worker would pass the fence of the first. rescued_at: its lease has ended and '
-    'it holds no job; it can claim none any more. oldest_claim: as the worker reports, it holds no job of a claim with '
-    'a lower number. No index on heartbeat_at, so that heartbeats are HOT updates.';
+    'the last transactions, and a second worker would pass the fence of the first. number: increases with each '
+    'heartbeat, see schema.sql. rescued_at: its lease has ended and it holds no job; it can claim none any more. '
+    'oldest_claim: as the worker reports, it holds no job of a claim with a lower number.';
 
 CREATE TABLE larder_data.server (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -49,8 +51,16 @@ CREATE TABLE larder_data.claim_lock (
     worker_id bigint PRIMARY KEY
 );
 COMMENT ON TABLE larder_data.claim_lock IS
-    'One row per worker. Its claims lock the row, so that one that is sent again waits for the first. Not the row of '
-    'the worker, because heartbeats do not wait for claims; not an advisory lock, because any login can take those.';
+    'One row per worker, never updated. Its claims lock the row, so that one that is sent again waits for the first. '
+    'Not the row of the worker, because heartbeats do not wait for claims; not an advisory lock, because any login can '
+    'take those.';
+
+CREATE VIEW larder_data.current_worker AS
+SELECT l.worker_id AS id, w.number, w.heartbeat_at, w.started_at, w.stopped_at, w.rescued_at, w.oldest_claim,
+    w.lease_ms, w.pid, w.slots, w.name, w.host, w.version, w.cache_id
+FROM larder_data.claim_lock l, LATERAL (
+    SELECT * FROM larder_data.worker x WHERE x.id = l.worker_id ORDER BY x.number DESC LIMIT 1) AS w;
+COMMENT ON VIEW larder_data.current_worker IS 'The workers.';
 
 -- An outage is no worker's fault: while the server was down no heartbeat could come. The statistics are reset when the
 -- server recovers from a crash, in which it keeps its start time. A standby that takes over has another timeline.
@@ -62,9 +72,9 @@ LANGUAGE sql STABLE BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION larder_data.up_since IS 'Since when the server accepts heartbeats.';
 
-CREATE FUNCTION larder_data.lease_end(w larder_data.worker) RETURNS timestamptz
+CREATE FUNCTION larder_data.lease_end(heartbeat_at timestamptz, lease_ms int) RETURNS timestamptz
 LANGUAGE sql STABLE
-RETURN greatest(w.heartbeat_at, larder_data.up_since()) + w.lease_ms::double precision * interval '1 ms';
+RETURN greatest(heartbeat_at, larder_data.up_since()) + lease_ms::double precision * interval '1 ms';
 COMMENT ON FUNCTION larder_data.lease_end IS
     'When the lease of a worker ends: a lease after its last heartbeat, and not before the server has been up for one.';
 
@@ -115,24 +125,25 @@ COMMENT ON FUNCTION larder_data.is_overdue IS
 
 CREATE FUNCTION larder.heartbeat_v1(worker bigint, oldest_claim bigint DEFAULT 0)
 RETURNS TABLE (lease_ms int, lease_expired boolean, cancelled_jobs bigint[], cancelled_claims bigint[])
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
+SET enable_mergejoin = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     w larder_data.worker;
     oldest timestamptz := clock_timestamp() - (SELECT min(q.job_timeout) FROM larder_data.queue q);
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
-    SELECT * INTO w FROM larder_data.worker x WHERE x.id = worker AND x.stopped_at IS NULL FOR UPDATE;
-    IF NOT FOUND THEN
+    SELECT * INTO w FROM larder_data.worker x WHERE x.id = worker ORDER BY x.number DESC LIMIT 1 FOR UPDATE;
+    IF NOT FOUND OR w.stopped_at IS NOT NULL THEN
         RAISE EXCEPTION 'worker % is unknown or stopped', worker USING ERRCODE = 'LA005';
     ELSIF w.rescued_at IS NOT NULL OR w.heartbeat_at + w.lease_ms * interval '1 ms' <= clock_timestamp()
-        AND larder_data.lease_end(w) <= clock_timestamp() THEN
+        AND larder_data.lease_end(w.heartbeat_at, w.lease_ms) <= clock_timestamp() THEN
         RETURN QUERY SELECT w.lease_ms, true, '{}'::bigint[], '{}'::bigint[];
         RETURN;
     END IF;
-    UPDATE larder_data.worker x SET heartbeat_at = clock_timestamp(), lease_ms = s.lease_ms,
+    UPDATE larder_data.worker x SET number = x.number + 1, heartbeat_at = clock_timestamp(), lease_ms = s.lease_ms,
         oldest_claim = coalesce(heartbeat_v1.oldest_claim, 0)
-    FROM larder_data.settings s WHERE x.id = worker RETURNING x.lease_ms INTO w.lease_ms;
+    FROM larder_data.settings s WHERE x.id = worker AND x.number = w.number RETURNING x.lease_ms INTO w.lease_ms;
     RETURN QUERY
     SELECT w.lease_ms, false, coalesce(array_agg(r.job_id), '{}'), coalesce(array_agg(r.claim_no), '{}')
     FROM larder_data.running r,

@@ -7,25 +7,28 @@
 -- within a second. Jobs that come back lower the cursor at once, see make_ready.
 
 CREATE FUNCTION larder_data.lower_cursors(jobs bigint[]) RETURNS void
-LANGUAGE sql AS $$
+LANGUAGE sql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off AS $$
     WITH back AS MATERIALIZED (
         SELECT j.queue_id, j.priority, min(j.id) AS id FROM unnest(jobs) AS h (id), LATERAL (
             SELECT x.queue_id, x.priority, x.id FROM larder_data.job x WHERE x.id = h.id OFFSET 0) AS j
         GROUP BY j.queue_id, j.priority
     )
-    UPDATE larder_data.claim_cursor c SET positions = ARRAY(
+    UPDATE larder_data.claim_cursor c SET number = c.number + 1, positions = ARRAY(
         SELECT least(c.positions[p + 1], (SELECT b.id - 1 FROM back b WHERE b.queue_id = c.queue_id AND b.priority = p))
         FROM generate_series(0, 9) AS p ORDER BY p)
-    -- A locked row is skipped: the next run of maintenance_claims lowers it.
+    -- A row that is locked, or was just updated, is skipped: the next run of maintenance_claims lowers it.
     WHERE c.ctid = ANY (ARRAY(
-        SELECT x.ctid FROM larder_data.claim_cursor x
-        WHERE EXISTS (SELECT FROM back b WHERE b.queue_id = x.queue_id AND b.id <= x.positions[b.priority + 1])
-        FOR UPDATE SKIP LOCKED))
+        SELECT y.tid FROM larder_data.current_cursor x, LATERAL (
+            SELECT z.ctid AS tid FROM larder_data.claim_cursor z
+            WHERE z.queue_id = x.queue_id AND z.number = x.number FOR UPDATE SKIP LOCKED) AS y
+        WHERE EXISTS (SELECT FROM back b WHERE b.queue_id = x.queue_id AND b.id <= x.positions[b.priority + 1])))
 $$;
 COMMENT ON FUNCTION larder_data.lower_cursors IS 'Makes claims start no later than at these jobs.';
 
 CREATE FUNCTION larder_data.add_ready(jobs bigint[], ahead bigint) RETURNS void
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
+SET enable_mergejoin = off SET jit = off AS $$
 BEGIN
     WITH added AS (
         INSERT INTO larder_data.ready (queue_id, priority, job_id, turn)
@@ -34,7 +37,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT x.queue_id, x.priority, x.id FROM larder_data.job x WHERE x.id = h.id OFFSET 0) AS j
         LEFT JOIN LATERAL (
-            SELECT x.turns FROM larder_data.claim_cursor x WHERE x.queue_id = j.queue_id OFFSET 0) AS c ON true
+            SELECT x.turns FROM larder_data.current_cursor x WHERE x.queue_id = j.queue_id OFFSET 0) AS c ON true
         RETURNING queue_id, priority, job_id, turn
     )
     INSERT INTO larder_data.new_ready (queue_id, priority, job_id, turn)
@@ -63,7 +66,7 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SE
 DECLARE
     portion CONSTANT int := 5000;
     second bigint := extract(epoch FROM now());
-    complete bigint := (SELECT m.cursor FROM larder_data.maintenance m WHERE m.task = 'promote');
+    complete bigint := larder_data.task_cursor('promote');
     start timestamptz := CASE WHEN complete / 60 = second / 60 THEN to_timestamp(complete - 10) ELSE '-infinity' END;
     due bigint[];
 BEGIN
@@ -75,8 +78,9 @@ BEGIN
     )
     SELECT array_agg(r.job_id) INTO due FROM removed r;
     PERFORM larder_data.make_ready(due), larder_data.run_again('promote', cardinality(due) >= portion);
-    UPDATE larder_data.maintenance m SET cursor = second
-    WHERE m.task = 'promote' AND m.cursor <> second AND coalesce(cardinality(due), 0) < portion;
+    IF complete <> second AND coalesce(cardinality(due), 0) < portion THEN
+        PERFORM larder_data.change_task('promote', NULL, second);
+    END IF;
     RETURN coalesce(cardinality(due), 0);
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_promote IS 'Makes scheduled jobs ready that are due, 5,000 a call.';
@@ -86,7 +90,8 @@ COMMENT ON FUNCTION larder_data.maintenance_promote IS 'Makes scheduled jobs rea
 -- run has taken from new_ready is in the positions that this one starts at. The last id given out is read first:
 -- nothing up to it is ready in a priority without a row, except what new_ready will name.
 CREATE FUNCTION larder_data.maintenance_claims() RETURNS int
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
+SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     last_id bigint := (SELECT s.last_value FROM larder_data.job_id s);
     start xid8 := (SELECT f.xid FROM larder_data.first_new f);
@@ -96,9 +101,12 @@ BEGIN
     INSERT INTO larder_data.claim_cursor (queue_id, positions, turns, updated_at)
     SELECT q.id, '{0,0,0,0,0,0,0,0,0,0}', '{0,0,0,0,0,0,0,0,0,0}', '-infinity' FROM larder_data.queue q
     WHERE NOT q.lifo AND NOT EXISTS (SELECT FROM larder_data.claim_cursor c WHERE c.queue_id = q.id)
-    ON CONFLICT (queue_id) DO NOTHING;
+    ON CONFLICT (queue_id, number) DO NOTHING;
     -- A row that a long transaction holds is skipped, with its entries: claims do not use an old cursor.
-    locked := ARRAY(SELECT x.queue_id FROM larder_data.claim_cursor x FOR UPDATE SKIP LOCKED);
+    locked := ARRAY(
+        SELECT y.queue_id FROM larder_data.current_cursor x, LATERAL (
+            SELECT z.queue_id FROM larder_data.claim_cursor z
+            WHERE z.queue_id = x.queue_id AND z.number = x.number FOR UPDATE SKIP LOCKED) AS y);
     WITH entry AS (
         DELETE FROM larder_data.new_ready n WHERE n.ctid = ANY (ARRAY(
             SELECT y.ctid FROM larder_data.new_ready y
@@ -110,13 +118,13 @@ BEGIN
         SELECT e.queue_id, e.priority, min(e.job_id) - 1 AS job_id, min(e.turn) - 1 AS turn FROM entry e
         GROUP BY e.queue_id, e.priority
     ), started AS MATERIALIZED (
-        SELECT c.queue_id, p, least(c.positions[p + 1], l.job_id) AS job_id, c.turns[p + 1] AS old_turn,
+        SELECT c.queue_id, c.number, p, least(c.positions[p + 1], l.job_id) AS job_id, c.turns[p + 1] AS old_turn,
             least(c.turns[p + 1], l.turn) AS turn
-        FROM larder_data.claim_cursor c CROSS JOIN generate_series(0, 9) AS p
+        FROM larder_data.current_cursor c CROSS JOIN generate_series(0, 9) AS p
         LEFT JOIN lowest l ON l.queue_id = c.queue_id AND l.priority = p
         WHERE c.queue_id = ANY (locked)
     ), found AS (
-        SELECT s.queue_id, array_agg(coalesce((
+        SELECT s.queue_id, s.number, array_agg(coalesce((
                 SELECT min(r.job_id) - 1 FROM larder_data.ready r
                 WHERE r.queue_id = s.queue_id AND r.priority = s.p AND r.job_id > s.job_id), last_id) ORDER BY s.p
             ) AS positions, array_agg(coalesce((
@@ -124,10 +132,11 @@ BEGIN
                 WHERE r.queue_id * 10 + r.priority = s.queue_id * 10 + s.p AND r.turn > s.turn),
                 greatest(s.old_turn, last_id)) ORDER BY s.p
             ) AS turns
-        FROM started s GROUP BY s.queue_id
+        FROM started s GROUP BY s.queue_id, s.number
     )
-    UPDATE larder_data.claim_cursor c SET updated_at = clock_timestamp(), positions = f.positions, turns = f.turns
-    FROM found f WHERE f.queue_id = c.queue_id;
+    UPDATE larder_data.claim_cursor c
+    SET number = c.number + 1, updated_at = clock_timestamp(), positions = f.positions, turns = f.turns
+    FROM found f WHERE c.queue_id = f.queue_id AND c.number = f.number;
     GET DIAGNOSTICS moved = ROW_COUNT;
     RETURN moved;
 END $$;

@@ -114,7 +114,7 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off S
 SET jit = off AS $$
 DECLARE
     portion CONSTANT int := 5000;
-    start bigint := (SELECT m.cursor FROM larder_data.maintenance m WHERE m.task = 'resumed');
+    start bigint := larder_data.task_cursor('resumed');
     checked bigint[] := ARRAY(
         SELECT s.job_id FROM larder_data.suspended s
         WHERE s.reason = 'paused' AND s.job_id > start ORDER BY s.job_id LIMIT portion);
@@ -122,8 +122,7 @@ DECLARE
     moved int := larder_data.resume_jobs(checked);
 BEGIN
     IF start > 0 OR NOT is_last THEN
-        UPDATE larder_data.maintenance m SET cursor = CASE WHEN is_last THEN 0 ELSE checked[portion] END
-        WHERE m.task = 'resumed';
+        PERFORM larder_data.change_task('resumed', NULL, CASE WHEN is_last THEN 0 ELSE checked[portion] END);
         PERFORM larder_data.run_again('resumed', moved > 0);
     END IF;
     RETURN moved;

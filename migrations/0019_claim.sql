@@ -217,20 +217,21 @@ BEGIN
         OR EXISTS (SELECT FROM larder_data.job j WHERE j.items = 0),
         EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() OR h.reason = 'breaker'),
         EXISTS (
-            SELECT FROM larder_data.worker w WHERE w.id = worker AND w.stopped_at IS NULL AND w.rescued_at IS NULL
+            SELECT FROM larder_data.current_worker w
+            WHERE w.id = worker AND w.stopped_at IS NULL AND w.rescued_at IS NULL
                 AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp())
     INTO queue_id, lifo, is_paused, limited, low_priority_every, positions, turns, by_turn, some_batch_held,
         some_origin_held, worker_lives
     FROM larder_data.queue q LEFT JOIN LATERAL (
-        SELECT x.positions, x.turns FROM larder_data.claim_cursor x
+        SELECT x.positions, x.turns FROM larder_data.current_cursor x
         WHERE x.queue_id = q.id AND x.updated_at > clock_timestamp() - interval '10 s' OFFSET 0) AS c ON true
     WHERE q.name = claim_context.queue;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'unknown queue "%"', queue USING ERRCODE = 'LA006';
     ELSIF NOT worker_lives AND NOT EXISTS (
-        SELECT FROM larder_data.worker w
+        SELECT FROM larder_data.current_worker w
         WHERE w.id = worker AND w.stopped_at IS NULL AND w.rescued_at IS NULL
-          AND larder_data.lease_end(w) > clock_timestamp()) THEN
+          AND larder_data.lease_end(w.heartbeat_at, w.lease_ms) > clock_timestamp()) THEN
         RAISE EXCEPTION 'worker % is unknown or stopped, or its lease has expired', worker USING ERRCODE = 'LA005';
     END IF;
 END $$;

@@ -369,7 +369,7 @@ BEGIN
             SELECT FROM larder_data.ready x
             WHERE x.queue_id = j.queue_id AND x.priority = any_priority.p AND x.job_id = j.id OFFSET 0) AS r
         LIMIT 1) AS s
-    LEFT JOIN larder_data.worker w ON w.id = s.worker
+    LEFT JOIN larder_data.current_worker w ON w.id = s.worker
     WHERE j.id = job_status.job_id;
     IF FOUND THEN
         RETURN;
@@ -381,7 +381,7 @@ BEGIN
         h.finished_at, NULL::timestamptz, h.retried_as, h.domain, h.code, h.message
     FROM larder_data.job_history h
     LEFT JOIN larder_data.batch b ON b.id = h.batch_id LEFT JOIN larder_data.pipeline p ON p.id = h.pipeline_id
-    LEFT JOIN larder_data.worker w ON w.id = h.worker_id
+    LEFT JOIN larder_data.current_worker w ON w.id = h.worker_id
     WHERE h.job_id = job_status.job_id LIMIT 1;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'no job has the id %', job_id USING ERRCODE = 'LA007';

@@ -10,7 +10,7 @@ DECLARE
     shortest interval := (SELECT min(q.job_timeout) FROM larder_data.queue q);
 BEGIN
     RETURN ARRAY(
-        SELECT r.tid FROM larder_data.worker w,
+        SELECT r.tid FROM larder_data.current_worker w,
             LATERAL (
                 SELECT x.ctid AS tid, x.queue_id, x.claimed_at FROM larder_data.running x
                 WHERE x.worker_id = w.id AND x.claim_no >= w.oldest_claim
@@ -31,10 +31,11 @@ LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     dead bigint[] := ARRAY(
-        SELECT w.id FROM larder_data.worker w
+        -- Not one with a heartbeat since this statement began: it has another number.
+        SELECT w.id FROM larder_data.current_worker w, LATERAL (
+            SELECT FROM larder_data.worker x WHERE x.id = w.id AND x.number = w.number FOR UPDATE SKIP LOCKED) AS l
         WHERE w.rescued_at IS NULL AND (w.stopped_at IS NOT NULL
-            OR greatest(w.heartbeat_at, up) + w.lease_ms * interval '1 ms' < clock_timestamp())
-        FOR UPDATE SKIP LOCKED);
+            OR greatest(w.heartbeat_at, up) + w.lease_ms * interval '1 ms' < clock_timestamp()));
     idle bigint[];
 BEGIN
     -- A snapshot older than the locks may lack a claim.
@@ -44,7 +45,7 @@ BEGIN
         UPDATE larder_data.worker w SET rescued_at = clock_timestamp()
         WHERE w.id = ANY (idle) AND NOT EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = w.id OFFSET 0);
     END IF;
-    RETURN ARRAY(SELECT w.id FROM larder_data.worker w WHERE w.id = ANY (dead) AND w.rescued_at IS NULL);
+    RETURN ARRAY(SELECT w.id FROM larder_data.current_worker w WHERE w.id = ANY (dead) AND w.rescued_at IS NULL);
 END $$;
 COMMENT ON FUNCTION larder_data.dead_workers IS
     'Locks the workers whose lease has ended, marks those that hold no job, and returns the others.';
@@ -86,8 +87,9 @@ BEGIN
     up := larder_data.up_since();
     -- After the clock was set back, a heartbeat in the future would keep a dead worker alive.
     UPDATE larder_data.worker w SET heartbeat_at = clock_timestamp() WHERE w.id = ANY (ARRAY(
-        SELECT x.id FROM larder_data.worker x
-        WHERE x.heartbeat_at > clock_timestamp() + interval '1 s' FOR UPDATE SKIP LOCKED));
+        SELECT w.id FROM larder_data.current_worker w, LATERAL (
+            SELECT FROM larder_data.worker x WHERE x.id = w.id AND x.number = w.number FOR UPDATE SKIP LOCKED) AS l
+        WHERE w.heartbeat_at > clock_timestamp() + interval '1 s'));
     dead := larder_data.dead_workers(up);
     held := ARRAY(SELECT x.ctid FROM larder_data.running x WHERE x.worker_id = ANY (dead) LIMIT 5000)
         || larder_data.overdue_claims(up, 5000);

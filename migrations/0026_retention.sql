@@ -74,8 +74,8 @@ LANGUAGE plpgsql SET lock_timeout = '500ms' AS $$
 DECLARE
     old record;
 BEGIN
-    PERFORM FROM larder_data.maintenance m WHERE m.task = 'vacuum'
-        AND m.next_at BETWEEN clock_timestamp() - interval '90 s' AND clock_timestamp() + interval '30 s';
+    PERFORM FROM larder_data.current_task t WHERE t.task = 'vacuum'
+        AND t.next_at BETWEEN clock_timestamp() - interval '90 s' AND clock_timestamp() + interval '30 s';
     IF FOUND THEN
         RETURN 0;
     END IF;

@@ -17,13 +17,7 @@ END $$;
 CREATE FUNCTION larder_data.owner_statements() RETURNS TABLE (statement text, next_statement text)
 LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE larder_data.maintenance m SET next_at = clock_timestamp() + m.every
-    WHERE m.task = (
-        SELECT x.task FROM larder_data.maintenance x
-        WHERE x.task = 'vacuum'
-          AND x.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + x.every + interval '1 s'
-        FOR UPDATE SKIP LOCKED);
-    IF NOT FOUND THEN
+    IF NOT larder_data.take_task('vacuum') THEN
         RETURN;
     END IF;
     RETURN QUERY
@@ -48,4 +42,4 @@ COMMENT ON FUNCTION larder_data.owner_statements IS
     'concurrent DETACH, each with the statement to run after it. None if another worker asked within 25 s.';
 
 -- These tables have few rows, so autovacuum never analyzes them, and the planner would assume a thousand.
-ANALYZE larder_data.settings, larder_data.queue, larder_data.retry_rule, larder_data.maintenance;
+ANALYZE larder_data.settings, larder_data.queue, larder_data.retry_rule, larder_data.task;

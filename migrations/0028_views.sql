@@ -107,7 +107,7 @@ SELECT q.name AS queue, q.lifo, q.low_priority_every, q.job_timeout, q.max_runni
     (SELECT coalesce(sum(l.open), 0)::bigint FROM larder_data.batch b, LATERAL (
         SELECT x.open FROM larder_data.ledger x WHERE x.batch_id = b.id OFFSET 0) AS l
      WHERE b.queue_id = q.id AND b.finished_at IS NULL) AS open_items,
-    (SELECT count(*) FROM larder_data.worker w WHERE w.stopped_at IS NULL
+    (SELECT count(*) FROM larder_data.current_worker w WHERE w.stopped_at IS NULL
         AND w.heartbeat_at + w.lease_ms * interval '1 ms' >= statement_timestamp()) AS live_workers
 FROM larder_data.queue q;
 COMMENT ON VIEW larder.queue IS
@@ -123,7 +123,7 @@ SELECT w.id AS worker, w.name, w.host, w.pid, w.version, w.slots,
         ELSE 'live' END AS state,
     (SELECT count(*) FROM larder_data.running r
      WHERE r.worker_id = w.id AND r.claim_no >= w.oldest_claim AND w.rescued_at IS NULL) AS running
-FROM larder_data.worker w;
+FROM larder_data.current_worker w;
 COMMENT ON VIEW larder.worker IS
     'The workers of the last day: live, lost or stopped. running: jobs held. cache_id: the id kept in their cache '
     'root.';
@@ -132,7 +132,7 @@ CREATE VIEW larder.running AS
 SELECT r.job_id, r.worker_id AS worker, w.name AS worker_name, j.batch_id, j.attempt + 1 AS attempt, j.max_attempts,
     j.priority, r.claimed_at, statement_timestamp() - r.claimed_at AS running_for, j.cancelled_at, j.url
 FROM larder_data.running r JOIN larder_data.job j ON j.id = r.job_id
-LEFT JOIN larder_data.worker w ON w.id = r.worker_id;
+LEFT JOIN larder_data.current_worker w ON w.id = r.worker_id;
 COMMENT ON VIEW larder.running IS 'Running jobs. cancelled_at: cancelled since; the next heartbeat informs the worker.';
 
 CREATE VIEW larder.suspended AS
@@ -229,7 +229,7 @@ FROM larder_data.pipeline p;
 COMMENT ON VIEW larder.pipeline IS 'The versions of all pipelines. newest: the one that an enqueue by name uses.';
 
 CREATE VIEW larder.maintenance AS
-SELECT m.task, m.kind, m.every, m.next_at, m.failed_at, m.last_error FROM larder_data.maintenance m ORDER BY m.place;
+SELECT t.task, t.kind, t.every, t.next_at, t.failed_at, t.last_error FROM larder_data.current_task t ORDER BY t.place;
 COMMENT ON VIEW larder.maintenance IS 'The maintenance tasks, when each is next due, and its error while it fails.';
 
 CREATE FUNCTION larder.remaining(batch text DEFAULT NULL, queue text DEFAULT 'default')

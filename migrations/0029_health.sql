@@ -30,7 +30,7 @@ FROM larder_data.job_subscriber s LEFT JOIN larder_data.job j ON j.id = s.job_id
 WHERE j.id IS NULL OR NOT j.has_subscribers OR j.batch_id = s.batch_id
 UNION ALL
 SELECT 'a running job belongs to a registered worker', r.job_id, 'worker ' || r.worker_id
-FROM larder_data.running r WHERE NOT EXISTS (SELECT FROM larder_data.worker w WHERE w.id = r.worker_id)
+FROM larder_data.running r WHERE NOT EXISTS (SELECT FROM larder_data.current_worker w WHERE w.id = r.worker_id)
 UNION ALL
 SELECT 'a job completes once', h.job_id, count(*) || ' records'
 FROM larder_data.job_history h GROUP BY h.job_id HAVING count(*) > 1
@@ -110,7 +110,7 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
     DELETE FROM larder_data.worker_fault f
     WHERE f.worker_id = worker_fault_v1.worker OR NOT EXISTS (
-        SELECT FROM larder_data.worker w WHERE w.id = f.worker_id AND w.stopped_at IS NULL);
+        SELECT FROM larder_data.current_worker w WHERE w.id = f.worker_id AND w.stopped_at IS NULL);
     INSERT INTO larder_data.worker_fault (worker_id, message)
     SELECT worker_fault_v1.worker, left(worker_fault_v1.message, 2000) WHERE worker_fault_v1.message IS NOT NULL;
 END $$;
@@ -122,11 +122,11 @@ CREATE VIEW larder_data.health_of_work AS
 SELECT 'error' AS severity, 'maintenance task fails' AS what,
     format('%s, since %s: %s', m.task, to_char(m.failed_at, 'YYYY-MM-DD HH24:MI:SS TZ'), m.last_error) AS detail,
     'correct what the error says; the task runs again when it is next due' AS hint
-FROM larder_data.maintenance m WHERE m.failed_at IS NOT NULL
+FROM larder_data.current_task m WHERE m.failed_at IS NOT NULL
 UNION ALL
 SELECT 'warning', 'maintenance is late', string_agg(m.task, ', ' ORDER BY m.place),
     'start a worker, or call larder.maintain() from cron; it may also wait for a lock'
-FROM larder_data.maintenance m
+FROM larder_data.current_task m
 WHERE m.next_at + greatest(10 * m.every, interval '10 s') < clock_timestamp() AND m.kind <> 'owner'
   AND EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at IS NULL)
 HAVING count(*) > 0
@@ -154,14 +154,14 @@ UNION ALL
 SELECT 'warning', 'a worker has a fault of its own',
     format('%s on %s, since %s: %s', w.name, w.host, to_char(f.since, 'YYYY-MM-DD HH24:MI:SS TZ'), f.message),
     'correct what the message says; until then the worker returns the jobs that it concerns, with no attempt used'
-FROM larder_data.worker_fault f JOIN larder_data.worker w ON w.id = f.worker_id
+FROM larder_data.worker_fault f JOIN larder_data.current_worker w ON w.id = f.worker_id
 WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp()
 UNION ALL
 SELECT 'warning', 'workers were lost', format('%s in the last day, last %s on %s', w.n, w.last[2], w.last[3]),
     'their jobs were rescued; find out why they ended without stopping: memory, kill -9, network'
 FROM (
     SELECT count(*) AS n, max(ARRAY[to_char(x.heartbeat_at, 'YYYY-MM-DD HH24:MI:SS.US'), x.name, x.host]) AS last
-    FROM larder_data.worker x
+    FROM larder_data.current_worker x
     WHERE x.stopped_at IS NULL AND x.heartbeat_at + x.lease_ms * interval '1 ms' < clock_timestamp()
       AND x.heartbeat_at > clock_timestamp() - interval '1 day') AS w
 WHERE w.n > 0
@@ -250,9 +250,9 @@ WHERE c.relnamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspn
 UNION ALL
 SELECT 'info', 'no worker runs vacuum', 'no login of a live worker can act as the owner of the tables',
     'autovacuum and larder.maintain() do the work; at high rates GRANT the owner''s role to the workers'' login'
-FROM larder_data.maintenance m
+FROM larder_data.current_task m
 WHERE m.kind = 'owner' AND m.next_at < clock_timestamp() - interval '5 min' AND EXISTS (
-    SELECT FROM larder_data.worker w
+    SELECT FROM larder_data.current_worker w
     WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' >= clock_timestamp()
       AND w.started_at < clock_timestamp() - interval '5 min')
 UNION ALL

@@ -25,7 +25,7 @@ struct ClockTests {
         try await fixture.sql("SELECT * FROM larder_data.owner_statements()")
         #expect(
             try await fixture.value(
-                "SELECT next_at < clock_timestamp() + every FROM larder_data.maintenance WHERE task = 'vacuum'") == "t")
+                "SELECT next_at < clock_timestamp() + every FROM larder.maintenance WHERE task = 'vacuum'") == "t")
     }
 
     @Test func `a dead worker whose last heartbeat is in the future has a lease from now on`()

@@ -210,6 +210,67 @@ struct HeldSnapshotTests {
         #expect(try await fixture.value("SELECT total FROM larder.progress") == "1")
     }
 
+    /// The pages that a statement reads, those of the statements within its functions included.
+    private func pages(readBy statement: String, in fixture: QueueFixture) async throws -> Int {
+        // Twice: the first call of a session reads the catalog, and makes its plans.
+        try await fixture.sql(statement)
+        let plan = try await fixture.sql("EXPLAIN (ANALYZE, BUFFERS, COSTS off, TIMING off) \(statement)")
+        let buffers = try #require(plan.compactMap { $0.first ?? nil }.first { $0.contains("Buffers: shared") })
+        let counts = buffers.split(separator: " ").filter { $0.hasPrefix("hit=") || $0.hasPrefix("read=") }
+        return counts.compactMap { Int($0.drop { $0 != "=" }.dropFirst()) }.reduce(0, +)
+    }
+
+    @Test func `rows that are updated every second cost the same after a thousand updates as before`() async throws {
+        let fixture = try await QueueFixture.make()
+        let holder = fixture.otherConnection()
+        let worker = try await fixture.startWorker()
+        _ = try await fixture.queue.enqueue(
+            EnqueueRequest(urls: (0..<500).map { "http://host/\($0)" }, batch: "a"))
+        try await fixture.queue.maintain(force: true)
+        _ = try await holder.rows("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        _ = try await holder.rows("SELECT count(*) FROM pg_class")
+        try await fixture.sql("SET synchronous_commit = off")
+        func age(_ rounds: Int) async throws {
+            try await fixture.sql(
+                """
+                DO $$ BEGIN
+                    FOR i IN 1..\(rounds) LOOP
+                        PERFORM larder.heartbeat_v1(\(worker.id), 1);
+                        PERFORM larder.maintain(true, 'urgent');
+                        COMMIT;
+                        PERFORM larder_data.maintenance_counts(), larder_data.run_again('counts', true),
+                            larder_data.run_again('finish', true);
+                        COMMIT;
+                    END LOOP;
+                END $$
+                """)
+        }
+        func costs() async throws -> [String: Int] {
+            var found: [String: Int] = [:]
+            for statement in [
+                "SELECT count(*) FROM larder.claim_v1(\(worker.id), 7, 1)",
+                "SELECT count(*) FROM larder.heartbeat_v1(\(worker.id), 1)",
+                "SELECT count(*) FROM larder.maintain(true, 'urgent')",
+                "SELECT count(*) FROM larder.maintain(true, 'routine')",
+                "SELECT count(*) FROM larder.complete_v1(\(worker.id), '[]')",
+                "SELECT count(*) FROM larder.enqueue_many(ARRAY['http://host/1'], batch => 'a')",
+                "SELECT total FROM larder.progress WHERE batch = 'a'",
+            ] {
+                found[statement] = try await pages(readBy: statement, in: fixture)
+            }
+            return found
+        }
+        try await age(100)
+        let young = try await costs()
+        try await age(1_000)
+        for (statement, pages) in try await costs() {
+            // The indexes may be one level higher.
+            let few = try #require(young[statement])
+            #expect(pages <= few * 3 / 2 + 2, "\(statement) read \(few) pages, then \(pages)")
+        }
+        _ = try await holder.rows("COMMIT")
+    }
+
     @Test func `jobs that become due are found behind those that did, and late ones within a minute`() async throws {
         let fixture = try await QueueFixture.make()
         let holder = fixture.otherConnection()

@@ -43,7 +43,7 @@ struct MaintenanceTests {
     @Test func `lost jobs are looked for often enough for lease + 2 s`() async throws {
         let fixture = try await QueueFixture.make()
         let period = try await fixture.value(
-            "SELECT extract(epoch FROM every) FROM larder_data.maintenance WHERE task = 'rescue' AND kind = 'urgent'")
+            "SELECT extract(epoch FROM every) FROM larder_data.task WHERE task = 'rescue' AND kind = 'urgent'")
         let seconds = try #require(period.flatMap(Double.init))
         #expect(Duration.seconds(seconds) + MaintenanceKind.urgent.interval <= .seconds(2))
     }
