@@ -1,4 +1,5 @@
 public import Glibc
+internal import ImageModel
 
 /// A failure of a store.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -69,12 +70,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Whether every file of the store fails in this way, until the machine has space, descriptors, memory or
     /// permission again.
     public var isLocal: Bool {
-        switch code {
-        // A file over the maximum size fails alone.
-        case .diskFull: number != EFBIG
-        case .readOnly, .permission, .tooManyOpenFiles: true
-        default: number == ENOMEM
-        }
+        // Not EFBIG: a file over the maximum size fails alone.
+        code == .permission || MachineShortage.reason(number) != nil
     }
 
     /// One line with the operation, the path and the cause. Control characters in the path are replaced by `?`.

@@ -1,21 +1,22 @@
 private import CCurl
 private import Glibc
+private import ImageModel
 
-/// What this machine lacks, as opposed to an origin: error 501 of a download.
+/// What an error number of a connection or a file says about this machine, as opposed to an origin: error 501.
 package enum LocalFault {
-    /// What the error number of a system call says about this machine; nil when it says nothing.
+    /// What this machine lacks; nil when the number does not say so.
     package static func reason(_ number: Int32) -> String? {
-        switch number {
-        case EMFILE: "the process has too many open files"
-        case ENFILE: "the system has too many open files"
-        case ENOMEM, ENOBUFS: "the system has no memory"
-        case ENOSPC: "the disk is full"
-        case EDQUOT: "the disk quota is exceeded"
-        case EROFS: "the file system is read-only"
         // An address of one family may have no route on a healthy machine.
-        case ENETUNREACH, ENETDOWN, EADDRNOTAVAIL: hasRoute ? nil : "no interface has a route to the internet"
-        default: nil
-        }
+        if isRouteFault(number) { return hasRoute ? nil : "no interface has a route to the internet" }
+        return MachineShortage.reason(number)
+    }
+
+    /// Whether the number of a connection may be this machine's fault as well as the host's: a gateway that is down
+    /// gives the same numbers as a host that is.
+    static func isPossible(_ number: Int32) -> Bool { number == EHOSTUNREACH || isRouteFault(number) }
+
+    private static func isRouteFault(_ number: Int32) -> Bool {
+        [ENETUNREACH, ENETDOWN, EADDRNOTAVAIL].contains(number)
     }
 
     /// Whether the kernel has a route to a public address of either family. Nothing is sent.

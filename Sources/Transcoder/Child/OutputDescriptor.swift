@@ -1,4 +1,5 @@
 private import Glibc
+internal import ImageModel
 
 /// The descriptor that a variant is written to.
 struct OutputDescriptor {
@@ -17,9 +18,9 @@ struct OutputDescriptor {
                 done += written
             } else if written == 0 || errno != EINTR {
                 let number = errno
-                let isLocal = [ENOSPC, EDQUOT, EROFS, ENOMEM].contains(number)
                 throw TranscodeError(
-                    isLocal ? .localFault : .store, "the output cannot be written (errno \(number))")
+                    MachineShortage.reason(number) == nil ? .store : .localFault,
+                    "the output cannot be written (errno \(number))")
             }
         }
     }

@@ -1,6 +1,7 @@
 private import CLinux
 internal import Concurrency
 private import Glibc
+internal import ImageModel
 
 /// A child process and the pool's end of its socket. Dropping it closes the socket, kills the process and reaps it.
 struct RunningChild: ~Copyable {
@@ -119,8 +120,8 @@ extension TranscodeError {
     /// There is no child because a system call failed with this error number: 501 when the machine lacks descriptors,
     /// memory or processes, otherwise 301, which is not the image's fault.
     static func noChild(_ what: String, _ number: Int32) -> TranscodeError {
-        let isLocal = [EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN, ETOOMANYREFS].contains(number)
+        let shortage = MachineShortage.reason(number, startsProcess: true)
         return TranscodeError(
-            isLocal ? .localFault : .died, "\(what) (errno \(number))", countsTowardPoison: false)
+            shortage == nil ? .died : .localFault, "\(what) (errno \(number))", countsTowardPoison: false)
     }
 }
