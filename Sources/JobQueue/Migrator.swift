@@ -1,3 +1,5 @@
+private import Concurrency
+
 /// Brings a database to this program's schema.
 public struct Migrator: Sendable {
     /// A migration, applied or pending.

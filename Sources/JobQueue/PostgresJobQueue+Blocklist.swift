@@ -1,3 +1,4 @@
+private import Concurrency
 public import ImageModel
 
 /// A URL on the blocklist, SDWebImage's failed URLs.

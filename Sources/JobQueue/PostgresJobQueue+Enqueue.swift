@@ -1,3 +1,4 @@
+private import Concurrency
 internal import ImageModel
 
 extension PostgresJobQueue {

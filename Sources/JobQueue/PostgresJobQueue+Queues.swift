@@ -1,3 +1,5 @@
+private import Concurrency
+
 /// The state of a queue, as the view `larder.queue` shows it.
 public struct QueueStatus: Sendable {
     /// A limit of a queue over all workers.

@@ -1,3 +1,4 @@
+import Concurrency
 import ImageModel
 import Testing
 

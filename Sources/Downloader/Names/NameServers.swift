@@ -75,7 +75,7 @@ private final class LookupLoop: EventPoller, @unchecked Sendable {  // protected
     func poll() {
         let due = lookups.values.compactMap(\.separateAt).min()
         channel.wait(
-            event: event, milliseconds: due.map { Int32(clamping: max($0 - .now, .zero).curlMilliseconds) } ?? -1)
+            event: event, milliseconds: due.map { Int32(clamping: max(0, ($0 - .now).milliseconds) + 1) } ?? -1)
         let now = ContinuousClock.now
         for (number, lookup) in lookups where lookup.separateAt.map({ $0 <= now }) ?? false {
             lookups[number]?.separateAt = nil

@@ -151,11 +151,3 @@ final class CurlTransfer {
         return CURL_PREREQFUNC_OK
     }
 }
-
-extension Duration {
-    /// Whole milliseconds, at least 1 because 0 means no limit to libcurl.
-    var curlMilliseconds: Int {
-        let (seconds, attoseconds) = components
-        return max(1, Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
-    }
-}

@@ -1,4 +1,5 @@
 internal import CCurl
+private import Concurrency
 
 /// The options of libcurl that a request sets.
 extension EasyHandle {
@@ -42,7 +43,8 @@ extension EasyHandle {
         // Waits until the TLS handshake of the first connection shows whether it can be shared. Without TLS libcurl
         // 7.88.1 would wait for the first response.
         set(CURLOPT_PIPEWAIT, http2 ? 1 : 0)
-        set(CURLOPT_CONNECTTIMEOUT_MS, request.limits.connect.curlMilliseconds)
+        // 0 means no limit to libcurl.
+        set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: max(1, request.limits.connect.milliseconds)))
         if request.leavesHandleClean { return }
         if request.allowsInvalidCertificates {
             set(CURLOPT_SSL_VERIFYPEER, 0)

@@ -1,4 +1,5 @@
 private import CPostgres
+private import Concurrency
 import Glibc
 
 /// One attempt to connect with libpq, which ends in time by the monotonic clock.

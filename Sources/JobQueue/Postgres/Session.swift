@@ -1,4 +1,5 @@
 private import CPostgres
+private import Concurrency
 import Glibc
 
 /// One connection to Postgres; owns the `PGconn`. All calls block, for a bounded time.
@@ -199,15 +200,5 @@ struct Session: ~Copyable {
             CancelRequests.send(for: connection)
             throw QueueError(.timeout, "the database took longer than allowed to answer")
         }
-    }
-}
-
-extension Duration {
-    /// Whole milliseconds, towards zero, within Int64.
-    var milliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let product = seconds.multipliedReportingOverflow(by: 1_000)
-        guard !product.overflow else { return seconds < 0 ? .min : .max }
-        return product.partialValue + attoseconds / 1_000_000_000_000_000
     }
 }

@@ -3,12 +3,6 @@ extension Duration {
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]
 
-    /// Whole milliseconds, rounded down.
-    var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
-
-    /// Seconds, rounded down to milliseconds.
-    var seconds: Double { Double(milliseconds) / 1000 }
-
     /// Reads `500ms`, `1.5s`, `5m`, `2h`, `1d`, and `30` as seconds; nil for other texts and negative durations.
     init?(spelling: String) {
         let unit = Self.units.first { spelling.hasSuffix($0.suffix) } ?? ("", 1000)

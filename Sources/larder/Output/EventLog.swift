@@ -1,3 +1,4 @@
+import Concurrency
 import DiskCache
 import Foundation
 import ImageModel

@@ -1,3 +1,4 @@
+import Concurrency
 import JobQueue
 
 /// One job with its attempts, as `status --job` prints it.

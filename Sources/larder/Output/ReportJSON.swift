@@ -1,3 +1,4 @@
+import Concurrency
 import ImageModel
 import JobQueue
 
@@ -9,8 +10,9 @@ extension BatchProgress {
             "finishedAt": finishedAt, "total": total, "finished": finished, "skipped": skipped, "open": open,
             "succeeded": succeeded, "failed": failed, "cancelled": cancelled, "fresh": fresh, "blocked": blocked,
             "invalid": invalid, "joined": joined, "retries": retries, "downloads": downloads, "variants": variants,
-            "bytesIn": bytesIn, "bytesOut": bytesOut, "percent": percent, "seconds": elapsed.seconds, "rate": rate,
-            "etaSeconds": eta?.seconds, "p50Ms": p50, "p95Ms": p95,
+            "bytesIn": bytesIn, "bytesOut": bytesOut, "percent": percent,
+            "seconds": Double(elapsed.milliseconds) / 1000, "rate": rate,
+            "etaSeconds": eta.map { Double($0.milliseconds) / 1000 }, "p50Ms": p50, "p95Ms": p95,
             "topErrors": topErrors.map { ["domain": $0.domain, "code": $0.code, "items": $0.items] as JSONObject },
         ]
     }

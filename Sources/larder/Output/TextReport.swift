@@ -1,3 +1,4 @@
+import Concurrency
 import JobQueue
 
 /// The report of a batch as text.
@@ -30,7 +31,8 @@ enum TextReport {
             ("succeeded", "\(progress.succeeded)"), ("failed", "\(progress.failed)\(discarded)"),
             ("cancelled", "\(progress.cancelled)"), ("downloads", "\(progress.downloads)"),
             ("variants", "\(progress.variants)"), ("bytes in", ByteCount(progress.bytesIn).text),
-            ("bytes out", ByteCount(progress.bytesOut).text), ("elapsed", "\(progress.elapsed.seconds) s"),
+            ("bytes out", ByteCount(progress.bytesOut).text),
+            ("elapsed", "\(Double(progress.elapsed.milliseconds) / 1000) s"),
         ]
     }
 }

@@ -1,3 +1,0 @@
-extension Duration {
-    package var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
-}
