@@ -7,17 +7,55 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 enum { MAXIMUM_ADDRESSES = 64, ADDRESS_BYTES = 17 };
 
 struct larder_ares {
     ares_channel channel;
+    /// How many times a name server sent bytes.
+    unsigned long received;
 };
 
 struct query {
     larder_ares_done done;
     void *context;
+    larder_ares *ares;
+    /// `received` when the query began.
+    unsigned long received;
 };
+
+// The sockets of c-ares as it would make them itself, so that it is known whether a name server sent anything.
+
+static ares_socket_t open_socket(int family, int type, int protocol, void *ares) {
+    (void)ares;
+    return socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
+}
+
+static int close_socket(ares_socket_t socket, void *ares) {
+    (void)ares;
+    return close(socket);
+}
+
+static int connect_socket(ares_socket_t socket, const struct sockaddr *address, ares_socklen_t length, void *ares) {
+    (void)ares;
+    return connect(socket, address, length);
+}
+
+static ares_ssize_t receive(ares_socket_t socket, void *bytes, size_t size, int flags, struct sockaddr *sender,
+                            ares_socklen_t *length, void *ares) {
+    ares_ssize_t count = recvfrom(socket, bytes, size, flags, sender, length);
+    if (count > 0) ((larder_ares *)ares)->received++;
+    return count;
+}
+
+static ares_ssize_t send_vector(ares_socket_t socket, const struct iovec *vector, int count, void *ares) {
+    (void)ares;
+    return writev(socket, vector, count);
+}
+
+static const struct ares_socket_functions socket_functions = {open_socket, close_socket, connect_socket, receive, send_vector};
 
 larder_ares *larder_ares_new(int timeout_ms, int tries, const char *servers) {
     struct ares_options options = {.timeout = timeout_ms, .tries = tries};
@@ -25,6 +63,7 @@ larder_ares *larder_ares_new(int timeout_ms, int tries, const char *servers) {
     if (!ares) return NULL;
     if (ares_library_init(ARES_LIB_INIT_NONE) == ARES_SUCCESS &&
         ares_init_options(&ares->channel, &options, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES) == ARES_SUCCESS) {
+        ares_set_socket_functions(ares->channel, &socket_functions, ares);
         if (!servers || ares_set_servers_ports_csv(ares->channel, servers) == ARES_SUCCESS) return ares;
         ares_destroy(ares->channel);
     }
@@ -57,11 +96,15 @@ static void respond(void *argument, int status, int timeouts, struct ares_addrin
         count++;
     }
     if (found) ares_freeaddrinfo(found);
-    // c-ares returns ARES_ECONNREFUSED when no socket to a name server can be opened, whatever the reason.
-    int outcome = status == ARES_SUCCESS && count > 0                   ? LARDER_ARES_FOUND
-                  : status == ARES_ETIMEOUT                             ? LARDER_ARES_TIMED_OUT
+    // c-ares returns ARES_ECONNREFUSED when no socket to a name server can be opened, whatever the reason, and version
+    // 1.18 also when every one answered SERVFAIL, NOTIMP or REFUSED.
+    int is_refused = status == ARES_ECONNREFUSED && query.ares->received != query.received;
+    int outcome = status == ARES_SUCCESS && count > 0                    ? LARDER_ARES_FOUND
+                  : status == ARES_ETIMEOUT                              ? LARDER_ARES_TIMED_OUT
+                  : is_refused || status == ARES_ESERVFAIL || status == ARES_ENOTIMP || status == ARES_EREFUSED
+                      ? LARDER_ARES_SERVER_FAILED
                   : status == ARES_ECONNREFUSED || status == ARES_ENOMEM ? LARDER_ARES_UNREACHABLE
-                                                                        : LARDER_ARES_NOT_FOUND;
+                                                                         : LARDER_ARES_NOT_FOUND;
     query.done(query.context, outcome, addresses, count);
 }
 
@@ -73,7 +116,7 @@ void larder_ares_query(larder_ares *ares, const char *host, int family, larder_a
         done(context, LARDER_ARES_UNREACHABLE, NULL, 0);
         return;
     }
-    *query = (struct query){done, context};
+    *query = (struct query){done, context, ares, ares->received};
     ares_getaddrinfo(ares->channel, host, NULL, &hints, respond, query);
 }
 

@@ -62,13 +62,15 @@ public final class ImageDownloader: Sendable {
                 throw refusal.error(url, origins.settings)
             }
             let lookupStart = ContinuousClock.now
-            request.addresses = try await judged { () throws(FetchError) in try await addresses(for: request) }
+            request.addresses = try await judged(url.origin) { () throws(FetchError) in
+                try await addresses(for: request)
+            }
             timings.lookup += .now - lookupStart
             request.timeLeft = request.limits.total - timings.lookup - timings.transfer
             guard request.timeLeft > .zero else {
                 throw FetchError(.timedOut, "\(url): not done within the total limit of \(request.limits.total)")
             }
-            var response = try await judged { () throws(FetchError) in
+            var response = try await judged(url.origin) { () throws(FetchError) in
                 try await transfers.perform(request, into: file)
             }
             timings.add(response.timings)
@@ -83,12 +85,15 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// Runs one step of a download. While no origin is reached at all, a time-out is this machine's fault.
-    private func judged<Value>(_ step: () async throws(FetchError) -> Value) async throws(FetchError) -> Value {
+    /// Runs one step of a request to an origin. While no origin is reached at all, a failure to reach this one is this
+    /// machine's fault.
+    private func judged<Value>(
+        _ origin: Origin, _ step: () async throws(FetchError) -> Value
+    ) async throws(FetchError) -> Value {
         do throws(FetchError) {
             return try await step()
         } catch {
-            guard error.code == .timedOut, origins.limits.withLock({ $0.reachability.isLost(at: .now) }) else {
+            guard error.mayBeLocal, origins.limits.withLock({ $0.reachability.fail(origin, at: .now) }) else {
                 throw error
             }
             throw FetchError(
@@ -122,7 +127,12 @@ public final class ImageDownloader: Sendable {
         } catch {
             throw switch error {
             case .notFound: FetchError(.nameNotFound, "\(url): the name \(host) is not found")
-            case .timedOut: lookupTimedOut(url, limits)
+            case .timedOut:
+                FetchError(
+                    .timedOut, "\(url): the name \(host) was not found within the limit of \(limits.lookup)",
+                    mayBeLocal: true)
+            case .serverFailed:
+                FetchError(.nameNotFound, "\(url): the name servers failed to look up \(host)", mayBeLocal: true)
             case .unreachable:
                 FetchError(.localFault, "\(url): the name \(host) was not looked up: no name server can be reached")
             case .cancelled: FetchError(.cancelled, "\(url): cancelled")
@@ -136,12 +146,6 @@ public final class ImageDownloader: Sendable {
                 "\(url): refused address: \(reasons.joined(separator: ", ")); --allow-address CIDR opens a range")
         }
         return Array(open)
-    }
-
-    private func lookupTimedOut(_ url: SourceURL, _ limits: FetchLimits) -> FetchError {
-        origins.limits.withLock { $0.reachability.timeOut(url.origin, at: .now) }
-        let host = url.origin.host
-        return FetchError(.timedOut, "\(url): the name \(host) was not found within the limit of \(limits.lookup)")
     }
 
     // MARK: - All downloads

@@ -4,7 +4,13 @@
 /// Queries to name servers and their sockets. Confined to one thread.
 typedef struct larder_ares larder_ares;
 
-enum { LARDER_ARES_FOUND = 0, LARDER_ARES_NOT_FOUND = 1, LARDER_ARES_TIMED_OUT = 2, LARDER_ARES_UNREACHABLE = 3 };
+enum {
+    LARDER_ARES_FOUND = 0,
+    LARDER_ARES_NOT_FOUND = 1,
+    LARDER_ARES_TIMED_OUT = 2,
+    LARDER_ARES_UNREACHABLE = 3,
+    LARDER_ARES_SERVER_FAILED = 4
+};
 
 /// The result: `count` addresses of 17 bytes each, the byte 4 or 6 and then the address in network order.
 typedef void (*larder_ares_done)(void *context, int outcome, const unsigned char *addresses, int count);

@@ -50,6 +50,7 @@ struct AresChannel: ~Copyable {
             switch outcome {
             case LARDER_ARES_TIMED_OUT: return .failure(.timedOut)
             case LARDER_ARES_UNREACHABLE: return .failure(.unreachable)
+            case LARDER_ARES_SERVER_FAILED: return .failure(.serverFailed)
             default: return .failure(.notFound)
             }
         }

@@ -25,7 +25,7 @@ struct LookupCache: Sendable {
         switch answer {
         case .success: lifetime = .seconds(60)
         // A name whose servers do not respond would cost the whole limit at each lookup.
-        case .failure(.notFound), .failure(.timedOut): lifetime = .seconds(5)
+        case .failure(.notFound), .failure(.timedOut), .failure(.serverFailed): lifetime = .seconds(5)
         // These say nothing about the name.
         case .failure(.unreachable), .failure(.cancelled): return
         }

@@ -6,6 +6,8 @@ package enum LookupFailure: Error, Sendable, Equatable {
     /// The name does not exist or has no address.
     case notFound
     case timedOut
+    /// The name servers respond, but not to this query: SERVFAIL, NOTIMP or REFUSED.
+    case serverFailed
     /// No name server can be reached, or memory is short.
     case unreachable
     case cancelled
@@ -100,7 +102,14 @@ package final class Resolver: NameResolving {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(host, nil, &hints, &list) == 0 else { return .failure(.notFound) }
+        switch getaddrinfo(host, nil, &hints, &list) {
+        case 0: break
+        // It does not tell SERVFAIL from a server that does not respond.
+        case EAI_AGAIN: return .failure(.serverFailed)
+        case EAI_MEMORY: return .failure(.unreachable)
+        case EAI_SYSTEM where LocalFault.reason(errno) != nil: return .failure(.unreachable)
+        default: return .failure(.notFound)
+        }
         defer { freeaddrinfo(list) }
         var found: [IPAddress] = []
         for entry in sequence(first: list, next: { $0?.pointee.ai_next }) {

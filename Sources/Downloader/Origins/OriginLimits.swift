@@ -104,7 +104,7 @@ package struct OriginLimits: Sendable {
     @discardableResult
     mutating func end(_ permit: OriginPermit, _ outcome: RequestOutcome, at now: Instant) -> Bool {
         running -= 1
-        reachability.end(permit.origin, outcome, at: now)
+        if case .answered = outcome { reachability.answered() }
         let newer = states[permit.origin]?.end(permit, outcome, faults, at: now) ?? []
         note([permit.origin: newer])
         if waiting[permit.origin] == nil, states[permit.origin]?.running == 0 { states[permit.origin]?.becomeIdle() }

@@ -35,11 +35,23 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     /// With `localFault`: the credential profile that this machine cannot use, which concerns only the requests that
     /// name it; nil when every download is concerned. Escaped, at most 64 characters.
     public let profile: String?
+    /// Whether the cause may be this machine's network as well as the origin's: no response in time, no route to the
+    /// host, or name servers that fail. Many such failures and no response at all are a `localFault`.
+    package let mayBeLocal: Bool
 
     /// Creates an error.
     public init(
         _ code: Code, _ message: String, httpStatus: Int? = nil, retryAfter: Duration? = nil, curlCode: Int32? = nil,
         profile: String? = nil
+    ) {
+        self.init(
+            code, message, httpStatus: httpStatus, retryAfter: retryAfter, curlCode: curlCode, profile: profile,
+            mayBeLocal: false)
+    }
+
+    package init(
+        _ code: Code, _ message: String, httpStatus: Int? = nil, retryAfter: Duration? = nil, curlCode: Int32? = nil,
+        profile: String? = nil, mayBeLocal: Bool
     ) {
         self.code = code
         self.message = message
@@ -47,6 +59,7 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         self.retryAfter = retryAfter
         self.curlCode = curlCode
         self.profile = profile
+        self.mayBeLocal = mayBeLocal
     }
 
     /// Domain and code.

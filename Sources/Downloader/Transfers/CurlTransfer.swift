@@ -75,9 +75,9 @@ final class CurlTransfer {
 
     private func failure(_ code: CURLcode, _ request: HTTPRequest, _ handler: ResponseHandler) -> FetchError {
         if let refused = handler.refusedAddress { return refused }
+        let number = Int32(clamping: easy.count(CURLINFO_OS_ERRNO))
         if code == CURLE_COULDNT_CONNECT,
-            let reason = LocalFault.reason(socketError)
-                ?? LocalFault.reason(Int32(clamping: easy.count(CURLINFO_OS_ERRNO)))
+            let reason = LocalFault.reason(socketError) ?? LocalFault.reason(number)
         {
             return FetchError(.localFault, "\(request.url): not connected, \(reason)", curlCode: Int32(code.rawValue))
         }
@@ -95,7 +95,8 @@ final class CurlTransfer {
         let status = easy.count(CURLINFO_RESPONSE_CODE)
         return FetchError(
             kind, "\(request.url): \(message)", httpStatus: status > 0 ? status : nil,
-            curlCode: Int32(code.rawValue))
+            curlCode: Int32(code.rawValue),
+            mayBeLocal: kind == .timedOut || code == CURLE_COULDNT_CONNECT && LocalFault.isPossible(number))
     }
 
     // MARK: - Callbacks

@@ -145,12 +145,13 @@ final class SharedTransfer {
         guard curl != nil, !isPaused, let start = handler.startedAt else { return nil }
         if start + request.timeLeft + handler.pausedTime <= now {
             return FetchError(
-                .timedOut, "\(request.url): not done within the total limit of \(request.limits.total)")
+                .timedOut, "\(request.url): not done within the total limit of \(request.limits.total)",
+                mayBeLocal: true)
         }
         let idle = request.limits.idle
         let isIdle = !handler.isQueued && !(isStopped && handler.sharesConnection)
         guard isIdle, handler.lastActivity + idle <= now else { return nil }
-        return FetchError(.timedOut, "\(request.url): silent for the idle limit of \(idle)")
+        return FetchError(.timedOut, "\(request.url): silent for the idle limit of \(idle)", mayBeLocal: true)
     }
 
     /// Ends all subscribers with the result of curl, or with `error`, each once its file is written. The handle must be

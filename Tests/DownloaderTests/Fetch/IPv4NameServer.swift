@@ -2,14 +2,15 @@ import Concurrency
 import Foundation
 import Glibc
 
-/// A name server on loopback that answers each A query with one address and no other query; it ends with its last
-/// reference.
+/// A name server on loopback that answers each A query with one address and no other query, or every query with
+/// SERVFAIL; it ends with its last reference.
 final class IPv4NameServer: Sendable {
     let port: UInt16
     private let descriptor: Int32
     private let asked = Locked<[String]>([])
 
-    init(address: [UInt8]) throws {
+    /// - Parameter address: the address of every name; nil for SERVFAIL.
+    init(address: [UInt8]?) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var name = sockaddr_in()
         name.sin_family = sa_family_t(AF_INET)
@@ -33,7 +34,7 @@ final class IPv4NameServer: Sendable {
     var names: [String] { asked.withLock { $0 } }
 
     /// Answers until the socket is shut down.
-    private static func serve(_ descriptor: Int32, _ address: [UInt8], _ asked: borrowing Locked<[String]>) {
+    private static func serve(_ descriptor: Int32, _ address: [UInt8]?, _ asked: borrowing Locked<[String]>) {
         var query = [UInt8](repeating: 0, count: 512)
         while true {
             var peer = sockaddr_storage()
@@ -52,12 +53,16 @@ final class IPv4NameServer: Sendable {
             }
             let name = labels.joined(separator: ".")
             asked.withLock { $0.append(name) }
-            guard query[position + 2] == 1 else { continue }
+            guard query[position + 2] == 1 || address == nil else { continue }
             let question = query[12..<position + 5]
             // One answer: a pointer to the name of the question, type A, class IN, 60 s, 4 bytes.
-            let answer =
-                query[0..<2] + [0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0] + question
-                + [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4] + address
+            let answer: ArraySlice<UInt8> =
+                if let address {
+                    query[0..<2] + [0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0] + question
+                        + [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4] + address
+                } else {
+                    query[0..<2] + [0x81, 0x82, 0, 1, 0, 0, 0, 0, 0, 0] + question
+                }
             _ = withUnsafePointer(to: &peer) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                     sendto(descriptor, Array(answer), answer.count, 0, $0, length)

@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -6,41 +7,70 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ReachabilityTests {
     private let start = ContinuousClock.now
-    private let silence = RequestOutcome.failed(.timedOut)
 
     private func origin(_ number: Int) -> Origin { Origin(scheme: .https, host: "host\(number).example", port: 443) }
 
-    /// After the requests to origins 0, 1, … have timed out, one a second.
-    private func silent(_ count: Int) -> Reachability {
+    /// After the requests to origins 0, 1, … have failed, one a second.
+    private func failed(_ count: Int) -> Reachability {
         var reachability = Reachability()
-        for number in 0..<count { reachability.end(origin(number), silence, at: start + .seconds(number)) }
+        for number in 0..<count { _ = reachability.fail(origin(number), at: start + .seconds(number)) }
         return reachability
     }
 
-    @Test func `time-outs of eight origins within a minute and no answer mean that none is reached, for five minutes`()
-    {
-        #expect(!silent(7).isLost(at: start + .seconds(7)))
-        #expect(silent(8).isLost(at: start + .seconds(8)))
-        #expect(silent(8).isLost(at: start + .seconds(306)))
-        #expect(!silent(8).isLost(at: start + .seconds(307)))
-        var slow = silent(4)
-        for number in 4..<9 { slow.end(origin(number), silence, at: start + .seconds(61 + number)) }
-        #expect(!slow.isLost(at: start + .seconds(70)))
+    private func isLost(_ reachability: Reachability, at seconds: Int) -> Bool {
+        var reachability = reachability
+        return reachability.fail(origin(0), at: start + .seconds(seconds))
     }
 
-    @Test func `one origin that times out often, and refused connections, mean nothing`() {
-        var reachability = silent(7)
-        for _ in 0..<20 { reachability.end(origin(0), silence, at: start + .seconds(7)) }
-        for number in 10..<30 { reachability.end(origin(number), .failed(.cannotConnect), at: start + .seconds(7)) }
-        #expect(!reachability.isLost(at: start + .seconds(7)))
+    @Test func `failures of eight origins within a minute and no answer mean that none is reached, for five minutes`() {
+        #expect(!isLost(failed(7), at: 7))
+        #expect(isLost(failed(8), at: 8))
+        #expect(isLost(failed(8), at: 306))
+        #expect(!isLost(failed(8), at: 307))
+        var slow = failed(4)
+        for number in 4..<9 { _ = slow.fail(origin(number), at: start + .seconds(61 + number)) }
+        #expect(!isLost(slow, at: 70))
+    }
+
+    @Test func `one origin that fails often means nothing`() {
+        var reachability = failed(7)
+        for _ in 0..<20 { _ = reachability.fail(origin(0), at: start + .seconds(7)) }
+        #expect(!isLost(reachability, at: 7))
     }
 
     @Test func `any answer ends the finding`() {
-        var reachability = silent(8)
-        reachability.end(origin(50), .answered(status: 500), at: start + .seconds(9))
-        #expect(!reachability.isLost(at: start + .seconds(9)))
-        reachability.end(origin(1), silence, at: start + .seconds(10))
-        #expect(!reachability.isLost(at: start + .seconds(10)))
+        var reachability = failed(8)
+        reachability.answered()
+        #expect(!isLost(reachability, at: 10))
+    }
+
+    @Test func `time-outs, hosts without a route and name servers that fail may be local; other failures are not`() {
+        for number in [EHOSTUNREACH, ENETUNREACH, ENETDOWN] { #expect(LocalFault.isPossible(number)) }
+        for number in [0, ECONNREFUSED, ECONNRESET, ETIMEDOUT] { #expect(!LocalFault.isPossible(number)) }
+        #expect(!FetchError(.cannotConnect, "").mayBeLocal)
+    }
+
+    @Test func `refused connections are -1004 of every origin`() async throws {
+        let closed = try DeadPort()
+        let addresses = (1...12).map { "127.0.1.\($0)" }
+        let downloader = ImageDownloader(
+            FetchConfiguration(policy: loopback(closed.port, addresses: ["127.0.0.0/8"])), resolver: StubResolver([:]))
+        for address in addresses {
+            #expect(await downloader.failure("http://\(address):\(closed.port)/a")?.row == "NSURLErrorDomain -1004")
+        }
+    }
+
+    @Test func `name servers that fail to look up every name are error 501 from the eighth name on`() async throws {
+        let server = try IPv4NameServer(address: nil)
+        let names = NameServers(servers: "127.0.0.1:\(server.port)")
+        let downloader = ImageDownloader(
+            FetchConfiguration(), resolver: Resolver { host, done in names.query(host, done) })
+        for _ in 0..<20 {
+            #expect(await downloader.failure("http://lame.example./a")?.row == "NSURLErrorDomain -1003")
+        }
+        var rows: [String?] = []
+        for number in 0..<8 { rows.append(await downloader.failure("http://host\(number).example./a")?.row) }
+        #expect(rows[5] == "NSURLErrorDomain -1003" && rows[6] == "LarderErrorDomain 501", "\(rows)")
     }
 
     @Test func `lookups that time out are error 501 of the ninth name`() async throws {
