@@ -20,21 +20,25 @@ enum CancelRequests {
             return true
         }
         guard hasPlace else { return }
-        let request = Request(pointer: PQgetCancel(connection))
+        let request = CancelRequest(for: connection)
         pool.submit {
             request.send()
             pending.withLock { $0 -= 1 }
         }
     }
+}
 
-    /// What libpq needs for one request; independent of the connection.
-    private struct Request: @unchecked Sendable {  // protected by: used by one thread of the pool only, once it exists
-        let pointer: OpaquePointer?
+/// What libpq needs for one request, independent of the connection; owns the `PGcancel`.
+private struct CancelRequest: ~Copyable, @unchecked Sendable {  // protected by: one thread of the pool uses it
+    /// Nil when memory is short.
+    private let pointer: OpaquePointer?
 
-        func send() {
-            var reason = [CChar](repeating: 0, count: 256)
-            PQcancel(pointer, &reason, Int32(reason.count))
-            PQfreeCancel(pointer)
-        }
+    init(for connection: OpaquePointer) { pointer = PQgetCancel(connection) }
+
+    deinit { PQfreeCancel(pointer) }
+
+    func send() {
+        var reason = [CChar](repeating: 0, count: 256)
+        PQcancel(pointer, &reason, Int32(reason.count))
     }
 }
