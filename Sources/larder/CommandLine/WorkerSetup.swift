@@ -1,3 +1,4 @@
+import Concurrency
 import DiskCache
 import Downloader
 import Glibc
@@ -31,7 +32,7 @@ struct WorkerSetup {
     let configuration: PrefetchWorker.Configuration
 
     /// Reads all options before it creates the cache, so that wrong usage creates no directory.
-    init(_ arguments: Arguments, cacheRoot: String) throws {
+    init(_ arguments: Arguments, cacheRoot: String) async throws {
         let durability = try StoreOptions.durability(arguments)
         let permissions = try StoreOptions.permissions(arguments)
         let fallbacks = try arguments.list("fallback-cache").map { DirectoryStore(try CacheLayout(root: $0)) }
@@ -42,8 +43,13 @@ struct WorkerSetup {
         let grace = try arguments.duration("grace")
         let runtime = try arguments.duration("max-runtime")
 
-        cache = try DirectoryStore(
-            opening: cacheRoot, durability: durability, permissions: permissions, fallbacks: fallbacks)
+        // Opening creates, reads and locks files.
+        let (store, cacheID) = try await ThreadPool(name: "cache", threads: 1).run { () throws(StoreError) in
+            let store = try DirectoryStore(
+                opening: cacheRoot, durability: durability, permissions: permissions, fallbacks: fallbacks)
+            return (store, try store.cacheID)
+        }
+        cache = store
         transcoders = TranscoderPool(configuration: transcoding)
         var managing = ImageManager.Configuration(sources: [downloader])
         managing.namedSources["web"] = downloader
@@ -52,7 +58,7 @@ struct WorkerSetup {
         var configuration = PrefetchWorker.Configuration(
             WorkerDescription(
                 name: "\(Machine.host):\(getpid())", host: Machine.host, processID: Int(getpid()),
-                version: Larder.version, slots: slots, cacheID: try cache.cacheID))
+                version: Larder.version, slots: slots, cacheID: cacheID))
         configuration.origins = downloader.origins
         if let grace { configuration.grace = grace }
         configuration.runtime = runtime

@@ -34,7 +34,7 @@ extension Command {
         let stop = ShutdownRequest()
         await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
-        let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
+        let setup = try await WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration
         let queue = try await settings.openQueue(
             starting: true, migrate: arguments.flag("migrate"), maxWait: WorkerSetup.maxWait)

@@ -29,7 +29,7 @@ extension Command {
         await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
         let expiry = try ExpiryOptions.policy(arguments, age: nil)
-        let setup = try WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
+        let setup = try await WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration
         if arguments.flag("drain") { configuration.end = .drained }
         configuration.queue = try arguments.value("queue") ?? configuration.queue
