@@ -1,3 +1,4 @@
+import Concurrency
 import ImageModel
 import TestSupport
 import Testing
@@ -129,6 +130,17 @@ extension Connection {
 }
 
 extension WorkerSession {
+    /// Releases claims as a worker in another language does; Larder's own returns jobs by `snooze`.
+    func release(_ claims: [Claim]) async throws(QueueError) {
+        guard !claims.isEmpty else { return }
+        defer { self.claims.withLock { $0.forgetPosition() } }
+        try await queue.ask(
+            "SELECT larder.release_v1($1, $2, $3)",
+            [.integer(id), .integers(claims.map(\.job)), .integers(claims.map(\.number))]
+        ) { _ throws(QueueError) in }
+        self.claims.withLock { $0.end(claims) }
+    }
+
     /// Sends what is busy again until everything is decided, for scenes whose joiners end their transactions.
     func completeAll(_ outcomes: [Outcome]) async throws -> [CompletionResult] {
         var completed = try await complete(outcomes)

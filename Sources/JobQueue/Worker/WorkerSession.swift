@@ -17,18 +17,6 @@ public final class WorkerSession: Sendable {
         self.queue = queue
     }
 
-    /// Returns jobs that were not started: they are ready again at their old place, and the attempt does not count.
-    /// Claims that are not held are ignored.
-    public func release(_ claims: [Claim]) async throws(QueueError) {
-        guard !claims.isEmpty else { return }
-        defer { self.claims.withLock { $0.forgetPosition() } }
-        try await queue.ask(
-            "SELECT larder.release_v1($1, $2, $3)",
-            [.integer(id), .integers(claims.map(\.job)), .integers(claims.map(\.number))]
-        ) { _ throws(QueueError) in }
-        self.claims.withLock { $0.end(claims) }
-    }
-
     /// Extends the lease of all the worker's jobs; due at least every 5 s. Does not wait for a database that is
     /// unreachable.
     ///
