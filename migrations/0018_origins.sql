@@ -38,6 +38,8 @@ CREATE TABLE larder_data.origin_evidence (
 COMMENT ON TABLE larder_data.origin_evidence IS
     'Workers whose breaker of an origin opened, until a minute after it is to be probed; worker_id 0: not registered.';
 
+-- Jobs that run now show who asks the origin. A worker that asked it in the last minute with success sees the hold
+-- within a second and reports `closed`.
 CREATE FUNCTION larder_data.is_evident(origin int, reporter bigint) RETURNS boolean
 LANGUAGE sql VOLATILE SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
     SELECT EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.origin_id = origin AND h.reason = 'breaker')

@@ -35,7 +35,7 @@ struct OriginState: Sendable, Equatable {
     static let overloadHolds: ClosedRange<Duration> = .seconds(1)...(.seconds(60))
 
     /// A worker whose last request succeeded within this time does not adopt an open breaker.
-    static let successWindow = Duration.seconds(10)
+    static let successWindow = Duration.seconds(60)
 
     let origin: Origin
     private let settings: OriginSettings
