@@ -1,3 +1,5 @@
+import Concurrency
+import TestSupport
 import Testing
 
 @testable import JobQueue
@@ -118,5 +120,57 @@ struct ControlRaceTests {
         )
         try await fixture.expectSound()
         for queue in queues { await queue.close() }
+    }
+
+    @Test func `no call of an operator waits for producers of short transactions that join live jobs`() async throws {
+        let fixture = try await QueueFixture.make()
+        let urls = (0..<2_000).map { "http://h\($0 % 7)/\($0)" }
+        try await fixture.enqueue(urls, batch: "live")
+        let isOver = Locked(false)
+        let operating = fixture.otherConnection()
+        /// The server ends a call that takes longer than 2 s. For the transaction only: a pooler shares the session.
+        func call(_ function: String) async throws {
+            for statement in [
+                "BEGIN", "SET LOCAL statement_timeout = '2s'", "SET LOCAL lock_timeout = '2s'",
+                "SELECT larder.\(function)", "COMMIT",
+            ] {
+                _ = try await operating.rows(statement)
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<(TemporaryDatabase.isPooled ? 4 : 8) {
+                group.addTask {
+                    let producer = fixture.otherConnection()
+                    while !isOver.withLock({ $0 }) {
+                        do {
+                            _ = try await producer.rows(
+                                "SELECT count(*) FROM larder.enqueue_many($1, batch => 'b')", [.texts(urls)])
+                        } catch let error as QueueError where error.code == .batchClosed {
+                            // Sealed and not finished yet: its next run begins when it is.
+                            await Task.yield()
+                        }
+                    }
+                    await producer.close()
+                }
+            }
+            group.addTask {
+                defer { isOver.withLock { $0 = true } }
+                for _ in 1...4 {
+                    // The next run.
+                    try #require(
+                        await reached { (try? await fixture.queue.progress(of: .name("b")).state) == .open })
+                    for function in [
+                        "batch_pause('b')", "batch_pause('live')", "batch_resume('b')", "batch_resume('live')",
+                        "batch_retry_failed('b')", "batch_seal('b')", "batch_cancel('b')",
+                    ] {
+                        try await call(function)
+                    }
+                }
+                try await call("batch_cancel('live')")
+            }
+            try await group.waitForAll()
+        }
+        await operating.close()
+        try await fixture.expectSound()
     }
 }
