@@ -1,3 +1,4 @@
+import Glibc
 import ImageModel
 import TestSupport
 import Testing
@@ -61,8 +62,7 @@ struct LockTests {
         let urls = (1...20).map { "http://a/\($0)" }
         try await fixture.enqueue(urls, batch: "b")
         let worker = try await fixture.startWorker()
-        // 16 transactions have a row lock each of the batch's bucket, the others a spare one. A pooler has fewer
-        // sessions.
+        // 4 transactions have a row lock each of the batch, the others a spare one. A pooler has fewer sessions.
         let producers = (0..<(TemporaryDatabase.isPooled ? 8 : 20)).map { _ in fixture.otherConnection() }
         for producer in producers {
             _ = try await producer.rows("BEGIN")
@@ -119,7 +119,33 @@ struct LockTests {
 
     @Test func `the server ends the statement of a client that has died`() async throws {
         let fixture = try await QueueFixture.make()
-        #expect(try await fixture.value("SHOW client_connection_check_interval") == "2s")
+        // As Connection sets it for each session.
+        let interval = try #require(try await fixture.value("SHOW client_connection_check_interval"))
+        #expect(interval == "2s")
+        let holder = fixture.otherConnection()
+        _ = try await holder.rows("BEGIN")
+        _ = try await holder.rows("SELECT FROM larder.enqueue('http://a/same', batch => 'b')")
+        // It waits for the other transaction's key, which no timeout limits.
+        let client = try RunningCommand(
+            "/usr/bin/psql", ["-X", "-q", fixture.database.directURL], environment: ["PGAPPNAME": "victim"],
+            input: Array(
+                """
+                SET client_connection_check_interval = '\(interval)';
+                SELECT FROM larder.enqueue('http://a/same', batch => 'c');
+                """.utf8))
+        func sessions(_ condition: String) async throws -> String? {
+            try await fixture.value(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'victim' AND \(condition)")
+        }
+        try #require(try await reached { try await sessions("wait_event_type = 'Lock'") == "1" })
+        client.signal(SIGKILL)
+        #expect(await client.outcome().signal == SIGKILL)
+        #expect(try await reached { try await sessions("true") == "0" })
+        // The transaction that it waited for is still open.
+        _ = try await holder.rows("COMMIT")
+        await holder.close()
+        #expect(try await fixture.value("SELECT string_agg(batch, ' ') FROM larder.progress") == "b")
+        try await fixture.expectSound()
     }
 
     @Test(arguments: ["repeatable read", "serializable"])
