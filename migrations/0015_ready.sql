@@ -17,7 +17,9 @@ SET jit = off AS $$
     UPDATE larder_data.claim_cursor c SET number = c.number + 1, positions = ARRAY(
         SELECT least(c.positions[p + 1], (SELECT b.id - 1 FROM back b WHERE b.queue_id = c.queue_id AND b.priority = p))
         FROM generate_series(0, 9) AS p ORDER BY p)
-    -- A row that is locked, or was just updated, is skipped: the next run of maintenance_claims lowers it.
+    -- A row that is locked, or was just updated, is skipped: the next run of maintenance_claims lowers it. While a
+    -- transaction of several statements has it locked, that run skips it, too: claims by turn find the jobs, and after
+    -- 10 s all claims ignore the row.
     WHERE c.ctid = ANY (ARRAY(
         SELECT y.tid FROM larder_data.current_cursor x, LATERAL (
             SELECT z.ctid AS tid FROM larder_data.claim_cursor z

@@ -148,6 +148,37 @@ struct LockTests {
         try await fixture.expectSound()
     }
 
+    @Test func `a job that comes back while an open transaction has the positions of claims locked is claimed`()
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/0", "http://a/1"], batch: "b") { $0.retryBase = .seconds(3_600) }
+        let worker = try await fixture.startWorker()
+        let jobs = try await worker.claim(upTo: 2)
+        _ = try await worker.complete([.unavailable(jobs[0].held)])
+        try await fixture.queue.maintain(force: true)
+        #expect(
+            try await fixture.value("SELECT positions[5] >= \(jobs[1].id) FROM larder_data.claim_cursor") == "t")
+        let holder = fixture.otherConnection()
+        _ = try await holder.rows("BEGIN")
+        #expect(try await holder.rows("SELECT larder.retry(\(jobs[0].id))") == [["\(jobs[0].id)"]])
+        #expect(try await fixture.sql("SELECT FROM larder_data.claim_cursor FOR UPDATE SKIP LOCKED").isEmpty)
+
+        // Below the position, which nobody can lower: claims that take turns find it, about every second one.
+        try await worker.release([jobs[1].held])
+        var claimed: [Job] = []
+        for _ in 1...3 {
+            try await fixture.queue.maintain(force: true)
+            claimed += try await worker.claim(upTo: 2)
+        }
+        #expect(claimed.map(\.id) == [jobs[1].id])
+        _ = try await holder.rows("COMMIT")
+        await holder.close()
+        try await fixture.queue.maintain(force: true)
+        #expect(try await worker.claim(upTo: 2).map(\.id) == [jobs[0].id])
+        try await fixture.expectSound()
+    }
+
     @Test(arguments: ["repeatable read", "serializable"])
     func `two producers of the same URLs fail in less than 5 % of their calls above READ COMMITTED`(level: String)
         async throws
