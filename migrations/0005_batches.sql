@@ -142,6 +142,8 @@ BEGIN
         latest_id := (
             SELECT x.id FROM larder_data.batch x WHERE x.name = open_batch.name ORDER BY x.run DESC LIMIT 1);
         SELECT * INTO b FROM larder_data.batch x WHERE x.id = latest_id;
+        -- A daily batch that is sealed: the caller takes the next one.
+        EXIT WHEN FOUND AND open_batch.daily IS NOT NULL AND b.sealed_at IS NOT NULL;
         IF FOUND AND (open_batch.daily IS NOT NULL OR NOT larder_data.is_over(b)) THEN
             PERFORM larder_data.start_adding(b.id);
             SELECT * INTO b FROM larder_data.batch x WHERE x.id = latest_id;
@@ -153,7 +155,10 @@ BEGIN
             CASE WHEN open_batch.pipeline IS NOT NULL THEN larder_data.find_pipeline(open_batch.pipeline) END,
             open_batch.priority, open_batch.daily
         ON CONFLICT (name, run) DO NOTHING RETURNING * INTO b;
-        EXIT WHEN FOUND;
+        IF FOUND THEN
+            PERFORM larder_data.allow_adding(b.id);
+            EXIT;
+        END IF;
     END LOOP;
     RETURN b;
 END $$;

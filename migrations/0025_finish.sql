@@ -46,6 +46,13 @@ BEGIN
         PERFORM pg_notify('larder_batch', finished.id::text)
         WHERE EXISTS (SELECT FROM larder_data.batch_notify x WHERE x.batch_id = finished.id);
     END LOOP;
+    -- Those of batches that are not finished are needed. One that a late enqueue has locked stays until the batch is
+    -- deleted.
+    DELETE FROM larder_data.adding a WHERE a.ctid = ANY (ARRAY(
+        SELECT y.ctid FROM larder_data.adding y
+        WHERE y.batch_id = ANY (ARRAY(
+            SELECT b.id FROM larder_data.batch b WHERE b.id = ANY (candidates) AND b.finished_at IS NOT NULL))
+        FOR UPDATE SKIP LOCKED));
     RETURN moved;
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_finish IS

@@ -30,7 +30,7 @@ struct SealRaceTests {
     @Test func `a sealed batch is finished after the last transaction that added to it`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["not a URL"], batch: "b")
-        // 16 have a row lock each of the batch's bucket, the others a spare one. A pooler has fewer sessions.
+        // 4 have a row lock each of the batch, the others a spare one. A pooler has fewer sessions.
         let producers = (0..<(TemporaryDatabase.isPooled ? 8 : 20)).map { _ in fixture.otherConnection() }
         for (index, producer) in producers.enumerated() {
             _ = try await producer.rows("BEGIN")
@@ -54,6 +54,39 @@ struct SealRaceTests {
         try await fixture.queue.maintain(force: true)
         let batch = try await fixture.queue.progress(of: .name("b"))
         #expect(batch.state == .finished && batch.total == producers.count && batch.failed == producers.count)
+        try await fixture.expectSound()
+    }
+
+    @Test func `open transactions keep only their own batch unfinished, once as many have added to it before`()
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["not a URL"], batch: "a")
+        try await fixture.enqueue(["not a URL"], batch: "b")
+        let producers = (0..<(TemporaryDatabase.isPooled ? 8 : 12)).map { _ in fixture.otherConnection() }
+        for _ in 1...2 {
+            for producer in producers {
+                _ = try await producer.rows("BEGIN")
+                _ = try await producer.rows("SELECT FROM larder.enqueue('not a URL', batch => 'a')")
+            }
+            for producer in producers { _ = try await producer.rows("COMMIT") }
+        }
+        for producer in producers {
+            _ = try await producer.rows("BEGIN")
+            _ = try await producer.rows("SELECT FROM larder.enqueue('not a URL', batch => 'a')")
+        }
+        for batch in ["a", "b"] { try await fixture.queue.seal(.name(batch)) }
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.queue.progress(of: .name("b")).state == .finished)
+        #expect(try await fixture.queue.progress(of: .name("a")).state == .sealed)
+        for producer in producers {
+            _ = try await producer.rows("COMMIT")
+            await producer.close()
+        }
+        try await fixture.queue.maintain(force: true)
+        let batch = try await fixture.queue.progress(of: .name("a"))
+        #expect(batch.state == .finished && batch.total == producers.count * 3 + 1)
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.adding WHERE batch_id <> 0") == "0")
         try await fixture.expectSound()
     }
 
