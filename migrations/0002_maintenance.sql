@@ -117,13 +117,13 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.run_again IS 'Makes a task due before its period ends, because it left rows over.';
 
-CREATE FUNCTION larder_data.rest(task text, began_at timestamptz, shortest interval) RETURNS void
+CREATE FUNCTION larder_data.reschedule(task text, began_at timestamptz, shortest interval) RETURNS void
 LANGUAGE sql AS $$
     SELECT larder_data.run_again(task, true, least(
         greatest(20 * (clock_timestamp() - began_at), shortest),
-        (SELECT t.every FROM larder_data.task t WHERE t.task = rest.task)))
+        (SELECT t.every FROM larder_data.task t WHERE t.task = reschedule.task)))
 $$;
-COMMENT ON FUNCTION larder_data.rest IS
+COMMENT ON FUNCTION larder_data.reschedule IS
     'For a task that reads dead rows: makes it due after 20 times as long as it ran, but no sooner than `shortest` and '
     'no later than after its period.';
 

@@ -310,7 +310,7 @@ BEGIN
         PERFORM larder_data.change_task(
             'joins', clock_timestamp(), CASE WHEN is_last THEN 0 ELSE wanted[portion] END);
     ELSE
-        PERFORM larder_data.rest('joins', began_at, '200 ms');
+        PERFORM larder_data.reschedule('joins', began_at, '200 ms');
     END IF;
     RETURN moved + cardinality(gone);
 END $$;
