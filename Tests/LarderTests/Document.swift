@@ -25,6 +25,14 @@ struct Document {
         "docs/sql.md", "docs/job-lifecycle.md", "docs/operations.md", "docs/origins.md", "docs/disk-cache.md",
     ]
 
+    /// What such a database holds before the first block of a page.
+    static let preparations = [
+        "docs/operations.md": """
+        SELECT FROM larder.enqueue('https://example.com/1.jpg', batch => 'spring');
+        SELECT larder.batch_seal('spring');
+        """
+    ]
+
     /// All pages, the README first.
     static func names() throws -> [String] {
         let docs = try FileManager.default.contentsOfDirectory(atPath: PackageRoot.path + "/docs")

@@ -17,6 +17,9 @@ struct DocumentTests {
     @Test(arguments: Document.sessions)
     func `every shown block runs and prints the shown output`(page: String) async throws {
         let scene = try await Scene()
+        if let preparation = Document.preparations[page] {
+            #expect(try await scene.psql(preparation).code == 0)
+        }
         for block in try Document(page).blocks {
             switch block.language {
             case .sql:
