@@ -24,9 +24,9 @@ struct ChaosScene: Sendable {
         _ options: ChaosRun.Options, _ program: String, _ place: ChaosPlace, _ database: ChaosDatabase,
         _ ledger: ChaosLedger
     ) async throws {
-        let support = ChaosSupport(place: place, database: database, oldBinary: options.oldBinary)
-        for kind in options.kinds { if let reason = support.reasonAgainst(kind) { ledger.skip(kind, reason) } }
-        let possible = options.kinds.filter { support.reasonAgainst($0) == nil }
+        let faults = PossibleFaults(place: place, database: database, oldBinary: options.oldBinary)
+        for kind in options.kinds { if let reason = faults.reasonAgainst(kind) { ledger.skip(kind, reason) } }
+        let possible = options.kinds.filter { faults.reasonAgainst($0) == nil }
         self.possible = possible
         self.place = place
         self.ledger = ledger
@@ -49,7 +49,7 @@ struct ChaosScene: Sendable {
 
         // Two versions: the older program makes the schema and works first, the newer one migrates.
         if possible.contains(.oldBinary), let old = options.oldBinary {
-            try await ChaosSupport.run(old, ["migrate", "--database", database.url])
+            try await ChaosProgram.run(old, ["migrate", "--database", database.url])
         }
         let fleet = ChaosFleet(home: place.home, logs: place.logs, ledger: ledger)
         self.fleet = fleet
@@ -80,7 +80,7 @@ struct ChaosScene: Sendable {
 
         for number in 0..<options.workers {
             var worker = launch("\(number)", program, number % 2 == 1 ? pooled : proxied)
-            if number == 0, possible.contains(.clockStep), let library = ChaosSupport.clockLibrary {
+            if number == 0, possible.contains(.clockStep), let library = SteppedClock.library {
                 try await place.write("+0\n", to: place.clockFile)
                 worker.clock = (library, place.clockFile)
             }
@@ -109,7 +109,7 @@ struct ChaosScene: Sendable {
     /// Ends the workers, and lets another one open the cache, which removes the temporary files of dead ones.
     func finalDrain() async throws {
         await fleet.end()
-        let status = try await ChaosSupport.status(last.program, last.arguments + ["--drain", "--max-runtime", "60s"])
+        let status = try await ChaosProgram.status(last.program, last.arguments + ["--drain", "--max-runtime", "60s"])
         if status != .exited(0) { ledger.violated("the last worker, which drains the queue, ended with \(status)") }
         for left in await fleet.leftovers() { ledger.violated("the process \(left) of a worker is left") }
     }
