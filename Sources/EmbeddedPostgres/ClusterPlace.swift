@@ -33,7 +33,7 @@ struct ClusterPlace: Sendable {
         try makeDirectories()
         try withLock { () throws(ClusterError) in
             let session = try sessionAfterStart()
-            if try !hasDatabase(session) { try ask(session, "CREATE DATABASE \(ClusterFiles.role)") }
+            if try !hasDatabase(session) { try execute(session, "CREATE DATABASE \(ClusterFiles.role)") }
         }
     }
 
@@ -71,7 +71,9 @@ struct ClusterPlace: Sendable {
             result = try upgradeData()
             _ = try sessionAfterStart()
             // pg_upgrade brings the planner's statistics only from version 18 on.
-            if result != nil, case .session(let session) = AdminSession.connect(to: url) { try ask(session, "ANALYZE") }
+            if result != nil, case .session(let session) = AdminSession.connect(to: url) {
+                try execute(session, "ANALYZE")
+            }
         }
         return result
     }
@@ -85,7 +87,7 @@ struct ClusterPlace: Sendable {
             switch connect() {
             case .absent: break
             case .session(let session):
-                version = try ask(session, "SHOW server_version") ?? version
+                version = try execute(session, "SHOW server_version") ?? version
                 state = .running(pid: postmaster ?? 0)
             case .unready: state = .running(pid: postmaster ?? 0)
             case .refused: state = .running(pid: postmaster ?? 0)
@@ -107,12 +109,12 @@ struct ClusterPlace: Sendable {
     var postmaster: Int32? { TextFile.firstLine(paths.data + "/postmaster.pid").flatMap { Int32($0) } }
 
     private func hasDatabase(_ session: borrowing AdminSession) throws(ClusterError) -> Bool {
-        try ask(session, "SELECT 1 FROM pg_database WHERE datname = '\(ClusterFiles.role)'") != nil
+        try execute(session, "SELECT 1 FROM pg_database WHERE datname = '\(ClusterFiles.role)'") != nil
     }
 
     @discardableResult
-    private func ask(_ session: borrowing AdminSession, _ sql: String) throws(ClusterError) -> String? {
-        do { return try session.ask(sql) } catch { throw ClusterError(error) }
+    private func execute(_ session: borrowing AdminSession, _ sql: String) throws(ClusterError) -> String? {
+        do { return try session.execute(sql) } catch { throw ClusterError(error) }
     }
 
     private func makeDirectories() throws(ClusterError) {

@@ -23,10 +23,10 @@ package final class Lease: Sendable {
 
     /// - Parameters:
     ///   - seconds: the length of the lease, in the database 15 by default.
-    ///   - asked: when the confirming call was sent; now by default.
-    package init(seconds: Double, asked: Double? = nil, clock: @escaping @Sendable () -> Double = Lease.bootTime) {
+    ///   - sent: when the confirming call was sent; now by default.
+    package init(seconds: Double, sent: Double? = nil, clock: @escaping @Sendable () -> Double = Lease.bootTime) {
         self.clock = clock
-        state = Locked(State(length: seconds - Self.margin, confirmed: asked ?? clock()))
+        state = Locked(State(length: seconds - Self.margin, confirmed: sent ?? clock()))
     }
 
     /// Whether the worker certainly owns its jobs.
@@ -49,7 +49,7 @@ package final class Lease: Sendable {
     private static let pollInterval = Duration.milliseconds(100)
 
     /// Extends the lease to `seconds` after `moment`, the time before the heartbeat was sent.
-    package func confirm(askedAt moment: Double, seconds: Double) {
+    package func confirm(sentAt moment: Double, seconds: Double) {
         state.withLock {
             $0.confirmed = max($0.confirmed, moment)
             $0.length = seconds - Self.margin

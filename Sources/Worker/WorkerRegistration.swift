@@ -29,9 +29,9 @@ struct WorkerRegistration: Sendable {
         self.shutdown = shutdown
         self.wake = wake
         let configuration = worker.configuration
-        let asked = Lease.bootTime()
+        let sent = Lease.bootTime()
         session = try await worker.queue.startWorker(configuration.description)
-        lease = Lease(seconds: session.lease.seconds, asked: asked)
+        lease = Lease(seconds: session.lease.seconds, sent: sent)
         state = Locked(
             WorkerState(
                 .init(

@@ -50,14 +50,14 @@ struct EmbeddedClusterTests {
         let server = try #require(try await pid(cluster))
         #expect(try await cluster.status().serverVersion?.isEmpty == false)
         let session = try AdminSession(url)
-        try session.ask("CREATE TABLE kept AS SELECT 1 AS value")
-        let settings = try session.ask(
+        try session.execute("CREATE TABLE kept AS SELECT 1 AS value")
+        let settings = try session.execute(
             """
             SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings
             WHERE name IN ('fsync', 'jit', 'listen_addresses', 'max_connections', 'TimeZone')
             """)
         #expect(settings == "TimeZone=UTC fsync=on jit=off listen_addresses= max_connections=100")
-        let database = try session.ask(
+        let database = try session.execute(
             "SELECT pg_encoding_to_char(encoding) || ' ' || datcollate FROM pg_database WHERE datname = 'larder'")
         #expect(database == "UTF8 C")
 
@@ -70,7 +70,7 @@ struct EmbeddedClusterTests {
                 "PGCHANNELBINDING": "require", "PGREQUIREPEER": "guest", "PGTARGETSESSIONATTRS": "standby",
             ]
             for (name, value) in environment { setenv(name, value, 1) }
-            let kept = try AdminSession(url).ask("SELECT value FROM kept")
+            let kept = try AdminSession(url).execute("SELECT value FROM kept")
             let failure = await #expect(throws: QueueError.self) {
                 try await PostgresJobQueue(PostgresJobQueue.Configuration(databaseURL: url)).checkReady()
             }
@@ -78,21 +78,21 @@ struct EmbeddedClusterTests {
         }
 
         // A login as another role is refused, also for the owner.
-        try session.ask("CREATE ROLE guest LOGIN")
+        try session.execute("CREATE ROLE guest LOGIN")
         let asGuest = url.replacingOccurrences(of: "user=larder", with: "user=guest")
-        #expect(throws: QueueError.self) { try AdminSession(asGuest).ask("SELECT 1") }
+        #expect(throws: QueueError.self) { try AdminSession(asGuest).execute("SELECT 1") }
 
         // After a kill the file of its process id and its child processes remain.
         #expect(kill(server, SIGKILL) == 0)
         #expect(try await cluster.start() == url)
         #expect(try await pid(cluster) != server)
-        let kept = try AdminSession(url).ask("SELECT value FROM kept")
+        let kept = try AdminSession(url).execute("SELECT value FROM kept")
         #expect(kept == "1")
 
         // A dropped database is created again.
-        try AdminSession(url.replacingOccurrences(of: "/larder?", with: "/postgres?")).ask(
+        try AdminSession(url.replacingOccurrences(of: "/larder?", with: "/postgres?")).execute(
             "DROP DATABASE larder WITH (FORCE)")
-        let made = try AdminSession(try await cluster.start()).ask("SELECT current_database()")
+        let made = try AdminSession(try await cluster.start()).execute("SELECT current_database()")
         #expect(made == "larder")
 
         try await cluster.stop()
@@ -138,7 +138,7 @@ struct EmbeddedClusterTests {
             }
         }
         let url = try await cluster.start()
-        let version = try AdminSession(url).ask("SHOW unix_socket_directories")
+        let version = try AdminSession(url).execute("SHOW unix_socket_directories")
         #expect(version == sockets)
         let status = try await cluster.status()
         #expect(status.moved == nil)
@@ -157,7 +157,7 @@ struct EmbeddedClusterTests {
         let configuration = home.configuration("closed/home", disposable: true)
         let cluster = EmbeddedCluster(configuration)
         let url = try await cluster.start()
-        let answer = try AdminSession(url).ask("SELECT 1")
+        let answer = try AdminSession(url).execute("SELECT 1")
         #expect(answer == "1")
         let status = try await cluster.status()
         #expect(status.moved == "the server's user postgres cannot enter \(configuration.home)")
@@ -184,7 +184,7 @@ struct EmbeddedClusterTests {
             var configuration = EmbeddedCluster.Configuration(home: path)
             configuration.disposable = true
             let cluster = EmbeddedCluster(configuration)
-            let answer = try AdminSession(try await cluster.start()).ask("SELECT 1")
+            let answer = try AdminSession(try await cluster.start()).execute("SELECT 1")
             #expect(answer == "1")
         }
         await #expect(processExitsWith: .success) { [path = path as String] in
@@ -198,7 +198,7 @@ struct EmbeddedClusterTests {
         let owner = try FileManager.default.attributesOfItem(atPath: "/proc/\(server)")[.ownerAccountID] as? UInt32
         #expect(owner == nobody.userID)
         try await cluster.stop()
-        let answer = try AdminSession(try await cluster.start()).ask("SELECT 1")
+        let answer = try AdminSession(try await cluster.start()).execute("SELECT 1")
         #expect(answer == "1")
         #expect(try await cluster.status().moved == nil)
     }

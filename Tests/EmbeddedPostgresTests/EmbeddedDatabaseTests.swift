@@ -13,7 +13,7 @@ struct EmbeddedDatabaseTests {
                 group.addTask {
                     try await TemporaryDatabase.make(template: "copies") { url in
                         prepared.withLock { $0 += 1 }
-                        try AdminSession(url).ask("CREATE TABLE images AS SELECT 7 AS edge")
+                        try AdminSession(url).execute("CREATE TABLE images AS SELECT 7 AS edge")
                     }
                 }
             }
@@ -23,7 +23,7 @@ struct EmbeddedDatabaseTests {
         #expect(Set(made.map(\.url)).count == 3)
         for database in made {
             let session = try AdminSession(database.url)
-            let edge = try session.ask("UPDATE images SET edge = edge + 1 RETURNING edge")
+            let edge = try session.execute("UPDATE images SET edge = edge + 1 RETURNING edge")
             #expect(edge == "8")
         }
     }
@@ -31,9 +31,9 @@ struct EmbeddedDatabaseTests {
     @Test func `an empty database is empty, in UTF-8 and in the C locale`() async throws {
         let database = try await TemporaryDatabase.make()
         let session = try AdminSession(database.url)
-        let tables = try session.ask("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'")
+        let tables = try session.execute("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'")
         #expect(tables == "0")
-        let kind = try session.ask(
+        let kind = try session.execute(
             "SELECT pg_encoding_to_char(encoding) || ' ' || datcollate FROM pg_database WHERE datname = current_database()"
         )
         #expect(kind == "UTF8 C")

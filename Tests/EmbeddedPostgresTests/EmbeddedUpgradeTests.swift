@@ -27,7 +27,7 @@ struct EmbeddedUpgradeTests {
 
     @Test func `an upgrade keeps every row and the user's settings and the old data`() async throws {
         var url = try await EmbeddedCluster(before).start()
-        try AdminSession(url).ask("CREATE TABLE kept AS SELECT generate_series(1, 1000) AS value")
+        try AdminSession(url).execute("CREATE TABLE kept AS SELECT generate_series(1, 1000) AS value")
         let directory = try await EmbeddedCluster(before).status().directory
         let settings = directory + "/data/postgresql.conf"
         try (String(contentsOfFile: settings, encoding: .utf8) + "work_mem = 5MB\n")
@@ -40,9 +40,9 @@ struct EmbeddedUpgradeTests {
 
         url = try await EmbeddedCluster(after).url()
         let session = try AdminSession(url)
-        #expect(try session.ask("SELECT sum(value) FROM kept") == "500500")
-        #expect(try session.ask("SHOW work_mem") == "5MB")
-        #expect(try session.ask("SHOW server_version_num")?.hasPrefix("\(NewerServer.major)") == true)
+        #expect(try session.execute("SELECT sum(value) FROM kept") == "500500")
+        #expect(try session.execute("SHOW work_mem") == "5MB")
+        #expect(try session.execute("SHOW server_version_num")?.hasPrefix("\(NewerServer.major)") == true)
         #expect(FileManager.default.fileExists(atPath: upgrade.oldData + "/PG_VERSION"))
         #expect(try await EmbeddedCluster(after).upgrade() == nil, "a second one has nothing to do")
     }
@@ -52,21 +52,21 @@ struct EmbeddedUpgradeTests {
         _ = try await EmbeddedCluster(before).start()
         let directory = try await EmbeddedCluster(before).status().directory
         let upgrade = try #require(try await EmbeddedCluster(after).upgrade())
-        try AdminSession(try await EmbeddedCluster(after).url()).ask("CREATE TABLE kept ()")
+        try AdminSession(try await EmbeddedCluster(after).url()).execute("CREATE TABLE kept ()")
         try await EmbeddedCluster(after).stop()
         // As a kill would have left them.
         try FileManager.default.moveItem(atPath: directory + "/data", toPath: directory + "/data.upgraded")
         if !isOldMoved { try FileManager.default.moveItem(atPath: upgrade.oldData, toPath: directory + "/data") }
 
         let url = try await EmbeddedCluster(after).start()
-        #expect(try AdminSession(url).ask("SELECT count(*) FROM kept") == "0")
+        #expect(try AdminSession(url).execute("SELECT count(*) FROM kept") == "0")
         #expect(FileManager.default.fileExists(atPath: upgrade.oldData))
     }
 
     @Test func `a conversion that fails leaves the old data in use`() async throws {
         let url = try await EmbeddedCluster(before).start()
         // pg_upgrade refuses a database that does not accept connections.
-        try AdminSession(url).ask("CREATE DATABASE closed ALLOW_CONNECTIONS false")
+        try AdminSession(url).execute("CREATE DATABASE closed ALLOW_CONNECTIONS false")
         let error = await #expect(throws: ClusterError.self) { try await EmbeddedCluster(after).upgrade() }
         guard case .commandFailed(.upgrade, let lines) = error else {
             Issue.record("\(String(describing: error))")
@@ -74,7 +74,7 @@ struct EmbeddedUpgradeTests {
         }
         #expect(!lines.isEmpty)
         #expect(try await EmbeddedCluster(after).start() == url)
-        let version = try AdminSession(url).ask("SHOW server_version_num") ?? ""
+        let version = try AdminSession(url).execute("SHOW server_version_num") ?? ""
         #expect(!version.hasPrefix("\(NewerServer.major)"))
     }
 

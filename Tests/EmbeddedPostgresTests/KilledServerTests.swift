@@ -65,7 +65,7 @@ struct KilledServerTests {
 
         try put(stranger.processID, into: try await killServer())
         let url = try await cluster.start()
-        #expect(try AdminSession(url).ask("SELECT 1") == "1")
+        #expect(try AdminSession(url).execute("SELECT 1") == "1")
         stranger.signal(SIGKILL)
         #expect(await stranger.outcome().signal == SIGKILL)
     }
@@ -74,7 +74,7 @@ struct KilledServerTests {
         #expect(try await !cluster.restartIfKilled())
         _ = try await killServer()
         #expect(try await cluster.restartIfKilled())
-        #expect(try AdminSession(try await cluster.url()).ask("SELECT 1") == "1")
+        #expect(try AdminSession(try await cluster.url()).execute("SELECT 1") == "1")
         #expect(try await !cluster.restartIfKilled(), "it is running")
         try await cluster.stop()
         #expect(try await !cluster.restartIfKilled())

@@ -23,16 +23,16 @@ struct UnlistedUserTests {
             guard setgroups(0, nil) == 0, setgid(0) == 0, setuid(Self.userID) == 0 else { exit(3) }
             let cluster = EmbeddedCluster(home: path)
             for _ in 0..<2 {
-                let answer = try AdminSession(try await cluster.start()).ask("SELECT current_user")
+                let answer = try AdminSession(try await cluster.start()).execute("SELECT current_user")
                 #expect(answer == "larder")
                 try await cluster.stop()
             }
             _ = try await cluster.start()
         }
         let cluster = EmbeddedCluster(configuration)
-        #expect(try AdminSession(try await cluster.url()).ask("SELECT current_user") == "larder")
+        #expect(try AdminSession(try await cluster.url()).execute("SELECT current_user") == "larder")
         try await cluster.stop()
-        #expect(try AdminSession(try await cluster.start()).ask("SELECT 1") == "1", "root starts it as that user")
+        #expect(try AdminSession(try await cluster.start()).execute("SELECT 1") == "1", "root starts it as that user")
         try await cluster.stop()
     }
 }

@@ -23,7 +23,7 @@ struct MigratorTests {
             let error = await #expect(throws: QueueError.self) { try await call() }
             #expect(error?.code == .refused && error?.message.hasSuffix("Larder needs 99 or newer") == true)
         }
-        #expect(try AdminSession(database.url).ask("SELECT to_regnamespace('larder_data')") == nil)
+        #expect(try AdminSession(database.url).execute("SELECT to_regnamespace('larder_data')") == nil)
     }
 
     @Test func `four migrators at once apply each migration once, and a fifth finds nothing to do`() async throws {

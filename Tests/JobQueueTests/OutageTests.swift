@@ -17,7 +17,7 @@ struct OutageTests {
         var configuration = PostgresJobQueue.Configuration(databaseURL: try await cluster.start())
         try await Migrator(configuration).migrate()
         // No heartbeat arrives while the server is down.
-        try AdminSession(configuration.databaseURL).ask("UPDATE larder_data.settings SET lease_ms = 3600000")
+        try AdminSession(configuration.databaseURL).execute("UPDATE larder_data.settings SET lease_ms = 3600000")
         let hurried = PostgresJobQueue(configuration)
         configuration.maxWait = .seconds(100)
         let queue = PostgresJobQueue(configuration)

@@ -216,7 +216,7 @@ struct RoleTests {
         let cluster = EmbeddedCluster(home.configuration("roles", disposable: true))
         let url = try await cluster.start()
         let session = try AdminSession(url)
-        for number in 0..<4 { try session.ask("CREATE DATABASE race_\(number)") }
+        for number in 0..<4 { try session.execute("CREATE DATABASE race_\(number)") }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<4 {
                 let own = url.replacing("/larder?", with: "/race_\(number)?")
@@ -224,7 +224,7 @@ struct RoleTests {
             }
             try await group.waitForAll()
         }
-        let members = try session.ask("SELECT count(*) FROM pg_auth_members WHERE member = 'larder_admin'::regrole")
+        let members = try session.execute("SELECT count(*) FROM pg_auth_members WHERE member = 'larder_admin'::regrole")
         #expect(members == "3")
         try await cluster.stop()
     }

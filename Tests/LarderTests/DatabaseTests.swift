@@ -47,7 +47,7 @@ struct DatabaseTests {
         #expect(access(home.directory.file("home/cache/\(path)"), R_OK) == 0, "the cache lies in the home, too")
         #expect(try await state() == "running")
         let url = try await larder("db", "url").run().text.trimmingCharacters(in: .newlines)
-        #expect(try AdminSession(url).ask("SHOW listen_addresses") == "", "it listens on no network")
+        #expect(try AdminSession(url).execute("SHOW listen_addresses") == "", "it listens on no network")
 
         #expect(try await larder("db", "stop").run().text == "stopped\n")
         #expect(try await state() == "stopped")

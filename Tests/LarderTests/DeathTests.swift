@@ -150,7 +150,7 @@ struct DeathTests {
         }
         #expect(try await here(["migrate"]).run().code == 0)
         // No heartbeat reaches the stopped server.
-        try AdminSession(url).ask("UPDATE larder_data.settings SET lease_ms = 3600000")
+        try AdminSession(url).execute("UPDATE larder_data.settings SET lease_ms = 3600000")
         let gate = OriginGate()
         for number in 0..<3 {
             var reply = OriginReply.body(try TestImage.bytes("plain.jpg"))

@@ -76,7 +76,7 @@ final class Scene: Sendable {
     /// The first column of the first row of an SQL statement.
     func sql(_ statement: String) async throws -> String? {
         try Task.checkCancellation()
-        return try await pool.run { [self] in try AdminSession(database.url).ask(statement) }
+        return try await pool.run { [self] in try AdminSession(database.url).execute(statement) }
     }
 
     struct NotReached: Error { let condition: String }
@@ -94,7 +94,7 @@ final class Scene: Sendable {
         session.withLock { session in
             do {
                 let open = if let open = session.take() { open } else { try AdminSession(database.url) }
-                let answer = try open.ask("SELECT \(condition)")
+                let answer = try open.execute("SELECT \(condition)")
                 session = consume open
                 return answer == "t"
             } catch {

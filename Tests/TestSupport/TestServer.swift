@@ -46,13 +46,13 @@ actor TestServer {
     func makeEmpty() async throws -> (name: String, url: String) {
         let address = try await address()
         let name = nextName()
-        try await ask("CREATE DATABASE \(name)", at: address.maintenance)
+        try await execute("CREATE DATABASE \(name)", at: address.maintenance)
         return (name, address.url(name))
     }
 
     /// The URL of a database through a pooler, which is started for the first.
     func pooledURL(_ name: String) async throws -> String {
-        let socketDirectory = try await ask("SHOW unix_socket_directories", at: address().maintenance)
+        let socketDirectory = try await execute("SHOW unix_socket_directories", at: address().maintenance)
         let task = pooler ?? Task { try await Pooler(socketDirectory: socketDirectory ?? "") }
         pooler = task
         return try await task.value.url(name)
@@ -65,14 +65,14 @@ actor TestServer {
         let address = try await address()
         let template = try await template(key, at: address, prepare: prepare)
         let name = nextName()
-        try await ask("CREATE DATABASE \(name) TEMPLATE \(template)", at: address.maintenance)
+        try await execute("CREATE DATABASE \(name) TEMPLATE \(template)", at: address.maintenance)
         return (name, address.url(name))
     }
 
     /// Drops a database, breaking off its sessions.
     func drop(_ name: String) async {
         guard let address = try? await address() else { return }
-        _ = try? await ask("DROP DATABASE IF EXISTS \(name) WITH (FORCE)", at: address.maintenance)
+        _ = try? await execute("DROP DATABASE IF EXISTS \(name) WITH (FORCE)", at: address.maintenance)
     }
 
     private func template(
@@ -81,11 +81,11 @@ actor TestServer {
         if let made = templates[Array(key.utf8)] { return try await made.value }
         let name = nextName()
         let task = Task {
-            try await ask("CREATE DATABASE \(name)", at: address.maintenance)
+            try await execute("CREATE DATABASE \(name)", at: address.maintenance)
             try await prepare(address.url(name))
             // A template with connections cannot be copied: refuse new ones, then end those that are left.
-            try await ask("ALTER DATABASE \(name) ALLOW_CONNECTIONS false", at: address.maintenance)
-            try await ask(
+            try await execute("ALTER DATABASE \(name) ALLOW_CONNECTIONS false", at: address.maintenance)
+            try await execute(
                 "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = '\(name)'",
                 at: address.maintenance)
             return name
@@ -100,8 +100,8 @@ actor TestServer {
     }
 
     @discardableResult
-    private func ask(_ sql: String, at url: String) async throws -> String? {
-        try await pool.run { () throws(QueueError) in try AdminSession(url).ask(sql) }
+    private func execute(_ sql: String, at url: String) async throws -> String? {
+        try await pool.run { () throws(QueueError) in try AdminSession(url).execute(sql) }
     }
 
     private func address() async throws -> Address {

@@ -6,8 +6,8 @@ import Testing
 @Suite struct LeaseTests {
     private let time = Locked(100.0)
 
-    private func lease(asked: Double? = nil) -> Lease {
-        Lease(seconds: 15, asked: asked, clock: { [time] in time.withLock { $0 } })
+    private func lease(sent: Double? = nil) -> Lease {
+        Lease(seconds: 15, sent: sent, clock: { [time] in time.withLock { $0 } })
     }
 
     private func advance(to moment: Double) { time.withLock { $0 = moment } }
@@ -17,28 +17,28 @@ import Testing
         #expect(lease.holds)
         advance(to: 111.9)
         #expect(lease.holds)
-        lease.confirm(askedAt: 110, seconds: 15)
+        lease.confirm(sentAt: 110, seconds: 15)
         advance(to: 121.9)
         #expect(lease.holds)
         advance(to: 122.1)
         #expect(!lease.holds)
         #expect(!lease.isLost)
-        lease.confirm(askedAt: 122, seconds: 15)
+        lease.confirm(sentAt: 122, seconds: 15)
         #expect(lease.holds)
     }
 
     @Test func `a confirmation counts from the time of its call, and an older one has no effect`() {
-        let lease = lease(asked: 95)
+        let lease = lease(sent: 95)
         advance(to: 107.1)
         #expect(!lease.holds)
-        lease.confirm(askedAt: 90, seconds: 15)
+        lease.confirm(sentAt: 90, seconds: 15)
         #expect(!lease.holds)
     }
 
     @Test func `a lost lease stays lost`() {
         let lease = lease()
         lease.lose()
-        lease.confirm(askedAt: 100, seconds: 15)
+        lease.confirm(sentAt: 100, seconds: 15)
         #expect(!lease.holds && lease.isLost)
     }
 
@@ -46,7 +46,7 @@ import Testing
         let lease = lease()
         advance(to: 200)
         async let confirmed = lease.isConfirmed()
-        lease.confirm(askedAt: 199, seconds: 15)
+        lease.confirm(sentAt: 199, seconds: 15)
         #expect(await confirmed)
         advance(to: 300)
         async let lost = lease.isConfirmed()

@@ -38,7 +38,7 @@ package struct AdminSession: ~Copyable {
     ///
     /// Takes at most 10 minutes. Throws `.refused`, `.connectionLost` or `.timeout`.
     @discardableResult
-    package func ask(_ sql: String) throws(QueueError) -> String? {
+    package func execute(_ sql: String) throws(QueueError) -> String? {
         let deadline = ContinuousClock.now + .seconds(600)
         try session.dispatch(sql, Parameters([]), prepared: false)
         try session.flush(until: deadline)

@@ -20,7 +20,7 @@ struct ClaimSequence: Sendable {
 
     private var unanswered: [Int64] = []
     /// Claims that are under way.
-    private var asked: Set<Int64> = []
+    private var sent: Set<Int64> = []
     /// Jobs that the worker holds, by the number of their claim.
     private var held: [Int64: Set<Int64>] = [:]
     private var last: Int64 = 0
@@ -30,19 +30,19 @@ struct ClaimSequence: Sendable {
     mutating func take() -> Ticket {
         let lost = unanswered.popLast()
         if lost == nil { last += 1 }
-        asked.insert(lost ?? last)
+        sent.insert(lost ?? last)
         return Ticket(number: lost ?? last, isAgain: lost != nil)
     }
 
     /// Keeps a ticket whose answer was lost.
     mutating func keep(_ ticket: Ticket) {
-        asked.remove(ticket.number)
+        sent.remove(ticket.number)
         unanswered.append(ticket.number)
     }
 
     /// Records what a claim returned.
     mutating func answered(_ ticket: Ticket, _ jobs: [Job]) {
-        asked.remove(ticket.number)
+        sent.remove(ticket.number)
         if !jobs.isEmpty { held[ticket.number, default: []].formUnion(jobs.lazy.map(\.id)) }
     }
 
@@ -55,7 +55,7 @@ struct ClaimSequence: Sendable {
     }
 
     /// The lowest number of a claim of which a job may be held, or of the next claim.
-    var oldest: Int64 { [asked.min(), unanswered.min(), held.keys.min()].compactMap { $0 }.min() ?? last + 1 }
+    var oldest: Int64 { [sent.min(), unanswered.min(), held.keys.min()].compactMap { $0 }.min() ?? last + 1 }
 
     /// Behind which job a claim from `source` starts; 0 is the first one.
     func start(of source: ClaimSource, now: ContinuousClock.Instant = .now) -> Int64 {

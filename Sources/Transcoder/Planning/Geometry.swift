@@ -63,14 +63,14 @@ package enum Geometry {
     /// other formats has no limit: there the smaller size is used. Source: SDWebImage 5.21.5, `SDImageIOAnimatedCoder`
     /// and `SDImageIOCoder`.
     package static func decoded(_ header: SourceHeader, box: Variant.Thumbnail?, limitBytes: Int?) -> PixelSize? {
-        let asked = box.flatMap { thumbnail(stored: header.storedSize, box: $0) }
-        guard let limitBytes else { return asked }
+        let wanted = box.flatMap { thumbnail(stored: header.storedSize, box: $0) }
+        guard let limitBytes else { return wanted }
         let candidate = limited(header.storedSize, bytes: limitBytes, frames: header.frames)
         let limit = Variant.Thumbnail(width: Double(candidate.width), height: Double(candidate.height))
         let size = thumbnail(stored: header.storedSize, box: limit)
         if header.format.limitReplacesThumbnail { return size }
-        guard let limited = size else { return asked }
-        return asked.map { $0.area <= limited.area ? $0 : limited } ?? limited
+        guard let limited = size else { return wanted }
+        return wanted.map { $0.area <= limited.area ? $0 : limited } ?? limited
     }
 
     /// The largest size of the same aspect ratio whose frames together take at most `bytes`; it may exceed the image's.

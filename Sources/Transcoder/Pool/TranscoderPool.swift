@@ -107,7 +107,7 @@ public final class TranscoderPool: Sendable {
     /// - Parameter source: the original, open for reading; the caller keeps it.
     /// - Throws: `TranscodeError` as `transcode` does.
     public func probe(_ source: Int32) async throws(TranscodeError) -> SourceHeader {
-        guard let header = try await ask(.probe, nil, descriptors: [source]).header else {
+        guard let header = try await perform(.probe, nil, descriptors: [source]).header else {
             throw TranscodeError.malformedReply
         }
         return header
@@ -125,7 +125,7 @@ public final class TranscoderPool: Sendable {
         let request = TranscodeRequest(
             source: source, variants: variants, outputs: variants.map { _ in -1 }, scale: scale,
             options: options)
-        let reply = try await ask(.plan, request, descriptors: [source])
+        let reply = try await perform(.plan, request, descriptors: [source])
         guard let header = reply.header else { throw TranscodeError.malformedReply }
         let drawn = variants.map { $0.drawn(of: header, options) }
         let plan = DecodePlan(
@@ -138,7 +138,7 @@ public final class TranscoderPool: Sendable {
     ///
     /// - Throws: `TranscodeError` 301 or 501 when no child can be started.
     public func selfTest() async throws(TranscodeError) -> CodecReport {
-        guard let codecs = try await ask(.selfTest, nil, descriptors: []).codecs else {
+        guard let codecs = try await perform(.selfTest, nil, descriptors: []).codecs else {
             throw TranscodeError.malformedReply
         }
         return codecs
@@ -148,7 +148,7 @@ public final class TranscoderPool: Sendable {
     ///
     /// - Throws: `TranscodeError` 301 or 501 when no child can be started.
     public func sandboxLevel() async throws(TranscodeError) -> SandboxLevel {
-        guard let level = try await ask(.sandbox, nil, descriptors: []).sandbox else {
+        guard let level = try await perform(.sandbox, nil, descriptors: []).sandbox else {
             throw TranscodeError.malformedReply
         }
         return level
@@ -164,7 +164,7 @@ public final class TranscoderPool: Sendable {
         for child in all { await child.stop() }
     }
 
-    private func ask(
+    private func perform(
         _ operation: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
     ) async throws(TranscodeError) -> ChildReply {
         guard await slots.acquire() else { throw TranscodeError(.cancelled, "cancelled") }

@@ -17,14 +17,14 @@ struct HeartbeatService: WorkerService {
         while true {
             try? await Task.sleep(for: Self.interval)
             if Task.isCancelled { return }
-            let asked = lease.now
+            let sent = lease.now
             do throws(QueueError) {
                 let reply = try await session.heartbeat()
                 if reply.leaseExpired {
                     lease.lose()
                     return wake.signal()
                 }
-                lease.confirm(askedAt: asked, seconds: reply.lease.seconds)
+                lease.confirm(sentAt: sent, seconds: reply.lease.seconds)
                 running.cancel(reply.cancelled)
             } catch {
                 if error.code == .workerLost {

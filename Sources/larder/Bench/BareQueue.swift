@@ -75,6 +75,6 @@ struct BareQueue: Sendable {
             "CREATE TABLE bare_held (id bigint PRIMARY KEY, url text NOT NULL)",
             "CREATE TABLE bare_done (id bigint NOT NULL, url text NOT NULL)",
             Self.insertion(rows), "VACUUM ANALYZE bare_job",
-        ] { try await session.ask(statement) }
+        ] { try await session.execute(statement) }
     }
 }

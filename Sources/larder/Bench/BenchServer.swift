@@ -33,8 +33,8 @@ struct BenchServer: Sendable {
             return try await finally({ try await cluster.stop() }) {
                 let url = try await cluster.start()
                 let session = BenchSession(url)
-                try await session.ask("ALTER SYSTEM SET shared_buffers = '512MB'")
-                try await session.ask("ALTER SYSTEM SET max_wal_size = '4GB'")
+                try await session.execute("ALTER SYSTEM SET shared_buffers = '512MB'")
+                try await session.execute("ALTER SYSTEM SET max_wal_size = '4GB'")
                 await session.close()
                 try await cluster.stop()
                 return try await body(BenchServer(try await cluster.start(), pgbench, scratch))
@@ -42,8 +42,8 @@ struct BenchServer: Sendable {
         }
         let name = "larder_bench_" + UUID().uuidString.prefix(8).lowercased()
         let session = BenchSession(server)
-        try await session.ask("CREATE DATABASE \(name)")
-        return try await finally({ try await session.ask("DROP DATABASE \(name) WITH (FORCE)") }) {
+        try await session.execute("CREATE DATABASE \(name)")
+        return try await finally({ try await session.execute("DROP DATABASE \(name) WITH (FORCE)") }) {
             // libpq uses the last of two `dbname` parameters.
             let separator = server.contains("://") ? (server.contains("?") ? "&" : "?") : " "
             return try await body(BenchServer("\(server)\(separator)dbname=\(name)", pgbench, scratch))
@@ -54,7 +54,7 @@ struct BenchServer: Sendable {
         self.url = url
         self.pgbench = pgbench
         self.scratch = scratch
-        version = try await BenchSession(url).ask("SHOW server_version") ?? "unknown"
+        version = try await BenchSession(url).execute("SHOW server_version") ?? "unknown"
         try await Migrator(PostgresJobQueue.Configuration(databaseURL: url)).migrate()
     }
 

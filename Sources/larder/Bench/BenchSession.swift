@@ -17,16 +17,16 @@ actor BenchSession {
 
     /// Runs `sql`; returns the first column of the first row, nil without rows.
     @discardableResult
-    func ask(_ sql: String) throws -> String? {
+    func execute(_ sql: String) throws -> String? {
         if session == nil {
             let opened = try AdminSession(url)
             // Not the name of the queue's connections, whose end the benchmark waits for.
-            try opened.ask("SET application_name = 'larder bench'")
+            try opened.execute("SET application_name = 'larder bench'")
             session = consume opened
         }
         guard let open = session.take() else { return nil }
         do {
-            let answer = try open.ask(sql)
+            let answer = try open.execute(sql)
             session = consume open
             return answer
         } catch {
@@ -36,14 +36,14 @@ actor BenchSession {
     }
 
     func number(_ sql: String) throws -> Double {
-        guard let number = try ask(sql).flatMap(Double.init) else { throw MeasuringError("no number: \(sql)") }
+        guard let number = try execute(sql).flatMap(Double.init) else { throw MeasuringError("no number: \(sql)") }
         return number
     }
 
     /// The time until the whole result has arrived.
     func milliseconds(_ sql: String) throws -> Double {
         let start = ContinuousClock.now
-        try ask(sql)
+        try execute(sql)
         return (ContinuousClock.now - start) / .milliseconds(1)
     }
 

@@ -39,7 +39,7 @@ struct CrowdedQueue: Sendable {
         }
         note("claiming \(Double(jobs / 2).short) jobs while an old snapshot keeps their dead rows")
         let holder = server.session()
-        try await holder.ask("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        try await holder.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         _ = try await holder.number("SELECT count(*) FROM pg_class")
         let registration = try await worker.start(slots: EnqueueRequest.maxURLs)
         try await claimHalf(in: registration)
@@ -56,7 +56,7 @@ struct CrowdedQueue: Sendable {
     private func fill() async throws {
         for start in stride(from: 0, to: jobs, by: EnqueueRequest.maxURLs) {
             let end = min(jobs, start + EnqueueRequest.maxURLs)
-            try await session.ask(
+            try await session.execute(
                 """
                 SELECT count(*) FROM larder.enqueue_many((
                     SELECT array_agg('https://host-' || i % 50 || '.example/crowd/images/' || i || '.jpg' ORDER BY i)
@@ -69,7 +69,7 @@ struct CrowdedQueue: Sendable {
     /// All of the maintenance that workers do over time.
     private func maintain() async throws {
         let errors = "SELECT string_agg(task || ': ' || error, '; ') FROM larder.maintain(true)"
-        if let error = try await session.ask(errors) { throw MeasuringError("maintenance: \(error)") }
+        if let error = try await session.execute(errors) { throw MeasuringError("maintenance: \(error)") }
     }
 
     private func claimLatency(in registration: WorkerSession) async throws -> Double {

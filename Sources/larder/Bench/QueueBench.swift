@@ -71,7 +71,7 @@ actor QueueBench {
 
     private func round(_ number: Int, jobs: Int) async throws -> [String: Double] {
         // Needs a superuser or pg_checkpoint; without it the rounds only differ more.
-        _ = try? await session.ask("CHECKPOINT")
+        _ = try? await session.execute("CHECKPOINT")
         let batch = "round-\(number)"
         let list = server.file(batch)
         let lines = (0..<jobs).map { BenchWorker.url($0, batch) + "\n" }

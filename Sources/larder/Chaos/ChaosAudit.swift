@@ -21,7 +21,7 @@ struct ChaosAudit: Sendable {
         let session = BenchSession(database.url)
         for verb in ["cancel", "seal"] {
             let names = verb == "cancel" ? "\(prefix)operated-%" : "\(prefix)%"
-            try await session.ask(
+            try await session.execute(
                 """
                 SELECT count(larder.batch_\(verb)(batch_id::text)) FROM larder.progress
                 WHERE batch LIKE '\(names)' AND state IN ('open', 'paused')
@@ -32,7 +32,7 @@ struct ChaosAudit: Sendable {
         try await Task.sleep(for: .milliseconds(500))
         while openItems() > 0, .now < limit { try await Task.sleep(for: .milliseconds(100)) }
         if openItems() > 0 {
-            let states = try await session.ask(
+            let states = try await session.execute(
                 """
                 SELECT string_agg(concat_ws(' ', s.state, s.reason, s.n), ', ') FROM (
                     SELECT state, reason, count(*) AS n FROM larder_data.job j, larder.job_status(j.id)
@@ -81,7 +81,7 @@ struct ChaosAudit: Sendable {
 
     private func batches() async throws -> [Int64] {
         let session = BenchSession(database.url)
-        let text = try await session.ask(
+        let text = try await session.execute(
             "SELECT string_agg(batch_id::text, ' ' ORDER BY batch_id) FROM larder.progress WHERE batch LIKE '\(prefix)%'"
         )
         await session.close()

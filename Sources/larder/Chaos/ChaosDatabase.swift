@@ -24,9 +24,9 @@ struct ChaosDatabase: Sendable {
         let url = try await cluster.start()
         let session = BenchSession(url)
         // The server's file system is small.
-        try await session.ask("ALTER SYSTEM SET max_wal_size = '96MB'")
-        try await session.ask("ALTER SYSTEM SET min_wal_size = '32MB'")
-        try await session.ask("SELECT pg_reload_conf()")
+        try await session.execute("ALTER SYSTEM SET max_wal_size = '96MB'")
+        try await session.execute("ALTER SYSTEM SET min_wal_size = '32MB'")
+        try await session.execute("SELECT pg_reload_conf()")
         await session.close()
         self.url = url
         self.cluster = cluster
@@ -49,7 +49,7 @@ struct ChaosDatabase: Sendable {
     /// Something that no run of this command made; nil when there is nothing.
     private static func content(of url: String) async throws -> String? {
         let session = BenchSession(url)
-        let foreign = try await session.ask(
+        let foreign = try await session.execute(
             """
             SELECT 'the relation ' || c.oid::pg_catalog.regclass FROM pg_catalog.pg_class c
             JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -58,8 +58,8 @@ struct ChaosDatabase: Sendable {
             AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e') LIMIT 1
             """)
         if let foreign { return foreign }
-        guard try await session.ask("SELECT to_regclass('larder.progress')") != nil else { return nil }
-        return try await session.ask(
+        guard try await session.execute("SELECT to_regclass('larder.progress')") != nil else { return nil }
+        return try await session.execute(
             """
             SELECT what FROM (
                 (SELECT 'the batch ' || coalesce(batch, batch_id::text) AS what FROM larder.progress

@@ -137,7 +137,7 @@ struct ChaosInjector: Sendable {
 
     private func terminateBackends(_ count: Int) async throws {
         let session = BenchSession(database.url)
-        try await session.ask(
+        try await session.execute(
             """
             SELECT count(pg_terminate_backend(pid)) FROM (
                 SELECT pid FROM pg_stat_activity WHERE datname = current_database()

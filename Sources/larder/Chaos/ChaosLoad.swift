@@ -66,12 +66,12 @@ final class ChaosLoad: Sendable {
         let batch = batch("before")
         let urls = request(2_000, batch: batch, from: 0, joins: false).urls
         let session = BenchSession(url)
-        try await session.ask(
+        try await session.execute(
             """
             SELECT count(*) FROM larder.enqueue_many(ARRAY[\(urls.map { "'\($0)'" }.joined(separator: ","))],
                 batch => '\(batch)', max_attempts => 12)
             """)
-        try await session.ask("SELECT larder.batch_seal('\(batch)')")
+        try await session.execute("SELECT larder.batch_seal('\(batch)')")
         sized(batch, urls.count)
         let limit = ContinuousClock.now + .seconds(30)
         while try await session.number("SELECT succeeded FROM larder.progress WHERE batch = '\(batch)'") < 50 {

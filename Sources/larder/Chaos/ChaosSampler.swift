@@ -29,7 +29,7 @@ actor ChaosSampler {
         let sent = ContinuousClock.now
         let text: String?
         do {
-            text = try await session.ask(
+            text = try await session.execute(
                 """
                 SELECT string_agg(concat_ws(' ', batch_id, total, open, finished, succeeded + failed + cancelled,
                     succeeded, (state IN ('finished', 'cancelled'))::int), ',' ORDER BY batch_id)

@@ -21,16 +21,16 @@ struct ChaosTransactions: Sendable {
         func enqueue(_ name: String) -> String {
             "SELECT count(*) FROM larder.enqueue_many(\(list), batch => '\(name)', pipeline => '\(ChaosLoad.pipeline)')"
         }
-        try await operator_.ask(enqueue(other))
+        try await operator_.execute(enqueue(other))
         chaos.load.sized(other, urls.count)
-        try await session.ask("BEGIN")
-        try await session.ask(enqueue(batch))
+        try await session.execute("BEGIN")
+        try await session.execute(enqueue(batch))
         for verb in ["pause", "resume", "cancel"] { try await operate(operator_, verb, other) }
         await duration()
-        try await session.ask(fault.strength < 0.5 ? "ROLLBACK" : "COMMIT")
+        try await session.execute(fault.strength < 0.5 ? "ROLLBACK" : "COMMIT")
         if fault.strength >= 0.5 {
             chaos.load.sized(batch, urls.count)
-            try await session.ask("SELECT larder.batch_seal('\(batch)')")
+            try await session.execute("SELECT larder.batch_seal('\(batch)')")
         }
         await session.close()
         await operator_.close()
@@ -38,7 +38,7 @@ struct ChaosTransactions: Sendable {
 
     private func operate(_ session: BenchSession, _ verb: String, _ batch: String) async throws {
         let start = ContinuousClock.now
-        try await session.ask("SELECT larder.batch_\(verb)('\(batch)')")
+        try await session.execute("SELECT larder.batch_\(verb)('\(batch)')")
         let time = ContinuousClock.now - start
         guard time > Self.limit, chaos.ledger.isDatabaseUndisturbed(since: start) else { return }
         chaos.ledger.violated(
@@ -48,10 +48,10 @@ struct ChaosTransactions: Sendable {
     /// Holds a snapshot of the queue.
     func hold(_ duration: () async -> Void) async throws {
         let session = BenchSession(chaos.database.url)
-        try await session.ask("BEGIN ISOLATION LEVEL REPEATABLE READ")
-        try await session.ask("SELECT count(*) FROM larder.progress")
+        try await session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        try await session.execute("SELECT count(*) FROM larder.progress")
         await duration()
-        try await session.ask("COMMIT")
+        try await session.execute("COMMIT")
         await session.close()
     }
 }
