@@ -21,9 +21,10 @@ package protocol NameResolving: Sendable {
 
 /// Looks names up by name servers without blocking, or by the system's resolver on threads; answers are cached.
 ///
-/// Concurrent lookups of one name are shared, and their number is bounded. With name servers an unanswered name delays
-/// no other. `getaddrinfo` uses every source of names of the system but cannot be interrupted: its thread stays
-/// occupied after the limit, and when all threads are, other names wait.
+/// Concurrent lookups of one name are shared, and their number is bounded. They are no `SingleFlight`, because a lookup
+/// cannot be cancelled: it goes on, and counts, without the tasks that wait for it. With name servers an unanswered
+/// name delays no other. `getaddrinfo` uses every source of names of the system but cannot be interrupted: its thread
+/// stays occupied after the limit, and when all threads are, other names wait.
 package final class Resolver: NameResolving {
     /// Starts a lookup; the callback is called once, from any thread, possibly before the return.
     typealias Lookup = @Sendable (String, @escaping @Sendable (LookupCache.Answer) -> Void) -> Void
