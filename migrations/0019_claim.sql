@@ -210,7 +210,8 @@ BEGIN
         q.low_priority_every,
         coalesce(c.positions, array_fill(0::bigint, '{10}')), coalesce(c.turns, array_fill(0::bigint, '{10}')),
         -- Every second claim, also among those that start at a lower priority.
-        (worker + claim_no + (worker + claim_no) / greatest(q.low_priority_every, 1)) % 2 = 1,
+        (worker + claim_no + CASE WHEN q.low_priority_every > 1 THEN (worker + claim_no) / q.low_priority_every
+            ELSE 0 END) % 2 = 1,
         EXISTS (
             SELECT FROM larder_data.batch b
             WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))

@@ -44,6 +44,20 @@ struct TurnTests {
         try await fixture.expectSound()
     }
 
+    @Test(arguments: [0, 1, 2, 8])
+    func `batches take turns in half of the claims, however often claims start at a lower priority`(every: Int)
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await fixture.queue.setQueue("default", lowPriorityEvery: every)
+        try await fixture.enqueue((0..<1_000).map { "http://a/\($0)" }, batch: "large")
+        try await fixture.enqueue((0..<20).map { "http://b/\($0)" }, batch: "small")
+        let worker = try await fixture.startWorker()
+        // At least half of each claim by turn: at most four of these, and about as many others.
+        let count = try await Self.claimed(by: worker, until: "small", in: fixture)
+        #expect(count <= 120, "\(count) jobs")
+    }
+
     @Test func `a batch starts where claims stand when it is enqueued`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue((0..<2_000).map { "http://a/\($0)" }, batch: "large")
