@@ -14,7 +14,8 @@
 -- oldest on. So the key of a row that is updated every second or more often ends with a column that each update
 -- increases (maintenance, worker, claim_cursor, first_entry), and readers take the row with the highest one, which the
 -- index read backwards finds first, however many versions there are. There is one such row per task, worker or queue
--- nevertheless: an update that leaves the column, or a reader that ignores it, is slower but not wrong. What these
+-- nevertheless: an update that leaves the column, or a reader that ignores it, is slower but not wrong. A function that
+-- reads them often excludes bitmap scans, which the planner takes for few rows and which read all versions. What these
 -- tables list is read from tables of which no row is updated (task, claim_lock, queue).
 --
 -- The tables that jobs pass through have no foreign keys, which would cost an index probe and a row lock per job;

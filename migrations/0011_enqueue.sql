@@ -129,7 +129,7 @@ COMMENT ON FUNCTION larder_data.is_all_stored IS
     'Whether a record of stored files has at least one, each with its path.';
 
 CREATE FUNCTION larder_data.find_cache(cache text) RETURNS int
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
     used int[];
 BEGIN
@@ -197,15 +197,22 @@ END $$;
 COMMENT ON FUNCTION larder_data.turns_ahead IS
     'How many turns the open items of a batch take, behind which it enqueues more.';
 
+CREATE FUNCTION larder_data.current_turn(queue_no smallint, priority smallint) RETURNS bigint
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+    RETURN coalesce((
+        SELECT c.turns[current_turn.priority + 1] FROM larder_data.current_cursor c WHERE c.queue_id = queue_no), 0);
+END $$;
+COMMENT ON FUNCTION larder_data.current_turn IS 'Where claims stand that take the turns of a priority.';
+
 CREATE FUNCTION larder_data.insert_jobs(
     template larder_data.job, due timestamptz, urls text[], keys bytea[], origin_ids int[], live_keys bytea[],
     OUT jobs bigint[], OUT are_new boolean[]
 )
 LANGUAGE plpgsql AS $$
 DECLARE
-    before bigint := larder_data.turns_ahead(template.batch_id) + coalesce((
-        SELECT c.turns[template.priority + 1] FROM larder_data.current_cursor c
-        WHERE c.queue_id = template.queue_id), 0);
+    before bigint := larder_data.turns_ahead(template.batch_id)
+        + larder_data.current_turn(template.queue_id, template.priority);
 BEGIN
     WITH new AS (
         SELECT k.key, min(k.ord) AS ord, count(*) AS items FROM unnest(keys) WITH ORDINALITY AS k (key, ord)

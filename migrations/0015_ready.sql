@@ -98,34 +98,36 @@ DECLARE
     last_id bigint := (SELECT s.last_value FROM larder_data.job_id s);
     start xid8 := (SELECT f.xid FROM larder_data.first_new f);
     locked smallint[];
-    moved int;
+    next record;
+    moved int := 0;
 BEGIN
     INSERT INTO larder_data.claim_cursor (queue_id, positions, turns, updated_at)
     SELECT q.id, '{0,0,0,0,0,0,0,0,0,0}', '{0,0,0,0,0,0,0,0,0,0}', '-infinity' FROM larder_data.queue q
-    WHERE NOT q.lifo AND NOT EXISTS (SELECT FROM larder_data.claim_cursor c WHERE c.queue_id = q.id)
+    WHERE NOT q.lifo AND NOT EXISTS (SELECT FROM larder_data.current_cursor c WHERE c.queue_id = q.id OFFSET 0)
     ON CONFLICT (queue_id, number) DO NOTHING;
     -- A row that a long transaction holds is skipped, with its entries: claims do not use an old cursor.
     locked := ARRAY(
         SELECT y.queue_id FROM larder_data.current_cursor x, LATERAL (
             SELECT z.queue_id FROM larder_data.claim_cursor z
             WHERE z.queue_id = x.queue_id AND z.number = x.number FOR UPDATE SKIP LOCKED) AS y);
-    WITH entry AS (
-        DELETE FROM larder_data.new_ready n WHERE n.ctid = ANY (ARRAY(
-            SELECT y.ctid FROM larder_data.new_ready y
-            WHERE y.xid >= start
-              AND y.queue_id = ANY (locked || ARRAY(SELECT q.id FROM larder_data.queue q WHERE q.lifo))
-            ORDER BY y.xid LIMIT 20000))
-        RETURNING n.queue_id, n.priority, n.job_id, n.turn
-    ), lowest AS (
-        SELECT e.queue_id, e.priority, min(e.job_id) - 1 AS job_id, min(e.turn) - 1 AS turn FROM entry e
-        GROUP BY e.queue_id, e.priority
-    ), started AS MATERIALIZED (
-        SELECT c.queue_id, c.number, p, least(c.positions[p + 1], l.job_id) AS job_id, c.turns[p + 1] AS old_turn,
-            least(c.turns[p + 1], l.turn) AS turn
-        FROM larder_data.current_cursor c CROSS JOIN generate_series(0, 9) AS p
-        LEFT JOIN lowest l ON l.queue_id = c.queue_id AND l.priority = p
-        WHERE c.queue_id = ANY (locked)
-    ), found AS (
+    FOR next IN
+        WITH entry AS (
+            DELETE FROM larder_data.new_ready n WHERE n.ctid = ANY (ARRAY(
+                SELECT y.ctid FROM larder_data.new_ready y
+                WHERE y.xid >= start
+                  AND y.queue_id = ANY (locked || ARRAY(SELECT q.id FROM larder_data.queue q WHERE q.lifo))
+                ORDER BY y.xid LIMIT 20000))
+            RETURNING n.queue_id, n.priority, n.job_id, n.turn
+        ), lowest AS (
+            SELECT e.queue_id, e.priority, min(e.job_id) - 1 AS job_id, min(e.turn) - 1 AS turn FROM entry e
+            GROUP BY e.queue_id, e.priority
+        ), started AS MATERIALIZED (
+            SELECT c.queue_id, c.number, p, least(c.positions[p + 1], l.job_id) AS job_id, c.turns[p + 1] AS old_turn,
+                least(c.turns[p + 1], l.turn) AS turn
+            FROM larder_data.current_cursor c CROSS JOIN generate_series(0, 9) AS p
+            LEFT JOIN lowest l ON l.queue_id = c.queue_id AND l.priority = p
+            WHERE c.queue_id = ANY (locked)
+        )
         SELECT s.queue_id, s.number, array_agg(coalesce((
                 SELECT min(r.job_id) - 1 FROM larder_data.ready r
                 WHERE r.queue_id = s.queue_id AND r.priority = s.p AND r.job_id > s.job_id), last_id) ORDER BY s.p
@@ -135,11 +137,12 @@ BEGIN
                 greatest(s.old_turn, last_id)) ORDER BY s.p
             ) AS turns
         FROM started s GROUP BY s.queue_id, s.number
-    )
-    UPDATE larder_data.claim_cursor c
-    SET number = c.number + 1, updated_at = clock_timestamp(), positions = f.positions, turns = f.turns
-    FROM found f WHERE c.queue_id = f.queue_id AND c.number = f.number;
-    GET DIAGNOSTICS moved = ROW_COUNT;
+    LOOP
+        UPDATE larder_data.claim_cursor c
+        SET number = c.number + 1, updated_at = clock_timestamp(), positions = next.positions, turns = next.turns
+        WHERE c.queue_id = next.queue_id AND c.number = next.number;
+        moved := moved + 1;
+    END LOOP;
     RETURN moved;
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_claims IS 'Moves the positions at which claims start.';

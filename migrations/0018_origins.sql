@@ -56,7 +56,7 @@ COMMENT ON FUNCTION larder_data.is_evident IS
 
 -- A worker that reported the failure probes 5 s later than others, if there are others.
 CREATE FUNCTION larder_data.may_probe(origin int, due timestamptz, prober bigint) RETURNS boolean
-LANGUAGE sql VOLATILE AS $$
+LANGUAGE sql VOLATILE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     SELECT due + interval '5 s' < clock_timestamp()
         OR NOT EXISTS (
             SELECT FROM larder_data.origin_evidence e

@@ -5,7 +5,8 @@
 -- worker has had the answer of a heartbeat, or its lease has ended, so it publishes nothing beside the next attempt.
 CREATE FUNCTION larder_data.overdue_claims(up timestamptz, portion int) RETURNS tid[]
 LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off AS $$
 DECLARE
     shortest interval := (SELECT min(q.job_timeout) FROM larder_data.queue q);
 BEGIN
@@ -28,7 +29,8 @@ COMMENT ON FUNCTION larder_data.overdue_claims IS
 -- no claim of it is under way: if it holds no job then, it never will, and is not looked at again.
 CREATE FUNCTION larder_data.dead_workers(up timestamptz) RETURNS bigint[]
 LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off AS $$
 DECLARE
     dead bigint[] := ARRAY(
         -- Not one with a heartbeat since this statement began: it has another number.
@@ -74,7 +76,8 @@ COMMENT ON FUNCTION larder_data.return_rescued IS
 
 CREATE FUNCTION larder_data.maintenance_rescue() RETURNS int
 LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off AS $$
 DECLARE
     up timestamptz;
     dead bigint[];
