@@ -14,10 +14,10 @@ CHAOS_SEED ?= 1
 RELEASE := -c release --product larder --static-swift-stdlib
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo unit test newer chaos sanitize soak fuzz lint check install clean
+.PHONY: help setup build demo unit test newer chaos sanitize soak fuzz lint check install deb image dist deploy-check clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install the Debian packages that are missing (packages.txt)
 	@scripts/setup
@@ -66,6 +66,18 @@ check: ## all that CI does
 
 install: build ## install the program to PREFIX/bin (PREFIX=/usr/local)
 	install -D -m 755 .build/release/larder '$(DESTDIR)$(PREFIX)/bin/larder'
+
+deb: build ## the Debian package, in .build/package (needs debhelper, lintian)
+	@scripts/package-deb
+
+image: build ## container images (needs podman, or CONTAINER_TOOL=docker)
+	@scripts/package-image
+
+dist: build ## the program and its files as a .tar.xz with checksums, in .build/package
+	@scripts/package-archive
+
+deploy-check: build ## install, boot and run what deploy/ has, as root: docs/deploy.md
+	@scripts/deploy-check
 
 clean: ## remove what was built and what the demo left
 	@[ ! -x .build/release/larder ] || [ ! -d demo-output/home ] || \

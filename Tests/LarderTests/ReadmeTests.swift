@@ -24,7 +24,8 @@ struct ReadmeTests {
                 .replacing("--allow-port 8000", with: "--allow-port \(scene.origin.port)")
         }
         var count = 0
-        for name in try Document.names() where !Document.sessions.contains(name) {
+        // scripts/deploy-check runs the commands of docs/deploy.md.
+        for name in try Document.names() where !Document.sessions.contains(name) && name != "docs/deploy.md" {
             for block in try Document(name).blocks {
                 if block.language == .sql {
                     count += 1

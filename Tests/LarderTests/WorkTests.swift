@@ -163,6 +163,39 @@ struct WorkTests {
         #expect(try await scene.faults() == [])
     }
 
+    @Test func `a stop during slow downloads loses no attempt and repeats no finished job`() async throws {
+        let scene = try await Scene()
+        let image = try TestImage.bytes("plain.jpg")
+        let head = OriginReply.head(200, [("Content-Length", "\(image.count)")])
+        // A byte every 2 ms, over four connections, two of which are taken by answers that never come.
+        for number in 1...12 {
+            scene.origin.on("/\(number)", OriginReply([.bytes(head), .drip(image, interval: .milliseconds(2))]))
+        }
+        for number in 1...2 { scene.origin.on("/\(number)", .silent) }
+        _ = try await scene.larder(["enqueue", "--batch", "spring"] + (1...12).map { scene.origin.url("/\($0)") }).run()
+        let worker = try scene.larder(["work", "--grace", "2m"]).start()
+        #expect(await worker.reaches { _ in scene.origin.requests.count >= 4 })
+        worker.signal(SIGTERM)
+        #expect(await worker.reaches { _ in scene.holds("(SELECT count(*) >= 3 FROM larder.record)") })
+        // The end of the grace time.
+        worker.signal(SIGTERM)
+        let outcome = await worker.outcome()
+        #expect(outcome.code == 0 && !outcome.ranOutOfTime, "\(outcome.errorText)")
+        let finished = try #require(try await scene.sql("SELECT string_agg(url, ' ') FROM larder.record"))
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.running") == "0")
+        #expect(try await scene.sql("SELECT sum(attempt) FROM larder_data.job") == "0", "refunded")
+
+        for number in 1...2 { scene.origin.on("/\(number)", .body(image)) }
+        #expect(try await scene.larder("work", "--drain").code == 0)
+        for url in finished.split(separator: " ") {
+            #expect(scene.origin.requests.filter { url.hasSuffix($0.target) }.count == 1, "\(url)")
+        }
+        let progress = try await scene.queue.progress(of: .name("spring"))
+        #expect(progress.total == 12 && progress.succeeded == 12 && progress.downloads == 12)
+        #expect(try await scene.sql("SELECT max(attempts) FROM larder.record") == "1")
+        #expect(try await scene.faults() == [])
+    }
+
     @Test func `run that is ended by a signal prints how to continue`() async throws {
         let scene = try await Scene()
         scene.origin.on("/never", .silent)
