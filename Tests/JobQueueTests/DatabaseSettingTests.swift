@@ -96,6 +96,13 @@ extension QueueFixture {
 
     /// Ends all sessions, also the one that this call uses: a pooler would give it to the next.
     func endSessions() async throws {
+        // A session that starts has read the database's settings before pg_stat_activity lists it, and holds this lock
+        // from before the one until after the other.
+        let starting = """
+            SELECT count(*) FROM pg_locks WHERE classid = 'pg_database'::regclass AND mode = 'RowExclusiveLock'
+                AND objid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND pid <> pg_backend_pid()
+            """
+        try #require(await reached { try await value(starting) == "0" })
         try await sql(
             """
             SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
