@@ -197,8 +197,7 @@ COMMENT ON FUNCTION larder_data.take_jobs IS 'Moves locked ready rows to running
 
 CREATE FUNCTION larder_data.claim_context(
     worker bigint, claim_no bigint, queue text, OUT queue_id smallint, OUT lifo boolean, OUT is_paused boolean,
-    OUT limited smallint[], OUT low_priority_every int, OUT positions bigint[], OUT turns bigint[], OUT by_turn boolean,
-    OUT some_batch_held boolean, OUT some_origin_held boolean
+    OUT limited smallint[], OUT low_priority_every int, OUT positions bigint[], OUT turns bigint[], OUT by_turn boolean
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -213,16 +212,10 @@ BEGIN
         (worker + claim_no + CASE WHEN q.low_priority_every > 1 THEN (worker + claim_no) / q.low_priority_every
             ELSE 0 END) % 2 = 1,
         EXISTS (
-            SELECT FROM larder_data.batch b
-            WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))
-        OR EXISTS (SELECT FROM larder_data.job j WHERE j.items = 0),
-        EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() OR h.reason = 'breaker'),
-        EXISTS (
             SELECT FROM larder_data.current_worker w
             WHERE w.id = worker AND w.stopped_at IS NULL AND w.rescued_at IS NULL
                 AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp())
-    INTO queue_id, lifo, is_paused, limited, low_priority_every, positions, turns, by_turn, some_batch_held,
-        some_origin_held, worker_lives
+    INTO queue_id, lifo, is_paused, limited, low_priority_every, positions, turns, by_turn, worker_lives
     FROM larder_data.queue q LEFT JOIN LATERAL (
         SELECT x.positions, x.turns FROM larder_data.current_cursor x
         WHERE x.queue_id = q.id AND x.updated_at > clock_timestamp() - interval '10 s' OFFSET 0) AS c ON true
@@ -236,12 +229,24 @@ BEGIN
         RAISE EXCEPTION 'worker % is unknown or stopped, or its lease has expired', worker USING ERRCODE = 'LA005';
     END IF;
 END $$;
-COMMENT ON FUNCTION larder_data.claim_context IS
-    'What a claim reads of its queue and worker, and whether any batch or origin is held; mostly none is.';
+COMMENT ON FUNCTION larder_data.claim_context IS 'What a claim reads of its queue and worker.';
+
+-- Read after the rows are picked: what was held before a job became ready is then seen to be held. A claim that read it
+-- first could take a job that was enqueued after the hold.
+CREATE FUNCTION larder_data.what_is_held(OUT some_batch boolean, OUT some_origin boolean)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    SELECT EXISTS (
+            SELECT FROM larder_data.batch b
+            WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))
+        OR EXISTS (SELECT FROM larder_data.job j WHERE j.items = 0),
+        EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() OR h.reason = 'breaker')
+    INTO some_batch, some_origin;
+END $$;
+COMMENT ON FUNCTION larder_data.what_is_held IS 'Whether any batch or job and any origin is held; mostly none is.';
 
 CREATE FUNCTION larder_data.claim_batch(
-    worker bigint, claim_no bigint, batch text, after_job bigint, wanted int, some_origin_held boolean,
-    newest_first boolean
+    worker bigint, claim_no bigint, batch text, after_job bigint, wanted int, newest_first boolean
 ) RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -260,7 +265,7 @@ BEGIN
         FROM larder_data.pick_within_limits(batch_no, after_job,
             CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END, limited) p;
         some_held := false;
-        IF some_origin_held AND picked <> '{}' THEN
+        IF picked <> '{}' AND (larder_data.what_is_held()).some_origin THEN
             SELECT d.kept, d.some_deferred INTO picked, some_held
             FROM larder_data.defer_held(picked, wanted - cardinality(jobs), worker) d;
         END IF;
@@ -290,6 +295,7 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = 
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     q record;
+    held record;
     wanted int;
     first int;
     picked tid[];
@@ -306,8 +312,7 @@ BEGIN
     jobs := CASE WHEN again THEN larder_data.jobs_of_claim(worker, claim_no) ELSE '{}'::bigint[] END;
     wanted := CASE WHEN jobs <> '{}' OR q.is_paused AND only_batch IS NULL THEN 0 ELSE least(max_jobs, 1000) END;
     IF only_batch IS NOT NULL THEN
-        jobs := jobs || larder_data.claim_batch(
-            worker, claim_no, only_batch, after_job, wanted, q.some_origin_held, q.lifo);
+        jobs := jobs || larder_data.claim_batch(worker, claim_no, only_batch, after_job, wanted, q.lifo);
         wanted := 0;
     ELSIF q.limited <> '{}' AND wanted > 0 THEN
         wanted := least(wanted, (larder_data.lock_limits(q.limited))[1]);
@@ -320,12 +325,14 @@ BEGIN
         picked := larder_data.pick_of_queue(q.queue_id, q.lifo, q.by_turn OR round = 20, first,
             CASE WHEN q.by_turn OR round = 20 THEN q.turns ELSE q.positions END,
             CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END);
+        EXIT WHEN picked = '{}';
         some_held := false;
-        IF q.some_batch_held AND picked <> '{}' THEN
+        held := larder_data.what_is_held();
+        IF held.some_batch THEN
             SELECT s.kept, s.some_suspended INTO picked, some_held
             FROM larder_data.suspend_held(picked, wanted - cardinality(jobs)) s;
         END IF;
-        IF q.some_origin_held AND picked <> '{}' THEN
+        IF held.some_origin AND picked <> '{}' THEN
             SELECT d.kept, d.some_deferred OR some_held INTO picked, some_held
             FROM larder_data.defer_held(picked, wanted - cardinality(jobs), worker) d;
         END IF;

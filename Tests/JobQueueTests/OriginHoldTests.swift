@@ -37,6 +37,34 @@ struct OriginHoldTests {
         try await fixture.expectSound()
     }
 
+    @Test func `a claim that began before a hold takes no job that was enqueued after it`() async throws {
+        let fixture = try await QueueFixture.make()
+        let worker = try await fixture.startWorker()
+        // A claim stops between what it reads first and its choice of rows.
+        try await fixture.sql("ALTER FUNCTION larder_data.pick_of_queue RENAME TO pick_at_once")
+        try await fixture.sql(
+            """
+            CREATE FUNCTION larder_data.pick_of_queue(smallint, boolean, boolean, int, bigint[], int) RETURNS tid[]
+            LANGUAGE plpgsql AS $$
+            BEGIN
+                PERFORM pg_advisory_xact_lock(1);
+                RETURN larder_data.pick_at_once($1, $2, $3, $4, $5, $6);
+            END $$
+            """)
+        let holder = fixture.otherConnection()
+        _ = try await holder.rows("BEGIN")
+        _ = try await holder.rows("SELECT pg_advisory_xact_lock(1)")
+        async let jobs = worker.claim(upTo: 8)
+        try await fixture.waitUntilSomebodyWaits()
+        let producer = fixture.otherConnection()
+        _ = try await producer.rows("SELECT larder.origin_hold('http://held', interval '600 s')")
+        _ = try await producer.rows("SELECT FROM larder.enqueue_many('{http://held/1,http://free/1}', batch => 'b')")
+        _ = try await holder.rows("COMMIT")
+        #expect(try await jobs.map(\.origin) == ["http://free:80"])
+        await holder.close()
+        await producer.close()
+    }
+
     @Test func `a hold ends by itself, and no attempt was used up`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(urls("held", 3))
