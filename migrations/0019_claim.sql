@@ -231,19 +231,35 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.claim_context IS 'What a claim reads of its queue and worker.';
 
--- Read after the rows are picked: what was held before a job became ready is then seen to be held. A claim that read it
--- first could take a job that was enqueued after the hold.
-CREATE FUNCTION larder_data.what_is_held(OUT some_batch boolean, OUT some_origin boolean)
-LANGUAGE plpgsql STABLE AS $$
+-- What is held is read after the rows are picked: a hold that began before a job became ready is then seen. A claim
+-- that read it first could take a job that was enqueued after the hold.
+CREATE FUNCTION larder_data.put_off_held(
+    picked tid[], wanted int, worker bigint, only_origins boolean, OUT kept tid[], OUT some_held boolean
+)
+LANGUAGE plpgsql AS $$
+DECLARE
+    some_batch boolean;
+    some_origin boolean;
 BEGIN
+    kept := picked;
+    some_held := false;
+    -- Mostly neither.
     SELECT EXISTS (
             SELECT FROM larder_data.batch b
             WHERE b.finished_at IS NULL AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL))
         OR EXISTS (SELECT FROM larder_data.job j WHERE j.items = 0),
         EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() OR h.reason = 'breaker')
     INTO some_batch, some_origin;
+    IF some_batch AND NOT only_origins THEN
+        SELECT s.kept, s.some_suspended INTO kept, some_held FROM larder_data.suspend_held(kept, wanted) s;
+    END IF;
+    IF some_origin AND kept <> '{}' THEN
+        SELECT d.kept, d.some_deferred OR some_held INTO kept, some_held
+        FROM larder_data.defer_held(kept, wanted, worker) d;
+    END IF;
 END $$;
-COMMENT ON FUNCTION larder_data.what_is_held IS 'Whether any batch or job and any origin is held; mostly none is.';
+COMMENT ON FUNCTION larder_data.put_off_held IS
+    'Takes the jobs of paused batches and of held origins out of these rows of ready; answers at most `wanted` others.';
 
 CREATE FUNCTION larder_data.claim_batch(
     worker bigint, claim_no bigint, batch text, after_job bigint, wanted int, newest_first boolean
@@ -265,9 +281,9 @@ BEGIN
         FROM larder_data.pick_within_limits(batch_no, after_job,
             CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END, limited) p;
         some_held := false;
-        IF picked <> '{}' AND (larder_data.what_is_held()).some_origin THEN
-            SELECT d.kept, d.some_deferred INTO picked, some_held
-            FROM larder_data.defer_held(picked, wanted - cardinality(jobs), worker) d;
+        IF picked <> '{}' THEN
+            SELECT h.kept, h.some_held INTO picked, some_held
+            FROM larder_data.put_off_held(picked, wanted - cardinality(jobs), worker, true) h;
         END IF;
         IF picked <> '{}' THEN
             taken := larder_data.take_jobs(worker, claim_no, picked, newest_first, limited);
@@ -295,7 +311,6 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = 
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     q record;
-    held record;
     wanted int;
     first int;
     picked tid[];
@@ -326,16 +341,8 @@ BEGIN
             CASE WHEN q.by_turn OR round = 20 THEN q.turns ELSE q.positions END,
             CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END);
         EXIT WHEN picked = '{}';
-        some_held := false;
-        held := larder_data.what_is_held();
-        IF held.some_batch THEN
-            SELECT s.kept, s.some_suspended INTO picked, some_held
-            FROM larder_data.suspend_held(picked, wanted - cardinality(jobs)) s;
-        END IF;
-        IF held.some_origin AND picked <> '{}' THEN
-            SELECT d.kept, d.some_deferred OR some_held INTO picked, some_held
-            FROM larder_data.defer_held(picked, wanted - cardinality(jobs), worker) d;
-        END IF;
+        SELECT h.kept, h.some_held INTO picked, some_held
+        FROM larder_data.put_off_held(picked, wanted - cardinality(jobs), worker, false) h;
         IF picked <> '{}' THEN
             jobs := jobs || larder_data.take_jobs(worker, claim_no, picked, q.lifo, q.limited);
         END IF;
