@@ -69,6 +69,14 @@ private struct EstimateRun {
             tasks.append(Task(name: "read_\(format)", file: source, variant: Self.box(200, #""format":"png""#)))
             tasks.append(Task(name: "write_\(format)", file: still, variant: Self.box(800, named)))
         }
+        for format in ["jxl", "tiff"] {
+            tasks.append(
+                Task(name: "write_\(format)", file: still, variant: Self.box(800, #""format":"\#(format)""#)))
+        }
+        tasks.append(
+            Task(
+                name: "write_jxl_lossless", file: still,
+                variant: Self.box(800, #""format":"jxl","encode":{"lossless":true}"#)))
         let drawings = [
             ("rotate", #"{"type":"rotate","angle":0.3}"#), ("blur", #"{"type":"blur","radius":9}"#),
             ("filter", #"{"type":"filter","name":"CIColorInvert"}"#),

@@ -100,7 +100,7 @@ struct VariantTests {
         ),
         (
             #"[{"name":"a","keySuffix":"x","format":"bmp"}]"#,
-            "$.variants[0].format: must be one of jpeg, png, gif, webp, avif, heic"
+            "$.variants[0].format: must be one of jpeg, png, gif, webp, avif, heic, tiff, jxl"
         ),
         (
             #"[{"name":"a","keySuffix":"x","quality":101}]"#,

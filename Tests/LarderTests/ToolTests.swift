@@ -32,7 +32,7 @@ struct ToolTests {
     // MARK: transform
 
     @Test(
-        arguments: ["jpeg", "png", "gif", "webp"],
+        arguments: ["jpeg", "png", "gif", "webp", "tiff", "jxl"],
         ["plain.jpg", "alpha.png", "animated.gif", "still.webp", "still.avif"])
     func `transform writes each format from each`(format: String, source: String) async throws {
         let output = directory.file("out")
@@ -46,7 +46,9 @@ struct ToolTests {
         #expect(line["width"] as? Int == 12 && line["height"] as? Int == 9)
         #expect(line["bytes"] as? Int == (try bytes("out").count))
         let sniffed = try await larder("sniff", output).run()
-        #expect(try fields(try #require(sniffed.lines.first))["format"] as? String == format)
+        // SDWebImage does not know JPEG XL and takes its first byte for a JPEG's.
+        let known = format == "jxl" ? "jpeg" : format
+        #expect(try fields(try #require(sniffed.lines.first))["format"] as? String == known)
         #expect(try directory.names == ["out"])
     }
 

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct MetadataTests {
     private let harness = TranscodeHarness()
-    private let formats = ["jpeg", "png", "gif", "webp", "avif", "heic"]
+    private let formats = ["jpeg", "png", "gif", "webp", "avif", "heic", "tiff", "jxl"]
 
     /// Runs a program on one file, which replaces `@` or is appended, and returns its output and whether it succeeded.
     private func tool(_ program: String, _ arguments: [String], _ file: [UInt8], _ suffix: String) throws
@@ -87,7 +87,8 @@ struct MetadataTests {
         let variants = formats.map { #""keySuffix":"\#($0)","format":"\#($0)""# }
         let small = #""thumbnail":{"width":20,"height":20}"#
         let output = try await all.make(
-            image, variants[0], variants[1], variants[2], variants[3], variants[4], variants[5], small)
+            image, variants[0], variants[1], variants[2], variants[3], variants[4], variants[5], variants[6],
+            variants[7], small)
         for (index, file) in output.files.enumerated() {
             let format = try output.made(index).format.name
             if index < formats.count { #expect(format == formats[index]) }
@@ -128,7 +129,7 @@ struct MetadataTests {
         ("png", ["pngcheck", "-q", "@"]), ("png", ["/usr/bin/python3", "-c", pillow, "@"]),
         ("webp", ["webpinfo", "-quiet", "@"]), ("webp", ["/usr/bin/python3", "-c", pillow, "@"]),
         ("gif", ["giftext", "@"]), ("gif", ["/usr/bin/python3", "-c", pillow, "@"]),
-        ("avif", ["avifdec", "@", "out.png"]),
+        ("tiff", ["/usr/bin/python3", "-c", pillow, "@"]), ("avif", ["avifdec", "@", "out.png"]),
         ("heic", ["heif-convert", "@", "out.png"]), ("heic", ["exiftool", "-validate", "-warning", "-error", "@"]),
     ]
 
@@ -142,7 +143,7 @@ struct MetadataTests {
         }
     }
 
-    @Test(arguments: ["jpeg", "png", "webp", "gif", "avif", "heic"])
+    @Test(arguments: ["jpeg", "png", "webp", "gif", "avif", "heic", "tiff"])
     func `other decoders read every output without a warning`(format: String) async throws {
         let soft = SyntheticImage.png(90, 70) { x, y in [UInt8(x * 2), UInt8(y * 3), 77, x > 40 ? 255 : 128] }
         let variant = #""keySuffix":"x","format":"\#(format)""#

@@ -64,5 +64,8 @@ struct PixelSample: Sendable {
         return Double(sum) / Double(max(1, width * height * 3))
     }
 
-    private static let isStarted = VipsLibrary.start(memoryExit: 1)
+    private static let isStarted: Bool = {
+        defer { VipsLibrary.allow([.tiff, .jxl]) }
+        return VipsLibrary.start(memoryExit: 1)
+    }()
 }

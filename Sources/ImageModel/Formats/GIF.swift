@@ -6,5 +6,7 @@ extension ImageFormat {
         declaredSize: { DeclaredSize($0.littleEndian(at: 6, length: 2), $0.littleEndian(at: 8, length: 2)) },
         frames: .all, limitReplacesThumbnail: true, decoding: DecodeCost(nanoseconds: 8),
         // Choosing 256 colours takes most of the time.
-        output: Output(holdsFrames: true, holdsMetadata: false, nanoseconds: 2500, animatedNanoseconds: 1300))
+        output: Output(
+            holdsFrames: true, holdsProfile: false, holdsCopyright: false, nanoseconds: 2500, animatedNanoseconds: 1300)
+    )
 }

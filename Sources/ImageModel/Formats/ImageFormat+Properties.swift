@@ -42,15 +42,20 @@ extension ImageFormat {
         package var holdsFrames = false
         /// Whether a variant that names the format has one frame unless it requests all.
         package var isStillByName = false
-        /// Whether a profile and a copyright can be kept.
-        package var holdsMetadata = true
+        package var holdsProfile = true
+        /// Whether libvips can write EXIF's Copyright and Artist.
+        package var holdsCopyright = true
         /// Whether an image of this format keeps it where a variant names no format.
         package var isKept = true
+        /// Whether a variant that names it has a key of its own.
+        package var hasOwnKey = false
         /// Whether libvips may offer the format without having the encoder.
         package var needsTrial = false
         /// Nanoseconds of processor time for each pixel.
         package var nanoseconds: Double
         /// The same for each pixel of an animation's frames; nil where there is no difference.
         package var animatedNanoseconds: Double?
+        /// Bytes of memory that the encoder takes for each pixel.
+        package var bytes = 8
     }
 }

@@ -8,6 +8,12 @@ public struct EncoderOptions: Sendable, Hashable {
         case full = "4:4:4"
     }
 
+    /// The lossless compression of a TIFF.
+    public enum TIFFCompression: String, Sendable, Hashable, CaseIterable {
+        case lzw, deflate, packbits
+        case off = "none"
+    }
+
     /// JPEG, AVIF and HEIC; by default 4:4:4 from quality 90, else 4:2:0.
     public let chromaSubsampling: ChromaSubsampling?
     /// JPEG in several scans, PNG in seven passes; `false` by default.
@@ -16,7 +22,7 @@ public struct EncoderOptions: Sendable, Hashable {
     public let optimizeCoding: Bool?
     /// The encoder's work for a smaller file, in a range that depends on the format.
     public let effort: Int?
-    /// WebP: every pixel is kept, and quality has no effect; `false` by default.
+    /// WebP and JPEG XL: every pixel is kept, and quality has no effect; `false` by default.
     public let lossless: Bool?
     /// WebP: without loss, after the pixels were simplified the more, the lower the quality is; `false` by default.
     public let nearLossless: Bool?
@@ -26,9 +32,13 @@ public struct EncoderOptions: Sendable, Hashable {
     public let colors: Int?
     /// PNG: zlib's level, 0…9; 6 by default.
     public let compression: Int?
+    /// TIFF, in JSON `compression`, too; LZW by default.
+    public let tiffCompression: TIFFCompression?
 
     /// The efforts of each format that has one.
-    static let efforts: [ImageFormat: ClosedRange<Int>] = [.webp: 0...6, .avif: 0...9, .gif: 1...10]
+    static let efforts: [ImageFormat: ClosedRange<Int>] = [
+        .webp: 0...6, .avif: 0...9, .gif: 1...10, .jxl: 3...9,
+    ]
 
     /// The numbers of colours that a palette may have: those of its whole bits.
     private static let paletteSizes = [2, 4, 16, 256]
@@ -38,7 +48,7 @@ public struct EncoderOptions: Sendable, Hashable {
     init(_ value: JSONValue, path: String, format: ImageFormat?) throws(VariantError) {
         var fields = try JSONFields(value, path: path)
         guard let format else { throw fields.refusal(nil, "needs the variant's format") }
-        chromaSubsampling = try Self.chroma(&fields)
+        chromaSubsampling = try fields.choice("chromaSubsampling")
         progressive = try fields.bool("progressive")
         optimizeCoding = try fields.bool("optimizeCoding")
         effort = try Self.effort(&fields, format)
@@ -46,6 +56,7 @@ public struct EncoderOptions: Sendable, Hashable {
         nearLossless = try fields.bool("nearLossless")
         palette = try fields.bool("palette")
         colors = try fields.integer("colors", in: 2...256)
+        tiffCompression = format == .tiff ? try fields.choice("compression") : nil
         compression = try fields.integer("compression", in: 0...9)
         try fields.finish()
         if let foreign = given.first(where: { Self.formats[$0.name]?.contains(format) != true }) {
@@ -59,16 +70,6 @@ public struct EncoderOptions: Sendable, Hashable {
         if !Self.paletteSizes.contains(colors) { throw fields.refusal("colors", "must be 2, 4, 16 or 256") }
     }
 
-    private static func chroma(_ fields: inout JSONFields) throws(VariantError) -> ChromaSubsampling? {
-        guard let text = try fields.string("chromaSubsampling") else { return nil }
-        guard let chroma = ChromaSubsampling(rawValue: text) else {
-            throw fields.refusal(
-                "chromaSubsampling",
-                "must be one of \(ChromaSubsampling.allCases.map(\.rawValue).joined(separator: ", "))")
-        }
-        return chroma
-    }
-
     private static func effort(_ fields: inout JSONFields, _ format: ImageFormat) throws(VariantError) -> Int? {
         // Without a range the field is refused as foreign to the format.
         try fields.integer("effort", in: efforts[format] ?? 0...10)
@@ -76,15 +77,16 @@ public struct EncoderOptions: Sendable, Hashable {
 
     private static let formats: [String: Set<ImageFormat>] = [
         "chromaSubsampling": [.jpeg, .avif, .heic], "progressive": [.jpeg, .png], "optimizeCoding": [.jpeg],
-        "effort": Set(efforts.keys), "lossless": [.webp], "nearLossless": [.webp], "palette": [.png],
-        "colors": [.png], "compression": [.png],
+        "effort": Set(efforts.keys), "lossless": [.webp, .jxl], "nearLossless": [.webp], "palette": [.png],
+        "colors": [.png], "compression": [.png, .tiff],
     ]
 
     /// The fields that are given, sorted by name.
     private var given: [(name: String, value: JSONValue)] {
         let fields: [(String, JSONValue?)] = [
             ("chromaSubsampling", chromaSubsampling.map { .string($0.rawValue) }),
-            ("colors", colors.map { .number(Double($0)) }), ("compression", compression.map { .number(Double($0)) }),
+            ("colors", colors.map { .number(Double($0)) }),
+            ("compression", compression.map { .number(Double($0)) } ?? tiffCompression.map { .string($0.rawValue) }),
             ("effort", effort.map { .number(Double($0)) }), ("lossless", lossless.map { .bool($0) }),
             ("nearLossless", nearLossless.map { .bool($0) }), ("optimizeCoding", optimizeCoding.map { .bool($0) }),
             ("palette", palette.map { .bool($0) }), ("progressive", progressive.map { .bool($0) }),

@@ -69,6 +69,17 @@ package struct JSONFields {
         try read(field, "must be a string") { if case .string(let value) = $0 { value } else { nil } }
     }
 
+    /// The case of an enumeration that a string names; nil where the field is absent.
+    package mutating func choice<Choice: RawRepresentable & CaseIterable>(
+        _ field: String
+    ) throws(VariantError) -> Choice? where Choice.RawValue == String {
+        guard let text = try string(field) else { return nil }
+        guard let choice = Choice(rawValue: text) else {
+            throw refusal(field, "must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return choice
+    }
+
     private mutating func read<Value>(
         _ field: String, _ message: String, _ convert: (JSONValue) -> Value?
     ) throws(VariantError) -> Value? {

@@ -37,12 +37,7 @@ extension Variant {
             try Thumbnail(value, path: "\(path).maxPixelSize", fixesAspect: true)
         }
         background = try fields.color("background")
-        let animationName = try fields.string("animation")
-        animation = animationName.flatMap(Animation.init)
-        if animationName != nil && animation == nil {
-            throw fields.refusal(
-                "animation", "must be one of \(Animation.allCases.map(\.rawValue).joined(separator: ", "))")
-        }
+        animation = try fields.choice("animation")
         ssim = try fields.number("ssim", in: 0.5...0.9999)
         keepICC = try fields.bool("keepICC", default: false)
         keepCopyright = try fields.bool("keepCopyright", default: false)

@@ -65,16 +65,22 @@ public struct Variant: Sendable, Hashable {
     public let keySuffix: String?
 
     /// The texts to put into the original's key, one after another by SDWebImage's suffix rule: the thumbnail's, then
-    /// those of all transformers, of `animation`, `encode`, `ssim` and `keySuffix`, joined by hyphens.
+    /// those of all transformers, of `animation`, `format`, `encode`, `ssim` and `keySuffix`, joined by hyphens.
     ///
     /// Empty where the variant has the original's key, which a pipeline refuses.
     public var keySuffixes: [String] {
         let transformers =
             transforms.map(\.key)
-            + [animation?.key, encode?.key, ssim.map { "LarderQuality(ssim=\($0.keyText))" }, keySuffix].compactMap(
-                \.self)
+            + [
+                animation?.key, formatKey, encode?.key, ssim.map { "LarderQuality(ssim=\($0.keyText))" }, keySuffix,
+            ].compactMap(\.self)
         return [thumbnail?.key].compactMap(\.self)
             + (transformers.isEmpty ? [] : [transformers.joined(separator: "-")])
+    }
+
+    /// The text in the key for a format that SDWebImage never writes an image in by itself.
+    private var formatKey: String? {
+        format?.output?.hasOwnKey == true ? format.map { "LarderFormat(\($0.name))" } : nil
     }
 
     /// The files of its watermarks.

@@ -14,8 +14,26 @@ extension Encoding {
             if options.palette == true { return 15 }
             return Self.factor([0.1, 0.6, 0.6, 0.6, 0.8, 0.9, 1, 1.2, 1.5, 1.5], options.compression)
         case .jpeg: return options.progressive == true ? 1.5 : 1
+        case .jxl:
+            return isLossless
+                ? Self.factor([1, 1, 1, 1.3, 7, 9, 10, 14, 60, 160], options.effort ?? 3)
+                : Self.factor([1, 1, 1, 0.4, 0.4, 1, 1.3, 2, 10, 15], options.effort)
+        case .tiff:
+            switch options.tiffCompression {
+            case nil, .lzw: return 1
+            case .deflate: return 6
+            case .off, .packbits: return 0.3
+            }
         default: return 1
         }
+    }
+
+    /// Bytes of memory that the encoder takes for each pixel, measured in the same way.
+    var bytesPerPixel: Int {
+        guard let usual = format.output?.bytes else { return 0 }
+        guard format == .jxl, let options else { return usual }
+        let effort = options.effort ?? 0
+        return usual * (effort >= 8 ? 5 : isLossless || effort > 5 ? 2 : 1)
     }
 
     private static func factor(_ factors: [Double], _ level: Int?) -> Double {

@@ -23,7 +23,6 @@ package struct Encoding: Sendable, Hashable {
             requested: variant.format, source: header.format, size: drawing.size, hasAlpha: drawing.hasAlpha,
             writable: writable)
         let output = choice.format.output
-        let holdsMetadata = output?.holdsMetadata == true
         format = choice.format
         replaced = choice.replaced
         options = choice.replaced == nil ? variant.encode : nil
@@ -33,8 +32,8 @@ package struct Encoding: Sendable, Hashable {
         quality = options?.lossless == true ? nil : usual.map { variant.quality ?? $0 }
         maxBytes = variant.maxBytes
         background = output?.holdsAlpha == false && drawing.hasAlpha ? variant.background : nil
-        keepICC = variant.keepICC && header.hasOwnProfile && holdsMetadata
-        keepCopyright = variant.keepCopyright && holdsMetadata
+        keepICC = variant.keepICC && header.hasOwnProfile && output?.holdsProfile == true
+        keepCopyright = variant.keepCopyright && output?.holdsCopyright == true
     }
 
     /// The highest quality that is tried for a similarity where the variant has none.

@@ -44,7 +44,7 @@ struct PlanCost {
         memory += base.area * 4 * (header.orientation == 1 ? 1 : 2) * frames * decodings
         // Copies of a step, and the encoder that takes most.
         memory +=
-            outputs.map { $0.drawing.largest * ($0.steps.count > 1 ? 24 : 4) + $0.drawing.size.area * 8 }.max() ?? 0
+            outputs.map { $0.drawing.largest * ($0.steps.count > 1 ? 24 : 4) + $0.encoderBytes }.max() ?? 0
         memory += Set(outputs.flatMap(\.drawing.watermarks)).count * WatermarkImages.maxBytes
         // An image from which others are drawn is held.
         memory += outputs.reduce(0) { $0 + $1.drawing.size.area * 4 * ($1.encoding.isAnimated ? frames : 1) }
@@ -73,7 +73,7 @@ struct PlanCost {
         memory +=
             outputs.map { output in
                 let copies = output.isPlanar ? 0 : output.drawing.largest * (output.stepsOnPixels.isEmpty ? 10 : 24)
-                return output.drawing.size.area * 8 + copies
+                return output.encoderBytes + copies
             }.max() ?? 0
         memory += outputs.reduce(0) { $0 + $1.drawing.size.area * 4 }
 
@@ -119,6 +119,9 @@ extension PlannedOutput {
         let usual = encoding.isAnimated ? output.animatedNanoseconds ?? output.nanoseconds : output.nanoseconds
         return usual * encoding.costFactor
     }
+
+    /// Memory that the encoder takes.
+    fileprivate var encoderBytes: Int { drawing.size.area * encoding.bytesPerPixel }
 
     /// How often it is encoded: a limit on bytes takes about four attempts.
     fileprivate var attempts: Double {

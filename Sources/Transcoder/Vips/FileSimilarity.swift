@@ -20,7 +20,7 @@ struct FileSimilarity {
 
     /// The structural similarity of a file, decoded as an app would.
     func value(_ file: EncodedFile) throws(CodecFailure) -> Double {
-        let decoded = try LibvipsImage(encoding.format, file.bytes)
+        let decoded = try LibvipsImage(written: encoding.format, file.bytes)
         let pixels = try (encoding.keepICC ? decoded.asByteRGB() : decoded.inSRGB()).rawRGBA()
         guard let value = withExtendedLifetime((pixels, file), { reference.value(pixels.bytes) }) else {
             throw CodecFailure.otherPixels

@@ -20,6 +20,19 @@ extension LibvipsImage {
         self = try loaded.described(source)
     }
 
+    /// Opens a file that this process has written, also of a format whose parser is blocked for other files.
+    init(written format: ImageFormat, _ bytes: UnsafeRawBufferPointer) throws(CodecFailure) {
+        let codec = VipsCodec.all[format]
+        let isBlocked = codec?.blockedParser != nil && !VipsLibrary.allows(codec?.loader)
+        guard isBlocked, let parser = codec?.blockedParser else {
+            try self.init(format, bytes)
+            return
+        }
+        vips_operation_block_set(parser, 0)
+        defer { vips_operation_block_set(parser, 1) }
+        try self.init(format, bytes)
+    }
+
     /// With straight alpha, and with the profile that a description amounts to unless that is sRGB.
     private func described(_ source: ColorDescription.Source) throws(CodecFailure) -> LibvipsImage {
         let straight = source.isPremultiplied && hasAlpha

@@ -75,8 +75,26 @@ struct VipsCodec: Sendable {
         .heic: VipsCodec(
             loader: "heifload_buffer", color: HEIFColor.read, saver: heifSaver("hevc", defaultEffort: 4)),
         .heif: VipsCodec(loader: "heifload_buffer", color: HEIFColor.read),
-        .tiff: VipsCodec(loader: "tiffload_buffer", blockedParser: "VipsForeignLoadTiff"),
-        .jxl: VipsCodec(loader: "jxlload_buffer", blockedParser: "VipsForeignLoadJxl"),
+        .tiff: VipsCodec(
+            loader: "tiffload_buffer", blockedParser: "VipsForeignLoadTiff",
+            saver: Saver(
+                operation: "tiffsave_buffer",
+                options: { _, strip, settings, _ in
+                    "compression=\((settings?.tiffCompression ?? .lzw).rawValue),predictor=horizontal,strip=\(strip)"
+                })),
+        // With effort 5 files have the size and the error of effort 7 after half of its time; without loss effort 3
+        // takes a tenth of the time of 7 for 5 % more bytes.
+        .jxl: VipsCodec(
+            loader: "jxlload_buffer", blockedParser: "VipsForeignLoadJxl",
+            // libvips 8.14.1 computes a distance that libjxl refuses from a lower quality.
+            saver: Saver(
+                operation: "jxlsave_buffer", lowestQuality: 5,
+                options: { quality, strip, settings, _ in
+                    let lossless = settings?.lossless == true
+                    return "Q=\(quality),effort=\(settings?.effort ?? (lossless ? 3 : 5)),strip=\(strip)"
+                        + (lossless ? ",lossless=true" : "")
+                },
+                startsThreads: true)),
         // One pixel per unit. Without `unlimited`, so that libxml2 refuses entities that grow.
         .svg: VipsCodec(
             loader: "svgload_buffer", loadOptions: { _, _ in "dpi=72" }, blockedParser: "VipsForeignLoadSvg"),

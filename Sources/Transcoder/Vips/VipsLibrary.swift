@@ -56,8 +56,8 @@ enum VipsLibrary {
     /// Whether libvips has an operation of that name that is not blocked, `webpsave_buffer`.
     static func allows(_ operation: String?) -> Bool {
         guard let operation, let created = vips_operation_new(operation) else { return false }
-        g_object_unref(created)
-        return true
+        defer { g_object_unref(created) }
+        return vips_operation_get_flags(created).rawValue & VIPS_OPERATION_BLOCKED.rawValue == 0
     }
 }
 
