@@ -25,7 +25,7 @@ struct AppExampleTests {
         let program = try await RunningCommand(
             "/usr/bin/env",
             ["swift", "run"] + build + ["find-image", bundle] + keys.map(\.key) + ["http://a/none.jpg"],
-            environment: ProcessInfo.processInfo.environment
+            environment: ProcessInfo.processInfo.environment.merging(["TMPDIR": scene.directory.path]) { $1 }
         ).outcome()
         try #require(program.code == 0, "\(program.errorText)")
         let files = keys.map { "\(bundle)/default/\($0.file)" }
