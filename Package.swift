@@ -38,6 +38,8 @@ let package = Package(
         .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"])]),
         // DiskCache (MD5, names), larder (options)
         .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        // larder (lists)
+        .systemLibrary(name: "CCSV", providers: [.apt(["libcsv-dev"])]),
         // What Linux has and Swift cannot see
         .target(name: "CLinux"),
 
@@ -72,7 +74,7 @@ let package = Package(
             dependencies: [
                 "Worker", "Prefetcher", "JobQueue", "EmbeddedPostgres", "Downloader", "Transcoder", "DiskCache",
                 "ImageModel",
-                "Concurrency", "Measuring", "CGLib",
+                "Concurrency", "Measuring", "CGLib", "CCSV",
             ],
             swiftSettings: strict),
         .executableTarget(

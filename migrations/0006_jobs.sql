@@ -37,13 +37,15 @@ CREATE TABLE larder_data.job (
     key bytea NOT NULL UNIQUE,
     url text NOT NULL CHECK (octet_length(url) <= 8192),
     context json,
+    meta json,
     last_domain text,
     last_message text
 ) WITH (fillfactor = 90);
 COMMENT ON TABLE larder_data.job IS
     'Live jobs. items: items of its own batch that wait for it. attempt: attempts used. crashes: transcoders that died '
     'on it. cancelled_at: cancelled while running, for its worker to stop. is_revived: joined after that, so a worker '
-    'that reports it cancelled returns it to ready. last_*: the previous attempt. key: larder_data.job_key().';
+    'that reports it cancelled returns it to ready. last_*: the previous attempt. key: larder_data.job_key(). meta: '
+    'the producer''s, of the first item of its batch that has one; nothing reads it.';
 CREATE INDEX job_batch ON larder_data.job (batch_id, id) WHERE items > 0;
 CREATE INDEX job_without_items ON larder_data.job (id) WHERE items = 0;
 COMMENT ON INDEX larder_data.job_without_items IS
@@ -53,6 +55,7 @@ CREATE TABLE larder_data.job_subscriber (
     job_id bigint NOT NULL,
     batch_id bigint NOT NULL,
     items int NOT NULL CHECK (items > 0),
+    meta json,
     PRIMARY KEY (job_id, batch_id)
 );
 COMMENT ON TABLE larder_data.job_subscriber IS

@@ -207,6 +207,7 @@ COMMENT ON FUNCTION larder_data.current_turn IS 'Where claims stand that take th
 
 CREATE FUNCTION larder_data.insert_jobs(
     template larder_data.job, due timestamptz, urls text[], keys bytea[], origin_ids int[], live_keys bytea[],
+    metas json[],
     OUT jobs bigint[], OUT are_new boolean[]
 )
 LANGUAGE plpgsql AS $$
@@ -219,16 +220,16 @@ BEGIN
         WHERE k.key IS NOT NULL AND k.key NOT IN (SELECT unnest(live_keys)) GROUP BY k.key
     ), turns AS (
         -- Origins take turns, so that one of them does not fill the head of the queue.
-        SELECT n.*, g.url, g.origin_id, row_number() OVER (PARTITION BY g.origin_id ORDER BY g.ord) AS turn
-        FROM new n JOIN unnest(urls, origin_ids) WITH ORDINALITY AS g (url, origin_id, ord) USING (ord)
+        SELECT n.*, g.url, g.origin_id, g.meta, row_number() OVER (PARTITION BY g.origin_id ORDER BY g.ord) AS turn
+        FROM new n JOIN unnest(urls, origin_ids, metas) WITH ORDINALITY AS g (url, origin_id, meta, ord) USING (ord)
     ), numbered AS MATERIALIZED (
         SELECT nextval('larder_data.job_id') AS id, t.* FROM (SELECT * FROM turns x ORDER BY x.turn, x.ord) AS t
     ), to_job AS (
         INSERT INTO larder_data.job (id, batch_id, options, pipeline_id, origin_id, items, retry_base_ms, queue_id,
-            priority, max_attempts, key, url, context)
+            priority, max_attempts, key, url, context, meta)
         SELECT n.id, template.batch_id, template.options, template.pipeline_id, n.origin_id, n.items,
             template.retry_base_ms, template.queue_id, template.priority, template.max_attempts, n.key, n.url,
-            template.context
+            template.context, n.meta
         FROM numbered n ORDER BY n.key
     ), to_ready AS (
         INSERT INTO larder_data.ready (queue_id, priority, job_id, turn)
@@ -249,21 +250,23 @@ COMMENT ON FUNCTION larder_data.insert_jobs IS
     'Inserts a job for each key that is neither NULL nor live. Per URL: the job, and whether it is the first of it.';
 
 CREATE FUNCTION larder_data.record_ended_items(
-    template larder_data.job, urls text[], answers text[], OUT faults smallint[]
+    template larder_data.job, urls text[], answers text[], metas json[], OUT faults smallint[]
 )
 LANGUAGE plpgsql AS $$
 BEGIN
     SELECT array_agg(CASE a.answer WHEN 'blocked' THEN 0 WHEN 'fresh' THEN 7 ELSE a.fault END ORDER BY a.n) INTO faults
     FROM larder_data.validate(urls) AS v, unnest(answers, v.faults) WITH ORDINALITY AS a (answer, fault, n);
     WITH ended AS MATERIALIZED (
-        SELECT a.url, f.* FROM unnest(urls, faults) WITH ORDINALITY AS a (url, fault, ord)
+        SELECT a.url, a.meta, f.* FROM unnest(urls, faults, metas) WITH ORDINALITY AS a (url, fault, meta, ord)
         JOIN larder_data.enqueue_error f ON f.fault = a.fault ORDER BY a.ord
     ), record AS (
-        INSERT INTO larder_data.item_history (id, batch_id, pipeline_id, code, outcome, reason, url, domain, message)
+        INSERT INTO larder_data.item_history (id, batch_id, pipeline_id, code, outcome, reason, url, meta, domain,
+            message)
         SELECT nextval('larder_data.item_id'), template.batch_id,
             CASE e.fault WHEN 0 THEN template.pipeline_id END, e.code, CASE e.fault WHEN 7 THEN 1 ELSE 2 END,
             CASE e.fault WHEN 0 THEN 'blocked' WHEN 7 THEN 'fresh' ELSE 'invalid' END,
-            CASE WHEN e.fault IN (0, 7) THEN e.url ELSE left(coalesce(e.url, ''), 2000) END, e.domain, e.message
+            CASE WHEN e.fault IN (0, 7) THEN e.url ELSE left(coalesce(e.url, ''), 2000) END, e.meta,
+            e.domain, e.message
         FROM ended e
     )
     INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)
@@ -274,7 +277,7 @@ COMMENT ON FUNCTION larder_data.record_ended_items IS
 
 CREATE FUNCTION larder_data.check_enqueue(
     urls text[], priority int, run_at timestamptz, context json, max_attempts int, retry_base interval,
-    fresh_for interval
+    fresh_for interval, metas json[]
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -286,7 +289,12 @@ DECLARE
         WHEN retry_base < interval '0' THEN 'retry_base is negative'
         WHEN NOT isfinite(run_at) THEN 'run_at is infinite'
         WHEN octet_length(context::text) > 65536 THEN 'a context has at most 65536 bytes'
-        WHEN fresh_for < interval '0' THEN 'fresh_for is negative' END;
+        WHEN fresh_for < interval '0' THEN 'fresh_for is negative'
+        WHEN cardinality(metas) <> cardinality(urls) THEN 'metas has ' || cardinality(metas) || ' elements, urls '
+            || cardinality(urls)
+        WHEN EXISTS (SELECT FROM unnest(metas) AS m (meta)
+            WHERE json_typeof(m.meta) <> 'object' OR octet_length(m.meta::text) > 4096)
+        THEN 'a meta is a JSON object of at most 4096 bytes' END;
 BEGIN
     IF fault IS NOT NULL THEN
         RAISE EXCEPTION '%', fault USING ERRCODE = '22023';
@@ -300,7 +308,7 @@ CREATE FUNCTION larder.enqueue_many(
     urls text[], batch text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL,
     run_at timestamptz DEFAULT NULL, options bigint DEFAULT 0, context json DEFAULT NULL, max_attempts int DEFAULT NULL,
     retry_base interval DEFAULT NULL, queue text DEFAULT 'default', fresh_for interval DEFAULT NULL,
-    cache_id text DEFAULT NULL, source text DEFAULT NULL, source_from bigint DEFAULT 0
+    cache_id text DEFAULT NULL, source text DEFAULT NULL, source_from bigint DEFAULT 0, metas json[] DEFAULT NULL
 ) RETURNS TABLE (ord int, url text, answer text, job_id bigint, domain text, code int, message text)
 LANGUAGE plpgsql SET enable_nestloop = off SET enable_seqscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
@@ -315,7 +323,7 @@ DECLARE
     faults smallint[];
 BEGIN
     PERFORM larder_data.check_enqueue(urls, enqueue_many.priority, enqueue_many.run_at, enqueue_many.context,
-        enqueue_many.max_attempts, enqueue_many.retry_base, fresh_for);
+        enqueue_many.max_attempts, enqueue_many.retry_base, fresh_for, metas);
     b := CASE WHEN enqueue_many.batch IS NULL THEN larder_data.daily_batch(enqueue_many.queue)
         ELSE larder_data.batch_for_enqueue(enqueue_many.batch, enqueue_many.pipeline, enqueue_many.priority,
             enqueue_many.queue) END;
@@ -339,7 +347,7 @@ BEGIN
     early := larder_data.answer_at_once(template, urls, ids.keys, fresh_for,
         CASE WHEN fresh_for IS NOT NULL THEN larder_data.find_cache(enqueue_many.cache_id) END);
     put := larder_data.put_jobs(template, nullif(greatest(enqueue_many.run_at, now()), now()), urls, early.left_keys,
-        ids.origin_ids);
+        ids.origin_ids, metas);
     SELECT count(*) AS total, count(*) FILTER (WHERE a.key IS NULL) AS invalid,
         count(*) FILTER (WHERE a.early = 'blocked') AS blocked, count(*) FILTER (WHERE a.early = 'fresh') AS fresh,
         count(*) FILTER (WHERE a.is_new IS NOT TRUE AND a.key IS NOT NULL AND a.early IS NULL) AS joined
@@ -347,7 +355,7 @@ BEGIN
     INSERT INTO larder_data.batch_delta (batch_id, total, succeeded, failed, blocked, invalid, joined, fresh)
     VALUES (b.id, n.total, n.fresh, n.blocked + n.invalid, n.blocked, n.invalid, n.joined, n.fresh);
     IF n.invalid + n.blocked + n.fresh > 0 THEN
-        faults := larder_data.record_ended_items(template, urls, early.answers);
+        faults := larder_data.record_ended_items(template, urls, early.answers, metas);
     END IF;
     RETURN QUERY
     SELECT a.n::int, a.url, CASE WHEN a.early IS NOT NULL THEN a.early WHEN a.is_new THEN 'inserted'
@@ -362,19 +370,19 @@ COMMENT ON FUNCTION larder.enqueue_many IS
     'SDWebImage''s bits; RetryFailed (1) passes the blocks of failures. fresh_for: a URL that was stored within this '
     'time with the same pipeline, context and options in the cache of cache_id is answered fresh; the cache itself is '
     'not read. source, source_from: the list that the URLs are from and how many of it came before, see '
-    'larder.batch_source.';
+    'larder.batch_source. metas: per URL a JSON object of at most 4,096 bytes, or NULL, for records and reports.';
 
 CREATE FUNCTION larder.enqueue(
     url text, batch text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL,
     run_at timestamptz DEFAULT NULL, options bigint DEFAULT 0, context json DEFAULT NULL, max_attempts int DEFAULT NULL,
     retry_base interval DEFAULT NULL, queue text DEFAULT 'default', fresh_for interval DEFAULT NULL,
-    cache_id text DEFAULT NULL
+    cache_id text DEFAULT NULL, meta json DEFAULT NULL
 ) RETURNS TABLE (answer text, job_id bigint, domain text, code int, message text)
 LANGUAGE plpgsql AS $$
 BEGIN
     RETURN QUERY
     SELECT e.answer, e.job_id, e.domain, e.code, e.message
     FROM larder.enqueue_many(ARRAY[url], batch, pipeline, priority, run_at, options, context, max_attempts, retry_base,
-        queue, fresh_for, cache_id) AS e;
+        queue, fresh_for, cache_id, metas => CASE WHEN meta IS NOT NULL THEN ARRAY[meta] END) AS e;
 END $$;
 COMMENT ON FUNCTION larder.enqueue IS 'Enqueues one URL, as larder.enqueue_many.';

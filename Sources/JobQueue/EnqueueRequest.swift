@@ -3,7 +3,7 @@ public import ImageModel
 /// Up to 10,000 URLs to enqueue with the same settings.
 public struct EnqueueRequest: Sendable {
     /// When jobs may start, by the database's clock.
-    public enum Start: Sendable {
+    public enum Start: Sendable, Equatable {
         /// At once.
         case now
         /// After this time.
@@ -42,8 +42,29 @@ public struct EnqueueRequest: Sendable {
     public var freshFor: Duration?
     /// The cache of `freshFor`, by the random id in its root; nil is the only one that workers fill.
     public var cacheID: String?
+    /// Per URL a JSON object of at most 4,096 bytes, or nil, which records and reports repeat; empty for none.
+    public var metas: [String?] = []
+    /// Per URL what differs from this request; empty when nothing does. Each distinct value costs a call of the database.
+    public var settings: [Settings] = []
+    /// Answers the same and changes nothing, not even that a batch or `spec` is added.
+    public var isDryRun = false
+    /// The definition of `pipeline` in a dry run, when it may not be in the database yet.
+    public var spec: String?
     /// The list that the URLs are from, when it is enqueued in several calls that may be repeated.
     public var source: Source?
+
+    /// What one URL of a request has of its own; nil and `.now` are the request's.
+    public struct Settings: Sendable, Equatable {
+        /// The pipeline's newest version.
+        public var pipeline: String?
+        /// 0 first … 9 last.
+        public var priority: Int?
+        /// When the job may start.
+        public var start: Start = .now
+
+        /// No own settings.
+        public init() {}
+    }
 
     /// A list, and how many of its URLs earlier calls have enqueued.
     public struct Source: Sendable {

@@ -12,22 +12,8 @@ extension PostgresJobQueue {
         guard count <= EnqueueRequest.maxURLs else {
             throw QueueError(.invalidArgument, "at most \(EnqueueRequest.maxURLs) URLs a call, not \(count)")
         }
-        return try await ask(
-            """
-            SELECT answer, job_id, domain, code, message
-            FROM larder.enqueue_many($1, batch => $2, pipeline => $3, priority => $4::int, run_at => \(request.start.sql),
-                options => $6, context => $7::json, max_attempts => $8::int, retry_base => $9::float8 * interval '1 ms', queue => $10,
-                fresh_for => $11::float8 * interval '1 ms', cache_id => $12, source => $13, source_from => $14)
-            """,
-            [
-                .texts(request.urls), .text(request.batchID.map(String.init) ?? request.batch), .text(request.pipeline),
-                .integer(request.priority.map(Int64.init)), .integer(request.start.milliseconds),
-                .integer(Int64(bitPattern: request.options)), .text(request.context),
-                .integer(request.maxAttempts.map(Int64.init)), .integer(request.retryBase?.milliseconds),
-                .text(request.queue), .integer(request.freshFor?.milliseconds),
-                .text(request.cacheID), .text(request.source?.name), .integer(Int64(request.source?.from ?? 0)),
-            ], repeating: .onlyUndone
-        ) { rows throws(QueueError) in
+        let (statement, parameters) = request.isPlain ? request.plainCall : try request.listCall
+        return try await ask(statement, parameters, repeating: .onlyUndone) { rows throws(QueueError) in
             guard rows.count == count else {
                 throw QueueError(.unexpectedAnswer, "\(rows.count) answers to \(count) URLs")
             }

@@ -35,7 +35,8 @@ extension PostgresJobQueue {
             FailureRecord(
                 cursor: Cursor(value: rows.integer(row, 0) ?? 0), url: rows.text(row, 2) ?? "",
                 error: rows.failure(row, domainAt: 4) ?? FailureReason(domain: "", code: 0, message: ""),
-                attempts: Int(rows.integer(row, 7) ?? 0), items: Int(rows.integer(row, 8) ?? 0))
+                attempts: Int(rows.integer(row, 7) ?? 0), items: Int(rows.integer(row, 8) ?? 0),
+                meta: rows.text(row, 10))
         }
     }
 
@@ -53,7 +54,7 @@ extension PostgresJobQueue {
                 url: rows.text(row, 2) ?? "",
                 outcome: outcomes[Int(outcome) - 1], error: rows.failure(row, domainAt: 4),
                 attempts: Int(rows.integer(row, 7) ?? 0), items: Int(rows.integer(row, 8) ?? 0),
-                stored: try StoredFile.list(json: rows.text(row, 9)))
+                stored: try StoredFile.list(json: rows.text(row, 9)), meta: rows.text(row, 10))
         }
     }
 
@@ -66,11 +67,11 @@ extension PostgresJobQueue {
         try await ask(
             """
             SELECT * FROM (
-                (SELECT -9223372036854775807 + number AS place, job_id, url, outcome, domain, code, message, attempts, items, stored
+                (SELECT -9223372036854775807 + number AS place, job_id, url, outcome, domain, code, message, attempts, items, stored, meta
                  FROM larder.record WHERE batch_id = $1 AND kind = 'item' AND number > $2 AND retried_as IS NULL \(condition)
                  ORDER BY number LIMIT $4)
                 UNION ALL
-                (SELECT number, job_id, url, outcome, domain, code, message, attempts, items, stored
+                (SELECT number, job_id, url, outcome, domain, code, message, attempts, items, stored, meta
                  FROM larder.record WHERE batch_id = $1 AND kind = 'job' AND number > $3 AND items > 0 AND retried_as IS NULL \(condition)
                  ORDER BY number LIMIT $4)
             ) AS record ORDER BY place LIMIT $4

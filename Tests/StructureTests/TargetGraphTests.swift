@@ -15,7 +15,7 @@ struct TargetGraphTests {
     static let owners: [String: Set<String>] = [
         "CCurl": ["Downloader"], "CCares": ["Downloader"], "CCrypto": ["ImageModel"],
         "CVips": ["Transcoder"], "CWebP": ["Transcoder"], "CSpng": ["Transcoder"], "CPlanes": ["Transcoder"],
-        "CPostgres": ["JobQueue"], "CArchive": ["DiskCache"],
+        "CPostgres": ["JobQueue"], "CArchive": ["DiskCache"], "CCSV": ["larder"],
         "CGLib": ["DiskCache", "larder"],
     ]
 

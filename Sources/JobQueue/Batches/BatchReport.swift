@@ -40,6 +40,8 @@ public struct FailureRecord: Sendable {
     public let attempts: Int
     /// Items of the batch that ended with it.
     public let items: Int
+    /// The producer's JSON object, of the first of them that has one.
+    public let meta: String?
 }
 
 /// A completed job of a batch, or an item that ended without one, with the files it stored.
@@ -60,6 +62,8 @@ public struct StoredRecord: Sendable {
     public let items: Int
     /// The files, original first.
     public let stored: [StoredFile]
+    /// The producer's JSON object, of the first of these items that has one.
+    public let meta: String?
 }
 
 /// A position in the records of a batch: items without a job first, then jobs by id.

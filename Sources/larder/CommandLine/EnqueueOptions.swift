@@ -7,11 +7,7 @@ import Prefetcher
 struct EnqueueOptions {
     /// - Parameter priority: the default that the help states.
     static func options(priority: Int) -> [Option] {
-        [
-            Option(
-                "from", .value("FILE"),
-                "read more URLs from FILE, one a line, without empty lines and comments (#); - is standard input"
-            ),
+        URLSource.options + [
             Option(
                 "batch", .value("NAME"),
                 "the batch, opened when there is none; a name has 1 to 200 bytes and not only digits"),
@@ -43,8 +39,8 @@ struct EnqueueOptions {
     let adHoc: Pipeline?
 
     init(_ arguments: Arguments) throws {
-        let path = try arguments.value("from")
-        origin = path == "-" ? "standard input" : path ?? "the arguments"
+        let lists = try arguments.list("from").map { $0 == "-" ? "standard input" : PrintableText.text($0) }
+        origin = lists.isEmpty ? "the arguments" : lists.joined(separator: " and ")
         var request = EnqueueRequest(urls: [], batch: try arguments.value("batch"))
         if let name = request.batch { try Self.check(batch: name) }
         request.pipeline = try arguments.value("pipeline")
@@ -106,11 +102,9 @@ struct EnqueueOptions {
     }
 
     private static func start(_ text: String) throws(CommandError) -> EnqueueRequest.Start {
-        if text.hasPrefix("+"), let delay = Duration(spelling: String(text.dropFirst())) { return .after(delay) }
-        let formatter = ISO8601DateFormatter()
-        guard let date = formatter.date(from: text) else {
+        guard let start = EnqueueRequest.Start(spelling: text) else {
             throw .usage("--at: '\(text)' is neither a time such as 2026-11-21T18:00:00Z nor a delay such as +10m")
         }
-        return .at(secondsSince1970: date.timeIntervalSince1970)
+        return start
     }
 }

@@ -1,65 +1,114 @@
+import Glibc
 import JobQueue
+import Worker
 
-/// The URLs of a command, read in chunks: the operands, then the lines of `--from`.
-struct URLSource: ~Copyable {
+/// The URLs of a command, read in chunks: the operands, then the lists of `--from`, one after the other.
+struct URLSource {
+    /// The most distinct settings in a chunk, because each costs a call of the database.
+    private static let mostSettings = 100
+
     private var operands: ArraySlice<[UInt8]>
-    private var lines: LineReader?
+    private var paths: ArraySlice<String>
+    private let format: ListFormat?
+    private let stop: ShutdownRequest
+    private let bad: BadLines
+    private var reader: ListReader?
     /// What `init` has read.
-    private var ahead: ArraySlice<String>
-    /// The file of `--from`.
-    let list: String?
+    private var ahead: ArraySlice<ListItem> = []
+    /// The list that is read; nil for operands alone.
+    private(set) var list: String?
+
+    static let options = [
+        Option(
+            "from", .values("FILE"),
+            "read more URLs from a list: lines, CSV, TSV or JSON lines, also gzip or zstd; - is standard input"),
+        Option(
+            "format", .value("FORMAT"),
+            "the format of the lists: lines, csv, tsv or jsonl; default: by the name, else by the first line"),
+    ]
 
     /// Reads the first chunk, so that an unreadable list is an error before a batch is opened for it.
     ///
-    /// - Throws: wrong usage without operands and `--from`; a `CommandError` when the file cannot be read.
-    init(_ arguments: Arguments, command: String) async throws(CommandError) {
-        let path = try arguments.value("from")
-        guard path != nil || !arguments.operandBytes.isEmpty else {
+    /// - Throws: wrong usage without operands and `--from`; a `CommandError` when a file cannot be read.
+    init(
+        _ arguments: Arguments, command: String, bad: BadLines, until stop: ShutdownRequest
+    ) async throws(CommandError) {
+        let lists = try arguments.list("from")
+        guard !lists.isEmpty || !arguments.operandBytes.isEmpty else {
             throw .usage("\(command): URLs or --from are required")
         }
-        var operands = arguments.operandBytes[...]
-        var lines: LineReader? = nil
-        if let path { lines = try LineReader(path, hasComments: true) }
-        ahead = try await Self.read(EnqueueRequest.maxURLs, from: &operands, &lines)[...]
-        list = path
-        self.operands = operands
-        self.lines = lines
+        guard lists.count(where: { $0 == "-" }) <= 1 else { throw .usage("\(command): --from - can be given once") }
+        for path in lists where path != "-" {
+            guard access(path, R_OK) == 0 else { throw .file("read", path) }
+        }
+        let format = try arguments.choice("format", of: ListFormat.allCases.map(\.rawValue))
+        self.format = format.flatMap(ListFormat.init(rawValue:))
+        self.bad = bad
+        self.stop = stop
+        operands = arguments.operandBytes[...]
+        paths = lists[...]
+        try openNext()
+        ahead = try await next(EnqueueRequest.maxURLs)[...]
     }
 
     init() {
         operands = []
-        ahead = []
-        list = nil
-        lines = nil
+        paths = []
+        format = .lines
+        stop = ShutdownRequest()
+        bad = BadLines(json: false)
     }
 
     /// The lines of a file that this command has written.
     init(readingAll file: borrowing OutputFile) throws(CommandError) {
-        operands = []
-        ahead = []
-        list = nil
+        self.init()
         // A new description starts at the beginning of the file.
-        lines = try LineReader("/proc/self/fd/\(file.descriptor)")
+        reader = try ListReader("/proc/self/fd/\(file.descriptor)", format: .lines) { false }
     }
 
-    /// Up to `count` URLs; empty at the end. Invalid UTF-8 is repaired; the queue then answers `invalid`.
-    mutating func next(_ count: Int) async throws(CommandError) -> [String] {
-        let chunk = ahead.prefix(count)
+    /// Whether a signal ended the current list.
+    var wasStopped: Bool { reader?.wasStopped == true }
+
+    /// The number of the line that was read last.
+    var line: Int { reader?.line ?? 0 }
+
+    /// Goes on to the next list; false when there is none.
+    mutating func advance() throws(CommandError) -> Bool {
+        guard !paths.isEmpty else { return false }
+        try openNext()
+        return true
+    }
+
+    private mutating func openNext() throws(CommandError) {
+        guard let path = paths.popFirst() else { return }
+        let stop = stop
+        reader = try ListReader(path, format: format) { stop.urgency != .none }
+        list = path
+    }
+
+    /// Up to `count` items of the current list, fewer when their settings differ much; empty at the end. Invalid UTF-8
+    /// is repaired; the queue then answers `invalid`.
+    mutating func next(_ count: Int) async throws(CommandError) -> [ListItem] {
+        var chunk = Array(ahead.prefix(count))
         ahead = ahead.dropFirst(count)
-        return Array(chunk) + (try await Self.read(count - chunk.count, from: &operands, &lines))
-    }
-
-    private static func read(
-        _ count: Int, from operands: inout ArraySlice<[UInt8]>, _ lines: inout LineReader?
-    ) async throws(CommandError) -> [String] {
-        var chunk: [String] = []
+        guard ahead.isEmpty else { return chunk }
+        var settings: [EnqueueRequest.Settings] = []
         while chunk.count < count {
             if let operand = operands.popFirst() {
-                chunk.append(String(decoding: operand, as: UTF8.self))
-            } else if let line = try await lines?.next() {
-                chunk.append(String(decoding: line, as: UTF8.self))
-            } else {
-                break
+                chunk.append(ListItem(url: String(decoding: operand, as: UTF8.self)))
+                continue
+            }
+            guard let result = try await reader?.next() else { break }
+            switch result {
+            case .success(var item):
+                item.list = list
+                chunk.append(item)
+                if item.settings != settings.last, item.settings != EnqueueRequest.Settings() {
+                    if !settings.contains(item.settings) { settings.append(item.settings) }
+                    if settings.count >= Self.mostSettings { return chunk }
+                }
+            case .failure(let line):
+                do { try bad.add(line, of: list ?? "") } catch { throw CommandError(error) }
             }
         }
         return chunk

@@ -1,5 +1,6 @@
 import DiskCache
 import JobQueue
+import Worker
 
 extension Command {
     static let enqueue = Command(
@@ -9,15 +10,22 @@ extension Command {
             The answer for each URL is inserted, joined (the item was added to a live job for the URL), fresh, blocked or
             invalid; --json prints a line per URL. A blocked or invalid URL is a failed item, and the exit code is then 1.
             The batch is sealed at the end, so that it can finish, unless --open is given. When 'enqueue --from FILE
-            --batch NAME' is interrupted, the same command continues after the last URL that was enqueued.
+            --batch NAME' is interrupted, the same command continues after the last URL that was enqueued; a first signal
+            ends the list after the lines that were read.
+            A list is a URL a line, or CSV, TSV or JSON lines with url and any of priority, pipeline, at, name and meta,
+            in columns that a header names. meta is a JSON object of at most 4,096 bytes for records and reports, name
+            becomes its field. Empty lines and lines that begin with # are skipped. A line that cannot be read is
+            reported with file and line number, and is no item; the exit code is then 1.
             """,
         examples: [
             "larder enqueue https://example.com/a.jpg --batch spring",
             "larder enqueue --from urls.txt --batch nightly --fresh-for 1d",
+            "larder enqueue --from products.csv --dry-run",
         ],
         options: EnqueueOptions.options(priority: 4) + [
             Option("at", .value("TIME"), "start at this time (2026-11-21T18:00:00Z) or after a delay (+10m)"),
             Option("open", "leave the batch open for more URLs"),
+            Option("dry-run", "print what would be answered for each URL, and change nothing"),
             Option(
                 "fresh-for", .value("DURATION"),
                 "answer 'fresh' for URLs stored in the cache within this time; default: never"),
@@ -40,8 +48,14 @@ extension Command {
             }
         }
         let cached = try arguments.value(CachedOriginals.option.name)
-        var source = cached == nil ? try await URLSource(arguments, command: "enqueue") : URLSource()
-        let queue = try await Settings(arguments).openQueue(starting: true)
+        let bad = BadLines(json: json)
+        let stop = ShutdownRequest()
+        await Signals.deliver(to: stop)
+        let isDryRun = arguments.flag("dry-run")
+        var source =
+            cached == nil
+            ? try await URLSource(arguments, command: "enqueue", bad: bad, until: stop) : URLSource()
+        let queue = try await Settings(arguments).openQueue(starting: !isDryRun)
         if let cached {
             // No batch is opened when there is nothing to enqueue.
             guard let found = try await CachedOriginals.source(cached, arguments, options, queue) else { return .done }
@@ -49,25 +63,34 @@ extension Command {
         }
         var totals: [String: Int] = [:]
         let name = options.template.batch
-        let batch = try await EnqueueStream(queue: queue, options: options).all(
-            from: &source, leavingOpen: arguments.flag("open")
-        ) { url, answer, batch in
+        func show(_ item: ListItem, _ answer: EnqueueAnswer, _ batch: Int64?) throws {
             totals[answer.kind.rawValue, default: 0] += 1
             if json {
                 try Console.json([
-                    "url": ShownURL.text(url), "batch": name ?? "\(batch)", "batchID": batch,
+                    "url": ShownURL.text(item.url), "batch": name ?? batch.map(String.init), "batchID": batch,
                     "answer": answer.kind.rawValue, "job": answer.job, "error": answer.error,
                 ])
             } else if let error = answer.error {
-                Console.note("larder: \(FailureLine.text(url, error))")
+                Console.note("larder: \(item.place)\(PrintableText.text(FailureLine.text(item.url, error)))")
+            } else if isDryRun {
+                Console.line("\(answer.kind.rawValue)\t\(PrintableText.text(ShownURL.text(item.url)))")
             }
+        }
+        var stream = EnqueueStream(queue: queue, options: options, bad: bad)
+        var title = "dry run"
+        if isDryRun {
+            try await stream.rehearse(&source, answered: show)
+        } else {
+            let batch = try await stream.all(from: &source, leavingOpen: arguments.flag("open"), answered: show)
+            title = "batch \(BatchProgress.title(name, batch))"
         }
         if !json {
             let parts = totals.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
             Console.line(
-                "batch \(BatchProgress.title(name, batch)): \(totals.values.reduce(0, +).counted("URL"))"
-                    + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")))
+                "\(title): \(totals.values.reduce(0, +).counted("URL"))"
+                    + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
+                    + (bad.count > 0 ? "; \(bad.count.counted("bad line"))" : ""))
         }
-        return totals["blocked"] == nil && totals["invalid"] == nil ? .done : .failed
+        return totals["blocked"] == nil && totals["invalid"] == nil && bad.count == 0 ? .done : .failed
     }
 }

@@ -3,19 +3,29 @@ import JobQueue
 
 /// Puts all URLs of a source into one batch, 10,000 per call.
 struct EnqueueStream {
+    /// The answer to one item, and the number of the batch; nil in a dry run.
+    typealias Answered = (ListItem, EnqueueAnswer, Int64?) throws -> Void
+
     let queue: PostgresJobQueue
     let options: EnqueueOptions
+    let bad: BadLines
+    private var pipelines = KnownPipelines()
+
+    init(queue: PostgresJobQueue, options: EnqueueOptions, bad: BadLines) {
+        self.queue = queue
+        self.options = options
+        self.bad = bad
+    }
 
     /// Enqueues everything in `source`, passes each answer to `answered`, and seals the batch.
     ///
-    /// After an error a batch without a name is sealed, because no command can add to it. A batch with a name stays
-    /// open: the database has recorded how much of the list is enqueued, and the same command continues there. The
-    /// error message states which.
+    /// After an error or a signal a batch without a name is sealed, because no command can add to it. A batch with a
+    /// name stays open: the database has recorded how much of the list is enqueued, and the same command continues
+    /// there. The error message states which.
     ///
     /// - Returns: the number of the batch.
-    func all(
-        from source: inout URLSource, priority: Int? = nil, leavingOpen: Bool = false,
-        answered: (String, EnqueueAnswer, Int64) throws -> Void
+    mutating func all(
+        from source: inout URLSource, priority: Int? = nil, leavingOpen: Bool = false, answered: Answered
     ) async throws -> Int64 {
         if let pipeline = options.adHoc {
             _ = try await queue.setPipeline(name: pipeline.name, spec: pipeline.canonicalJSON)
@@ -26,61 +36,89 @@ struct EnqueueStream {
             name: request.batch, pipeline: request.pipeline, priority: request.priority, queue: request.queue)
         request.batchID = batch
         do {
-            if let list = source.list, request.batch != nil {
-                let done = try await skipEnqueued(of: list, in: batch, &source)
-                request.source = EnqueueRequest.Source(name: list, from: done)
-            }
-            try await stream(&source, as: &request) { url, answer in try answered(url, answer, batch) }
+            var lists: [String] = []
+            var count = 0
+            repeat {
+                request.source = nil
+                if let list = source.list, request.batch != nil {
+                    let done = try await skipEnqueued(of: list, in: batch, &source)
+                    request.source = EnqueueRequest.Source(name: list, from: done)
+                    lists.append(list)
+                    count += done
+                }
+                count += try await stream(&source, as: &request) { item, answer in try answered(item, answer, batch) }
+                guard !source.wasStopped else { throw Self.stopped(at: source.line, of: source.list, count) }
+            } while try source.advance()
+            if count == 0 { Console.note("larder: no URLs in \(options.origin)") }
             // Seals before the list's progress is deleted: the same command in between finds a sealed batch and does
             // not enqueue the list again.
             if !leavingOpen { try await queue.seal(.id(batch)) }
-            if let list = request.source { try await queue.endSource(list.name, batch: batch) }
+            for list in lists { try await queue.endSource(list, batch: batch) }
             return batch
         } catch {
             throw await CommandError(error).adding(stateAfterError(of: batch))
         }
     }
 
+    /// Passes on what would be answered, and changes nothing. A URL that joins another one of an earlier call is
+    /// answered `inserted`.
+    mutating func rehearse(_ source: inout URLSource, answered: Answered) async throws {
+        var request = options.template
+        request.isDryRun = true
+        request.spec = options.adHoc?.canonicalJSON
+        repeat {
+            _ = try await stream(&source, as: &request) { item, answer in try answered(item, answer, nil) }
+            guard !source.wasStopped else { throw CommandError.larder(.other, "stopped by a signal") }
+        } while try source.advance()
+    }
+
     /// While the database handles one call, the next chunk is read and the previous answers are passed on.
-    private func stream(
-        _ source: inout URLSource, as request: inout EnqueueRequest, answered: (String, EnqueueAnswer) throws -> Void
-    ) async throws {
-        var done: (urls: [String], answers: [EnqueueAnswer]) = ([], [])
-        request.urls = try await source.next(EnqueueRequest.maxURLs)
-        if request.urls.isEmpty && (request.source?.from ?? 0) == 0 {
-            Console.note("larder: no URLs in \(options.origin)")
-        }
-        while !request.urls.isEmpty {
-            async let answers = queue.enqueue(request)
+    ///
+    /// - Returns: the number of URLs.
+    private mutating func stream(
+        _ source: inout URLSource, as request: inout EnqueueRequest, answered: (ListItem, EnqueueAnswer) throws -> Void
+    ) async throws -> Int {
+        var done: (items: [ListItem], answers: [EnqueueAnswer]) = ([], [])
+        var items = try await pipelines.next(EnqueueRequest.maxURLs, of: &source, queue, bad)
+        var count = 0
+        while !items.isEmpty {
+            request.fill(items)
+            let (queue, call) = (queue, request)
+            async let answers = queue.enqueue(call)
             // An error while reading or printing must not lose the answers of the call that is under way.
-            let printed = Result { try zip(done.urls, done.answers).forEach(answered) }
-            var next: [String] = []
-            var failure: CommandError?
-            do throws(CommandError) { next = try await source.next(EnqueueRequest.maxURLs) } catch { failure = error }
-            done = (request.urls, try await answers)
+            let printed = Result { try zip(done.items, done.answers).forEach(answered) }
+            var next: [ListItem] = []
+            var failure: (any Error)?
+            do { next = try await pipelines.next(EnqueueRequest.maxURLs, of: &source, queue, bad) } catch {
+                failure = error
+            }
+            done = (items, try await answers)
             try printed.get()
-            request.source?.from += request.urls.count
-            request.urls = next
+            count += items.count
+            request.source?.from += items.count
+            items = next
             if let failure {
-                try zip(done.urls, done.answers).forEach(answered)
+                try zip(done.items, done.answers).forEach(answered)
                 throw failure
             }
         }
-        try zip(done.urls, done.answers).forEach(answered)
+        try zip(done.items, done.answers).forEach(answered)
+        return count
     }
 
     /// Skips the URLs that an earlier run has enqueued and returns their count.
     ///
     /// - Throws: when the list is another one than the earlier run's.
-    private func skipEnqueued(of list: String, in batch: Int64, _ source: inout URLSource) async throws -> Int {
+    private mutating func skipEnqueued(of list: String, in batch: Int64, _ source: inout URLSource) async throws -> Int
+    {
         guard let progress = try await queue.progress(ofSource: list, batch: batch) else { return 0 }
         var left = progress.urls
         var last: String?
         while left > 0 {
-            let urls = try await source.next(min(left, EnqueueRequest.maxURLs))
-            if urls.isEmpty { break }
-            left -= urls.count
-            last = urls.last
+            let items = try await pipelines.next(min(left, EnqueueRequest.maxURLs), of: &source, queue, bad)
+            if items.isEmpty { break }
+            left -= items.count
+            last = items.last?.url
         }
         guard left == 0, let last, last.unicodeScalars.prefix(8_192).elementsEqual(progress.lastURL.unicodeScalars)
         else {
@@ -91,8 +129,14 @@ struct EnqueueStream {
                 '\(ShownURL.text(progress.lastURL))'
                 """)
         }
-        Console.note("larder: continuing after URL \(progress.urls) of \(options.origin), already enqueued")
+        let origin = list == "-" ? "standard input" : list
+        Console.note("larder: continuing after URL \(progress.urls) of \(origin), already enqueued")
         return progress.urls
+    }
+
+    private static func stopped(at line: Int, of list: String?, _ count: Int) -> CommandError {
+        let place = list.map { " after line \(line) of \($0 == "-" ? "standard input" : $0)" } ?? ""
+        return .larder(.other, "stopped by a signal\(place), \(count.counted("URL")) enqueued")
     }
 
     private func stateAfterError(of batch: Int64) async -> String {
@@ -101,5 +145,14 @@ struct EnqueueStream {
         }
         let isSealed = (try? await queue.seal(.id(batch))) != nil
         return "batch \(batch) is \(isSealed ? "sealed" : "open") and contains the URLs enqueued before"
+    }
+}
+
+extension EnqueueRequest {
+    /// Makes this the request for some items.
+    fileprivate mutating func fill(_ items: [ListItem]) {
+        urls = items.map(\.url)
+        metas = items.contains { $0.meta != nil } ? items.map(\.meta) : []
+        settings = items.contains { $0.settings != Settings() } ? items.map(\.settings) : []
     }
 }

@@ -30,9 +30,10 @@ extension Command {
         let log = try EventLog(arguments)
         let options = try EnqueueOptions(arguments)
         try Limits.checkProfile(of: options.template.context, arguments)
-        var source = try await URLSource(arguments, command: "run")
         let stop = ShutdownRequest()
         await Signals.deliver(to: stop)
+        let bad = BadLines(json: json)
+        var source = try await URLSource(arguments, command: "run", bad: bad, until: stop)
         let settings = try Settings(arguments)
         let setup = try await WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration
@@ -41,13 +42,13 @@ extension Command {
 
         // Items that fail here have no job and print their line now. Priority 1 places the jobs ahead of the queue's
         // default of 4, because the command waits for them.
-        let batch = try await EnqueueStream(queue: queue, options: options).all(from: &source, priority: 1) {
-            url, answer, _ in
+        var stream = EnqueueStream(queue: queue, options: options, bad: bad)
+        let batch = try await stream.all(from: &source, priority: 1) { item, answer, _ in
             guard let error = answer.error else { return }
             if json {
-                try Console.json(JobLine(url: url, outcome: "failed", files: [], error: error))
+                try Console.json(JobLine(url: item.url, outcome: "failed", files: [], error: error))
             } else {
-                Console.note("larder: \(FailureLine.text(url, error))")
+                Console.note("larder: \(item.place)\(PrintableText.text(FailureLine.text(item.url, error)))")
             }
         }
 
@@ -95,7 +96,7 @@ extension Command {
             // Another worker may have completed the jobs that were left at the time limit.
             var ended = summary
             ended.left = report.progress.open > 0 ? .work : .nothing
-            return ExitCode(ended, someFailed: report.progress.skipped > 0 || report.progress.open > 0)
+            return ExitCode(ended, someFailed: report.progress.skipped > 0 || report.progress.open > 0 || bad.count > 0)
         } catch {
             let name = options.template.batch ?? "\(batch)"
             throw CommandError(error).adding(

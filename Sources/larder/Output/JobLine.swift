@@ -3,7 +3,7 @@ import JobQueue
 
 /// The line that `run --json` prints when a job ends.
 struct JobLine: Encodable {
-    private let json: JSONObject
+    private var json: JSONObject
 
     init(url: String, outcome: String, files: [StoredFile], error: FailureReason?) {
         var original: JSONObject?
@@ -21,6 +21,7 @@ struct JobLine: Encodable {
 
     init(_ record: StoredRecord) {
         self.init(url: record.url, outcome: record.outcome.rawValue, files: record.stored, error: record.error)
+        if let meta = ProducerMeta(record.meta) { json["meta"] = meta }
     }
 
     func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }

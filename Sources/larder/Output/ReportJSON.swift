@@ -27,7 +27,7 @@ extension BatchReport {
         object["failures"] = failures.map { failure -> JSONObject in
             [
                 "url": ShownURL.text(failure.url), "domain": failure.error.domain, "code": failure.error.code,
-                "message": failure.error.message, "attempts": failure.attempts,
+                "message": failure.error.message, "attempts": failure.attempts, "meta": ProducerMeta(failure.meta),
             ]
         }
         return object

@@ -25,6 +25,7 @@ CREATE TABLE larder_data.job_join (
     due timestamptz,
     items int NOT NULL CHECK (items > 0),
     priority smallint NOT NULL,
+    meta json,
     PRIMARY KEY (job_id, id)
 );
 COMMENT ON TABLE larder_data.job_join IS
@@ -39,7 +40,8 @@ CREATE TABLE larder_data.late_enqueue (
     template json NOT NULL,
     urls text[] NOT NULL,
     keys bytea[] NOT NULL,
-    origin_ids int[] NOT NULL
+    origin_ids int[] NOT NULL,
+    metas json[]
 );
 COMMENT ON TABLE larder_data.late_enqueue IS
     'URLs whose live job a snapshot of REPEATABLE READ or SERIALIZABLE did not show: maintenance enqueues them, see '
@@ -99,24 +101,27 @@ BEGIN
             SELECT j.id FROM larder_data.job j WHERE j.id = ANY (jobs))) RETURNING x.*
     ), by_batch AS MATERIALIZED (
         SELECT t.job_id, t.batch_id, sum(t.items) AS items, min(t.priority) AS priority,
-            min(coalesce(t.due, '-infinity')) AS due
+            min(coalesce(t.due, '-infinity')) AS due,
+            (array_agg(t.meta ORDER BY t.id) FILTER (WHERE t.meta IS NOT NULL))[1] AS meta
         FROM taken t GROUP BY t.job_id, t.batch_id
     ), met AS MATERIALIZED (
         SELECT b.*, b.batch_id = j.batch_id AS is_own FROM by_batch b, LATERAL (
             SELECT x.batch_id FROM larder_data.job x WHERE x.id = b.job_id OFFSET 0) AS j
     ), by_job AS MATERIALIZED (
         SELECT m.job_id, coalesce(sum(m.items) FILTER (WHERE m.is_own), 0) AS items, bool_or(NOT m.is_own) AS is_shared,
-            min(m.priority) AS priority, min(m.due) AS due
+            min(m.priority) AS priority, min(m.due) AS due,
+            (array_agg(m.meta) FILTER (WHERE m.is_own AND m.meta IS NOT NULL))[1] AS meta
         FROM met m GROUP BY m.job_id
     ), joined AS (
         UPDATE larder_data.job j SET items = j.items + g.items, has_subscribers = j.has_subscribers OR g.is_shared,
             priority = least(j.priority, g.priority), is_revived = j.is_revived OR j.cancelled_at IS NOT NULL,
-            cancelled_at = NULL
+            cancelled_at = NULL, meta = coalesce(j.meta, g.meta)
         FROM by_job g WHERE j.id = g.job_id
     ), subscribed AS (
-        INSERT INTO larder_data.job_subscriber AS s (job_id, batch_id, items)
-        SELECT m.job_id, m.batch_id, m.items FROM met m WHERE NOT m.is_own
-        ON CONFLICT ON CONSTRAINT job_subscriber_pkey DO UPDATE SET items = s.items + excluded.items
+        INSERT INTO larder_data.job_subscriber AS s (job_id, batch_id, items, meta)
+        SELECT m.job_id, m.batch_id, m.items, m.meta FROM met m WHERE NOT m.is_own
+        ON CONFLICT ON CONSTRAINT job_subscriber_pkey
+        DO UPDATE SET items = s.items + excluded.items, meta = coalesce(s.meta, excluded.meta)
     )
     SELECT array_agg(g.job_id), array_agg(g.due) INTO ids, dues FROM by_job g;
     FOR wanted_due IN SELECT DISTINCT u.due FROM unnest(dues) AS u (due) LOOP
@@ -135,7 +140,8 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_nestloop = on SET enable_ha
 SET jit = off AS $$
 BEGIN
     WITH judged AS MATERIALIZED (
-        SELECT x.ctid AS tid, x.batch_id AS joined_by, x.items AS joined_items, x.job_id AS joined_job, h.*,
+        SELECT x.ctid AS tid, x.batch_id AS joined_by, x.items AS joined_items, x.job_id AS joined_job,
+            x.meta AS joined_meta, h.*,
             b.cancelled_at IS NOT NULL OR h.job_id IS NULL AS is_void
         FROM larder_data.job_join x
         CROSS JOIN LATERAL (SELECT y.cancelled_at FROM larder_data.batch y WHERE y.id = x.batch_id OFFSET 0) AS b
@@ -149,11 +155,11 @@ BEGIN
         DELETE FROM larder_data.job_join x WHERE x.ctid = ANY (ARRAY(SELECT e.tid FROM ended e))
     ), record AS (
         INSERT INTO larder_data.item_history (finished_at, id, batch_id, job_id, items, code, outcome, attempt, reason,
-            url, domain, message, stored)
+            url, meta, domain, message, stored)
         SELECT CASE WHEN e.is_void THEN now() ELSE e.finished_at END, nextval('larder_data.item_id'), e.joined_by,
             e.joined_job, e.joined_items, CASE WHEN e.is_void THEN 2002 ELSE e.code END, e.ends_as,
             coalesce(e.attempt, 0), CASE WHEN e.is_void THEN 'cancelled' ELSE 'joined' END, coalesce(e.url, ''),
-            CASE WHEN e.is_void THEN 'SDWebImageErrorDomain' ELSE e.domain END,
+            e.joined_meta, CASE WHEN e.is_void THEN 'SDWebImageErrorDomain' ELSE e.domain END,
             CASE WHEN e.is_void THEN 'the job was cancelled' ELSE e.message END,
             CASE WHEN NOT e.is_void THEN e.stored END
         FROM ended e
@@ -212,7 +218,7 @@ COMMENT ON FUNCTION larder_data.renew_joins IS
 -- An enqueue.
 
 CREATE FUNCTION larder_data.put_jobs(
-    template larder_data.job, due timestamptz, urls text[], keys bytea[], origin_ids int[],
+    template larder_data.job, due timestamptz, urls text[], keys bytea[], origin_ids int[], metas json[],
     OUT jobs bigint[], OUT are_new boolean[]
 )
 LANGUAGE plpgsql AS $$
@@ -229,15 +235,15 @@ BEGIN
                 FROM larder_data.job j WHERE j.key = ANY (keys);
             END IF;
             IF try > 1 AND level IN ('repeatable read', 'serializable') THEN
-                INSERT INTO larder_data.late_enqueue (batch_id, due, template, urls, keys, origin_ids)
+                INSERT INTO larder_data.late_enqueue (batch_id, due, template, urls, keys, origin_ids, metas)
                 SELECT template.batch_id, due, row_to_json(template), array_agg(k.url), array_agg(k.key),
-                    array_agg(k.origin_id)
-                FROM unnest(urls, keys, origin_ids) AS k (url, key, origin_id)
+                    array_agg(k.origin_id), array_agg(k.meta)
+                FROM unnest(urls, keys, origin_ids, metas) AS k (url, key, origin_id, meta)
                 WHERE k.key IS NOT NULL AND k.key NOT IN (SELECT unnest(live_keys)) HAVING count(*) > 0;
                 jobs := array_fill(NULL::bigint, ARRAY[cardinality(keys)]);
             ELSE
                 SELECT i.jobs, i.are_new INTO jobs, are_new
-                FROM larder_data.insert_jobs(template, due, urls, keys, origin_ids, live_keys) i;
+                FROM larder_data.insert_jobs(template, due, urls, keys, origin_ids, live_keys, metas) i;
             END IF;
             EXIT;
         EXCEPTION WHEN unique_violation THEN
@@ -250,9 +256,10 @@ BEGIN
     IF live_ids IS NULL THEN
         RETURN;
     END IF;
-    INSERT INTO larder_data.job_join (job_id, batch_id, due, items, priority)
-    SELECT l.id, template.batch_id, due, count(*), template.priority
-    FROM unnest(live_ids, live_keys) AS l (id, key) JOIN unnest(keys) AS k (key) USING (key) GROUP BY l.id;
+    INSERT INTO larder_data.job_join (job_id, batch_id, due, items, priority, meta)
+    SELECT l.id, template.batch_id, due, count(*), template.priority,
+        (array_agg(k.meta) FILTER (WHERE k.meta IS NOT NULL))[1]
+    FROM unnest(live_ids, live_keys) AS l (id, key) JOIN unnest(keys, metas) AS k (key, meta) USING (key) GROUP BY l.id;
     jobs := ARRAY(
         SELECT coalesce(g.job, l.id) FROM unnest(keys, jobs) WITH ORDINALITY AS g (key, job, ord)
         LEFT JOIN unnest(live_ids, live_keys) AS l (id, key) USING (key) ORDER BY g.ord);
@@ -270,7 +277,7 @@ BEGIN
     FOR late IN SELECT y.* FROM larder_data.late_enqueue y ORDER BY y.id LIMIT 10 FOR UPDATE SKIP LOCKED LOOP
         BEGIN
             PERFORM larder_data.put_jobs(json_populate_record(NULL::larder_data.job, late.template),
-                late.due, late.urls, late.keys, late.origin_ids);
+                late.due, late.urls, late.keys, late.origin_ids, late.metas);
             DELETE FROM larder_data.late_enqueue x WHERE x.id = late.id;
             moved := moved + cardinality(late.urls);
         EXCEPTION WHEN lock_not_available THEN

@@ -130,7 +130,7 @@ COMMENT ON VIEW larder.worker IS
 
 CREATE VIEW larder.running AS
 SELECT r.job_id, r.worker_id AS worker, w.name AS worker_name, j.batch_id, j.attempt + 1 AS attempt, j.max_attempts,
-    j.priority, r.claimed_at, statement_timestamp() - r.claimed_at AS running_for, j.cancelled_at, j.url
+    j.priority, r.claimed_at, statement_timestamp() - r.claimed_at AS running_for, j.cancelled_at, j.url, j.meta
 FROM larder_data.running r JOIN larder_data.job j ON j.id = r.job_id
 LEFT JOIN larder_data.current_worker w ON w.id = r.worker_id;
 COMMENT ON VIEW larder.running IS 'Running jobs. cancelled_at: cancelled since; the next heartbeat informs the worker.';
@@ -152,15 +152,16 @@ COMMENT ON VIEW larder.blocklist IS
 
 CREATE VIEW larder.record AS
 SELECT h.batch_id, 'job' AS kind, h.job_id AS number, h.job_id, h.url, h.outcome, h.domain, h.code, h.message,
-    h.http_status, h.attempt AS attempts, h.items, h.finished_at, h.retried_as, h.discarded_at, h.stored
+    h.http_status, h.attempt AS attempts, h.items, h.finished_at, h.retried_as, h.discarded_at, h.stored, h.meta
 FROM larder_data.job_history h
 UNION ALL
 SELECT i.batch_id, 'item', i.id, i.job_id, i.url, i.outcome, i.domain, i.code, i.message, NULL, i.attempt, i.items,
-    i.finished_at, i.retried_as, i.discarded_at, i.stored
+    i.finished_at, i.retried_as, i.discarded_at, i.stored, i.meta
 FROM larder_data.item_history i;
 COMMENT ON VIEW larder.record IS
     'Completed jobs (kind job) and items that ended without a job of their batch (kind item). outcome: 1 succeeded, 2 '
-    'failed, 3 cancelled. Select one batch_id and kind, ORDER BY number, or one job_id of kind job.';
+    'failed, 3 cancelled. Select one batch_id and kind, ORDER BY number, or one job_id of kind job. meta: the '
+    'producer''s, of the batch''s first item for the job that has one.';
 
 -- The digest stands once, with the original: its placeholders go for every file of the job. A fresh, joined or blocked
 -- item has no files of its own.
@@ -181,7 +182,7 @@ COMMENT ON VIEW larder.stored_file IS
 
 CREATE VIEW larder.failed AS
 SELECT r.batch_id, r.kind, r.number, r.job_id, r.url, r.domain, r.code, r.message, r.http_status, r.attempts, r.items,
-    r.finished_at
+    r.finished_at, r.meta
 FROM larder.record r WHERE r.outcome = 2 AND r.retried_as IS NULL AND r.discarded_at IS NULL;
 COMMENT ON VIEW larder.failed IS
     'Failures that were neither retried nor discarded since, with their last error. Select one batch_id.';

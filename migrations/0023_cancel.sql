@@ -70,6 +70,7 @@ DECLARE
 BEGIN
     WITH mine AS MATERIALIZED (
         SELECT j.*, s.tid AS subscriber_tid, j.batch_id = batch AS is_home,
+            CASE WHEN j.batch_id = batch THEN j.meta ELSE s.meta END AS its_meta,
             CASE WHEN j.batch_id = batch THEN j.items ELSE coalesce(s.items, 0) END AS ending,
             j.id NOT IN (SELECT u.id FROM unnest(unshared) AS u (id)) AS is_shared,
             j.id IN (SELECT u.id FROM unnest(taken) AS u (id)) AS is_over,
@@ -77,7 +78,7 @@ BEGIN
         FROM unnest(jobs) AS u (id)
         CROSS JOIN LATERAL (SELECT x.ctid AS tid, x.* FROM larder_data.job x WHERE x.id = u.id OFFSET 0) AS j
         LEFT JOIN LATERAL (
-            SELECT x.ctid AS tid, x.items FROM larder_data.job_subscriber x
+            SELECT x.ctid AS tid, x.items, x.meta FROM larder_data.job_subscriber x
             WHERE x.job_id = j.id AND x.batch_id = batch OFFSET 0) AS s ON true
     ), ended AS MATERIALIZED (
         SELECT * FROM mine m WHERE m.is_shared OR m.is_over OR m.is_running
@@ -95,16 +96,16 @@ BEGIN
     ), job_record AS (
         INSERT INTO larder_data.job_history (
             created_at, job_id, batch_id, options, pipeline_id, origin_id, items, code, outcome, priority, attempt,
-            rescues, max_attempts, retry_base_ms, url, context, domain, message)
+            rescues, max_attempts, retry_base_ms, url, context, meta, domain, message)
         SELECT e.created_at, e.id, e.batch_id, e.options, e.pipeline_id, e.origin_id, e.items, 2002, 3, e.priority,
-            e.attempt, e.rescues, e.max_attempts, e.retry_base_ms, e.url, e.context, 'SDWebImageErrorDomain',
-            'the job was cancelled'
+            e.attempt, e.rescues, e.max_attempts, e.retry_base_ms, e.url, e.context, e.meta,
+            'SDWebImageErrorDomain', 'the job was cancelled'
         FROM ended e WHERE e.is_over
     ), item_record AS (
         INSERT INTO larder_data.item_history (
-            id, batch_id, job_id, items, code, outcome, attempt, reason, url, domain, message)
+            id, batch_id, job_id, items, code, outcome, attempt, reason, url, meta, domain, message)
         SELECT nextval('larder_data.item_id'), batch, e.id, e.ending, 2002, 3, e.attempt, 'cancelled', e.url,
-            'SDWebImageErrorDomain', 'the job was cancelled'
+            e.its_meta, 'SDWebImageErrorDomain', 'the job was cancelled'
         FROM ended e WHERE e.ending > 0 AND NOT (e.is_over AND e.is_home)
     ), counted AS (
         INSERT INTO larder_data.batch_delta (batch_id, cancelled)

@@ -25,16 +25,17 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_m
 SET jit = off AS $$
 BEGIN
     WITH gone AS (
-        DELETE FROM larder_data.job_subscriber s WHERE s.job_id = ANY (jobs) RETURNING s.job_id, s.batch_id, s.items
+        DELETE FROM larder_data.job_subscriber s WHERE s.job_id = ANY (jobs) RETURNING s.job_id, s.batch_id, s.items,
+            s.meta
     ), ended AS MATERIALIZED (
-        SELECT g.batch_id AS subscriber, g.items AS joined_items, h.* FROM gone g, LATERAL (
+        SELECT g.batch_id AS subscriber, g.items AS joined_items, g.meta AS joined_meta, h.* FROM gone g, LATERAL (
             SELECT x.* FROM larder_data.job_history x
             WHERE x.job_id = g.job_id AND x.finished_at = now() LIMIT 1) AS h
     ), record AS (
-        INSERT INTO larder_data.item_history (id, batch_id, job_id, items, code, outcome, attempt, reason, url, domain,
-            message, stored)
+        INSERT INTO larder_data.item_history (id, batch_id, job_id, items, code, outcome, attempt, reason, url, meta,
+            domain, message, stored)
         SELECT nextval('larder_data.item_id'), e.subscriber, e.job_id, e.joined_items, e.code, e.outcome, e.attempt,
-            'joined', e.url, e.domain, e.message, e.stored
+            'joined', e.url, e.joined_meta, e.domain, e.message, e.stored
         FROM ended e
     ), detail AS (
         INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)
@@ -80,7 +81,7 @@ BEGIN
     ), gone AS (
         DELETE FROM larder_data.job j WHERE j.id = ANY (ARRAY(SELECT f.job_id FROM freed f))
         RETURNING j.id, j.batch_id, j.created_at, j.options, j.pipeline_id, j.origin_id, j.items, j.priority, j.attempt,
-            j.rescues, j.has_subscribers, j.url, j.context
+            j.rescues, j.has_subscribers, j.url, j.context, j.meta
     ), ended AS MATERIALIZED (
         SELECT j.*, g.*, f.claimed_at
         FROM gone j JOIN freed f ON f.job_id = j.id JOIN given g ON g.job = f.job_id AND g.claim = f.claim_no
@@ -88,13 +89,13 @@ BEGIN
         INSERT INTO larder_data.job_history (
             created_at, job_id, batch_id, worker_id, claim_no, cache_id, options, bytes_in, bytes_out, pipeline_id,
             origin_id, items, queue_ms, wait_ms, fetch_ms, transcode_ms, store_ms, http_status, outcome, priority,
-            attempt, rescues, downloads, variants, url, context, stored)
+            attempt, rescues, downloads, variants, url, context, meta, stored)
         SELECT e.created_at, e.id, e.batch_id, worker, e.claim,
             (SELECT w.cache_id FROM larder_data.current_worker w WHERE w.id = worker), e.options, e.bytes_in,
             e.bytes_out, e.pipeline_id, e.origin_id, e.items,
             least(date_part('epoch', e.claimed_at - e.created_at) * 1000, 2147483647), e.wait_ms, e.fetch_ms,
             e.transcode_ms, e.store_ms, e.http_status, 1, e.priority, e.attempt + 1, e.rescues, e.downloads, e.variants,
-            e.url, e.context, e.stored
+            e.url, e.context, e.meta, e.stored
         FROM ended e
     ), ledger AS (
         INSERT INTO larder_data.batch_delta (

@@ -4,7 +4,8 @@
 
 CREATE FUNCTION larder_data.failures_of(b larder_data.batch, portion int, only_job bigint) RETURNS TABLE (
     at timestamptz, record bigint, item bigint, items int, blocked int, url text, pipeline_id int, options bigint,
-    context json, priority smallint, origin_id int, max_attempts smallint, retry_base_ms int, domain text, code int
+    context json, meta json, priority smallint, origin_id int, max_attempts smallint, retry_base_ms int, domain text,
+    code int
 )
 LANGUAGE plpgsql
 SET enable_nestloop = off SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
@@ -22,16 +23,16 @@ BEGIN
         FROM (SELECT array_agg(x.id) AS ids, array_agg(x.url) AS urls FROM blocked x) AS g,
             LATERAL larder_data.validate(g.urls) AS v
     )
-    (SELECT h.finished_at, h.job_id, NULL::bigint, h.items, 0, h.url, h.pipeline_id, h.options, h.context, h.priority,
-        h.origin_id, h.max_attempts, h.retry_base_ms, h.domain, h.code
+    (SELECT h.finished_at, h.job_id, NULL::bigint, h.items, 0, h.url, h.pipeline_id, h.options, h.context, h.meta,
+        h.priority, h.origin_id, h.max_attempts, h.retry_base_ms, h.domain, h.code
      FROM larder_data.job_history h
      WHERE h.batch_id = b.id AND h.outcome = 2 AND h.retried_as IS NULL AND h.discarded_at IS NULL AND h.items > 0
        AND (only_job IS NULL OR h.job_id = only_job)
      LIMIT portion)
     UNION ALL
     -- Items that joined a job of another batch: both records have the time of one transaction.
-    (SELECT i.finished_at, i.job_id, i.id, i.items, 0, h.url, h.pipeline_id, h.options, h.context, h.priority,
-        h.origin_id, h.max_attempts, h.retry_base_ms, i.domain, i.code
+    (SELECT i.finished_at, i.job_id, i.id, i.items, 0, h.url, h.pipeline_id, h.options, h.context, i.meta,
+        h.priority, h.origin_id, h.max_attempts, h.retry_base_ms, i.domain, i.code
      FROM larder_data.item_history i, LATERAL (
         SELECT x.* FROM larder_data.job_history x
         WHERE x.finished_at = i.finished_at AND x.job_id = i.job_id LIMIT 1) AS h
@@ -39,7 +40,7 @@ BEGIN
        AND i.reason = 'joined' AND only_job IS NULL
      LIMIT portion)
     UNION ALL
-    (SELECT x.finished_at, NULL, x.id, x.items, x.items, x.url, x.pipeline_id, 0, NULL,
+    (SELECT x.finished_at, NULL, x.id, x.items, x.items, x.url, x.pipeline_id, 0, NULL, x.meta,
         coalesce(b.priority, 4::smallint), o.id, NULL, NULL, x.domain, x.code
      FROM validated v, unnest(v.ids, v.origins) AS u (id, origin), blocked x, LATERAL (
         SELECT y.id FROM larder_data.origin y WHERE y.name = u.origin OFFSET 0) AS o
@@ -69,8 +70,7 @@ COMMENT ON FUNCTION larder_data.mark_retried IS 'Writes into records of failures
 CREATE FUNCTION larder_data.retry_failures(
     b larder_data.batch, portion int, only_job bigint DEFAULT NULL, OUT items bigint, OUT job bigint
 )
-LANGUAGE plpgsql
-SET enable_nestloop = off SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+LANGUAGE plpgsql SET enable_nestloop = off SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
@@ -86,7 +86,7 @@ BEGIN
         SELECT f.*, larder_data.job_key(f.url, f.pipeline_id) AS key
         FROM larder_data.failures_of(b, portion, only_job) AS f
     ), distinct_jobs AS (
-        SELECT DISTINCT ON (k.key) k.key, k.record, k.url, k.pipeline_id, k.options, k.context, k.origin_id,
+        SELECT DISTINCT ON (k.key) k.key, k.record, k.url, k.pipeline_id, k.options, k.context, k.meta, k.origin_id,
             sum(k.items) OVER same AS items, min(k.priority) OVER same AS priority,
             max(k.max_attempts) OVER same AS max_attempts, max(k.retry_base_ms) OVER same AS retry_base_ms
         FROM keyed k WINDOW same AS (PARTITION BY k.key) ORDER BY k.key, k.record
@@ -95,9 +95,9 @@ BEGIN
     ), put AS (
         -- In the order of keys, as enqueue inserts: a new job, or a live job that takes over the items.
         INSERT INTO larder_data.job AS j (id, batch_id, options, pipeline_id, origin_id, items, retry_base_ms, queue_id,
-            priority, max_attempts, key, url, context)
+            priority, max_attempts, key, url, context, meta)
         SELECT n.id, b.id, n.options | 1, n.pipeline_id, n.origin_id, n.items, n.retry_base_ms, b.queue_id, n.priority,
-            coalesce(n.max_attempts, 4), n.key, n.url, n.context
+            coalesce(n.max_attempts, 4), n.key, n.url, n.context, n.meta
         FROM numbered n ORDER BY n.key
         ON CONFLICT (key) DO UPDATE SET
             items = j.items + CASE WHEN j.batch_id = excluded.batch_id THEN excluded.items ELSE 0 END,
@@ -105,10 +105,11 @@ BEGIN
             priority = least(j.priority, excluded.priority), is_revived = j.is_revived OR j.cancelled_at IS NOT NULL
         RETURNING j.id, j.key, j.batch_id
     ), placed AS MATERIALIZED (
-        SELECT p.id, p.key, p.batch_id, n.items, p.id <> n.id AS is_joined FROM put p JOIN numbered n USING (key)
+        SELECT p.id, p.key, p.batch_id, n.items, n.meta, p.id <> n.id AS is_joined
+        FROM put p JOIN numbered n USING (key)
     ), subscribed AS (
-        INSERT INTO larder_data.job_subscriber AS s (job_id, batch_id, items)
-        SELECT p.id, b.id, p.items FROM placed p WHERE p.is_joined AND p.batch_id <> b.id
+        INSERT INTO larder_data.job_subscriber AS s (job_id, batch_id, items, meta)
+        SELECT p.id, b.id, p.items, p.meta FROM placed p WHERE p.is_joined AND p.batch_id <> b.id
         ON CONFLICT ON CONSTRAINT job_subscriber_pkey DO UPDATE SET items = s.items + excluded.items
     ), uncounted AS (
         INSERT INTO larder_data.batch_detail_delta (batch_id, n, code, domain)

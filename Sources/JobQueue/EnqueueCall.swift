@@ -1,0 +1,95 @@
+import Concurrency
+import FoundationEssentials
+
+/// The two calls that enqueue: one for URLs with the same settings, one for URLs with their own and for dry runs.
+extension EnqueueRequest {
+    var isPlain: Bool { !isDryRun && !settings.contains { $0 != Settings() } }
+
+    var plainCall: (String, [Parameter]) {
+        (
+            """
+            SELECT answer, job_id, domain, code, message
+            FROM larder.enqueue_many($1, batch => $2, pipeline => $3, priority => $4::int, run_at => \(start.sql),
+                options => $6, context => $7::json, max_attempts => $8::int, retry_base => $9::float8 * interval '1 ms', queue => $10,
+                fresh_for => $11::float8 * interval '1 ms', cache_id => $12, source => $13, source_from => $14, metas => $15::json[])
+            """,
+            [
+                .texts(urls), .text(batchID.map(String.init) ?? batch), .text(pipeline),
+                .integer(priority.map(Int64.init)), .integer(start.milliseconds),
+                .integer(Int64(bitPattern: options)), .text(context), .integer(maxAttempts.map(Int64.init)),
+                .integer(retryBase?.milliseconds), .text(queue), .integer(freshFor?.milliseconds), .text(cacheID),
+                .text(source?.name), .integer(Int64(source?.from ?? 0)), .optionalTexts(metas),
+            ]
+        )
+    }
+
+    var listCall: (String, [Parameter]) {
+        get throws(QueueError) {
+            let shared = Call(
+                batch: batchID.map(String.init) ?? batch, pipeline: pipeline, pipeline_spec: isDryRun ? spec : nil,
+                priority: priority, run_at: start.time, delay_ms: start.delay, options: Int64(bitPattern: options),
+                context: context, max_attempts: maxAttempts, retry_base_ms: retryBase?.milliseconds, queue: queue,
+                fresh_for_ms: freshFor?.milliseconds, cache_id: cacheID)
+            var own: [String?] = []
+            for setting in settings {
+                own.append(
+                    setting == Settings()
+                        ? nil
+                        : try Self.json(
+                            Call(
+                                pipeline: setting.pipeline, priority: setting.priority, run_at: setting.start.time,
+                                delay_ms: setting.start.delay)))
+            }
+            return (
+                """
+                SELECT answer, job_id, domain, code, message
+                FROM larder.enqueue_list($1::json, $2, $3::json[], $4::json[], $5, $6, dry_run => \(isDryRun)) ORDER BY ord
+                """,
+                [
+                    .text(try Self.json(shared)), .texts(urls), .optionalTexts(own), .optionalTexts(metas),
+                    .text(source?.name), .integer(Int64(source?.from ?? 0)),
+                ]
+            )
+        }
+    }
+
+    /// The JSON that `larder.enqueue_list` takes, by the names of its SQL. `context` is a text there, because JSON in
+    /// JSON would be another text.
+    private struct Call: Encodable {
+        var batch: String?
+        var pipeline: String?
+        var pipeline_spec: String?
+        var priority: Int?
+        var run_at: String?
+        var delay_ms: Int64?
+        var options: Int64?
+        var context: String?
+        var max_attempts: Int?
+        var retry_base_ms: Int64?
+        var queue: String?
+        var fresh_for_ms: Int64?
+        var cache_id: String?
+    }
+
+    private static func json(_ call: Call) throws(QueueError) -> String {
+        do {
+            return String(decoding: try JSONEncoder().encode(call), as: UTF8.self)
+        } catch {
+            throw QueueError(.invalidArgument, "the request cannot be written as JSON: \(error)")
+        }
+    }
+}
+
+extension EnqueueRequest.Start {
+    /// The time in ISO 8601; nil unless it is `.at`.
+    fileprivate var time: String? {
+        guard case .at(let seconds) = self else { return nil }
+        return UTCTime(microseconds: Int64(clampingToMilliseconds: seconds) * 1_000).iso8601
+    }
+
+    /// The delay in ms; nil unless it is `.after`.
+    fileprivate var delay: Int64? {
+        guard case .after(let delay) = self else { return nil }
+        return delay.milliseconds
+    }
+}

@@ -1,0 +1,31 @@
+/// How a list of URLs is written.
+enum ListFormat: String, CaseIterable {
+    /// A URL a line.
+    case lines
+    /// Comma-separated values (RFC 4180).
+    case csv
+    /// The same with tabs.
+    case tsv
+    /// A JSON object a line.
+    case jsonl
+
+    /// The format of a list by its name, else by its first line that is neither empty nor a comment.
+    ///
+    /// Without a name that tells, a list is CSV or TSV only when its first line is a header that names `url`, or
+    /// begins with a quote: a URL may have commas.
+    static func detect(path: String, firstLine: ArraySlice<UInt8>) -> ListFormat {
+        var name = path.lowercased()
+        for suffix in [".gz", ".zst"] where name.hasSuffix(suffix) { name.removeLast(suffix.count) }
+        switch name.split(separator: ".").last {
+        case "csv": return .csv
+        case "tsv", "tab": return .tsv
+        case "jsonl", "ndjson": return .jsonl
+        default: break
+        }
+        let line = String(decoding: firstLine, as: UTF8.self)
+        if firstLine.first == UInt8(ascii: "{") { return .jsonl }
+        if ListColumn.header(line.split(separator: "\t").map(String.init)) != nil, line.contains("\t") { return .tsv }
+        if ListColumn.header(line.split(separator: ",").map(String.init)) != nil { return .csv }
+        return firstLine.first == UInt8(ascii: "\"") ? .csv : .lines
+    }
+}

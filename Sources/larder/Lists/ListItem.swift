@@ -1,0 +1,98 @@
+import Foundation
+import JobQueue
+
+/// A line of a list that cannot be read.
+struct BadLine: Error {
+    let line: Int
+    let message: String
+}
+
+/// One URL of a list with the settings of its line.
+struct ListItem: Sendable {
+    /// The longest `meta`, in bytes.
+    static let longestMeta = 4_096
+
+    var url: String
+    /// Its list and the number of its line, from 1; nil and 0 for an operand.
+    var list: String?
+    var line = 0
+    var settings = EnqueueRequest.Settings()
+    /// A JSON object.
+    var meta: String?
+
+    /// `urls.txt:3: ` before a message, or nothing for an operand.
+    var place: String {
+        guard let list else { return "" }
+        return "\(list == "-" ? "standard input" : PrintableText.text(list)):\(line): "
+    }
+
+    init(url: String, line: Int = 0) {
+        self.url = url
+        self.line = line
+    }
+
+    /// - Throws: `BadLine` for a missing URL and for a setting that is out of range.
+    init(_ fields: [ListColumn: String], line: Int) throws(BadLine) {
+        func bad(_ message: String) -> BadLine { BadLine(line: line, message: message) }
+        guard let url = fields[.url], !url.isEmpty else { throw bad("no url") }
+        self.init(url: url, line: line)
+        settings.pipeline = fields[.pipeline].nonEmpty
+        if let text = fields[.priority].nonEmpty {
+            guard let priority = Int(text), (0...9).contains(priority) else {
+                throw bad("the priority '\(text)' is not 0 to 9")
+            }
+            settings.priority = priority
+        }
+        if let text = fields[.at].nonEmpty {
+            guard let start = EnqueueRequest.Start(spelling: text) else {
+                throw bad("'\(text)' is neither a time such as 2026-11-21T18:00:00Z nor a delay such as +10m")
+            }
+            settings.start = start
+        }
+        var object: [String: Any] = [:]
+        if let text = fields[.meta].nonEmpty {
+            guard let value = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] else {
+                throw bad("meta is not a JSON object")
+            }
+            object = value
+            meta = text
+        }
+        if let name = fields[.name].nonEmpty, object["name"] == nil {
+            object["name"] = name
+            meta = try Self.text(of: object, line)
+        }
+        guard (meta?.utf8.count ?? 0) <= Self.longestMeta else {
+            throw bad("meta is longer than \(Self.longestMeta) bytes")
+        }
+    }
+
+    /// A JSON object as one line.
+    static func text(of object: [String: Any], _ line: Int) throws(BadLine) -> String {
+        let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? JSONSerialization.data(withJSONObject: object, options: options) else {
+            throw BadLine(line: line, message: "meta is not a JSON object")
+        }
+        return String(decoding: data, as: UTF8.self)
+    }
+}
+
+extension Optional<String> {
+    /// Without blanks around it; nil when nothing is left.
+    fileprivate var nonEmpty: String? {
+        let text = self?.trimmingCharacters(in: .whitespaces)
+        return text?.isEmpty == false ? text : nil
+    }
+}
+
+extension EnqueueRequest.Start {
+    /// A time such as `2026-11-21T18:00:00Z`, or a delay such as `+10m`; nil for other texts.
+    init?(spelling text: String) {
+        if text.hasPrefix("+"), let delay = Duration(spelling: String(text.dropFirst())) {
+            self = .after(delay)
+        } else if let date = ISO8601DateFormatter().date(from: text) {
+            self = .at(secondsSince1970: date.timeIntervalSince1970)
+        } else {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,112 @@
+/// Reads the items of one list in constant memory.
+final class ListReader {
+    /// The most lines of one CSV record.
+    private static let longestRecord = 100
+
+    private let path: String
+    private var lines: LineReader
+    private var format: ListFormat?
+    private var parser = CSVParser(delimiter: UInt8(ascii: ","))
+    /// Nil before the first record of a table.
+    private var columns: [ListColumn?]?
+    /// Lines that an unfinished record has swallowed and that are to be read again, with their numbers.
+    private var again: [(number: Int, text: ArraySlice<UInt8>)] = []
+
+    /// - Parameter format: nil to detect it.
+    init(
+        _ path: String, format: ListFormat?, isStopped: @escaping @Sendable () -> Bool
+    ) throws(CommandError) {
+        self.path = path
+        self.format = format
+        lines = try LineReader(path, isStopped: isStopped)
+        if let format { begin(format) }
+    }
+
+    /// Whether the list ended because it was stopped.
+    var wasStopped: Bool { lines.wasStopped }
+
+    /// The number of the line that was read last.
+    var line: Int { again.first.map { $0.number - 1 } ?? lines.number }
+
+    /// The next item, or a line that is none; nil at the end.
+    func next() async throws(CommandError) -> Result<ListItem, BadLine>? {
+        while let (number, text) = try await nextLine() {
+            let trimmed = text.trimmed
+            if trimmed.isEmpty || trimmed.first == UInt8(ascii: "#") { continue }
+            if format == nil { begin(ListFormat.detect(path: path, firstLine: trimmed)) }
+            switch format {
+            case .csv, .tsv:
+                if let result = try await table(text, number) { return result }
+            case .jsonl:
+                return Result { () throws(BadLine) in
+                    guard !lines.isCut else { throw Self.tooLong(number) }
+                    return try JSONListLine.item(trimmed, number)
+                }
+            case .lines, nil:
+                return .success(ListItem(url: String(decoding: trimmed, as: UTF8.self), line: number))
+            }
+        }
+        return nil
+    }
+
+    private func begin(_ format: ListFormat) {
+        self.format = format
+        if format == .tsv { parser = CSVParser(delimiter: UInt8(ascii: "\t")) }
+    }
+
+    private func nextLine() async throws(CommandError) -> (Int, ArraySlice<UInt8>)? {
+        if !again.isEmpty { return again.removeFirst() }
+        guard let text = try await lines.nextWhole() else { return nil }
+        return (lines.number, text)
+    }
+
+    /// The item of the record that begins with a line; nil for a header.
+    ///
+    /// A record that is not complete after some lines ends with its first: the others are read again, so that one quote
+    /// too many costs one line.
+    private func table(
+        _ first: ArraySlice<UInt8>, _ number: Int
+    ) async throws(CommandError) -> Result<ListItem, BadLine>? {
+        var record = [(number: number, text: first)]
+        var size = 0
+        while true {
+            guard let (_, text) = record.last else { return nil }
+            size += text.count
+            guard size < LineReader.longest else { return giveUp(record, Self.tooLong(number)) }
+            do throws(CSVError) {
+                if let fields = try parser.add(text) { return item(fields, number) }
+            } catch {
+                return giveUp(record, BadLine(line: number, message: "a quote is in the wrong place"))
+            }
+            guard record.count < Self.longestRecord, let next = try await nextLine() else {
+                return giveUp(record, BadLine(line: number, message: "a quoted field does not end"))
+            }
+            record.append(next)
+        }
+    }
+
+    private func giveUp(
+        _ record: [(number: Int, text: ArraySlice<UInt8>)], _ bad: BadLine
+    ) -> Result<ListItem, BadLine> {
+        parser.restart()
+        again = Array(record.dropFirst()) + again
+        return .failure(bad)
+    }
+
+    private func item(_ fields: [String], _ number: Int) -> Result<ListItem, BadLine>? {
+        if columns == nil {
+            columns = ListColumn.header(fields)
+            if columns != nil { return nil }
+            columns = [.url]
+        }
+        var named: [ListColumn: String] = [:]
+        for (column, field) in zip(columns ?? [], fields) {
+            if let column, named[column] == nil { named[column] = field }
+        }
+        return Result { () throws(BadLine) in try ListItem(named, line: number) }
+    }
+
+    private static func tooLong(_ number: Int) -> BadLine {
+        BadLine(line: number, message: "longer than \(LineReader.longest) bytes")
+    }
+}
