@@ -100,7 +100,7 @@ struct VariantTests {
         ),
         (
             #"[{"name":"a","keySuffix":"x","format":"bmp"}]"#,
-            "$.variants[0].format: must be one of jpeg, png, gif, webp, avif, heic, tiff, jxl"
+            "$.variants[0].format: must be one of jpeg, png, gif, webp, avif, heic, tiff, jxl, auto"
         ),
         (
             #"[{"name":"a","keySuffix":"x","quality":101}]"#,
@@ -116,7 +116,7 @@ struct VariantTests {
         ),
         (
             #"[{"name":"a","encode":{"progressive":true}}]"#,
-            "$.variants[0].encode: needs the variant's format"
+            "$.variants[0].encode: needs one format"
         ),
         (
             #"[{"name":"a","format":"webp","encode":{"progressive":true}}]"#,

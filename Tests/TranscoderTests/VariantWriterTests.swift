@@ -15,7 +15,7 @@ struct VariantWriterTests {
         var work = Work()
 
         func draw(_ number: Int, _ output: PlannedOutput) throws(CodecFailure) -> any DrawnImage {
-            FakeDrawnImage(work: work)
+            FakeDrawnImage(work: work, size: output.drawing.size)
         }
 
         func digest() throws(CodecFailure) -> ImageDigest? { nil }
@@ -24,6 +24,7 @@ struct VariantWriterTests {
     /// A hundred bytes for each step of quality, 6 s for each encoding.
     private struct FakeDrawnImage: DrawnImage {
         let work: Work
+        let size: PixelSize
 
         var frames: Int { 1 }
 
@@ -33,7 +34,9 @@ struct VariantWriterTests {
             return try EncodedFile(copying: [UInt8](repeating: 0, count: (quality ?? 1) * 100))
         }
 
-        func rawRGBA() throws(CodecFailure) -> EncodedFile { throw CodecFailure(message: "") }
+        func rawRGBA() throws(CodecFailure) -> EncodedFile {
+            try EncodedFile(copying: [UInt8](repeating: 0, count: size.area * 4))
+        }
     }
 
     /// The results in the order of the variants, and the qualities in the order of the encodings.
@@ -46,7 +49,7 @@ struct VariantWriterTests {
         limits.hardTime = hard
         let plan = DecodePlan(
             SourceHeader(format: .jpeg, width: 2000, height: 2000, orientation: 1), variants: parsed, scale: 1,
-            limits: limits, writable: [.jpeg, .webp])
+            limits: limits, writable: [.jpeg, .webp, .png])
         let image = FakeDecodedImage()
         let work = image.work
         var writer = VariantWriter(
@@ -77,6 +80,17 @@ struct VariantWriterTests {
         #expect(encoded == [7])
         let error = #expect(throws: TranscodeError.self) { try results[0].get() }
         #expect(error?.code == .time && error?.message.contains("after 6 s") == true)
+    }
+
+    @Test func `a choice of format that runs out of time keeps the files it has`() throws {
+        // The bytes are no image, so that a comparison fails after the first encoding, of quality 1. It needs libvips.
+        #expect(PixelSample([]) == nil)
+        let (none, tried) = try write(#"\#(large),"format":"auto","formats":["webp","jpeg"]"#, within: .seconds(6))
+        #expect(tried == [1] && (try? none[0].get()) == nil)
+        let (kept, encoded) = try write(#"\#(large),"format":"auto","formats":["png","webp"]"#, within: .seconds(6))
+        #expect(try encoded == [nil] && kept[0].get().format == .png)
+        let (both, all) = try write(#"\#(large),"format":"auto","formats":["png","webp"]"#)
+        #expect(try all == [nil, 1] && both[0].get().format == .png)
     }
 
     @Test func `a search for a quality that runs out of time keeps the best file that fits`() throws {

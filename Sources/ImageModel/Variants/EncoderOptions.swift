@@ -47,7 +47,7 @@ public struct EncoderOptions: Sendable, Hashable {
     /// - Throws: `VariantError` with the JSON path, for a field that the format does not have, too.
     init(_ value: JSONValue, path: String, format: ImageFormat?) throws(VariantError) {
         var fields = try JSONFields(value, path: path)
-        guard let format else { throw fields.refusal(nil, "needs the variant's format") }
+        guard let format else { throw fields.refusal(nil, "needs one format") }
         chromaSubsampling = try fields.choice("chromaSubsampling")
         progressive = try fields.bool("progressive")
         optimizeCoding = try fields.bool("optimizeCoding")

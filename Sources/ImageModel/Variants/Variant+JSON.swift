@@ -23,8 +23,13 @@ extension Variant {
                 path: "\(path).transform", limit: Self.transformLimit, of: "transformers", Transform.init) ?? []
         let formatName = try fields.string("format")
         format = ImageFormat.outputs.first { $0.name == formatName }
-        if formatName != nil && format == nil {
-            throw fields.refusal("format", "must be one of \(ImageFormat.outputs.map(\.name).joined(separator: ", "))")
+        automatic = formatName == AutomaticFormat.name ? try AutomaticFormat(&fields) : nil
+        if formatName != nil && format == nil && automatic == nil {
+            let names = ImageFormat.outputs.map(\.name) + [AutomaticFormat.name]
+            throw fields.refusal("format", "must be one of \(names.joined(separator: ", "))")
+        }
+        if automatic == nil && fields.take("formats") != nil {
+            throw fields.refusal("formats", "needs format \(AutomaticFormat.name)")
         }
         quality = try fields.integer("quality", in: 0...100)
         let format = format
@@ -44,6 +49,10 @@ extension Variant {
         keySuffix = try fields.string("keySuffix")
         if keySuffix?.isEmpty == true { throw fields.refusal("keySuffix", "must not be empty") }
         try fields.finish()
+        if automatic != nil {
+            if maxBytes != nil { throw fields.refusal("maxBytes", "contradicts format auto") }
+            if animation == .frames { throw fields.refusal("animation", "needs one format; auto is for one frame") }
+        }
         if let conflict = ssimConflict { throw fields.refusal("ssim", conflict) }
     }
 
@@ -61,7 +70,8 @@ extension Variant {
         let fields: [String: JSONValue?] = [
             "name": .string(name), "thumbnail": thumbnail?.json,
             "transform": transforms.isEmpty ? nil : .array(transforms.map(\.json)),
-            "format": format.map { .string($0.name) }, "quality": quality.map { .number(Double($0)) },
+            "format": automatic.map { _ in .string(AutomaticFormat.name) } ?? format.map { .string($0.name) },
+            "formats": automatic?.json, "quality": quality.map { .number(Double($0)) },
             "maxBytes": maxBytes.map { .number(Double($0)) },
             "encode": encode?.json, "ssim": ssim.map { .number($0) },
             "maxPixelSize": maxPixelSize.map { .object(["width": .number($0.width), "height": .number($0.height)]) },

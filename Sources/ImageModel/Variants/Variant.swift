@@ -39,8 +39,10 @@ public struct Variant: Sendable, Hashable {
     public let thumbnail: Thumbnail?
     /// The transformers in their order; empty for none.
     public internal(set) var transforms: [Transform]
-    /// The format to write; nil keeps the source's by SDWebImage's rules.
+    /// The format to write; nil keeps the source's by SDWebImage's rules, unless `automatic` chooses one.
     public let format: ImageFormat?
+    /// The formats of which the smallest file is written, under a key of their own; nil by default.
+    public let automatic: AutomaticFormat?
     /// 0…100; nil is the format's default.
     public let quality: Int?
     /// The most bytes that the output may have: the quality is reduced until it fits.
@@ -78,9 +80,9 @@ public struct Variant: Sendable, Hashable {
             + (transformers.isEmpty ? [] : [transformers.joined(separator: "-")])
     }
 
-    /// The text in the key for a format that SDWebImage never writes an image in by itself.
+    /// The text in the key for formats that SDWebImage does not write.
     private var formatKey: String? {
-        format?.output?.hasOwnKey == true ? format.map { "LarderFormat(\($0.name))" } : nil
+        automatic?.key ?? (format?.output?.hasOwnKey == true ? format.map { "LarderFormat(\($0.name))" } : nil)
     }
 
     /// The files of its watermarks.

@@ -95,7 +95,9 @@ private struct ChildServer: ~Copyable {
         reply.header = header
         guard request.operation != .probe else { return }
         reply.writable = writable.formats(
-            wanted: Set(variants.compactMap(\.format) + [OutputFormat.written(header.format)]))
+            wanted: Set(
+                variants.flatMap { $0.automatic?.formats ?? [$0.format].compactMap(\.self) }
+                    + [OutputFormat.written(header.format)]))
         guard request.operation == .transcode else { return }
         let outputs = descriptors.dropFirst().prefix(variants.count).map(OutputDescriptor.init)
         let marks = zip(request.watermarks, descriptors.suffix(request.watermarks.count))

@@ -33,7 +33,7 @@ final class PlanarDecodedImage: DecodedImage {
         self.watermarks = watermarks
         self.header = header
         let upright = header.orientation >= 5 ? try shrunk.transposed() : shrunk
-        let keepsCopyright = plan.outputs.contains { (try? $0.get())?.encoding.keepCopyright == true }
+        let keepsCopyright = plan.outputs.contains { (try? $0.get())?.encoding.keepsCopyright == true }
         if keepsCopyright || header.hasOwnProfile {
             let opened = try LibvipsImage(header.format, file.bytes)
             kept = KeptMetadata(copyrightOf: opened)
@@ -79,7 +79,7 @@ final class PlanarDecodedImage: DecodedImage {
         let image = SharedImage(try source.image.drawn(steps, for: output, watermarks, isReadAgain: isStart))
         if isStart && drawn[number] == nil { drawn[number] = .pixels(image) }
         return LibvipsDrawnImage(
-            header: header, images: [image], kept: output.encoding.keepCopyright ? kept : KeptMetadata())
+            header: header, images: [image], kept: output.encoding.keepsCopyright ? kept : KeptMetadata())
     }
 
     func digest() throws(CodecFailure) -> ImageDigest? {

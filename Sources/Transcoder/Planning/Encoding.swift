@@ -17,17 +17,39 @@ package struct Encoding: Sendable, Hashable {
     package let keepICC, keepCopyright: Bool
     /// Whether all frames are written, not the first alone.
     package let isAnimated: Bool
+    /// Further encodings, of which the smallest file is written; empty where the variant has one format.
+    package private(set) var others: [Encoding] = []
 
     init(_ variant: Variant, _ drawing: Drawing, of header: SourceHeader, writable: Set<ImageFormat>) {
+        func encoding(_ requested: ImageFormat?) -> Encoding {
+            Encoding(variant, requested, drawing, of: header, writable: writable)
+        }
+        guard let automatic = variant.automatic else {
+            self = encoding(variant.format)
+            return
+        }
+        let written = automatic.formats.map(encoding).filter { $0.replaced == nil }
+        // The colour under transparency is lost in a format without it.
+        let whole = written.filter { !drawing.hasAlpha || $0.format.output?.holdsAlpha == true }
+        let chosen = (whole.isEmpty ? written : whole).sorted { $0.searchNanoseconds < $1.searchNanoseconds }
+        self = chosen.first ?? encoding(automatic.formats.first)
+        others = Array(chosen.dropFirst())
+    }
+
+    private init(
+        _ variant: Variant, _ requested: ImageFormat?, _ drawing: Drawing, of header: SourceHeader,
+        writable: Set<ImageFormat>
+    ) {
         let choice = OutputFormat.decide(
-            requested: variant.format, source: header.format, size: drawing.size, hasAlpha: drawing.hasAlpha,
+            requested: requested, source: header.format, size: drawing.size, hasAlpha: drawing.hasAlpha,
             writable: writable)
         let output = choice.format.output
         format = choice.format
         replaced = choice.replaced
         options = choice.replaced == nil ? variant.encode : nil
         isAnimated = variant.animation == .frames && header.isAnimated && output?.holdsFrames == true
-        ssim = isAnimated || output?.defaultQuality == nil ? nil : variant.ssim
+        let wanted = variant.ssim ?? variant.automatic.map { _ in AutomaticFormat.usualSimilarity }
+        ssim = isAnimated || output?.defaultQuality == nil ? nil : wanted
         let usual = ssim == nil ? output?.defaultQuality : Self.highestForSimilarity
         quality = options?.lossless == true ? nil : usual.map { variant.quality ?? $0 }
         maxBytes = variant.maxBytes
@@ -38,6 +60,15 @@ package struct Encoding: Sendable, Hashable {
 
     /// The highest quality that is tried for a similarity where the variant has none.
     private static let highestForSimilarity = 95
+
+    /// Each encoding that is tried, the one that takes the least time first.
+    package var all: [Encoding] { [self] + others }
+
+    /// Whether a file of it has the copyright.
+    var keepsCopyright: Bool { all.contains(where: \.keepCopyright) }
+
+    /// Whether the pixels may be encoded several times.
+    var isSearched: Bool { maxBytes != nil || ssim != nil || !others.isEmpty }
 
     /// Whether the encoder works on red, green and blue instead of luma and chroma.
     var isLossless: Bool { options?.lossless == true || options?.nearLossless == true }

@@ -19,7 +19,10 @@ struct PlanCost {
         let costs = outputs.map(cost)
         outputTimes = costs.map { .nanoseconds(Int64($0.drawing + $0.encoding)) }
         let sum = zip(costs, outputs).reduce(decoding) { sum, output in
-            output.1.sameBytesAs == nil ? sum + output.0.drawing + output.0.encoding * output.1.attempts : sum
+            guard output.1.sameBytesAs == nil else { return sum }
+            // In proportion, as frames have a cost of their own.
+            let attempts = output.1.searchNanoseconds / max(output.1.encoderNanoseconds, 0.001)
+            return sum + output.0.drawing + output.0.encoding * attempts
         }
         processorTime = .nanoseconds(Int64(sum) + 1_000_000)
     }
@@ -108,25 +111,19 @@ extension PlannedOutput {
         func cost(_ number: Int) -> (Double, Int, Int) {
             guard case .success(let output) = outputs[number] else { return (0, 0, number) }
             if let other = output.sameBytesAs { return (cost(other).0, other, number) }
-            return (output.encoderNanoseconds * output.attempts * Double(output.drawing.size.area), number, -1)
+            return (output.searchNanoseconds * Double(output.drawing.size.area), number, -1)
         }
         return order.sorted { cost($0) < cost($1) }
     }
 
-    /// For each pixel written once.
-    fileprivate var encoderNanoseconds: Double {
-        guard let output = encoding.format.output else { return 0 }
-        let usual = encoding.isAnimated ? output.animatedNanoseconds ?? output.nanoseconds : output.nanoseconds
-        return usual * encoding.costFactor
-    }
+    /// For each pixel, each format written once.
+    fileprivate var encoderNanoseconds: Double { encoding.all.reduce(0) { $0 + $1.nanoseconds } }
+
+    /// For each pixel, with every file that is tried.
+    fileprivate var searchNanoseconds: Double { encoding.all.reduce(0) { $0 + $1.searchNanoseconds } }
 
     /// Memory that the encoder takes.
-    fileprivate var encoderBytes: Int { drawing.size.area * encoding.bytesPerPixel }
-
-    /// How often it is encoded: a limit on bytes takes about four attempts.
-    fileprivate var attempts: Double {
-        // For a similarity about seven, each decoded again and compared.
-        if encoding.ssim != nil { return 9 }
-        return encoding.maxBytes == nil || encoding.quality == nil ? 1 : 4
+    fileprivate var encoderBytes: Int {
+        drawing.size.area * encoding.all.reduce(0) { max($0, $1.bytesPerPixel) }
     }
 }

@@ -13,8 +13,10 @@ public struct PlanSummary: Sendable, Hashable, Encodable {
         public var steps: [String] = []
         /// The size written, in pixels; nil when nothing is written.
         public var width, height: Int?
-        /// The format written.
+        /// The format written; nil where it is chosen among `formats`.
         public var format: ImageFormat?
+        /// The formats of which the smallest file is written; nil where there is one.
+        public var formats: [ImageFormat]?
         /// The requested format, when another is written.
         public var replaced: ImageFormat?
         /// 0…100, for formats that have one; the highest when there is a limit on bytes.
@@ -96,10 +98,13 @@ extension PlanSummary.Variant {
                 case .output(let number): "\"\(nameOf(number))\""
                 }
             let size = output.drawing.size, encoding = output.encoding
+            let formats = encoding.others.isEmpty ? nil : encoding.all.map(\.format)
             self.init(
                 name: name, from: from, steps: output.steps.map(\.text), width: size.width, height: size.height,
-                format: encoding.format, replaced: encoding.replaced, quality: encoding.quality,
-                ssim: encoding.ssim, encode: encoding.options?.text, sameBytesAs: output.sameBytesAs.map(nameOf))
+                format: formats == nil ? encoding.format : nil, formats: formats, replaced: encoding.replaced,
+                quality: encoding.all.lazy.compactMap(\.quality).first,
+                ssim: encoding.all.lazy.compactMap(\.ssim).first, encode: encoding.options?.text,
+                sameBytesAs: output.sameBytesAs.map(nameOf))
         }
     }
 
@@ -109,7 +114,8 @@ extension PlanSummary.Variant {
         let way = ([from == "copy" ? "copy of the original" : "from \(from)"] + steps).joined(separator: " → ")
         let size = "\(width ?? 0)×\(height ?? 0)"
         let written = [
-            format?.name, quality.map { "quality \($0)" }, ssim.map { "ssim \($0)" }, encode,
+            format?.name, formats.map { "the smallest of \($0.map(\.name).joined(separator: ", "))" },
+            quality.map { "quality \($0)" }, ssim.map { "ssim \($0)" }, encode,
             replaced.map { "instead of \($0.name)" },
         ]
         return "\(name): \(way) → \(written.compactMap(\.self).joined(separator: ", ")), \(size)"

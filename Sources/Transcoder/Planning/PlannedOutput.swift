@@ -77,7 +77,8 @@ package struct PlannedOutput: Sendable, Hashable {
     /// with loss, without the original's metadata.
     var fitsPlanes: Bool {
         PlaneCodec.all[encoding.format]?.encoder != nil && !drawing.hasAlpha && encoding.background == nil
-            && !encoding.isAnimated && !encoding.isLossless && encoding.ssim == nil && !encoding.keepICC
+            && !encoding.isAnimated && !encoding.isLossless && encoding.ssim == nil && encoding.others.isEmpty
+            && !encoding.keepICC
             && !encoding.keepCopyright
     }
 
@@ -107,13 +108,14 @@ extension Variant {
     func drawn(of header: SourceHeader, _ options: TranscodeRequest.Options) -> Variant? {
         if header.format.isVector {
             // An image decoded at a thumbnail size consists of pixels.
-            let isVector = thumbnail == nil && format == nil
+            let isVector = thumbnail == nil && format == nil && automatic == nil
             return isVector && !transforms.isEmpty && !options.contains(.transformsVector) ? nil : self
         }
         guard header.isAnimated, animation == nil, !options.contains(.firstFrameOnly) else { return self }
         if options.contains(.transformsAnimated) && (thumbnail == nil || !transforms.isEmpty) { return self }
         // A thumbnail has no bytes of its own and is encoded again, except as an object that carries the animation's.
         guard thumbnail != nil, !options.contains(.keepsAnimation) else { return nil }
+        if automatic != nil { return self }
         if let output = format?.output, !output.holdsFrames || output.isStillByName { return self }
         return options.contains(.encodesFirstFrame) ? thumbnailOfFirstFrame : thumbnailOfEveryFrame
     }

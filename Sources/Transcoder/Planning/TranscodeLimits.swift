@@ -89,6 +89,14 @@ public struct TranscodeLimits: Sendable, Hashable, Codable {
             .time, "\(what) needs about \(seconds(estimate)) of processor time\(after); the limit is \(hardTime)")
     }
 
+    /// Checks whether another stage of an image may start.
+    ///
+    /// - Parameter spent: the processor time that the image took so far.
+    /// - Throws: `TranscodeError` 206.
+    func checkSoftTime(_ spent: Duration) throws(TranscodeError) {
+        guard spent < softTime else { throw TranscodeError(.time, "the image took \(softTime) of processor time") }
+    }
+
     private func check(
         _ value: Int, _ limit: Int, _ code: TranscodeError.Code, _ text: (Int) -> String
     ) throws(TranscodeError) {

@@ -3,7 +3,6 @@ internal import ImageModel
 /// Compares files with the pixels that they were encoded from.
 struct FileSimilarity {
     private let reference: StructuralSimilarity
-    private let encoding: Encoding
 
     init(_ drawn: any DrawnImage, _ size: PixelSize, _ encoding: Encoding) throws(CodecFailure) {
         let pixels = try drawn.rawRGBA()
@@ -15,11 +14,10 @@ struct FileSimilarity {
         reference = withExtendedLifetime(pixels) {
             StructuralSimilarity(pixels.bytes, width: size.width, height: size.height, background: background)
         }
-        self.encoding = encoding
     }
 
     /// The structural similarity of a file, decoded as an app would.
-    func value(_ file: EncodedFile) throws(CodecFailure) -> Double {
+    func value(_ file: EncodedFile, _ encoding: Encoding) throws(CodecFailure) -> Double {
         let decoded = try LibvipsImage(written: encoding.format, file.bytes)
         let pixels = try (encoding.keepICC ? decoded.asByteRGB() : decoded.inSRGB()).rawRGBA()
         guard let value = withExtendedLifetime((pixels, file), { reference.value(pixels.bytes) }) else {

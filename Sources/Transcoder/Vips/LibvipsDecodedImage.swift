@@ -89,7 +89,7 @@ final class LibvipsDecodedImage: DecodedImage {
         }
         if isReused { drawn[number] = frames }
         var kept = pass.kept
-        if !output.encoding.keepCopyright { kept.exif = [:] }
+        if !output.encoding.keepsCopyright { kept.exif = [:] }
         return LibvipsDrawnImage(header: header, images: frames, kept: kept)
     }
 
@@ -110,8 +110,7 @@ extension LibvipsImage {
         for step in steps { image = try image.drawn(step, watermarks) }
         if !output.drawing.hasAlpha { image = try image.opaque() }
         // An encoding at another quality reads it again too.
-        return isReadAgain || output.encoding.maxBytes != nil || output.encoding.ssim != nil
-            ? try image.inMemory() : image
+        return isReadAgain || output.encoding.isSearched ? try image.inMemory() : image
     }
 }
 
