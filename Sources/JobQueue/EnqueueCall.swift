@@ -25,11 +25,34 @@ extension EnqueueRequest {
 
     var listCall: (String, [Parameter]) {
         get throws(QueueError) {
-            let shared = Call(
-                batch: batchID.map(String.init) ?? batch, pipeline: pipeline, pipeline_spec: isDryRun ? spec : nil,
-                priority: priority, run_at: start.time, delay_ms: start.delay, options: Int64(bitPattern: options),
-                context: context, max_attempts: maxAttempts, retry_base_ms: retryBase?.milliseconds, queue: queue,
-                fresh_for_ms: freshFor?.milliseconds, cache_id: cacheID)
+            (
+                """
+                SELECT answer, job_id, domain, code, message
+                FROM larder.enqueue_list($1::json, $2, $3::json[], $4::json[], $5, $6, dry_run => \(isDryRun)) ORDER BY ord
+                """,
+                [
+                    .text(try sharedJSON), .texts(urls), .optionalTexts(try ownJSON), .optionalTexts(metas),
+                    .text(source?.name), .integer(Int64(source?.from ?? 0)),
+                ]
+            )
+        }
+    }
+
+    /// What all URLs share.
+    var sharedJSON: String {
+        get throws(QueueError) {
+            try Self.json(
+                Call(
+                    batch: batchID.map(String.init) ?? batch, pipeline: pipeline, pipeline_spec: spec,
+                    priority: priority, run_at: start.time, delay_ms: start.delay, options: Int64(bitPattern: options),
+                    context: context, max_attempts: maxAttempts, retry_base_ms: retryBase?.milliseconds, queue: queue,
+                    fresh_for_ms: freshFor?.milliseconds, cache_id: cacheID))
+        }
+    }
+
+    /// What each URL has of its own.
+    var ownJSON: [String?] {
+        get throws(QueueError) {
             var own: [String?] = []
             for setting in settings {
                 own.append(
@@ -40,16 +63,7 @@ extension EnqueueRequest {
                                 pipeline: setting.pipeline, priority: setting.priority, run_at: setting.start.time,
                                 delay_ms: setting.start.delay)))
             }
-            return (
-                """
-                SELECT answer, job_id, domain, code, message
-                FROM larder.enqueue_list($1::json, $2, $3::json[], $4::json[], $5, $6, dry_run => \(isDryRun)) ORDER BY ord
-                """,
-                [
-                    .text(try Self.json(shared)), .texts(urls), .optionalTexts(own), .optionalTexts(metas),
-                    .text(source?.name), .integer(Int64(source?.from ?? 0)),
-                ]
-            )
+            return own
         }
     }
 

@@ -48,7 +48,7 @@ public struct EnqueueRequest: Sendable {
     public var settings: [Settings] = []
     /// Answers the same and changes nothing, not even that a batch or `spec` is added.
     public var isDryRun = false
-    /// The definition of `pipeline` in a dry run, when it may not be in the database yet.
+    /// The definition of `pipeline` in a dry run or a schedule, when it may not be in the database yet.
     public var spec: String?
     /// The list that the URLs are from, when it is enqueued in several calls that may be repeated.
     public var source: Source?

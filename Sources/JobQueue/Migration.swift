@@ -33,9 +33,10 @@ struct Migration: Sendable {
         Migration("0026_finish", PackageResources._026_finish_sql),
         Migration("0027_retention", PackageResources._027_retention_sql),
         Migration("0028_vacuum", PackageResources._028_vacuum_sql),
-        Migration("0029_views", PackageResources._029_views_sql),
-        Migration("0030_health", PackageResources._030_health_sql),
-        Migration("0031_roles", PackageResources._031_roles_sql),
+        Migration("0029_schedules", PackageResources._029_schedules_sql),
+        Migration("0030_views", PackageResources._030_views_sql),
+        Migration("0031_health", PackageResources._031_health_sql),
+        Migration("0032_roles", PackageResources._032_roles_sql),
     ]
 
     init(_ name: String, _ bytes: [UInt8]) {

@@ -7,9 +7,17 @@ public enum MaintenanceKind: String, Sendable, CaseIterable {
     /// Statements that cannot run in a function: vacuum and concurrent detach. Skipped for a login that may not act as
     /// the owner of the tables; autovacuum and the task retention then do the work.
     case owner
+    /// Enqueues the schedules that are due. Their queries may take long.
+    case schedule
 
     /// Time between two calls of a worker.
-    public var interval: Duration { self == .owner ? .seconds(30) : .seconds(1) }
+    public var interval: Duration {
+        switch self {
+        case .urgent, .routine: .seconds(1)
+        case .owner: .seconds(30)
+        case .schedule: .seconds(5)
+        }
+    }
 }
 
 /// A violated invariant, as `PostgresJobQueue.check()` finds it.
@@ -29,12 +37,14 @@ extension PostgresJobQueue {
     /// Runs the maintenance tasks of one kind that are due, and returns the most rows that one of them moved.
     ///
     /// There is no leader: any number of processes may call this at any time, and a task that another one runs is
-    /// skipped. `force` also runs tasks that are not due, except those of `.owner`. Throws `.refused` after the other
-    /// tasks when one fails; the view `larder.maintenance` shows its error. Never waits for an unreachable database. A
-    /// statement takes at most 5 s, of `.owner` 10 s.
+    /// skipped. `force` also runs tasks that are not due, except those of `.owner` and `.schedule`. Throws `.refused`
+    /// after the other tasks when one fails; the views `larder.maintenance` and `larder.schedule` show its error. Never
+    /// waits for an unreachable database. A statement takes at most 5 s, of `.owner` 10 s, of `.schedule` 60 s.
     @discardableResult
     public func maintain(_ kind: MaintenanceKind, force: Bool = false) async throws(QueueError) -> Int {
         if kind == .owner { return try await runOwnerStatements() }
+        // Another schedule may be due.
+        if kind == .schedule { return try await runDueSchedule() ? Self.maintenancePortion : 0 }
         return try await ask(
             "SELECT task, moved, error, error_code FROM larder.maintain(\(force), $1)", [.text(kind.rawValue)],
             maxWait: .zero, on: connection(for: kind)

@@ -1,6 +1,6 @@
 /// A queue of jobs in Postgres.
 ///
-/// Uses at most six connections, opened on first use and reopened when they break: one for claims, so that a worker
+/// Uses at most seven connections, opened on first use and reopened when they break: one for claims, so that a worker
 /// claims while it completes, one for heartbeats, one per `MaintenanceKind`, so that neither a long statement nor
 /// blocked maintenance costs a worker its lease, and one for all other calls. Works through pgbouncer in transaction
 /// mode. A login that may not open so many (`CONNECTION LIMIT`) shares the one for all other calls, and its calls wait
@@ -24,8 +24,19 @@ public final class PostgresJobQueue: Sendable {
         /// Time limit of a statement of `MaintenanceKind.owner`; a detach may wait for a reader.
         var ownerTimeout: Duration = .seconds(10)
 
+        /// Time limit of the run of a schedule.
+        var scheduleTimeout: Duration = .seconds(60)
+
         /// Creates a configuration with the defaults.
         public init(databaseURL: String) { self.databaseURL = databaseURL }
+
+        func timeout(of kind: MaintenanceKind) -> Duration {
+            switch kind {
+            case .urgent, .routine: maintenanceTimeout
+            case .owner: ownerTimeout
+            case .schedule: scheduleTimeout
+            }
+        }
     }
 
     /// The worker protocol this program speaks: the `_v1` of the functions.
@@ -51,9 +62,7 @@ public final class PostgresJobQueue: Sendable {
         maintenance = Dictionary(
             uniqueKeysWithValues: MaintenanceKind.allCases.map { kind in
                 var limited = configuration
-                limited.statementTimeout = min(
-                    configuration.statementTimeout,
-                    kind == .owner ? configuration.ownerTimeout : configuration.maintenanceTimeout)
+                limited.statementTimeout = min(configuration.statementTimeout, configuration.timeout(of: kind))
                 return (kind, Connection(limited, name: "queue-\(kind.rawValue)", cutOff: cutOff))
             })
     }

@@ -35,6 +35,8 @@ public struct QueueError: Error, Sendable, CustomStringConvertible {
         public static let unknownQueue = Code("unknownQueue")
         /// No such job, or one with which nothing can be done any more.
         public static let unknownJob = Code("unknownJob")
+        /// No such schedule.
+        public static let unknownSchedule = Code("unknownSchedule")
         /// Another number of URLs of the list is enqueued than the caller states: another producer enqueues the same
         /// list.
         public static let sourceMoved = Code("sourceMoved")

@@ -99,6 +99,7 @@ public struct PrefetchWorker: Sendable {
             MaintenanceService(kind: .urgent, queue: queue, observe: observe),
             MaintenanceService(kind: .routine, queue: queue, observe: observe),
             MaintenanceService(kind: .owner, queue: queue, observe: observe),
+            MaintenanceService(kind: .schedule, queue: queue, observe: observe),
         ]
         if let (store, policy) = configuration.expiry {
             services.append(ExpiryService(store: store, policy: policy, shutdown: shutdown, observe: observe))

@@ -157,7 +157,8 @@ struct UsageTests {
         // Before the first operand, because the parser stops at an error.
         command.arguments.insert("--json", at: min(1, command.arguments.count))
         // The two words of a command must not be separated.
-        if ["db", "cache", "bench", "help", "blocklist", "origin", "pipeline", "queue"].contains(wrong.words.first) {
+        let families = ["db", "cache", "bench", "help", "blocklist", "origin", "pipeline", "queue", "schedule"]
+        if wrong.words.first.map(families.contains) == true {
             command.arguments = wrong.words + ["--json"]
         }
         let json = try await command.run()

@@ -25,6 +25,7 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
     static let waitedTooLong = SQLState("LA008")
     static let sourceMoved = SQLState("LA009")
     static let locked = SQLState("LA010")
+    static let unknownSchedule = SQLState("LA013")
 
     /// True for what passes by itself: connection trouble (08), collisions (40), resources (53), shutdown and restart
     /// (57P), a standby that still refuses writes (25006) and a partition being attached (55P03).
@@ -54,6 +55,7 @@ struct SQLState: RawRepresentable, Hashable, Sendable {
         case .unknownPipeline: .unknownPipeline
         case .unknownQueue: .unknownQueue
         case .unknownJob: .unknownJob
+        case .unknownSchedule: .unknownSchedule
         case .sourceMoved: .sourceMoved
         case .locked: .locked
         case .protocolMismatch: .protocolMismatch

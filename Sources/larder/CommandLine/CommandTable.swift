@@ -15,7 +15,9 @@ enum CommandTable {
             "operations",
             [
                 .migrate, .check, .doctor, .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear,
-                .blocklistImport, .queueList, .queueLimit, .originList, .originHold, .originClear, .pipelineList,
+                .blocklistImport, .queueList, .queueLimit, .scheduleList,
+                .scheduleSet, .schedulePause, .scheduleResume, .scheduleRun, .scheduleRemove, .originList, .originHold,
+                .originClear, .pipelineList,
                 .pipelineShow, .pipelineSet, .databaseStart, .databaseStop, .databaseStatus, .databaseUpgrade,
                 .databaseURL, .benchQueue, .chaos,
             ]

@@ -29,9 +29,10 @@ struct URLSource {
 
     /// Reads the first chunk, so that an unreadable list is an error before a batch is opened for it.
     ///
+    /// - Parameter count: operands that are no URLs.
     /// - Throws: wrong usage without operands and `--from`; a `CommandError` when a file cannot be read.
     init(
-        _ arguments: Arguments, command: String, bad: BadLines, until stop: ShutdownRequest
+        _ arguments: Arguments, command: String, skipping count: Int = 0, bad: BadLines, until stop: ShutdownRequest
     ) async throws(CommandError) {
         let lists = try arguments.list("from")
         guard !lists.isEmpty || !arguments.operandBytes.isEmpty else {
@@ -45,7 +46,7 @@ struct URLSource {
         self.format = format.flatMap(ListFormat.init(rawValue:))
         self.bad = bad
         self.stop = stop
-        operands = arguments.operandBytes[...]
+        operands = arguments.operandBytes.dropFirst(count)
         paths = lists[...]
         try openNext()
         ahead = try await next(EnqueueRequest.maxURLs)[...]

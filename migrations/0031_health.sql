@@ -134,6 +134,18 @@ UNION ALL
 SELECT 'warning', 'jobs are ready and no worker is live', format('queue %s', q.queue), 'start a worker: larder work'
 FROM larder.queue q WHERE q.has_ready AND q.paused_at IS NULL AND q.live_workers = 0
 UNION ALL
+SELECT 'error', 'a schedule fails', format('%s, at %s: %s', s.name, to_char(s.last_at, 'YYYY-MM-DD HH24:MI:SS TZ'),
+    s.last_error), 'correct what the error says, then larder.schedule_run() runs it now'
+FROM larder_data.schedule s WHERE s.last_error IS NOT NULL AND s.paused_at IS NULL
+UNION ALL
+SELECT 'warning', 'a schedule is late', format('%s, since %s', s.name, to_char(s.next_at, 'YYYY-MM-DD HH24:MI:SS TZ')),
+    'start a worker: larder work'
+FROM larder_data.schedule s WHERE s.next_at < clock_timestamp() - interval '30 s' AND s.paused_at IS NULL
+UNION ALL
+SELECT 'info', 'a schedule is paused', format('%s, since %s', s.name, to_char(s.paused_at, 'YYYY-MM-DD HH24:MI:SS TZ')),
+    'larder.schedule_resume() resumes it'
+FROM larder_data.schedule s WHERE s.paused_at IS NOT NULL
+UNION ALL
 SELECT 'info', 'a queue is paused',
     format('queue %s, since %s', q.name, to_char(q.paused_at, 'YYYY-MM-DD HH24:MI:SS TZ')),
     'larder.queue_resume() resumes it'

@@ -245,7 +245,9 @@ BEGIN
     IF wanted_batch IS NULL THEN
         RETURN QUERY SELECT
             EXISTS (SELECT FROM larder_data.ready r WHERE r.queue_id = wanted_queue)
-                AND EXISTS (SELECT FROM larder_data.queue q WHERE q.id = wanted_queue AND q.paused_at IS NULL),
+                AND EXISTS (SELECT FROM larder_data.queue q WHERE q.id = wanted_queue AND q.paused_at IS NULL)
+                OR EXISTS (SELECT FROM larder_data.schedule s WHERE s.paused_at IS NULL
+                    AND s.next_at <= clock_timestamp() AND coalesce(s.request ->> 'queue', 'default') = queue),
             EXISTS (SELECT FROM larder_data.running r WHERE r.queue_id = wanted_queue)
                 OR EXISTS (SELECT FROM larder_data.late_enqueue),
             EXISTS (SELECT FROM larder_data.suspended s, LATERAL (
@@ -280,7 +282,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.remaining IS
     'What is left of a batch, in any queue, or of a queue. has_ready: a worker may claim it, now or as soon as the '
-    'limits of its queue allow it, so not in a paused queue or batch. next_due_ms: time until the next scheduled job. '
+    'limits of its queue allow it, so not in a paused queue or batch; of a queue also that a schedule is due. '
+    'next_due_ms: time until the next scheduled job. '
     'For a batch it reads the live jobs.';
 
 -- Waiting is a procedure: each look is a transaction of its own, because a function would hold one snapshot and with

@@ -1,0 +1,179 @@
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+@Suite(.timeLimit(.minutes(5)))
+struct ScheduleTests {
+    private func list(_ count: Int) -> EnqueueRequest {
+        EnqueueRequest(urls: (0..<count).map { "http://a/\($0)" })
+    }
+
+    /// Makes all schedules due since a while ago.
+    private func pass(_ fixture: QueueFixture, _ interval: String = "1 s") async throws {
+        try await fixture.sql("UPDATE larder_data.schedule SET next_at = clock_timestamp() - interval '\(interval)'")
+    }
+
+    private func finish(_ fixture: QueueFixture) async throws {
+        try await fixture.sql(
+            "SELECT larder.batch_cancel(b.id::text) FROM larder_data.batch b WHERE b.finished_at IS NULL")
+        try await fixture.queue.maintain(force: true)
+    }
+
+    @Test func `each run is the next run of the batch, with the settings of the list`() async throws {
+        let fixture = try await QueueFixture.make()
+        var request = list(2)
+        request.priority = 2
+        request.metas = [#"{"n":1}"#, nil]
+        request.settings = [EnqueueRequest.Settings(), EnqueueRequest.Settings()]
+        request.settings[1].priority = 7
+        let next = try await fixture.queue.setSchedule(
+            "nightly", cron: "0 2 * * *", timeZone: "Europe/Berlin", query: nil, request: request)
+        #expect(next.contains(":00:00.000Z"))
+        #expect(try await fixture.queue.maintain(.schedule) == 0)
+        for run in 1...2 {
+            try await pass(fixture)
+            #expect(try await fixture.queue.maintain(.schedule) > 0)
+            #expect(try await fixture.queue.maintain(.schedule) == 0)
+            let state =
+                "SELECT count(*) || ' ' || sum(total) || ' ' || bool_and(sealed_at IS NOT NULL) FROM larder.progress"
+            #expect(try await fixture.value(state) == "\(run) \(2 * run) true")
+            let jobs = "SELECT string_agg(concat_ws(' ', url, priority, meta), ', ' ORDER BY url) FROM larder_data.job"
+            #expect(try await fixture.value(jobs + " WHERE items > 0") == #"http://a/0 2 {"n":1}, http://a/1 7"#)
+            try await finish(fixture)
+        }
+        let schedule = try #require(try await fixture.queue.schedules().first)
+        #expect(schedule.lastURLs == 2 && schedule.lastError == nil && schedule.missed == 0)
+        #expect(
+            try await fixture.value("SELECT id FROM larder_data.batch WHERE run = 2") == "\(schedule.lastBatch ?? 0)")
+        try await fixture.expectSound()
+    }
+
+    @Test func `many workers run what is due once`() async throws {
+        let fixture = try await QueueFixture.make()
+        for name in ["a", "b", "c"] {
+            _ = try await fixture.queue.setSchedule(
+                name, cron: "@hourly", timeZone: "UTC", query: nil, request: list(20_001))
+        }
+        try await pass(fixture)
+        let url = fixture.database.directURL
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    let queue = PostgresJobQueue(.init(databaseURL: url))
+                    while try await queue.maintain(.schedule) > 0 {}
+                    await queue.close()
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(
+            try await fixture.value("SELECT string_agg(batch || total, ' ' ORDER BY batch) FROM larder.progress")
+                == "a20001 b20001 c20001")
+    }
+
+    @Test func `runs that no worker made are counted, and one is made`() async throws {
+        let fixture = try await QueueFixture.make()
+        _ = try await fixture.queue.setSchedule("s", cron: "@hourly", timeZone: "UTC", query: nil, request: list(1))
+        try await pass(fixture, "5 h")
+        #expect(try await fixture.value("SELECT string_agg(what, ',') FROM larder.health") == "a schedule is late")
+        try await fixture.queue.maintain(.schedule)
+        #expect(try await fixture.value("SELECT missed || ' ' || (next_at > now()) FROM larder.schedule") == "5 true")
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.batch") == "1")
+    }
+
+    @Test func `a run is left out while the batch before is not finished, and health names it`() async throws {
+        let fixture = try await QueueFixture.make()
+        _ = try await fixture.queue.setSchedule("s", cron: "@hourly", timeZone: "UTC", query: nil, request: list(1))
+        try await pass(fixture)
+        try await fixture.queue.maintain(.schedule)
+        try await pass(fixture)
+        let error = await #expect(throws: QueueError.self) { try await fixture.queue.maintain(.schedule) }
+        #expect(error?.message == "schedule s: batch s@1 is not finished")
+        #expect(
+            try await fixture.value("SELECT detail FROM larder.health WHERE what = 'a schedule fails'")?.contains("s@1")
+                == true)
+        try await finish(fixture)
+        try await fixture.queue.runSchedule("s")
+        #expect(try await fixture.queue.maintain(.schedule) > 0)
+        #expect(
+            try await fixture.value("SELECT missed || ' ' || (last_error IS NULL) FROM larder.schedule") == "1 true")
+    }
+
+    @Test func `a query has the rights of larder_schedule only, and leaves nothing behind`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.sql("CREATE SCHEMA shop CREATE TABLE product (image text, price int)")
+        try await fixture.sql("INSERT INTO shop.product VALUES ('http://a/1', 7), ('http://a/2', NULL)")
+        func set(_ query: String) async throws -> String? {
+            do throws(QueueError) {
+                _ = try await fixture.queue.setSchedule(
+                    "s", cron: "@hourly", timeZone: "UTC", query: query, request: EnqueueRequest(urls: []))
+                return nil
+            } catch { return error.message }
+        }
+        let query = "SELECT image AS url, price AS priority, image AS name FROM shop.product; -- all"
+        #expect(try await set("SELECT 1 AS url FROM larder_data.job")?.contains("permission denied") == true)
+        #expect(try await set(query.replacing("; -- all", with: ""))?.contains("permission denied") == true)
+        try await fixture.sql("GRANT USAGE ON SCHEMA shop TO larder_schedule")
+        try await fixture.sql("GRANT SELECT ON shop.product TO larder_schedule")
+        #expect(try await set("SELECT image FROM shop.product")?.contains("no url") == true)
+        #expect(try await set("SELECT nothing FROM shop.product")?.contains("does not exist") == true)
+        // It runs as larder_schedule, whoever calls it, and what it sets is undone.
+        try await fixture.sql(
+            """
+            CREATE FUNCTION shop.evil() RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+                PERFORM set_config('search_path', 'evil', false);
+                RETURN 'http://a/' || current_user;
+            END $$
+            """)
+        #expect(try await set("SELECT shop.evil() AS url UNION ALL SELECT image FROM shop.product") == nil)
+        try await pass(fixture)
+        #expect(try await fixture.queue.maintain(.schedule) > 0)
+        #expect(
+            try await fixture.value("SELECT string_agg(url, ' ' ORDER BY url) FROM larder_data.job")
+                == "http://a/1 http://a/2 http://a/larder_schedule")
+        try await finish(fixture)
+        #expect(try await set(query.replacing("; -- all", with: " -- all")) == nil)
+        try await pass(fixture)
+        #expect(try await fixture.queue.maintain(.schedule) > 0)
+        #expect(
+            try await fixture.value(
+                "SELECT string_agg(url || priority || meta, ' ' ORDER BY url) FROM larder_data.job WHERE items > 0")
+                == #"http://a/17{"name" : "http://a/1"} http://a/24{"name" : "http://a/2"}"#)
+        // Afterwards the table is gone: the run fails, the next one is due, and nothing is enqueued.
+        try await finish(fixture)
+        try await fixture.sql("DROP TABLE shop.product")
+        try await pass(fixture)
+        let error = await #expect(throws: QueueError.self) { try await fixture.queue.maintain(.schedule) }
+        #expect(error?.message.contains("does not exist") == true)
+        #expect(
+            try await fixture.value("SELECT (next_at > now()) || ' ' || last_error FROM larder.schedule")?.hasPrefix(
+                "true the query fails") == true)
+    }
+
+    @Test func `a paused schedule is not run, and unknown names are refused`() async throws {
+        let fixture = try await QueueFixture.make()
+        _ = try await fixture.queue.setSchedule("s", cron: "@hourly", timeZone: "UTC", query: nil, request: list(1))
+        try await fixture.queue.pauseSchedule("s")
+        try await pass(fixture)
+        #expect(try await fixture.queue.maintain(.schedule) == 0)
+        try await fixture.queue.resumeSchedule("s")
+        #expect(try await fixture.value("SELECT next_at > now() FROM larder.schedule") == "t")
+        try await fixture.queue.removeSchedule("s")
+        for verb in ["pause", "resume", "run", "remove"] {
+            await #expect(throws: QueueError.self) { try await fixture.sql("SELECT larder.schedule_\(verb)('s')") }
+        }
+        await #expect(throws: QueueError.self) {
+            _ = try await fixture.queue.setSchedule(
+                "s", cron: "@hourly", timeZone: "Mars/Base", query: nil, request: list(1))
+        }
+    }
+
+    @Test func `a due schedule is work that is left`() async throws {
+        let fixture = try await QueueFixture.make()
+        _ = try await fixture.queue.setSchedule("s", cron: "@hourly", timeZone: "UTC", query: nil, request: list(1))
+        #expect(try await fixture.value("SELECT has_ready FROM larder.remaining()") == "f")
+        try await pass(fixture)
+        #expect(try await fixture.value("SELECT has_ready FROM larder.remaining()") == "t")
+    }
+}
