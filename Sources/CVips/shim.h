@@ -132,6 +132,16 @@ static inline int larder_smart_crop(VipsImage *in, VipsImage **out, int width, i
                           by_entropy ? VIPS_INTERESTING_ENTROPY : VIPS_INTERESTING_ATTENTION, NULL);
 }
 
+/// Left, top, width and height of what differs by more than `threshold` from a colour of 0 to 255; a width of 0 where
+/// nothing does.
+static inline int larder_find_trim(VipsImage *in, double threshold, const double *colour, int bands, int box[4]) {
+    VipsArrayDouble *background = vips_array_double_new(colour, bands);
+    int result = vips_find_trim(in, &box[0], &box[1], &box[2], &box[3], "threshold", threshold, "background",
+                                background, NULL);
+    vips_area_unref(VIPS_AREA(background));
+    return result;
+}
+
 /// Sharpens lightness, flat areas left as they are; 8-bit sRGB in and out.
 static inline int larder_sharpen(VipsImage *in, VipsImage **out, double sigma, double amount) {
     VipsImage *sharp = NULL;

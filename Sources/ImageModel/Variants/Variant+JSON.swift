@@ -15,6 +15,7 @@ extension Variant {
     package init(_ value: JSONValue, path: String) throws(VariantError) {
         var fields = try JSONFields(value, path: path)
         name = try fields.requiredName("name")
+        trim = try fields.take("trim").map { value throws(VariantError) in try Trim(value, path: "\(path).trim") }
         thumbnail = try fields.take("thumbnail").map { value throws(VariantError) in
             try Thumbnail(value, path: "\(path).thumbnail", fixesAspect: false)
         }
@@ -53,6 +54,7 @@ extension Variant {
             if maxBytes != nil { throw fields.refusal("maxBytes", "contradicts format auto") }
             if animation == .frames { throw fields.refusal("animation", "needs one format; auto is for one frame") }
         }
+        if trim != nil && animation == .frames { throw fields.refusal("trim", "is for one frame") }
         if let conflict = ssimConflict { throw fields.refusal("ssim", conflict) }
     }
 
@@ -68,7 +70,7 @@ extension Variant {
     /// The JSON that parses to this variant; absent fields stay absent.
     package var json: JSONValue {
         let fields: [String: JSONValue?] = [
-            "name": .string(name), "thumbnail": thumbnail?.json,
+            "name": .string(name), "trim": trim?.json, "thumbnail": thumbnail?.json,
             "transform": transforms.isEmpty ? nil : .array(transforms.map(\.json)),
             "format": automatic.map { _ in .string(AutomaticFormat.name) } ?? format.map { .string($0.name) },
             "formats": automatic?.json, "quality": quality.map { .number(Double($0)) },

@@ -35,6 +35,8 @@ public struct Variant: Sendable, Hashable {
 
     /// The name in reports, unique in its pipeline.
     public let name: String
+    /// The border that is cut off before anything else, under a key of its own; nil for none.
+    public let trim: Trim?
     /// The size to decode to, before any transformer.
     public let thumbnail: Thumbnail?
     /// The transformers in their order; empty for none.
@@ -67,12 +69,13 @@ public struct Variant: Sendable, Hashable {
     public let keySuffix: String?
 
     /// The texts to put into the original's key, one after another by SDWebImage's suffix rule: the thumbnail's, then
-    /// those of all transformers, of `animation`, `format`, `encode`, `ssim` and `keySuffix`, joined by hyphens.
+    /// those of `trim`, of all transformers, of `animation`, `format`, `encode`, `ssim` and `keySuffix`, joined by
+    /// hyphens.
     ///
     /// Empty where the variant has the original's key, which a pipeline refuses.
     public var keySuffixes: [String] {
         let transformers =
-            transforms.map(\.key)
+            [trim?.key].compactMap(\.self) + transforms.map(\.key)
             + [
                 animation?.key, formatKey, encode?.key, ssim.map { "LarderQuality(ssim=\($0.keyText))" }, keySuffix,
             ].compactMap(\.self)

@@ -15,6 +15,8 @@ protocol DecodedImage {
 protocol DrawnImage {
     /// Frames that are written.
     var frames: Int { get }
+    /// The size of one.
+    var size: PixelSize { get }
 
     /// Encodes the pixels.
     ///

@@ -39,7 +39,7 @@ struct FileSearch {
         let encoding = output.encoding
         guard encoding.ssim != nil || !encoding.others.isEmpty else { return try file(encoding) }
         let similarity: FileSimilarity
-        do throws(CodecFailure) { similarity = try FileSimilarity(drawn, output.drawing.size, encoding) } catch {
+        do throws(CodecFailure) { similarity = try FileSimilarity(drawn, encoding) } catch {
             throw error.as(.encode, "the variant cannot be compared")
         }
         var best: Found?, failure: TranscodeError?

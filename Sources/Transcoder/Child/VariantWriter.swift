@@ -66,7 +66,7 @@ struct VariantWriter {
             throw TranscodeError(.encode, "the \(encoding.format.name) encoder wrote nothing")
         }
         try descriptor.write(file.bytes)
-        let size = output.drawing.size
+        let size = drawn.size
         let variant = TranscodedVariant(
             format: encoding.format, width: size.width, height: size.height, bytes: file.bytes.count, copied: false,
             quality: found.quality, ssim: found.ssim, replaced: encoding.replaced,

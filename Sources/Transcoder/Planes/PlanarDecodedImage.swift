@@ -95,6 +95,7 @@ private struct PlanarDrawnImage: DrawnImage {
     let image: PlanarImage
 
     var frames: Int { 1 }
+    var size: PixelSize { image.size }
 
     func encoded(_ encoding: Encoding, quality: Int?) throws(CodecFailure) -> EncodedFile {
         guard let encoder = PlaneCodec.all[encoding.format]?.encoder else {

@@ -2,6 +2,8 @@ package import ImageModel
 
 /// One operation on pixels. The list of a variant is computed before any pixel exists.
 package enum DrawStep: Sendable, Hashable {
+    /// Cuts a border of one colour. What follows depends on the size that is left: `Drawing.trimming`.
+    case trim(Trim)
     /// Resamples to exactly this size.
     case scale(PixelSize)
     /// Keeps the part inside a rectangle that lies within the image.
@@ -41,7 +43,7 @@ package enum DrawStep: Sendable, Hashable {
             size
         case .crop(let rect): rect.size
         case .rot90(let count): count % 2 == 0 ? before : before.transposed
-        case .mirror, .round, .tint, .blur, .filter, .sharpen, .watermark: before
+        case .trim, .mirror, .round, .tint, .blur, .filter, .sharpen, .watermark: before
         }
     }
 
@@ -51,13 +53,14 @@ package enum DrawStep: Sendable, Hashable {
         case .embed, .clear, .rotate, .round: true
         case .tint(let color, let mode): before || !mode.keepsOpaque(under: color.alpha)
         case .extend(_, _, _, let color): before || color.alpha < 1
-        case .scale, .crop, .smartCrop, .mirror, .rot90, .blur, .filter, .sharpen, .watermark: before
+        case .trim, .scale, .crop, .smartCrop, .mirror, .rot90, .blur, .filter, .sharpen, .watermark: before
         }
     }
 
     /// Nanoseconds for each pixel of the step; estimated.
     var nanoseconds: Double {
         switch self {
+        case .trim: 350
         case .scale: 20
         case .crop, .embed, .extend, .clear, .mirror, .rot90: 2
         case .smartCrop: 40
@@ -74,6 +77,7 @@ package enum DrawStep: Sendable, Hashable {
     /// `scale to 200×100`.
     var text: String {
         switch self {
+        case .trim(let trim): trim.text
         case .scale(let size): "scale to \(size.text)"
         case .crop(let rect): "crop \(rect.size.text) at \(rect.x),\(rect.y)"
         case .smartCrop(let size, let interest): "crop \(size.text) by \(interest.rawValue)"

@@ -12,20 +12,44 @@ package struct Drawing: Sendable, Hashable {
     private(set) var largest = 0
     /// Pixels per point.
     private let scale: Double
+    /// The border that is cut first; nil for none. The further steps, the size and the transparency are then upper
+    /// bounds.
+    private(set) var trimming: Trimming?
+
+    /// The fields of a variant that decide about the steps.
+    struct Picture: Sendable, Hashable {
+        let thumbnail: Variant.Thumbnail?
+        let transforms: [Transform]
+        let maxPixelSize: Variant.Thumbnail?
+    }
 
     /// - Throws: `TranscodeError` 401 when a transformer has no result, 203 when the result is too large.
     package init(_ variant: Variant, of header: SourceHeader, scale: Double, limits: TranscodeLimits)
         throws(TranscodeError)
     {
+        let picture = Picture(
+            thumbnail: variant.thumbnail, transforms: variant.transforms, maxPixelSize: variant.maxPixelSize)
+        try self.init(picture, trimming: variant.trim, of: header, scale: scale, limits: limits)
+    }
+
+    init(
+        _ picture: Picture, trimming trim: Trim? = nil, of header: SourceHeader, scale: Double, limits: TranscodeLimits
+    ) throws(TranscodeError) {
         original = header.uprightSize
         size = original
         hasAlpha = header.hasAlpha
         self.scale = scale
-        if let stored = Geometry.decoded(header, box: variant.thumbnail, limitBytes: limits.scaleDownBytes) {
+        if let trim {
+            trimming = Trimming(trim, picture, header, scale: scale, limits: limits)
+            steps = [.trim(trim)]
+        }
+        let decoded = trim == nil ? Geometry.decoded : Trimming.decoded
+        if let stored = decoded(header, picture.thumbnail, limits.scaleDownBytes) {
             add(.scale(header.orientation >= 5 ? stored.transposed : stored))
         }
-        for transform in variant.transforms { try add(transform, limits) }
-        if let box = variant.maxPixelSize, let fitted = Geometry.fitted(size, into: box) { add(.scale(fitted)) }
+        for transform in picture.transforms { try add(transform, limits) }
+        let fitted = trim == nil ? Geometry.fitted : Trimming.atMost
+        if let box = picture.maxPixelSize, let smaller = fitted(size, box) { add(.scale(smaller)) }
         try limits.checkOutput(size)
     }
 
@@ -57,7 +81,7 @@ package struct Drawing: Sendable, Hashable {
 
     private mutating func add(_ step: DrawStep) {
         if case .scale(let new) = step, new == size { return }
-        if !steps.isEmpty { largest = max(largest, size.area) }
+        if steps.count > (trimming == nil ? 0 : 1) { largest = max(largest, size.area) }
         size = step.size(of: size)
         hasAlpha = step.hasAlpha(after: hasAlpha)
         largest = max(largest, size.area)
@@ -83,7 +107,7 @@ package struct Drawing: Sendable, Hashable {
         case .roundCorner(let radius, let corners, let border, let color):
             let frame = RoundedFrame(
                 size, radius: radius, corners: corners, borderWidth: border, borderColor: color, scale: scale)
-            if !frame.isPlain(size) { add(.round(frame)) }
+            if trimming != nil || !frame.isPlain(size) { add(.round(frame)) }
         case .tint(let color, let mode):
             // SDWebImage's bound, the smallest step of a Float.
             if color.alpha > 1.19e-7 { add(.tint(color, mode)) }
@@ -123,6 +147,11 @@ package struct Drawing: Sendable, Hashable {
 
     private mutating func resize(_ box: PointSize, mode: Transform.ScaleMode, _ placement: Transform.Placement) {
         let canvas = Geometry.canvas(width: box.width, height: box.height, scale: scale)
+        // What is left of an image without its border may have any shape: transparent margins, or four times the canvas.
+        if trimming != nil {
+            hasAlpha = hasAlpha || mode == .aspectFit
+            largest = max(largest, canvas.area * (mode == .aspectFill ? 4 : 1))
+        }
         let content = Geometry.content(
             of: size, width: box.width * scale, height: box.height * scale, mode: mode, placement)
         guard var content else {
@@ -154,6 +183,7 @@ package struct Drawing: Sendable, Hashable {
 
     /// Source: SDWebImage 5.21.5, SDImageRotationTransformer, which cuts the sides to whole points first.
     private mutating func rotate(_ angle: Double, fitSize: Bool, _ limits: TranscodeLimits) throws(TranscodeError) {
+        if trimming != nil { hasAlpha = true }
         let points = (
             width: (Double(size.width) / scale).rounded(.down),
             height: (Double(size.height) / scale).rounded(.down)

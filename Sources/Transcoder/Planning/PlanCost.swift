@@ -57,10 +57,9 @@ struct PlanCost {
         nanoseconds += decoded / Double(shrink * shrink) * 12
         if frames > 1 { nanoseconds += Double(frames) * frameNanoseconds }
         return PlanCost(memoryBytes: memory, decoding: nanoseconds, outputs) { output in
-            let steps = output.steps.reduce(0.0) { $0 + $1.nanoseconds }
             let count = Double(output.encoding.isAnimated ? frames : 1)
             return OutputCost(
-                drawing: steps * Double(max(output.drawing.largest, output.drawing.size.area)) * count,
+                drawing: output.nanoseconds(of: output.steps[...]) * count,
                 encoding: output.encoderNanoseconds * Double(output.drawing.size.area) * count
                     + (count > 1 ? frameNanoseconds * count : 0))
         }
@@ -76,16 +75,17 @@ struct PlanCost {
         memory +=
             outputs.map { output in
                 let copies = output.isPlanar ? 0 : output.drawing.largest * (output.stepsOnPixels.isEmpty ? 10 : 24)
-                return output.encoderBytes + copies
+                // A border is cut from the pixels of the whole image.
+                let whole = output.drawing.trimming == nil ? 0 : output.drawing.original.area * 12
+                return output.encoderBytes + copies + whole
             }.max() ?? 0
         memory += outputs.reduce(0) { $0 + $1.drawing.size.area * 4 }
 
         let nanoseconds = header.decoderNanoseconds(shrink: shrink) * Double(stored) + Double(decoded) * 3
         return PlanCost(memoryBytes: memory, decoding: nanoseconds, outputs) { output in
             let pixels = Double(output.drawing.size.area)
-            let steps = output.stepsOnPixels.reduce(0.0) { $0 + $1.nanoseconds }
             return OutputCost(
-                drawing: 3 * pixels + steps * Double(max(output.drawing.largest, output.drawing.size.area)),
+                drawing: 3 * pixels + output.nanoseconds(of: output.stepsOnPixels),
                 encoding: output.encoderNanoseconds * pixels)
         }
     }
@@ -114,6 +114,14 @@ extension PlannedOutput {
             return (output.searchNanoseconds * Double(output.drawing.size.area), number, -1)
         }
         return order.sorted { cost($0) < cost($1) }
+    }
+
+    /// The time of steps.
+    fileprivate func nanoseconds(of steps: ArraySlice<DrawStep>) -> Double {
+        steps.reduce(0) { sum, step in
+            if case .trim = step { return sum + step.nanoseconds * Double(drawing.original.area) }
+            return sum + step.nanoseconds * Double(max(drawing.largest, drawing.size.area))
+        }
     }
 
     /// For each pixel, each format written once.

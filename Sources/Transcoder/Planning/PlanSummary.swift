@@ -11,8 +11,10 @@ public struct PlanSummary: Sendable, Hashable, Encodable {
         public let from: String
         /// The steps, one text each.
         public var steps: [String] = []
-        /// The size written, in pixels; nil when nothing is written.
+        /// The size written, in pixels; nil when nothing is written. With a trim the most that it can be.
         public var width, height: Int?
+        /// Whether a border is cut, whose width only the pixels show.
+        public var trims = false
         /// The format written; nil where it is chosen among `formats`.
         public var format: ImageFormat?
         /// The formats of which the smallest file is written; nil where there is one.
@@ -101,7 +103,8 @@ extension PlanSummary.Variant {
             let formats = encoding.others.isEmpty ? nil : encoding.all.map(\.format)
             self.init(
                 name: name, from: from, steps: output.steps.map(\.text), width: size.width, height: size.height,
-                format: formats == nil ? encoding.format : nil, formats: formats, replaced: encoding.replaced,
+                trims: output.drawing.trimming != nil, format: formats == nil ? encoding.format : nil, formats: formats,
+                replaced: encoding.replaced,
                 quality: encoding.all.lazy.compactMap(\.quality).first,
                 ssim: encoding.all.lazy.compactMap(\.ssim).first, encode: encoding.options?.text,
                 sameBytesAs: output.sameBytesAs.map(nameOf))
@@ -112,7 +115,7 @@ extension PlanSummary.Variant {
         if let error { return "\(name): \(error)" }
         if let sameBytesAs { return "\(name): the bytes of \"\(sameBytesAs)\"" }
         let way = ([from == "copy" ? "copy of the original" : "from \(from)"] + steps).joined(separator: " → ")
-        let size = "\(width ?? 0)×\(height ?? 0)"
+        let size = "\(trims ? "at most " : "")\(width ?? 0)×\(height ?? 0)"
         let written = [
             format?.name, formats.map { "the smallest of \($0.map(\.name).joined(separator: ", "))" },
             quality.map { "quality \($0)" }, ssim.map { "ssim \($0)" }, encode,

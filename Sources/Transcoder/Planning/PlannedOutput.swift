@@ -55,7 +55,7 @@ package struct PlannedOutput: Sendable, Hashable {
     /// Reuses bytes or pixels of a larger variant when the result is the same, or the difference is not visible.
     private mutating func reuse(_ other: PlannedOutput, number: Int) {
         guard sameBytesAs == nil else { return }
-        let hasSameSteps = drawing.steps == other.drawing.steps
+        let hasSameSteps = drawing.steps == other.drawing.steps && drawing.trimming == other.drawing.trimming
         if hasSameSteps && encoding == other.encoding { sameBytesAs = other.sameBytesAs ?? number }
         guard !encoding.isAnimated, !other.encoding.isAnimated, encoding.keepICC == other.encoding.keepICC else {
             return
@@ -108,10 +108,10 @@ extension Variant {
     func drawn(of header: SourceHeader, _ options: TranscodeRequest.Options) -> Variant? {
         if header.format.isVector {
             // An image decoded at a thumbnail size consists of pixels.
-            let isVector = thumbnail == nil && format == nil && automatic == nil
+            let isVector = thumbnail == nil && format == nil && automatic == nil && trim == nil
             return isVector && !transforms.isEmpty && !options.contains(.transformsVector) ? nil : self
         }
-        guard header.isAnimated, animation == nil, !options.contains(.firstFrameOnly) else { return self }
+        guard header.isAnimated, animation == nil, trim == nil, !options.contains(.firstFrameOnly) else { return self }
         if options.contains(.transformsAnimated) && (thumbnail == nil || !transforms.isEmpty) { return self }
         // A thumbnail has no bytes of its own and is encoded again, except as an object that carries the animation's.
         guard thumbnail != nil, !options.contains(.keepsAnimation) else { return nil }

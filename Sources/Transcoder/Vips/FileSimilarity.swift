@@ -4,8 +4,8 @@ internal import ImageModel
 struct FileSimilarity {
     private let reference: StructuralSimilarity
 
-    init(_ drawn: any DrawnImage, _ size: PixelSize, _ encoding: Encoding) throws(CodecFailure) {
-        let pixels = try drawn.rawRGBA()
+    init(_ drawn: any DrawnImage, _ encoding: Encoding) throws(CodecFailure) {
+        let size = drawn.size, pixels = try drawn.rawRGBA()
         guard pixels.bytes.count == size.area * 4 else { throw CodecFailure.otherPixels }
         let color = encoding.background.map { SIMD4($0.red, $0.green, $0.blue, $0.alpha) } ?? SIMD4(repeating: 1)
         // A colour that is not opaque is composited on white, as when the file is written.

@@ -106,7 +106,13 @@ extension LibvipsImage {
     func drawn(
         _ steps: ArraySlice<DrawStep>, for output: PlannedOutput, _ watermarks: WatermarkImages, isReadAgain: Bool
     ) throws(CodecFailure) -> LibvipsImage {
-        var image = try copy()
+        var image = try copy(), steps = steps
+        if case .trim? = steps.first, let trimming = output.drawing.trimming {
+            image = try image.trimmed(trimming.trim)
+            do throws(TranscodeError) { steps = try trimming.drawing(of: image.size).steps[...] } catch {
+                throw CodecFailure(message: error.message)
+            }
+        }
         for step in steps { image = try image.drawn(step, watermarks) }
         if !output.drawing.hasAlpha { image = try image.opaque() }
         // An encoding at another quality reads it again too.
@@ -121,6 +127,7 @@ struct LibvipsDrawnImage: DrawnImage {
     let kept: KeptMetadata
 
     var frames: Int { images.count }
+    var size: PixelSize { images.first?.image.size ?? PixelSize(width: 0, height: 0) }
 
     func encoded(_ encoding: Encoding, quality: Int?) throws(CodecFailure) -> EncodedFile {
         guard let first = images.first else { throw CodecFailure(message: "there is no frame") }

@@ -76,6 +76,7 @@ extension LibvipsImage {
     /// - Parameter watermarks: the images of its watermarks; nil for a step without one.
     func drawn(_ step: DrawStep, _ watermarks: WatermarkImages? = nil) throws(CodecFailure) -> LibvipsImage {
         switch step {
+        case .trim(let trim): return try trimmed(trim)
         case .scale(let size): return size == self.size ? try copy() : try scaled(to: size)
         case .crop(let rect):
             return try LibvipsImage {

@@ -9,7 +9,8 @@ extension Command {
         summary: "Make one variant of one local file, through the same transcoder; no network, no database",
         examples: [
             "larder transform in.jpg -o out.webp --variant "
-                + "'{\"name\":\"v\",\"thumbnail\":{\"width\":200,\"height\":200},\"format\":\"webp\"}'"
+                + "'{\"name\":\"v\",\"thumbnail\":{\"width\":200,\"height\":200},\"format\":\"webp\"}'",
+            "larder transform in.jpg -o out --variant '{\"name\":\"v\",\"trim\":{},\"format\":\"auto\"}'",
         ],
         options: [
             Option("output", short: "o", .value("FILE"), "the file to write; required without --explain"),
