@@ -4,9 +4,10 @@ import Testing
 
 struct TurnTests {
     /// How many jobs are claimed, ten at a time, until all jobs of `batch` are.
-    private static func claimed(by worker: WorkerSession, until batch: String, in fixture: QueueFixture) async throws
-        -> Int
-    {
+    private static func claimed(
+        by worker: WorkerSession, until batch: String, in fixture: QueueFixture,
+        _ between: () async throws -> Void = {}
+    ) async throws -> Int {
         let waiting =
             """
             SELECT count(*) FROM larder_data.ready r JOIN larder_data.job j ON j.id = r.job_id
@@ -17,6 +18,7 @@ struct TurnTests {
             let jobs = try await worker.claim(upTo: 10)
             count += jobs.count
             guard jobs.count == 10 else { break }
+            try await between()
         }
         return count
     }
@@ -42,6 +44,30 @@ struct TurnTests {
             [.integer(Int64(half))])
         #expect(oldest == "\(half)")
         try await fixture.expectSound()
+    }
+
+    @Test(arguments: [false, true])
+    func `a small batch has its turns behind a large one that many calls enqueued within a second`(isMaintained: Bool)
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        try await fixture.queue.setQueue("default", lowPriorityEvery: 0)
+        // No maintenance between the calls, whose jobs would otherwise share turns.
+        for call in 0..<20 {
+            try await fixture.enqueue((0..<100).map { "http://a/\(call)/\($0)" }, batch: "large")
+        }
+        if isMaintained { try await fixture.queue.maintain(force: true) }
+        try await fixture.enqueue((0..<20).map { "http://b/\($0)" }, batch: "small")
+        let worker = try await fixture.startWorker()
+        // Half of each second claim.
+        let count = try await Self.claimed(by: worker, until: "small", in: fixture) {
+            if isMaintained { try await fixture.queue.maintain(.urgent, force: true) }
+        }
+        #expect(count <= 120, "\(count) jobs")
+        let twice = try await fixture.value(
+            "SELECT count(*) - count(DISTINCT (batch_id, turn)) FROM larder_data.ready JOIN larder_data.job ON id = job_id"
+        )
+        #expect(twice == "0")
     }
 
     @Test(arguments: [0, 1, 2, 8])
