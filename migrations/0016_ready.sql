@@ -2,9 +2,9 @@
 --
 -- Dead rows: while any old snapshot is open, the index of `ready` keeps an entry of every claimed row, and a claim that
 -- started at the head would read them all. So it starts behind claim_cursor, which one maintenance task moves every
--- second. A transaction that was open meanwhile may have made jobs ready below it. Each transaction therefore inserts
--- its lowest job into new_ready, and the task moves the cursor back to it once the transaction has committed, usually
--- within a second. Jobs that come back lower the cursor at once, see make_ready.
+-- second, and a claim that had to pass many. A transaction that was open meanwhile may have made jobs ready below it.
+-- Each transaction therefore inserts its lowest job into new_ready, and the task moves the cursor back to it once the
+-- transaction has committed, usually within a second. Jobs that come back lower the cursor at once, see make_ready.
 
 CREATE FUNCTION larder_data.lower_cursors(jobs bigint[]) RETURNS void
 LANGUAGE sql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -87,10 +87,55 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_promote IS 'Makes scheduled jobs ready that are due, 5,000 a call.';
 
+-- last_id: the last id given out, read before: nothing up to it is ready in a priority without a row, except what
+-- new_ready will name.
+CREATE FUNCTION larder_data.search_start(
+    queue_no smallint, last_id bigint, INOUT positions bigint[], INOUT turns bigint[]
+)
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+    SELECT array_agg(coalesce((
+            SELECT min(r.job_id) - 1 FROM larder_data.ready r
+            WHERE r.queue_id = queue_no AND r.priority = p AND r.job_id > search_start.positions[p + 1]), last_id)
+            ORDER BY p),
+        array_agg(coalesce((
+            SELECT min(r.turn) - 1 FROM larder_data.ready r
+            WHERE r.queue_id * 10 + r.priority = queue_no * 10 + p AND r.turn > search_start.turns[p + 1]),
+            greatest(search_start.turns[p + 1], last_id)) ORDER BY p)
+    INTO positions, turns FROM generate_series(0, 9) AS p;
+END $$;
+COMMENT ON FUNCTION larder_data.search_start IS
+    'Per priority the id, and the turn, up to which nothing is ready in a queue, searched from these on.';
+
+-- Where an old snapshot keeps dead rows, a claim reads all that became dead since the cursor was moved; in a second
+-- these may be 20,000. So a claim that has passed many moves the cursor. It takes nothing from new_ready, which lowers
+-- the cursor later, and leaves updated_at, which says when that was last done. Above READ COMMITTED a cursor that
+-- another claim has moved would make the claim fail.
+CREATE FUNCTION larder_data.advance_cursor(queue_no smallint) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+    last_id bigint := (SELECT s.last_value FROM larder_data.job_id s);
+    c larder_data.claim_cursor;
+BEGIN
+    IF current_setting('transaction_isolation') NOT IN ('repeatable read', 'serializable') THEN
+        SELECT y.* INTO c FROM larder_data.current_cursor x, LATERAL (
+            SELECT z.* FROM larder_data.claim_cursor z
+            WHERE z.queue_id = x.queue_id AND z.number = x.number FOR UPDATE SKIP LOCKED) AS y
+        WHERE x.queue_id = queue_no;
+        IF FOUND THEN
+            UPDATE larder_data.claim_cursor x
+            SET number = c.number + 1, (positions, turns) = (
+                SELECT s.positions, s.turns FROM larder_data.search_start(queue_no, last_id, c.positions, c.turns) s)
+            WHERE x.queue_id = queue_no AND x.number = c.number;
+        END IF;
+    END IF;
+END $$;
+COMMENT ON FUNCTION larder_data.advance_cursor IS
+    'Moves the positions at which claims of a queue start behind the jobs that have been claimed since.';
+
 -- Each run starts at the positions of the last one, or at a job that was committed since, so that it does not read the
 -- dead rows before them. The cursors are locked before the statement that reads new_ready and ready: whatever another
--- run has taken from new_ready is in the positions that this one starts at. The last id given out is read first:
--- nothing up to it is ready in a priority without a row, except what new_ready will name.
+-- run has taken from new_ready is in the positions that this one starts at.
 CREATE FUNCTION larder_data.maintenance_claims() RETURNS int
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
 SET enable_mergejoin = off SET jit = off AS $$
@@ -122,21 +167,14 @@ BEGIN
             SELECT e.queue_id, e.priority, min(e.job_id) - 1 AS job_id, min(e.turn) - 1 AS turn FROM entry e
             GROUP BY e.queue_id, e.priority
         ), started AS MATERIALIZED (
-            SELECT c.queue_id, c.number, p, least(c.positions[p + 1], l.job_id) AS job_id, c.turns[p + 1] AS old_turn,
-                least(c.turns[p + 1], l.turn) AS turn
+            SELECT c.queue_id, c.number, array_agg(least(c.positions[p + 1], l.job_id) ORDER BY p) AS positions,
+                array_agg(least(c.turns[p + 1], l.turn) ORDER BY p) AS turns
             FROM larder_data.current_cursor c CROSS JOIN generate_series(0, 9) AS p
             LEFT JOIN lowest l ON l.queue_id = c.queue_id AND l.priority = p
-            WHERE c.queue_id = ANY (locked)
+            WHERE c.queue_id = ANY (locked) GROUP BY c.queue_id, c.number
         )
-        SELECT s.queue_id, s.number, array_agg(coalesce((
-                SELECT min(r.job_id) - 1 FROM larder_data.ready r
-                WHERE r.queue_id = s.queue_id AND r.priority = s.p AND r.job_id > s.job_id), last_id) ORDER BY s.p
-            ) AS positions, array_agg(coalesce((
-                SELECT min(r.turn) - 1 FROM larder_data.ready r
-                WHERE r.queue_id * 10 + r.priority = s.queue_id * 10 + s.p AND r.turn > s.turn),
-                greatest(s.old_turn, last_id)) ORDER BY s.p
-            ) AS turns
-        FROM started s GROUP BY s.queue_id, s.number
+        SELECT s.queue_id, s.number, n.positions, n.turns
+        FROM started s, LATERAL larder_data.search_start(s.queue_id, last_id, s.positions, s.turns) AS n
     LOOP
         UPDATE larder_data.claim_cursor c
         SET number = c.number + 1, updated_at = clock_timestamp(), positions = next.positions, turns = next.turns

@@ -177,11 +177,14 @@ END;
 COMMENT ON FUNCTION larder_data.claimed_jobs IS 'What a worker needs of these jobs, in their order.';
 
 CREATE FUNCTION larder_data.take_jobs(
-    worker bigint, claim_no bigint, picked tid[], newest_first boolean, limited smallint[]
+    worker bigint, claim_no bigint, picked tid[], newest_first boolean, limited smallint[],
+    positions bigint[] DEFAULT NULL
 ) RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 DECLARE
     jobs bigint[];
+    passed bigint;
+    own_queue smallint;
 BEGIN
     WITH taken AS (
         DELETE FROM larder_data.ready r WHERE r.ctid = ANY (picked) RETURNING r.queue_id, r.priority, r.job_id
@@ -189,11 +192,18 @@ BEGIN
         INSERT INTO larder_data.running (worker_id, job_id, claim_no, queue_id, is_limited)
         SELECT worker, t.job_id, take_jobs.claim_no, t.queue_id, t.queue_id = ANY (limited) FROM taken t
     )
-    SELECT array_agg(t.job_id ORDER BY t.priority, CASE WHEN newest_first THEN -t.job_id ELSE t.job_id END)
-    INTO jobs FROM taken t;
+    -- Ids between the position, -1 if there is none, and the last job, without the jobs themselves.
+    SELECT array_agg(t.job_id ORDER BY t.priority, CASE WHEN newest_first THEN -t.job_id ELSE t.job_id END),
+        max(t.job_id - nullif(positions[t.priority + 1], -1)) - count(*), min(t.queue_id)
+    INTO jobs, passed, own_queue FROM taken t;
+    IF passed > 1000 THEN
+        PERFORM larder_data.advance_cursor(own_queue);
+    END IF;
     RETURN jobs;
 END $$;
-COMMENT ON FUNCTION larder_data.take_jobs IS 'Moves locked ready rows to running and returns their jobs.';
+COMMENT ON FUNCTION larder_data.take_jobs IS
+    'Moves locked ready rows to running and returns their jobs. positions: those at which the claim started; they are '
+    'moved if it passed many ids.';
 
 CREATE FUNCTION larder_data.claim_context(
     worker bigint, claim_no bigint, queue text, OUT queue_id smallint, OUT lifo boolean, OUT is_paused boolean,
@@ -207,7 +217,7 @@ BEGIN
     SELECT q.id, q.lifo, q.paused_at IS NOT NULL,
         CASE WHEN q.max_running IS NULL AND q.max_rate IS NULL THEN '{}'::smallint[] ELSE ARRAY[q.id] END,
         q.low_priority_every,
-        coalesce(c.positions, array_fill(0::bigint, '{10}')), coalesce(c.turns, array_fill(0::bigint, '{10}')),
+        coalesce(c.positions, array_fill(-1::bigint, '{10}')), coalesce(c.turns, array_fill(0::bigint, '{10}')),
         -- Every second claim, also among those that start at a lower priority.
         (worker + claim_no + CASE WHEN q.low_priority_every > 1 THEN (worker + claim_no) / q.low_priority_every
             ELSE 0 END) % 2 = 1,
@@ -344,7 +354,8 @@ BEGIN
         SELECT h.kept, h.some_held INTO picked, some_held
         FROM larder_data.put_off_held(picked, wanted - cardinality(jobs), worker, false) h;
         IF picked <> '{}' THEN
-            jobs := jobs || larder_data.take_jobs(worker, claim_no, picked, q.lifo, q.limited);
+            jobs := jobs || larder_data.take_jobs(
+                worker, claim_no, picked, q.lifo, q.limited, CASE WHEN NOT q.by_turn THEN q.positions END);
         END IF;
         EXIT WHEN NOT some_held;
     END LOOP;

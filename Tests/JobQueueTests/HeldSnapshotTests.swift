@@ -100,6 +100,31 @@ struct HeldSnapshotTests {
         }
     }
 
+    @Test func `claims move their start over the jobs that were claimed since it was last moved`() async throws {
+        let fixture = try await QueueFixture.make()
+        // A new origin would make the second enqueue wait for the first.
+        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: ["http://host/0"], batch: "a"))
+        let holder = fixture.otherConnection()
+        _ = try await holder.rows("BEGIN")
+        _ = try await holder.rows("SELECT larder.enqueue_many(ARRAY['http://host/late'], batch => 'late')")
+        let urls = (1..<5_000).map { "http://host/\($0)" }
+        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: urls, batch: "a"))
+        let worker = try await fixture.startWorker()
+        try await fixture.sql("SELECT larder_data.maintenance_claims()")
+        // However slow this machine is.
+        try await fixture.sql("UPDATE larder_data.claim_cursor SET updated_at = 'infinity'")
+        for number in 1...220 {
+            let claim = "SELECT * FROM larder.claim_v1(\(worker.id), \(number), 20)"
+            let index = ["ready_pkey", "ready_turn"][number / 2 % 2]
+            let read = try await entries(of: index, readBy: claim, in: fixture)
+            #expect(read < 3_000, "claim \(number) read \(read) entries of \(index)")
+        }
+        _ = try await holder.rows("COMMIT")
+        try await fixture.sql("SELECT larder_data.maintenance_claims()")
+        #expect(try await worker.claim(upTo: 1).map(\.url) == ["http://host/late"])
+        try await fixture.expectSound()
+    }
+
     @Test func `jobs of a transaction that commits late are found behind later ones that were claimed`() async throws {
         let fixture = try await QueueFixture.make()
         // A new origin would make the second enqueue wait for the first.
