@@ -3,8 +3,9 @@
 -- A pause is one update of the row of the batch. A claim suspends the jobs that it meets and that only paused or
 -- cancelled batches want. Resuming makes a bounded number of them ready, and maintenance the others.
 
+-- A table, so that Postgres inlines it: a scalar one with an aggregate would be planned anew in each claim.
 CREATE FUNCTION larder_data.hold_reason(job_id bigint, own_batch bigint, items int, has_subscribers boolean)
-RETURNS text
+RETURNS TABLE (reason text)
 LANGUAGE sql STABLE BEGIN ATOMIC
     SELECT CASE WHEN bool_or(b.cancelled_at IS NULL AND b.paused_at IS NULL) THEN NULL
                 WHEN bool_or(b.cancelled_at IS NULL) THEN 'paused' ELSE 'cancelled' END
@@ -21,22 +22,26 @@ COMMENT ON FUNCTION larder_data.hold_reason IS
 
 CREATE FUNCTION larder_data.suspend_held(picked tid[], wanted int, OUT kept tid[], OUT some_suspended boolean)
 LANGUAGE plpgsql AS $$
+DECLARE
+    held tid[];
+    jobs bigint[];
+    reasons text[];
 BEGIN
-    WITH judged AS MATERIALIZED (
-        SELECT r.tid, r.job_id, t.ord, larder_data.hold_reason(j.id, j.batch_id, j.items, j.has_subscribers) AS reason
-        FROM unnest(picked) WITH ORDINALITY AS t (tid, ord),
-            LATERAL (SELECT x.ctid AS tid, x.job_id FROM larder_data.ready x WHERE x.ctid = t.tid OFFSET 0) AS r,
-            LATERAL (SELECT x.id, x.batch_id, x.items, x.has_subscribers FROM larder_data.job x
-                WHERE x.id = r.job_id OFFSET 0) AS j
-    ), gone AS (
-        DELETE FROM larder_data.ready r
-        WHERE r.ctid = ANY (ARRAY(SELECT j.tid FROM judged j WHERE j.reason IS NOT NULL))
-    ), suspended AS (
-        INSERT INTO larder_data.suspended (job_id, reason)
-        SELECT j.job_id, j.reason FROM judged j WHERE j.reason IS NOT NULL
-    )
-    SELECT (array_agg(j.tid ORDER BY j.ord) FILTER (WHERE j.reason IS NULL))[1 : wanted], bool_or(j.reason IS NOT NULL)
-    INTO kept, some_suspended FROM judged j;
+    -- Mostly none of them is held: then nothing is written.
+    SELECT (array_agg(t.tid ORDER BY t.ord) FILTER (WHERE h.reason IS NULL))[1 : wanted],
+        array_agg(t.tid) FILTER (WHERE h.reason IS NOT NULL), array_agg(r.job_id) FILTER (WHERE h.reason IS NOT NULL),
+        array_agg(h.reason) FILTER (WHERE h.reason IS NOT NULL)
+    INTO kept, held, jobs, reasons
+    FROM unnest(picked) WITH ORDINALITY AS t (tid, ord),
+        LATERAL (SELECT x.job_id FROM larder_data.ready x WHERE x.ctid = t.tid OFFSET 0) AS r,
+        LATERAL (SELECT x.id, x.batch_id, x.items, x.has_subscribers FROM larder_data.job x
+            WHERE x.id = r.job_id OFFSET 0) AS j,
+        LATERAL larder_data.hold_reason(j.id, j.batch_id, j.items, j.has_subscribers) AS h;
+    some_suspended := held IS NOT NULL;
+    IF some_suspended THEN
+        DELETE FROM larder_data.ready r WHERE r.ctid = ANY (held);
+        INSERT INTO larder_data.suspended (job_id, reason) SELECT * FROM unnest(jobs, reasons);
+    END IF;
 END $$;
 COMMENT ON FUNCTION larder_data.suspend_held IS
     'Suspends those of these locked ready rows that only paused or cancelled batches want. Returns the others, at most '

@@ -41,8 +41,7 @@ CREATE FUNCTION larder_data.pick_of_queue(
 ) RETURNS tid[]
 LANGUAGE plpgsql AS $$
 DECLARE
-    -- The first one, then the others in order.
-    priorities int[] := ARRAY(SELECT p FROM generate_series(0, 9) AS p ORDER BY p <> first, p);
+    priorities int[] := first || array_remove('{0,1,2,3,4,5,6,7,8,9}', first);
 BEGIN
     IF newest_first THEN
         RETURN ARRAY(
@@ -213,7 +212,8 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     worker_lives boolean;
 BEGIN
-    -- Cursors older than 10 s are not used: maintenance does not run.
+    -- Cursors older than 10 s are not used: maintenance does not run. The tables and not the views of what is current,
+    -- because starting a statement of many tables costs more than what it reads.
     SELECT q.id, q.lifo, q.paused_at IS NOT NULL,
         CASE WHEN q.max_running IS NULL AND q.max_rate IS NULL THEN '{}'::smallint[] ELSE ARRAY[q.id] END,
         q.low_priority_every,
@@ -221,22 +221,24 @@ BEGIN
         -- Every second claim, also among those that start at a lower priority.
         (worker + claim_no + CASE WHEN q.low_priority_every > 1 THEN (worker + claim_no) / q.low_priority_every
             ELSE 0 END) % 2 = 1,
-        EXISTS (
-            SELECT FROM larder_data.current_worker w
-            WHERE w.id = worker AND w.stopped_at IS NULL AND w.rescued_at IS NULL
-                AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp())
+        (SELECT w.stopped_at IS NULL AND w.rescued_at IS NULL
+             AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp()
+         FROM larder_data.worker w WHERE w.id = worker ORDER BY w.number DESC LIMIT 1)
     INTO queue_id, lifo, is_paused, limited, low_priority_every, positions, turns, by_turn, worker_lives
     FROM larder_data.queue q LEFT JOIN LATERAL (
-        SELECT x.positions, x.turns FROM larder_data.current_cursor x
-        WHERE x.queue_id = q.id AND x.updated_at > clock_timestamp() - interval '10 s' OFFSET 0) AS c ON true
+        SELECT x.positions, x.turns, x.updated_at FROM larder_data.claim_cursor x
+        WHERE x.queue_id = q.id ORDER BY x.number DESC LIMIT 1
+    ) AS c ON c.updated_at > clock_timestamp() - interval '10 s'
     WHERE q.name = claim_context.queue;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'unknown queue "%"', queue USING ERRCODE = 'LA006';
-    ELSIF NOT worker_lives AND NOT EXISTS (
-        SELECT FROM larder_data.current_worker w
-        WHERE w.id = worker AND w.stopped_at IS NULL AND w.rescued_at IS NULL
-          AND larder_data.lease_end(w.heartbeat_at, w.lease_ms) > clock_timestamp()) THEN
-        RAISE EXCEPTION 'worker % is unknown or stopped, or its lease has expired', worker USING ERRCODE = 'LA005';
+    ELSIF worker_lives IS NOT TRUE THEN
+        IF NOT EXISTS (
+            SELECT FROM larder_data.current_worker w
+            WHERE w.id = worker AND w.stopped_at IS NULL AND w.rescued_at IS NULL
+              AND larder_data.lease_end(w.heartbeat_at, w.lease_ms) > clock_timestamp()) THEN
+            RAISE EXCEPTION 'worker % is unknown or stopped, or its lease has expired', worker USING ERRCODE = 'LA005';
+        END IF;
     END IF;
 END $$;
 COMMENT ON FUNCTION larder_data.claim_context IS 'What a claim reads of its queue and worker.';
@@ -321,6 +323,7 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = 
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     q record;
+    held record;
     wanted int;
     first int;
     picked tid[];
@@ -351,11 +354,11 @@ BEGIN
             CASE WHEN q.by_turn OR round = 20 THEN q.turns ELSE q.positions END,
             CASE WHEN some_held THEN 1000 ELSE wanted - cardinality(jobs) END);
         EXIT WHEN picked = '{}';
-        SELECT h.kept, h.some_held INTO picked, some_held
-        FROM larder_data.put_off_held(picked, wanted - cardinality(jobs), worker, false) h;
-        IF picked <> '{}' THEN
+        held := larder_data.put_off_held(picked, wanted - cardinality(jobs), worker, false);
+        some_held := held.some_held;
+        IF held.kept <> '{}' THEN
             jobs := jobs || larder_data.take_jobs(
-                worker, claim_no, picked, q.lifo, q.limited, CASE WHEN NOT q.by_turn THEN q.positions END);
+                worker, claim_no, held.kept, q.lifo, q.limited, CASE WHEN NOT q.by_turn THEN q.positions END);
         END IF;
         EXIT WHEN NOT some_held;
     END LOOP;

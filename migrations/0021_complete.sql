@@ -91,8 +91,8 @@ BEGIN
             origin_id, items, queue_ms, wait_ms, fetch_ms, transcode_ms, store_ms, http_status, outcome, priority,
             attempt, rescues, downloads, variants, url, context, meta, stored)
         SELECT e.created_at, e.id, e.batch_id, worker, e.claim,
-            (SELECT w.cache_id FROM larder_data.current_worker w WHERE w.id = worker), e.options, e.bytes_in,
-            e.bytes_out, e.pipeline_id, e.origin_id, e.items,
+            (SELECT w.cache_id FROM larder_data.worker w WHERE w.id = worker ORDER BY w.number DESC LIMIT 1), e.options,
+            e.bytes_in, e.bytes_out, e.pipeline_id, e.origin_id, e.items,
             least(date_part('epoch', e.claimed_at - e.created_at) * 1000, 2147483647), e.wait_ms, e.fetch_ms,
             e.transcode_ms, e.store_ms, e.http_status, 1, e.priority, e.attempt + 1, e.rescues, e.downloads, e.variants,
             e.url, e.context, e.meta, e.stored
