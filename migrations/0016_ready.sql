@@ -60,6 +60,51 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.make_ready IS
     'As add_ready, for jobs that may be below the positions at which claims start. Returns how many.';
+
+-- The totals are up to one second old.
+CREATE FUNCTION larder_data.turns_ahead(batch_no bigint) RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce((
+        SELECT greatest(t.total - t.succeeded - t.failed - t.cancelled, 0)
+        FROM larder_data.batch_total t WHERE t.batch_id = batch_no), 0);
+END $$;
+COMMENT ON FUNCTION larder_data.turns_ahead IS
+    'How many turns the open items of a batch take, behind which it gets more.';
+
+-- A batch of a million jobs whose calls all began at one turn would have a hundred jobs in each, and another batch one.
+-- The last job of the batch tells its last turn, also within the second in which neither the cursor nor the totals
+-- change. Calls that run at once do not see each other and share turns: exact ones would need a row that every enqueue
+-- into a batch locks. The search ends at the position of the cursor, below which only dead rows are. Under SERIALIZABLE
+-- reading what another call inserts would make one of the two fail.
+CREATE FUNCTION larder_data.turns_before(template larder_data.job) RETURNS bigint
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+    k CONSTANT int := template.priority + 1;
+    position bigint;
+    turn bigint;
+    last bigint;
+BEGIN
+    SELECT c.positions[k], c.turns[k] INTO position, turn
+    FROM larder_data.claim_cursor c WHERE c.queue_id = template.queue_id ORDER BY c.number DESC LIMIT 1;
+    IF current_setting('transaction_isolation') <> 'serializable' THEN
+        SELECT r.turn INTO last FROM (
+            SELECT j.id FROM larder_data.job j
+            WHERE (j.batch_id, j.id) > (template.batch_id, coalesce(position, 0)) AND j.batch_id <= template.batch_id
+              AND j.items > 0
+            ORDER BY j.batch_id DESC, j.id DESC LIMIT 1) AS j, LATERAL (
+            SELECT x.turn FROM larder_data.ready x
+            WHERE x.queue_id = template.queue_id AND x.priority = template.priority AND x.job_id = j.id OFFSET 0) AS r;
+    END IF;
+    IF last IS NULL THEN
+        RETURN coalesce(turn, 0) + larder_data.turns_ahead(template.batch_id);
+    END IF;
+    RETURN greatest(turn, last);
+END $$;
+COMMENT ON FUNCTION larder_data.turns_before IS
+    'The turn behind which the jobs of an enqueue begin: that of the last job of their batch, or else of as many turns '
+    'as it has open items, from where claims stand.';
+
 -- A run starts 10 s before the last complete one, so that it does not read the dead rows of all jobs before. The first
 -- run of each minute starts at the first row: a transaction may commit a time that has long passed.
 CREATE FUNCTION larder_data.maintenance_promote() RETURNS int
