@@ -40,6 +40,8 @@ let package = Package(
         .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
         // larder (lists)
         .systemLibrary(name: "CCSV", providers: [.apt(["libcsv-dev"])]),
+        // larder (endpoint)
+        .target(name: "CMicroHTTPD", linkerSettings: [.linkedLibrary("microhttpd")]),
         // What Linux has and Swift cannot see
         .target(name: "CLinux"),
 
@@ -74,7 +76,7 @@ let package = Package(
             dependencies: [
                 "Worker", "Prefetcher", "JobQueue", "EmbeddedPostgres", "Downloader", "Transcoder", "DiskCache",
                 "ImageModel",
-                "Concurrency", "Measuring", "CGLib", "CCSV",
+                "Concurrency", "Measuring", "CGLib", "CCSV", "CMicroHTTPD",
             ],
             swiftSettings: strict),
         .executableTarget(

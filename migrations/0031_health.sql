@@ -291,3 +291,40 @@ ORDER BY array_position('{error,warning,info}', f.severity), f.what, f.detail;
 COMMENT ON VIEW larder.health IS
     'What is wrong or soon will be, worst first, one row per finding: severity error, warning or info. No rows: '
     'healthy. Transactions of other sessions are visible to members of pg_read_all_stats only.';
+
+-- Bounded: at most 10,000 entries of an index per queue and priority.
+CREATE FUNCTION larder.gauges_v1() RETURNS TABLE (metric text, queue text, priority int, reason text, value float8)
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH queues AS MATERIALIZED (SELECT * FROM larder.queue)
+    SELECT 'ready', q.name, p.priority, NULL::text, r.n::float8
+    FROM larder_data.queue q, generate_series(0, 9) AS p (priority), LATERAL (
+        SELECT count(*) AS n FROM (
+            SELECT FROM larder_data.ready x WHERE x.queue_id = q.id AND x.priority = p.priority LIMIT 10000) AS y) AS r
+    WHERE r.n > 0
+    UNION ALL
+    SELECT 'oldest_ready', q.name, p.priority, NULL,
+        extract(epoch FROM clock_timestamp() - (
+            SELECT j.created_at FROM larder_data.job j WHERE j.id = r.job_id))::float8
+    FROM larder_data.queue q, generate_series(0, 9) AS p (priority), LATERAL (
+        SELECT x.job_id FROM larder_data.ready x WHERE x.queue_id = q.id AND x.priority = p.priority
+        ORDER BY x.job_id LIMIT 1) AS r
+    UNION ALL SELECT 'running', q.queue, NULL, NULL, q.running::float8 FROM queues q
+    UNION ALL SELECT 'open', q.queue, NULL, NULL, q.open_items::float8 FROM queues q
+    UNION ALL SELECT 'paused', q.queue, NULL, NULL, (q.paused_at IS NOT NULL)::int::float8 FROM queues q
+    UNION ALL SELECT 'limited', q.queue, NULL, NULL, (q.limit_reached IS NOT NULL)::int::float8 FROM queues q
+    UNION ALL SELECT 'workers', NULL, NULL, NULL, max(q.live_workers)::float8 FROM queues q
+    UNION ALL
+    SELECT 'origins_held', NULL, NULL, h.reason, count(*)::float8 FROM larder.held_origin h GROUP BY h.reason
+    UNION ALL
+    SELECT 'maintenance_late', NULL, NULL, t.task,
+        greatest(extract(epoch FROM clock_timestamp() - greatest(t.next_at, '2000-01-01')), 0)::float8
+    FROM larder_data.current_task t WHERE t.kind <> 'owner'
+    UNION ALL
+    SELECT 'findings', NULL, NULL, h.severity, count(*)::float8 FROM larder.health h GROUP BY h.severity;
+END $$;
+COMMENT ON FUNCTION larder.gauges_v1 IS
+    'What /metrics says about the database. ready: jobs, at most 10,000 per queue and priority; oldest_ready and '
+    'maintenance_late (by task in reason) in seconds; findings of larder.health by severity.';

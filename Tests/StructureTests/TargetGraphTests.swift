@@ -16,6 +16,7 @@ struct TargetGraphTests {
         "CCurl": ["Downloader"], "CCares": ["Downloader"], "CCrypto": ["ImageModel"],
         "CVips": ["Transcoder"], "CWebP": ["Transcoder"], "CSpng": ["Transcoder"], "CPlanes": ["Transcoder"],
         "CPostgres": ["JobQueue"], "CArchive": ["DiskCache"], "CCSV": ["larder"],
+        "CMicroHTTPD": ["larder"],
         "CGLib": ["DiskCache", "larder"],
     ]
 

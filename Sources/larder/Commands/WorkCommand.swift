@@ -22,6 +22,7 @@ extension Command {
                 "max-runtime", .value("DURATION"), "stop claiming after this time; the exit code is 3 when work is left"
             ),
             Option("log-format", .value("FORMAT"), "text (default) or json"),
+            WorkerEndpoint.option,
         ] + ExpiryOptions.work + WorkerSetup.options
     ) { arguments in
         let log = try EventLog(arguments)
@@ -32,6 +33,7 @@ extension Command {
         let setup = try await WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration
         if arguments.flag("drain") { configuration.end = .drained }
+        let address = try listenAddress(arguments)
         configuration.queue = try arguments.value("queue") ?? configuration.queue
         if expiry.maxAge != nil || expiry.maxSize > 0 { configuration.expiry = (setup.cache, expiry) }
 
@@ -39,6 +41,14 @@ extension Command {
             starting: true, maxWait: WorkerSetup.maxWait, waitingUntil: configuration.end == .stopped ? stop : nil)
         let restart = EmbeddedServerRestart(settings)
         if let restart { configuration.services.append(restart) }
+        let endpoint = address.map { _ in WorkerEndpoint(queue: queue, setup: setup) }
+        var server: HTTPEndpoint?
+        if let endpoint, let address {
+            configuration.services.append(endpoint)
+            let opened = try await HTTPEndpoint(address) { endpoint.answer($0) }
+            Console.note("larder: listening on port \(opened.port)")
+            server = opened
+        }
         let summary = try await finally(setup.shutdown) {
             try await Printer.printing { printer in
                 var configuration = configuration
@@ -47,11 +57,13 @@ extension Command {
                 let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
                     event in
                     restart?.observe(event)
+                    endpoint?.observe(event)
                     log.write(event, to: printer)
                 }
                 return try await worker.run(until: stop)
             }
         }
+        await server?.close()
         Signals.release()
         // `nothing`, `later`, `work`, or `held` when only paused or suspended work is left.
         var left = "\(summary.left)"
@@ -78,5 +90,13 @@ extension Command {
             Console.line("\(summary.succeeded) succeeded, \(summary.failed) failed, \(summary.retried) retried")
         }
         return ExitCode(summary, someFailed: summary.failed > 0)
+    }
+
+    private static func listenAddress(_ arguments: Arguments) throws(CommandError) -> ListenAddress? {
+        guard let text = try arguments.value("listen") else { return nil }
+        guard let address = ListenAddress(text) else {
+            throw .usage("--listen: '\(text)' is not HOST:PORT, :PORT or PORT")
+        }
+        return address
     }
 }

@@ -96,7 +96,8 @@ struct EventLog: Sendable {
         return fields
     }
 
-    private static func word(_ decision: CompletionResult.Decision) -> String {
+    /// The word for a decision in logs and metrics.
+    static func word(_ decision: CompletionResult.Decision) -> String {
         switch decision {
         case .succeeded: "succeeded"
         case .failed: "failed"

@@ -1,0 +1,126 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import larder
+
+/// `larder work --listen`.
+@Suite(.timeLimit(.minutes(5)))
+struct EndpointTests {
+    private struct Page {
+        let status: Int
+        let text: String
+
+        /// The value of a sample, by its name and labels as they are written.
+        func value(_ sample: String) -> Double? {
+            text.split(separator: "\n").first { $0.hasPrefix(sample + " ") }
+                .flatMap { $0.split(separator: " ").last }.flatMap { Double($0) }
+        }
+    }
+
+    private static func get(_ port: UInt16, _ path: String, _ options: [String] = []) async throws -> Page {
+        let outcome = try await RunningCommand(
+            "/usr/bin/curl",
+            ["-s", "-w", "%{http_code}", "--max-time", "20"] + options + ["http://127.0.0.1:\(port)\(path)"],
+            environment: [:]
+        ).outcome()
+        return Page(status: Int(outcome.text.suffix(3)) ?? 0, text: String(outcome.text.dropLast(3)))
+    }
+
+    /// A worker that listens, and its port.
+    private static func listening(_ scene: Scene) async throws -> (RunningCommand, UInt16) {
+        let worker = try scene.larder(["work", "--listen", "127.0.0.1:0"]).start()
+        @Sendable func port() -> UInt16? {
+            String(decoding: worker.errorsSoFar, as: UTF8.self).firstMatch(of: /listening on port (\d+)/)
+                .flatMap { UInt16($0.1) }
+        }
+        #expect(await worker.reaches { _ in port() != nil })
+        return (worker, try #require(port()))
+    }
+
+    @Test func `addresses are read, and a lone port is loopback`() {
+        #expect(ListenAddress("9090") == ListenAddress("127.0.0.1:9090"))
+        #expect(ListenAddress(":9090")?.host == "0.0.0.0")
+        #expect(ListenAddress("[::1]:0")?.host == "::1")
+        for text in ["", "a", "::1:90", "host:", "host:65536", "[::1]"] {
+            #expect(ListenAddress(text) == nil, "\(text)")
+        }
+    }
+
+    @Test func `the counters of metrics are those of the report, and promtool accepts the page`() async throws {
+        let scene = try await Scene()
+        let urls =
+            try (0..<20).map { try scene.serve("plain.jpg", at: "/\($0).jpg") } + [scene.origin.url("/missing.jpg")]
+        let (worker, port) = try await Self.listening(scene)
+        let run = scene.larder(["enqueue", "--batch", "b", "--variant", Variants.small] + urls)
+        #expect(try await run.run().code == 0)
+        try await scene.until("(SELECT finished_at IS NOT NULL FROM larder.progress)")
+        #expect(
+            try await reached {
+                try await Self.get(port, "/metrics").value("larder_queue_open_items{queue=\"default\"}") == 0
+            })
+        let page = try await Self.get(port, "/metrics")
+        #expect(page.status == 200)
+        let report = try fields(try await scene.larder("report", "b", "--json").text)
+        #expect(page.value("larder_jobs_total{outcome=\"succeeded\"}") == report["succeeded"] as? Double)
+        #expect(page.value("larder_jobs_total{outcome=\"failed\"}") == report["failed"] as? Double)
+        #expect(page.value("larder_downloads_total") == report["downloads"] as? Double)
+        #expect(page.value("larder_variants_total") == report["variants"] as? Double)
+        #expect(page.value("larder_downloaded_bytes_total") == report["bytesIn"] as? Double)
+        #expect(page.value("larder_stored_bytes_total") == report["bytesOut"] as? Double)
+        #expect(page.value("larder_job_errors_total{domain=\"SDWebImageErrorDomain\",code=\"2001\"}") == 1)
+        #expect(page.value("larder_stage_duration_seconds_count{stage=\"transcode\"}") == 20)
+        #expect(page.value("larder_workers") == 1 && page.value("larder_database_up") == 1)
+
+        let check = try await RunningCommand(
+            "/usr/bin/promtool", ["check", "metrics"], environment: [:], input: Array(page.text.utf8)
+        ).outcome()
+        #expect(check.code == 0 && check.text.isEmpty && check.errorText.isEmpty, "\(check.text)\(check.errorText)")
+
+        // The page that docs/metrics.md describes.
+        let documented = try Document("docs/metrics.md").text
+        let named = Set(documented.matches(of: /\| `((?:larder|process)_\w+)`/).map { String($0.1) })
+        let shown = Set(page.text.matches(of: /# TYPE (\w+)/).map { String($0.1) })
+        #expect(shown.subtracting(named) == [], "not in docs/metrics.md")
+        worker.signal(SIGTERM)
+        #expect(await worker.outcome().code == 1)
+    }
+
+    @Test func `readiness ends with the database and with a stop, and liveness does not`() async throws {
+        let scene = try await Scene()
+        let (worker, port) = try await Self.listening(scene)
+        #expect(try await reached { try await Self.get(port, "/readyz").status == 200 })
+        #expect(try await Self.get(port, "/livez").status == 200)
+        #expect(try await Self.get(port, "/nothing").status == 404)
+        #expect(try await Self.get(port, "/metrics", ["-X", "POST", "-d", "x"]).status == 405)
+        _ = try await scene.sql("ALTER FUNCTION larder.gauges_v1 RENAME TO gauges_v0")
+        #expect(try await reached { try await Self.get(port, "/readyz").status == 503 })
+        let reasons = try await Self.get(port, "/readyz").text
+        #expect(reasons.contains("\"ready\":false") && reasons.contains("database: "), "\(reasons)")
+        #expect(try await Self.get(port, "/livez").status == 200)
+        worker.signal(SIGTERM)
+        #expect(await worker.outcome().code == 0)
+    }
+
+    @Test func `an address that cannot be listened on is named`() async throws {
+        let scene = try await Scene()
+        let wrong = try await scene.larder("work", "--listen", "nowhere")
+        #expect(wrong.code == 2 && wrong.errorText.contains("'nowhere' is not HOST:PORT"))
+        let taken = try await scene.larder("work", "--drain", "--listen", "127.0.0.1:\(scene.origin.port)")
+        #expect(taken.code == 1)
+        #expect(taken.errorText.contains("cannot listen on 127.0.0.1:\(scene.origin.port): Address already in use"))
+    }
+
+    @Test func `the alert rules fire as their tests say, and use metrics that exist`() async throws {
+        let directory = PackageRoot.path + "/deploy/prometheus"
+        for arguments in [["check", "rules", "alerts.yaml"], ["test", "rules", "alerts-test.yaml"]] {
+            let files = arguments.dropLast() + ["\(directory)/\(arguments.last ?? "")"]
+            try await SystemTool.run(["promtool"] + files)
+        }
+        let rules = try String(contentsOfFile: directory + "/alerts.yaml", encoding: .utf8)
+        let documented = try Document("docs/metrics.md").text
+        for match in rules.matches(of: /\b(larder_[a-z_]+)/) {
+            #expect(documented.contains("| `\(match.1)`"), "\(match.1)")
+        }
+    }
+}
