@@ -263,12 +263,25 @@ BEGIN
         EXISTS (SELECT FROM larder_data.origin_hold h WHERE h.until > clock_timestamp() OR h.reason = 'breaker')
     INTO some_batch, some_origin;
     IF some_batch AND NOT only_origins THEN
-        SELECT s.kept, s.some_suspended INTO kept, some_held FROM larder_data.suspend_held(kept, wanted) s;
+        -- A job whose own batch is active is not held.
+        IF EXISTS (
+            SELECT FROM unnest(picked) AS t (tid),
+                LATERAL (SELECT x.job_id FROM larder_data.ready x WHERE x.ctid = t.tid OFFSET 0) AS r,
+                LATERAL (SELECT x.batch_id, x.items FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j
+            WHERE j.items = 0 OR EXISTS (
+                SELECT FROM larder_data.batch b
+                WHERE b.id = j.batch_id AND (b.paused_at IS NOT NULL OR b.cancelled_at IS NOT NULL) OFFSET 0)) THEN
+            SELECT s.kept, s.some_suspended INTO kept, some_held FROM larder_data.suspend_held(picked, wanted) s;
+        ELSE
+            kept := picked[1 : wanted];
+        END IF;
     END IF;
     IF some_origin AND kept <> '{}' THEN
         SELECT d.kept, d.some_deferred OR some_held INTO kept, some_held
         FROM larder_data.defer_held(kept, wanted, worker) d;
     END IF;
+    -- More were picked where some were held before, which may not be held any more.
+    kept := kept[1 : wanted];
 END $$;
 COMMENT ON FUNCTION larder_data.put_off_held IS
     'Takes the jobs of paused batches and of held origins out of these rows of ready; answers at most `wanted` others.';

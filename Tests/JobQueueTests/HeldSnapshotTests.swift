@@ -235,16 +235,6 @@ struct HeldSnapshotTests {
         #expect(try await fixture.value("SELECT total FROM larder.progress") == "1")
     }
 
-    /// The pages that a statement reads, those of the statements within its functions included.
-    private func pages(readBy statement: String, in fixture: QueueFixture) async throws -> Int {
-        // Twice: the first call of a session reads the catalog, and makes its plans.
-        try await fixture.sql(statement)
-        let plan = try await fixture.sql("EXPLAIN (ANALYZE, BUFFERS, COSTS off, TIMING off) \(statement)")
-        let buffers = try #require(plan.compactMap { $0.first ?? nil }.first { $0.contains("Buffers: shared") })
-        let counts = buffers.split(separator: " ").filter { $0.hasPrefix("hit=") || $0.hasPrefix("read=") }
-        return counts.compactMap { Int($0.drop { $0 != "=" }.dropFirst()) }.reduce(0, +)
-    }
-
     @Test func `rows that are updated every second cost the same after a thousand updates as before`() async throws {
         let fixture = try await QueueFixture.make()
         let holder = fixture.otherConnection()
@@ -289,7 +279,7 @@ struct HeldSnapshotTests {
                 "SELECT count(*) FROM larder.enqueue_many(ARRAY['http://host/1'], batch => 'a')",
                 "SELECT total FROM larder.progress WHERE batch = 'a'",
             ] {
-                found[statement] = try await pages(readBy: statement, in: fixture)
+                found[statement] = try await fixture.pages(readBy: statement)
             }
             return found
         }

@@ -24,6 +24,46 @@ struct PauseTests {
         try await fixture.expectSound()
     }
 
+    @Test func `a claim calls as many functions, and reads few more pages, beside a paused batch`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.queue.setQueue("default", lowPriorityEvery: 0)
+        try await fixture.queue.setQueue("other")
+        try await fixture.enqueue((0..<200).map { "http://a/\($0)" }, batch: "active")
+        try await fixture.enqueue((0..<200).map { "http://b/\($0)" }, batch: "paused") { $0.queue = "other" }
+        try await fixture.queue.maintain(force: true)
+        let worker = try await fixture.startWorker()
+        try await fixture.sql("SET track_functions = 'all'")
+        /// Of two claims, one by turn.
+        func costs(from number: Int) async throws -> (calls: Int, pages: Int) {
+            let calls = "SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions"
+            try await fixture.sql("BEGIN")
+            let before = try #require(try await fixture.value(calls).flatMap { Int($0) })
+            var pages = 0
+            for number in number...number + 1 {
+                pages += try await fixture.pages(readBy: "SELECT FROM larder.claim_v1(\(worker.id), \(number), 1)")
+            }
+            let after = try #require(try await fixture.value(calls).flatMap { Int($0) })
+            try await fixture.sql("COMMIT")
+            return (after - before, pages)
+        }
+        // The first claims of a session read the catalog.
+        _ = try await costs(from: 1)
+        let alone = try await costs(from: 3)
+        try await fixture.queue.pause(.name("paused"))
+        _ = try await costs(from: 5)
+        let beside = try await costs(from: 7)
+        #expect(beside.calls == alone.calls)
+        #expect(beside.pages * 5 <= alone.pages * 6, "\(alone.pages) pages, then \(beside.pages)")
+    }
+
+    @Test func `a claim that picks more rows than it wants takes no more, though none is held any more`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue((0..<5).map { "http://a/\($0)" })
+        // As in a round after one that suspended jobs, when their batch has resumed meanwhile.
+        let kept = "larder_data.put_off_held(ARRAY(SELECT ctid FROM larder_data.ready), 2, 1, false)"
+        #expect(try await fixture.sql("SELECT cardinality(kept), some_held FROM \(kept)") == [["2", "f"]])
+    }
+
     @Test func `a job of a paused batch is claimed after an active batch joins it`() async throws {
         let fixture = try await QueueFixture.make()
         let job = try await fixture.enqueue(["http://a/1"], batch: "paused")[0].job

@@ -69,9 +69,14 @@ struct PlanTests {
             name: "claim beside a paused batch",
             before: "UPDATE larder_data.batch SET paused_at = now() WHERE name = 'p';",
             sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 32, 10)",
-            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "job_subscriber_", "batch_pkey"]),
+            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "batch_pkey"]),
         Hot(
-            name: "claim beside a held origin", before: "SELECT larder.origin_hold('http://elsewhere', '1 hour');",
+            name: "claim behind paused batches", before: "BEGIN; UPDATE larder_data.batch SET paused_at = now();",
+            sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 112, 10)",
+            shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "job_subscriber_", "job_join_pkey", "batch_pkey"]),
+        Hot(
+            name: "claim beside a held origin",
+            before: "ROLLBACK; SELECT larder.origin_hold('http://elsewhere', '1 hour');",
             sql: "SELECT count(*) FROM larder.claim_v1(:worker, :by_id + 48, 10)",
             shows: ["Tid Scan on ready", "ready_pkey", "job_pkey", "origin_hold_pkey"]),
         Hot(

@@ -73,6 +73,16 @@ final class QueueFixture: Sendable {
         try await sql(statement, parameters).first?.first ?? nil
     }
 
+    /// The pages that a statement reads, those of the statements within its functions included. It is run twice: the
+    /// first call of a session reads the catalog, and makes its plans.
+    func pages(readBy statement: String) async throws -> Int {
+        try await sql(statement)
+        let plan = try await sql("EXPLAIN (ANALYZE, BUFFERS, COSTS off, TIMING off) \(statement)")
+        let buffers = try #require(plan.compactMap { $0.first ?? nil }.first { $0.contains("Buffers: shared") })
+        let counts = buffers.split(separator: " ").filter { $0.hasPrefix("hit=") || $0.hasPrefix("read=") }
+        return counts.compactMap { Int($0.drop { $0 != "=" }.dropFirst()) }.reduce(0, +)
+    }
+
     func startWorker(_ name: String = "worker", slots: Int = 8) async throws -> WorkerSession {
         try await queue.startWorker(
             WorkerDescription(name: name, host: "test", processID: 1, version: "test", slots: slots))
