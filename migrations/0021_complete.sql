@@ -123,6 +123,34 @@ COMMENT ON FUNCTION larder_data.complete_succeeded IS
     'Records the successes whose claims are held, without busy jobs, and returns their claims. is_all: these were all '
     'results, at most 1000 and each claim once.';
 
+-- A stale result has no effect, not even this one. Mostly the batch has none of the jobs: where a transaction adds to a
+-- cancelled batch, that stays unfinished until the transaction ends.
+CREATE FUNCTION larder_data.lock_jobs_of(cancelled bigint, worker bigint, results json) RETURNS bigint[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    found bigint[] := ARRAY(
+        SELECT g.job FROM larder_data.read_results(results) AS g,
+            LATERAL (
+                SELECT FROM larder_data.running r
+                WHERE r.worker_id = worker AND r.claim_no = g.claim AND r.job_id = g.job OFFSET 0) AS held,
+            LATERAL (
+                SELECT x.batch_id, x.items, x.has_subscribers FROM larder_data.job x WHERE x.id = g.job OFFSET 0) AS j
+        WHERE j.batch_id = cancelled AND j.items > 0
+            OR j.has_subscribers AND EXISTS (
+                SELECT FROM larder_data.job_subscriber s
+                WHERE s.job_id = g.job AND s.batch_id = cancelled OFFSET 0)
+            OR EXISTS (
+                -- By job: of the batch there may be 10,000 rows that are not committed.
+                SELECT FROM larder_data.job_join x WHERE x.job_id = g.job AND x.batch_id + 0 = cancelled OFFSET 0));
+BEGIN
+    IF found = '{}' THEN
+        RETURN found;
+    END IF;
+    RETURN ARRAY(SELECT j.id FROM larder_data.job j WHERE j.id = ANY (found) FOR UPDATE OF j SKIP LOCKED);
+END $$;
+COMMENT ON FUNCTION larder_data.lock_jobs_of IS
+    'Locks the jobs of these results, as far as their claims are held, that a cancelled batch has.';
+
 CREATE FUNCTION larder.complete_v1(worker bigint, results json) RETURNS TABLE (
     job_id bigint, claim_no bigint, decision text, delay_ms bigint, domain text, code int, message text
 )
@@ -142,13 +170,8 @@ BEGIN
             FOR cancelled IN
                 SELECT b.id FROM larder_data.batch b WHERE b.finished_at IS NULL AND b.cancelled_at IS NOT NULL
             LOOP
-                PERFORM larder_data.end_items(cancelled, ARRAY(
-                    SELECT j.id FROM larder_data.job j WHERE j.id = ANY (ARRAY(
-                        -- A stale result has no effect, not even this one.
-                        SELECT g.job FROM larder_data.read_results(given) AS g, LATERAL (
-                            SELECT FROM larder_data.running r
-                            WHERE r.worker_id = worker AND r.claim_no = g.claim AND r.job_id = g.job OFFSET 0) AS held))
-                    FOR UPDATE OF j SKIP LOCKED));
+                PERFORM larder_data.end_items(cancelled, e.jobs)
+                FROM (SELECT larder_data.lock_jobs_of(cancelled, worker, given) AS jobs) AS e WHERE e.jobs <> '{}';
             END LOOP;
             done := larder_data.complete_succeeded(worker, given, busy);
             IF NOT done.is_all THEN

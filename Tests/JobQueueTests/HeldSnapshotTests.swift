@@ -235,6 +235,32 @@ struct HeldSnapshotTests {
         #expect(try await fixture.value("SELECT total FROM larder.progress") == "1")
     }
 
+    @Test func `a completion beside a cancelled batch reads no joins but those of its jobs`() async throws {
+        let fixture = try await QueueFixture.make()
+        let urls = (0..<500).map { "http://host/\($0)" }
+        _ = try await fixture.queue.enqueue(EnqueueRequest(urls: urls, batch: "a"))
+        try await fixture.sql("SELECT larder.batch_open('late')")
+        let late = fixture.otherConnection()
+        _ = try await late.rows("BEGIN")
+        let join = "SELECT larder.enqueue_many(ARRAY(SELECT url FROM larder_data.job), batch => 'late')"
+        _ = try await late.rows(join)
+        try await fixture.sql("SELECT larder.batch_cancel('late')")
+        let worker = try await fixture.startWorker()
+        let complete = "SELECT larder.complete_v1(\(worker.id), $1::json)"
+        for index in ["job_join_batch", "job_join_pkey"] {
+            let jobs = try await worker.claim(upTo: 20)
+            let results = "[" + jobs.map { $0.held.succeeded() }.joined(separator: ",") + "]"
+            let read = try await entries(of: index, readBy: complete, [.text(results)], in: fixture)
+            #expect(read <= (index == "job_join_batch" ? 0 : 100), "\(read) entries of \(index)")
+        }
+        _ = try await late.rows("COMMIT")
+        try await fixture.queue.maintain(force: true)
+        try await fixture.queue.maintain(force: true)
+        let ended = "SELECT cancelled + succeeded + failed FROM larder.progress WHERE batch = 'late'"
+        #expect(try await fixture.value(ended) == "500")
+        try await fixture.expectSound()
+    }
+
     @Test func `rows that are updated every second cost the same after a thousand updates as before`() async throws {
         let fixture = try await QueueFixture.make()
         let holder = fixture.otherConnection()
