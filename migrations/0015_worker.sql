@@ -1,11 +1,11 @@
--- Workers: the tables, and the calls worker_start, heartbeat, release, snooze and worker_stop of the worker protocol,
--- version 1. A worker in any language calls these and larder.claim_v1 and larder.complete_v1.
+-- Workers: the tables, and the calls worker_start, drain_start, heartbeat, release, snooze and worker_stop of the
+-- worker protocol, version 1. A worker in any language calls these and larder.claim_v1 and larder.complete_v1.
 --
 -- heartbeat and worker_stop commit without waiting for the disk: after a crash of the server a worker of which it has
 -- no record is refused and starts anew. Release waits, because a job that a live worker has released is never rescued.
 -- Release, heartbeat and stop may be repeated.
 --
--- Error codes: LA004 protocol not offered, LA005 worker unknown or stopped, 22023 argument.
+-- Error codes: LA004 protocol not offered, LA005 worker unknown or stopped, LA006 unknown queue, 22023 argument.
 
 CREATE TABLE larder_data.cache (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -54,6 +54,17 @@ COMMENT ON TABLE larder_data.claim_lock IS
     'One row per worker, never updated. Its claims lock the row, so that one that is sent again waits for the first. '
     'Not the row of the worker, because heartbeats do not wait for claims; not an advisory lock, because any login can '
     'take those.';
+
+CREATE TABLE larder_data.drain (
+    queue_id smallint NOT NULL,
+    host text NOT NULL,
+    cache_id int NOT NULL,
+    worker_id bigint NOT NULL,
+    PRIMARY KEY (queue_id, host, cache_id)
+);
+COMMENT ON TABLE larder_data.drain IS
+    'The worker that drains a queue into a cache (0: none) on a host, so that a job of cron that takes longer than its '
+    'interval does not run twice. The row counts as long as the worker lives.';
 
 CREATE VIEW larder_data.current_worker AS
 SELECT l.worker_id AS id, w.number, w.heartbeat_at, w.started_at, w.stopped_at, w.rescued_at, w.oldest_claim,
@@ -113,6 +124,36 @@ END $$;
 COMMENT ON FUNCTION larder.worker_start_v1 IS
     'Registers one start of a worker: a new random id, and its lease, which heartbeats extend. cache_id: the random id '
     'kept in its cache root.';
+
+-- The rows of ended workers go first, so that hosts that exist once, such as pods, leave none behind. Of two calls at
+-- once the second waits in its insert for the first.
+CREATE FUNCTION larder.drain_start_v1(worker bigint, queue text) RETURNS TABLE (pid int, started_at timestamptz)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    queue_no smallint := larder_data.find_queue(drain_start_v1.queue);
+    w larder_data.current_worker;
+BEGIN
+    SELECT * INTO w FROM larder_data.current_worker x WHERE x.id = worker;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'worker % is unknown or stopped', worker USING ERRCODE = 'LA005';
+    END IF;
+    DELETE FROM larder_data.drain x WHERE (x.queue_id, x.host, x.cache_id) IN (
+        SELECT d.queue_id, d.host, d.cache_id FROM larder_data.drain d
+        LEFT JOIN larder_data.current_worker o ON o.id = d.worker_id
+        WHERE o.id IS NULL OR o.stopped_at IS NOT NULL OR o.rescued_at IS NOT NULL
+            OR larder_data.lease_end(o.heartbeat_at, o.lease_ms) <= clock_timestamp()
+            OR (o.host, o.pid) = (w.host, w.pid)
+        FOR UPDATE OF d SKIP LOCKED);
+    INSERT INTO larder_data.drain (queue_id, host, cache_id, worker_id)
+    VALUES (queue_no, w.host, coalesce(w.cache_id, 0), worker) ON CONFLICT DO NOTHING;
+    RETURN QUERY SELECT o.pid, o.started_at
+    FROM larder_data.drain d JOIN larder_data.current_worker o ON o.id = d.worker_id
+    WHERE (d.queue_id, d.host, d.cache_id) = (queue_no, w.host, coalesce(w.cache_id, 0)) AND d.worker_id <> worker;
+END $$;
+COMMENT ON FUNCTION larder.drain_start_v1 IS
+    'No row: the worker drains the queue until it stops or its lease ends. Else the worker that drains it into the '
+    'same cache on the same host, and has not ended. Another start of the same process replaces the first.';
 
 -- A lease that has expired stays so: maintenance may be giving the jobs to other workers.
 CREATE FUNCTION larder_data.is_overdue(queue_no smallint, claimed_at timestamptz) RETURNS boolean

@@ -16,6 +16,9 @@ public struct PrefetchWorker: Sendable {
         public var queue = "default"
         /// When the worker ends by itself, `.stopped` by default.
         public var end = End.stopped
+        /// Whether a worker that ends as `.drained` leaves the queue to another one that drains it into the same cache on
+        /// the same host; false by default. `Summary.other` is then that worker.
+        public var yields = false
         /// The time after which claiming ends; nil by default, for no limit.
         public var runtime: Duration?
         /// How long attempts may run after claiming has ended, 20 s by default.
@@ -58,6 +61,8 @@ public struct PrefetchWorker: Sendable {
         public var retried = 0
         /// The work left at the end; determined only for a configured end other than `stopped`, or with a time limit.
         public var left = Left.nothing
+        /// The drain to which this one left the queue; nil when it worked itself.
+        public var other: OtherDrain?
         /// Whether the worker ended because of its time limit.
         public var timeIsUp = false
 
@@ -137,7 +142,13 @@ public struct PrefetchWorker: Sendable {
     ) async -> Result<Summary, QueueError> {
         let registration: WorkerRegistration?
         do throws(QueueError) {
-            registration = try await WorkerRegistration(self, shutdown, wake, deadline: deadline, summary: Summary())
+            let first = try await WorkerRegistration(self, shutdown, wake, deadline: deadline, summary: Summary())
+            if let other = try await first.otherDrain() {
+                var summary = Summary()
+                summary.other = other
+                return .success(summary)
+            }
+            registration = first
         } catch {
             guard error.isTransient, configuration.end == .stopped else { return .failure(error) }
             observe(.queueUnavailable(error))

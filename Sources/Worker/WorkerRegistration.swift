@@ -42,6 +42,14 @@ struct WorkerRegistration: Sendable {
         worker.observe(.started(worker: session.id))
     }
 
+    /// The drain to which this worker leaves the queue; its registration has then ended. Nil when it is to work.
+    func otherDrain() async throws(QueueError) -> OtherDrain? {
+        guard configuration.yields, configuration.end == .drained else { return nil }
+        guard let other = try await session.startDrain(of: configuration.queue) else { return nil }
+        try await session.stop()
+        return other
+    }
+
     /// Works until `WorkerState` has a reason to end. All tasks that it started have ended when it returns.
     func run() async -> (summary: PrefetchWorker.Summary, ending: WorkerState.Ending) {
         let heartbeat = HeartbeatService(

@@ -11,6 +11,36 @@ struct LivenessTests {
             [.integer(worker.id)])
     }
 
+    @Test func `one worker drains a queue into a cache on a host, until it stops or its lease ends`() async throws {
+        let fixture = try await QueueFixture.make(lease: nil)
+        func start(_ host: String, _ process: Int, _ cache: String?) async throws -> WorkerSession {
+            try await fixture.queue.startWorker(
+                WorkerDescription(
+                    name: "w", host: host, processID: process, version: "test", slots: 1, cacheID: cache))
+        }
+        let first = try await start("a", 1, "cache")
+        #expect(try await first.startDrain(of: "default") == nil)
+        #expect(try await first.startDrain(of: "default") == nil, "may be repeated")
+        let second = try await start("a", 2, "cache")
+        #expect(try await second.startDrain(of: "default")?.processID == 1)
+        for (host, process, cache) in [("b", 1, "cache"), ("a", 5, "other"), ("a", 6, nil)] {
+            #expect(try await start(host, process, cache).startDrain(of: "default") == nil, "\(host) \(cache ?? "")")
+        }
+        await #expect { try await second.startDrain(of: "none") } throws: {
+            ($0 as? QueueError)?.code == .unknownQueue
+        }
+        // The same process after a lost lease.
+        let again = try await start("a", 1, "cache")
+        #expect(try await again.startDrain(of: "default") == nil)
+        try await again.stop()
+        #expect(try await second.startDrain(of: "default") == nil, "the first has stopped")
+        let third = try await start("a", 4, "cache")
+        #expect(try await third.startDrain(of: "default")?.processID == 2)
+        try await kill(second, in: fixture)
+        #expect(try await third.startDrain(of: "default") == nil, "the lease of the second has ended")
+        #expect(try await fixture.value("SELECT count(*) FROM larder_data.drain") == "4", "no row of an ended worker")
+    }
+
     @Test
     func `a dead worker's jobs run again without costing an attempt, and its late outcome is refused`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)

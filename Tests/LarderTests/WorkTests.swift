@@ -33,7 +33,9 @@ struct WorkTests {
         #expect(inserted == "30")
         try await scene.queue.seal(.name("spring"))
 
-        let words = ["work", "--drain", "--json", "--slots", "8", "--transcoders", "1", "--idle-timeout", "60s"]
+        let words = [
+            "work", "--drain", "--parallel", "--json", "--slots", "8", "--transcoders", "1", "--idle-timeout", "60s",
+        ]
         let workers = [try scene.larder(words).start(), try scene.larder(words).start()]
         // Four connections per origin and worker.
         #expect(await workers[0].reaches { _ in scene.origin.requests.count == 8 })
@@ -65,6 +67,70 @@ struct WorkTests {
             #expect(job.variants.allSatisfy { $0.path != nil } && job.variants.count == 3)
         }
         #expect(scene.stored.count == 240 && scene.temporary == [])
+    }
+
+    @Test func `a second drain leaves the work to the first, says so and ends with exit code 0`() async throws {
+        let scene = try await Scene()
+        let gate = OriginGate()
+        var reply = OriginReply.body(try TestImage.bytes("plain.jpg"))
+        reply.steps.insert(.wait(gate), at: 0)
+        scene.origin.on("/a", reply)
+        _ = try await scene.larder("enqueue", scene.origin.url("/a"))
+        let first = try scene.larder(["work", "--drain", "--quiet", "--idle-timeout", "60s"]).start()
+        await scene.origin.waitForRequests("/a")
+        let second = try await scene.larder("work", "--drain", "--quiet")
+        #expect(second.code == 0 && second.text == "")
+        let note = "larder: another drain of queue default runs on this machine since "
+        #expect(second.errorText.hasPrefix(note) && second.errorText.contains("process"), "\(second.errorText)")
+        let asJSON = try await scene.larder("work", "--drain", "--json")
+        #expect(asJSON.code == 0)
+        #expect(try fields(try #require(asJSON.lines.last))["left"] as? String == "other")
+        gate.openUp()
+        let outcome = await first.outcome()
+        #expect(outcome.code == 0 && outcome.text == "" && outcome.errorText == "", "\(outcome.errorText)")
+        #expect(scene.origin.count("/a") == 1)
+        // The first has ended.
+        let third = try await scene.larder("work", "--drain")
+        #expect(third.code == 0 && third.text == "0 succeeded, 0 failed, 0 retried\n", "\(third.text)")
+    }
+
+    @Test func `a drain after one that was killed waits for its lease and does its work`() async throws {
+        let scene = try await Scene()
+        scene.origin.on("/a", .silent)
+        _ = try await scene.larder("enqueue", scene.origin.url("/a"))
+        let killed = try scene.larder(["work", "--drain"]).start()
+        await scene.origin.waitForRequests("/a")
+        killed.signal(SIGKILL)
+        _ = await killed.outcome()
+        scene.origin.on("/a", .body(try TestImage.bytes("plain.jpg")))
+        let next = try await scene.larder("work", "--drain", "--json")
+        #expect(try fields(try #require(next.lines.last))["succeeded"] as? Int == 1, "\(next.text) \(next.errorText)")
+    }
+
+    @Test func `with --quiet a night prints nothing when all is well, and one summary otherwise`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        let missing = scene.origin.url("/missing.jpg")
+        for words in [
+            ["enqueue", "--quiet", "--batch", "good", url], ["work", "--drain", "--quiet"],
+            ["report", "good", "--quiet"], ["run", "--quiet", url],
+        ] {
+            let outcome = try await scene.larder(words).run()
+            #expect(outcome.code == 0 && outcome.text == "" && outcome.errorText == "", "\(words) \(outcome)")
+        }
+        _ = try await scene.larder("enqueue", "--quiet", "--batch", "bad", url, missing)
+        let work = try await scene.larder("work", "--drain", "--quiet")
+        #expect(work.code == 1 && work.text == "1 succeeded, 1 failed, 0 retried\n" && work.errorText == "")
+        #expect(try await scene.larder("report", "bad", "--quiet").text.contains(missing))
+        let run = try await scene.larder("run", "--quiet", url, missing)
+        #expect(run.code == 1 && run.text.contains(missing) && run.errorText == "", "\(run.errorText)")
+    }
+
+    @Test func `run prints no progress without a terminal`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        let outcome = try await scene.larder("run", url)
+        #expect(outcome.code == 0 && outcome.errorText == "", "\(outcome.errorText)")
     }
 
     @Test func `a drain with only later work ends with exit code 4`() async throws {

@@ -26,6 +26,14 @@ public struct WorkerDescription: Sendable {
     }
 }
 
+/// A worker that drains the same queue into the same cache on the same host.
+public struct OtherDrain: Sendable, Equatable {
+    /// Its process id; nil when it gave none.
+    public let processID: Int?
+    /// The time since its start, in whole seconds.
+    public let age: Duration
+}
+
 /// The answer to a heartbeat.
 public struct HeartbeatReply: Sendable {
     /// Jobs of this worker that were cancelled: stop them and complete them as `.cancelled`.

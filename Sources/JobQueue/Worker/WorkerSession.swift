@@ -48,6 +48,22 @@ public final class WorkerSession: Sendable {
         }
     }
 
+    /// Makes this worker the one that drains the queue into its cache on its host, until it stops or its lease ends.
+    ///
+    /// Returns the worker that already does so, nil when there is none. May be repeated. Throws `.unknownQueue`,
+    /// `.workerLost`.
+    public func startDrain(of name: String) async throws(QueueError) -> OtherDrain? {
+        try await queue.ask(
+            """
+            SELECT pid, date_part('epoch', clock_timestamp() - started_at)::bigint
+            FROM larder.drain_start_v1($1, $2)
+            """, [.integer(id), .text(name)]
+        ) { rows throws(QueueError) in
+            guard rows.count > 0 else { return nil }
+            return OtherDrain(processID: rows.integer(0, 0).map { Int($0) }, age: .seconds(rows.integer(0, 1) ?? 0))
+        }
+    }
+
     /// Ends the worker and releases what it still holds. May be repeated.
     public func stop() async throws(QueueError) {
         try await queue.ask("SELECT larder.worker_stop_v1($1)", [.integer(id)], on: queue.heartbeats) {

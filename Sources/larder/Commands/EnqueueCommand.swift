@@ -25,6 +25,7 @@ extension Command {
         options: EnqueueOptions.options(priority: 4) + [
             Option("at", .value("TIME"), "start at this time (2026-11-21T18:00:00Z) or after a delay (+10m)"),
             Option("open", "leave the batch open for more URLs"),
+            Quiet.enqueue,
             Option("dry-run", "print what would be answered for each URL, and change nothing"),
             Option(
                 "fresh-for", .value("DURATION"),
@@ -84,13 +85,14 @@ extension Command {
             let batch = try await stream.all(from: &source, leavingOpen: arguments.flag("open"), answered: show)
             title = "batch \(BatchProgress.title(name, batch))"
         }
-        if !json {
+        let isGood = totals["blocked"] == nil && totals["invalid"] == nil && bad.count == 0
+        if !json, !isGood || isDryRun || !arguments.flag(Quiet.name) {
             let parts = totals.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
             Console.line(
                 "\(title): \(totals.values.reduce(0, +).counted("URL"))"
                     + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
                     + (bad.count > 0 ? "; \(bad.count.counted("bad line"))" : ""))
         }
-        return totals["blocked"] == nil && totals["invalid"] == nil && bad.count == 0 ? .done : .failed
+        return isGood ? .done : .failed
     }
 }

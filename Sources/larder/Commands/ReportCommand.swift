@@ -14,6 +14,7 @@ extension Command {
         examples: ["larder report spring", "larder report spring --format html > report.html"],
         options: [
             Option("format", .value("FORMAT"), "text (default), json or html"),
+            Quiet.report,
             Option("files", "list URL, key and path of every stored file"),
             Settings.databaseOption, Settings.cacheOption,
         ]
@@ -23,6 +24,8 @@ extension Command {
         let settings = try Settings(arguments)
         let queue = try await settings.openQueue()
         let report = try await queue.report(on: try await queue.batch(called: name))
+        let isWell = report.progress.isOver && report.progress.open == 0 && report.progress.skipped == 0
+        if arguments.flag(Quiet.name), isWell { return .done }
         switch (format, arguments.flag("files")) {
         case ("html", _):
             try await writePage(report, queue, cacheRoot: settings.cacheRoot)

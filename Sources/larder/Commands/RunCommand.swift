@@ -1,4 +1,5 @@
 import Concurrency
+import Glibc
 import ImageModel
 import JobQueue
 import Prefetcher
@@ -21,12 +22,14 @@ extension Command {
             Option(
                 "max-runtime", .value("DURATION"), "stop claiming after this time; the exit code is 3 when work is left"
             ),
+            Quiet.run,
             Option("migrate", "also migrate the database given by --database"),
             Option("verbose", short: "v", "log every attempt"),
             Option("log-format", .value("FORMAT"), "the format of --verbose: text (default) or json"),
         ] + WorkerSetup.options
     ) { arguments in
         let json = arguments.flag("json")
+        let isQuiet = arguments.flag(Quiet.name)
         let log = try EventLog(arguments)
         let options = try EnqueueOptions(arguments)
         try Limits.checkProfile(of: options.template.context, arguments)
@@ -64,17 +67,18 @@ extension Command {
                         event in
                         restart?.observe(event)
                         if verbose { log.write(event, to: printer) }
-                        if !verbose, let note = waitingNote(event) { printer.note(note) }
+                        if !verbose, !isQuiet, let note = waitingNote(event) { printer.note(note) }
                         guard case .completed(let report) = event, let line = JobLine(report) else { return }
                         if json {
                             // A line that the printer refuses is printed at the end, from the database.
                             guard let text = try? JSONLine.text(line), printer.result(text) else { return }
                             printed.withLock { _ = $0.insert(report.job.id) }
-                        } else if !verbose, let failure = report.failure {
+                        } else if !verbose, !isQuiet, let failure = report.failure {
                             printer.note("larder: \(FailureLine.text(report.job.url, failure))")
                         }
                     }
-                    let watch = json || verbose ? nil : ProgressWatch(queue: queue, write: printer.progress)
+                    let isShown = !json && !verbose && !isQuiet && Console.isTerminal(STDERR_FILENO)
+                    let watch = isShown ? ProgressWatch(queue: queue, write: printer.progress) : nil
                     return try await showing(watch, of: batch) { try await worker.run(until: stop) }
                 }
             }
@@ -88,15 +92,16 @@ extension Command {
                     report.progress.open, of: batch, named: options.template.batch ?? "\(batch)", stop, in: queue,
                     with: repeated(arguments))
             }
-            if json {
-                try Console.json(report.json)
-            } else {
-                Console.write(TextReport.text(report))
-            }
             // Another worker may have completed the jobs that were left at the time limit.
             var ended = summary
             ended.left = report.progress.open > 0 ? .work : .nothing
-            return ExitCode(ended, someFailed: report.progress.skipped > 0 || report.progress.open > 0 || bad.count > 0)
+            let someFailed = report.progress.skipped > 0 || report.progress.open > 0 || bad.count > 0
+            if json {
+                try Console.json(report.json)
+            } else if !isQuiet || someFailed {
+                Console.write(TextReport.text(report))
+            }
+            return ExitCode(ended, someFailed: someFailed)
         } catch {
             let name = options.template.batch ?? "\(batch)"
             throw CommandError(error).adding(

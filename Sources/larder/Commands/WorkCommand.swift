@@ -13,11 +13,16 @@ extension Command {
             cancels the running jobs at once. A drain does not wait for paused queues and batches and suspended jobs, but
             reports them on standard error. The exit code is 1 when a job failed in this worker, and 4 when the only work
             left is due later than 30 s from now.
+            A second drain of the queue into the same cache on the same machine does nothing, says so and ends with exit
+            code 0, so that a cron job that takes longer than its interval does not run twice. Drains on other machines
+            share the work, as do those with --parallel.
             """,
         examples: ["larder work", "larder work --drain --max-runtime 50m --log-format json"],
         options: [
             Option("queue", .value("NAME"), "the queue to work on, default 'default'"),
             Option("drain", "end when nothing is left that is due within 30 s"),
+            Option("parallel", "with --drain, work also beside another drain of this machine and cache"),
+            Quiet.work,
             Option(
                 "max-runtime", .value("DURATION"), "stop claiming after this time; the exit code is 3 when work is left"
             ),
@@ -34,6 +39,8 @@ extension Command {
         var configuration = setup.configuration
         if arguments.flag("drain") { configuration.end = .drained }
         let address = try listenAddress(arguments)
+        configuration.yields = !arguments.flag("parallel")
+        let isQuiet = arguments.flag(Quiet.name)
         configuration.queue = try arguments.value("queue") ?? configuration.queue
         if expiry.maxAge != nil || expiry.maxSize > 0 { configuration.expiry = (setup.cache, expiry) }
 
@@ -53,19 +60,28 @@ extension Command {
             try await Printer.printing { printer in
                 var configuration = configuration
                 configuration.services.append(
-                    SandboxNotice(transcoders: setup.transcoders) { level in log.write(level, to: printer) })
+                    SandboxNotice(transcoders: setup.transcoders) { level in
+                        if !isQuiet { log.write(level, to: printer) }
+                    })
                 let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
                     event in
                     restart?.observe(event)
                     endpoint?.observe(event)
-                    log.write(event, to: printer)
+                    if !isQuiet { log.write(event, to: printer) }
                 }
-                return try await worker.run(until: stop)
+                return try await DrainOverlap.run(worker, until: stop)
             }
         }
         await server?.close()
         Signals.release()
-        // `nothing`, `later`, `work`, or `held` when only paused or suspended work is left.
+        if let other = summary.other {
+            if arguments.flag("json") {
+                try Console.json(["succeeded": 0, "failed": 0, "retried": 0, "left": "other"])
+            }
+            Console.note("larder: \(DrainOverlap.text(other, queue: configuration.queue))")
+            return .done
+        }
+        // `nothing`, `later`, `work`, `held` when only paused or suspended work is left, `other` above.
         var left = "\(summary.left)"
         // The time limit requests a shutdown, too.
         if configuration.end == .drained, stop.urgency == .none || summary.timeIsUp {
@@ -82,14 +98,15 @@ extension Command {
                 Console.note("larder: held work is unknown: \(error)")
             }
         }
+        let code = ExitCode(summary, someFailed: summary.failed > 0)
         if arguments.flag("json") {
             try Console.json([
                 "succeeded": summary.succeeded, "failed": summary.failed, "retried": summary.retried, "left": left,
             ])
-        } else {
+        } else if !isQuiet || code != .done || left != "nothing" {
             Console.line("\(summary.succeeded) succeeded, \(summary.failed) failed, \(summary.retried) retried")
         }
-        return ExitCode(summary, someFailed: summary.failed > 0)
+        return code
     }
 
     private static func listenAddress(_ arguments: Arguments) throws(CommandError) -> ListenAddress? {
