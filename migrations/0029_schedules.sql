@@ -35,7 +35,7 @@ DECLARE
     first int;
     last int;
     step int;
-    found int[] := '{}';
+    found int[] := '{}'::int[];
 BEGIN
     FOREACH item IN ARRAY string_to_array(lower(field), ',') LOOP
         -- Names become their numbers: 'sun mon …' from low.
@@ -181,7 +181,7 @@ BEGIN
         RAISE EXCEPTION 'a row of the query has no url' USING ERRCODE = '22004',
             HINT = 'the columns are url and any of priority, pipeline, at, name and meta';
     END IF;
-    RETURN coalesce(found, '{}');
+    RETURN coalesce(found, '{}'::json[]);
 END $$;
 COMMENT ON FUNCTION larder_data.rows_of_query IS
     'The rows of a schedule''s query, at most 200,000; is_trial: of its first row. Nothing that the query did remains.';
