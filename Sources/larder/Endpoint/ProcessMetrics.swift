@@ -2,11 +2,14 @@ import Glibc
 
 /// The process, under the names that all Prometheus clients use, and its children.
 struct ProcessMetrics {
-    private static func seconds(_ who: Int32) -> Double {
-        var usage = rusage()
-        getrusage(__rusage_who_t(who), &usage)
-        func value(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
-        return value(usage.ru_utime) + value(usage.ru_stime)
+    /// Processor time in seconds: of this process, and of children that have ended.
+    private static func processorTime() -> (own: Double, children: Double) {
+        var ticks = tms()
+        _ = times(&ticks)
+        let second = Double(sysconf(Int32(_SC_CLK_TCK)))
+        return (
+            Double(ticks.tms_utime + ticks.tms_stime) / second, Double(ticks.tms_cutime + ticks.tms_cstime) / second
+        )
     }
 
     /// The second number of statm is the resident size in pages.
@@ -21,12 +24,11 @@ struct ProcessMetrics {
     }
 
     func write(to page: inout MetricsText) {
-        page.add(
-            "process_cpu_seconds_total", .counter, "Processor time of this process.", Self.seconds(RUSAGE_SELF.rawValue)
-        )
+        let time = Self.processorTime()
+        page.add("process_cpu_seconds_total", .counter, "Processor time of this process.", time.own)
         page.add(
             "larder_ended_children_cpu_seconds_total", .counter, "Processor time of child processes that have ended.",
-            Self.seconds(RUSAGE_CHILDREN.rawValue))
+            time.children)
         if let bytes = Self.residentBytes() {
             page.add("process_resident_memory_bytes", .gauge, "Resident memory of this process.", bytes)
         }
