@@ -35,8 +35,14 @@ struct Larder {
                 return .done
             }
             let (command, rest) = try CommandTable.find(words)
-            let arguments = try Arguments(
-                rest, options: command.options + CommandTable.commonOptions, environment: environment)
+            MisspeltVariables.notes(environment).forEach { Console.note("larder: \($0)") }
+            let arguments: Arguments
+            do throws(CommandError) {
+                arguments = try Arguments(
+                    rest, options: command.options + CommandTable.commonOptions, environment: environment)
+            } catch {
+                throw error.of(command)
+            }
             if command.operands.isEmpty, let operand = arguments.operandBytes.first {
                 throw .usage(
                     "\(command.name): '\(String(decoding: operand, as: UTF8.self))': the command takes no arguments")
@@ -44,7 +50,11 @@ struct Larder {
             do {
                 return try await command.run(arguments)
             } catch {
-                throw CommandError(error)
+                let login = RequiredRole.login((try? Settings(arguments))?.databaseURL)
+                guard let remedy = RequiredRole.remedy(error, of: command, login: login) else {
+                    throw CommandError(error)
+                }
+                throw CommandError(error).adding(remedy)
             }
         } catch {
             Console.report(error, asJSON: json)

@@ -40,6 +40,8 @@ struct UsageTests {
     static let commands = [
         Wrong(#"run http://a.example/1.jpg --context {"credentials":"nope"}"#, "--context", "'nope'"),
         Wrong("nonsense", "nonsense"), Wrong("-x", "-x"), Wrong("help nonsense", "nonsense"),
+        Wrong("stauts", "'stauts'", "did you mean 'status'?"), Wrong("cache lst", "did you mean 'cache list'?"),
+        Wrong("help enqeue", "did you mean 'enqueue'?"),
         Wrong("db", "db", "start", "stop", "status", "url"), Wrong("db nonsense", "start"),
         Wrong("run", "run", "--from"), Wrong("enqueue", "enqueue", "--from"), Wrong("run --", "run"),
         Wrong("report", "BATCH"), Wrong("report a b", "BATCH"), Wrong("status a b", "BATCH"), Wrong("key", "KEY"),
@@ -64,6 +66,8 @@ struct UsageTests {
     ]
 
     static let options = [
+        Wrong("work --slot 3", "work: ", "--slot", "did you mean '--slots'?"),
+        Wrong("run u --form=x", "run: ", "did you mean '--from'?"),
         Wrong("work --drain=yes", "--drain", "takes no value", "yes"), Wrong("work --drain=", "--drain"),
         Wrong("run u --batch 2026", "--batch", "'2026'", "digits"), Wrong("enqueue u --batch 7", "--batch", "'7'"),
         Wrong("status b --health", "--health"),

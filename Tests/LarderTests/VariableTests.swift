@@ -34,4 +34,27 @@ struct VariableTests {
             #expect(outcome.errorText == "")
         }
     }
+
+    @Test func `a variable that resembles a setting and is none is named with the setting`() async throws {
+        let outcome = try await LarderCommand(
+            "key", "a",
+            environment: [
+                "LARDER_VARIANTS": "x", "LARDER_SLOT": "3", "LARDER_SOMETHING_ELSE": "1", "LARDER_SLOTS": "2",
+                "LARDER_SLOTZ": "tcp://10.0.0.1:80",
+            ]
+        ).run()
+        #expect(outcome.code == 0 && outcome.lines.count == 1)
+        #expect(
+            outcome.errorText == """
+                larder: LARDER_SLOT is not a setting and is ignored; did you mean LARDER_SLOTS?
+                larder: LARDER_VARIANTS is not a setting and is ignored; did you mean LARDER_VARIANT?
+
+                """)
+    }
+
+    @Test func `--json may precede the command`() async throws {
+        let outcome = try await LarderCommand("--json", "key", "a").run()
+        #expect(outcome.code == 0)
+        #expect(try outcome.text == (await LarderCommand("key", "a", "--json").run()).text)
+    }
 }

@@ -29,6 +29,11 @@ struct CommandError: Error, Sendable {
         CommandError(domain: domain, code: code, message: "\(message); \(text)", exit: exit)
     }
 
+    /// The same error with the command before its message.
+    func of(_ command: Command) -> CommandError {
+        CommandError(domain: domain, code: code, message: "\(command.name): \(message)", exit: exit)
+    }
+
     static func larder(_ code: Code, _ message: String, exit: ExitCode = .failed) -> CommandError {
         CommandError(domain: FailureCode.Domain.larder, code: code.rawValue, message: message, exit: exit)
     }

@@ -29,22 +29,35 @@ enum CommandTable {
     static let commonOptions = [
         Option("json", "print results as JSON, one object a line"),
         Option("help", short: "h", "show this help"),
+        Option("help-all", "show this help with all options"),
     ]
 
-    /// The command that `words` begin with, and the words after it.
+    /// The variables that are settings.
+    static let settings = Set((all.flatMap(\.options) + commonOptions.prefix(1)).map(\.variable))
+        .union(["LARDER_HOME", "LARDER_DATABASE_URL"])
+
+    /// The command that `words` begin with, and the words after it. `--json` may precede the command.
     ///
     /// - Throws: wrong usage, naming the word that is not a command.
     static func find(_ words: [[UInt8]]) throws(CommandError) -> (Command, [[UInt8]]) {
+        let leading = words.prefix { $0 == Array("--json".utf8) }
+        let words = words.dropFirst(leading.count)
         let text = words.map { String(decoding: $0, as: UTF8.self) }
         let matching = all.filter { text.starts(with: $0.words) }
         if let command = matching.max(by: { $0.words.count < $1.words.count }) {
-            return (command, Array(words.dropFirst(command.words.count)))
+            return (command, Array(leading) + words.dropFirst(command.words.count))
         }
         let family = all.filter { $0.words.count > 1 && $0.words.first == text.first }
         if let first = text.first, !family.isEmpty {
-            let choices = family.map { $0.words[1] }.joined(separator: ", ")
-            throw .usage("'larder \(first)' needs one of: \(choices)")
+            let choices = family.map { $0.words[1] }
+            let question = text.dropFirst().first.map { NearestWord.question($0, among: choices, prefix: "\(first) ") }
+            throw .usage("'larder \(first)' needs one of: \(choices.joined(separator: ", "))\(question ?? "")")
         }
-        throw .usage("'\(text.first ?? "")' is not a command; 'larder help' lists the commands")
+        throw .usage("\(unknown(text.first ?? "")); 'larder help' lists the commands")
+    }
+
+    /// What is wrong with a word that is not a command.
+    static func unknown(_ word: String) -> String {
+        "'\(word)' is not a command" + NearestWord.question(word, among: all.map { $0.words[0] } + ["help", "version"])
     }
 }

@@ -6,6 +6,7 @@ struct HelpPage {
     }
 
     private let topic: Topic
+    private var showsAll = false
 
     /// The page for `help ...`, `--help` or `--version`; nil when the words have none of them.
     ///
@@ -21,7 +22,9 @@ struct HelpPage {
             topic = .version
             return
         }
-        guard first == "help" || leading.contains("--help") || leading.contains("-h") else { return nil }
+        guard first == "help" || !["--help", "--help-all", "-h"].allSatisfy({ !leading.contains($0) })
+        else { return nil }
+        showsAll = leading.contains("--help-all")
         let named = leading.filter { !$0.hasPrefix("-") && $0 != "help" }
         let exact = CommandTable.all.filter { named.starts(with: $0.words) }.max { $0.words.count < $1.words.count }
         let family = CommandTable.all.filter { $0.words.starts(with: named.prefix(1)) }
@@ -32,7 +35,7 @@ struct HelpPage {
         } else if !family.isEmpty {
             topic = .commands(family)
         } else {
-            throw .usage("help: '\(named.joined(separator: " "))' is not a command")
+            throw .usage("help: \(CommandTable.unknown(named[0])); 'larder help' lists the commands")
         }
     }
 
@@ -42,28 +45,31 @@ struct HelpPage {
         case .version where json: try Console.json(["name": "larder", "version": Larder.version])
         case .version: Console.line("larder \(Larder.version)")
         case .overview where json: for command in CommandTable.all { try Console.json(command.helpJSON) }
-        case .overview: Console.write(Self.overview)
+        case .overview: Console.write(Self.overview(width: PageWidth.current))
         case .commands(let commands) where json: for command in commands { try Console.json(command.helpJSON) }
-        case .commands(let commands): Console.write(commands.map(\.page).joined(separator: "\n"))
+        case .commands(let commands):
+            let width = PageWidth.current
+            Console.write(commands.map { $0.page(all: showsAll, width: width) }.joined(separator: "\n"))
         }
     }
 
-    private static var overview: String {
+    private static func overview(width columns: Int) -> String {
         let width = CommandTable.all.map(\.name.count).max() ?? 0
         var text = "larder: prefetches images, makes their variants, and stores them in SDWebImage's disk layout\n\n"
         text += "usage: larder COMMAND [OPTION]... [ARGUMENT]...\n"
         for (title, commands) in CommandTable.groups {
             text += "\n\(title):\n"
-            for command in commands { text += "  \(command.name.padded(to: width))  \(command.summary)\n" }
+            for command in commands {
+                text += WrappedText.row(command.name, command.summary, left: width, width: columns)
+            }
         }
-        text += """
-
+        let end = """
             'larder help COMMAND' prints the help of a command, 'larder version' the version. Every option --some-name is
             also the setting LARDER_SOME_NAME. With --json results are JSON, one object a line.
-            exit codes: 0 done, 1 failed, 2 wrong usage, 3 time limit reached with work left, 4 only later work left
 
+            exit codes: 0 done, 1 failed, 2 wrong usage, 3 time limit reached with work left, 4 only later work left
             """
-        return text
+        return text + "\n" + WrappedText.paragraphs(end, width: columns) + "\n"
     }
 }
 
@@ -72,16 +78,27 @@ extension Command {
         "larder \(name)" + (options.isEmpty ? "" : " [OPTION]...") + (operands.isEmpty ? "" : " \(operands)")
     }
 
-    fileprivate var page: String {
-        var text = "usage: \(usage)\n\n\(summary).\n"
-        if !discussion.isEmpty { text += "\n\(discussion)\n" }
+    /// - Parameter all: shows more than the usual options of a command that has many.
+    fileprivate func page(all: Bool, width: Int) -> String {
+        var text = "usage: \(usage)\n\n" + WrappedText.paragraphs("\(summary).", width: width) + "\n"
+        if !discussion.isEmpty { text += "\n" + WrappedText.paragraphs(discussion, width: width) + "\n" }
         if !examples.isEmpty { text += "\nexamples:\n" + examples.map { "  \($0)\n" }.joined() }
-        let rows = options + CommandTable.commonOptions
-        let width = rows.map(\.usage.count).max() ?? 0
-        text += "\noptions:\n"
-        for option in rows { text += "  \(option.usage.padded(to: width))  \(option.help)\n" }
+        let groups = OptionGroup.groups(of: self).prefix(all ? .max : 1)
+        let rows = groups.flatMap(\.options)
+        let left = min(rows.map(\.usage.count).max() ?? 0, 30)
+        for group in groups {
+            text += "\n\(group.title):\n"
+            for option in group.options { text += WrappedText.row(option.usage, option.help, left: left, width: width) }
+        }
+        let hidden = OptionGroup.groups(of: self).flatMap(\.options).count - rows.count
+        if hidden > 0 { text += "\n'larder \(name) --help-all' shows \(hidden.counted("more option"))\n" }
         let notes = Option.notes.filter { note in rows.contains { $0.placeholder == note.placeholder } }
-        if !notes.isEmpty { text += "\n" + notes.map { "\($0.placeholder): \($0.text)\n" }.joined() }
+        if !notes.isEmpty {
+            text += "\n"
+            for note in notes {
+                text += WrappedText.paragraphs("\(note.placeholder): \(note.text)", width: width) + "\n"
+            }
+        }
         return text
     }
 
@@ -90,7 +107,7 @@ extension Command {
         let options = (options + CommandTable.commonOptions).map { option -> JSONObject in
             [
                 "name": option.name, "short": option.short.map(String.init), "value": option.placeholder,
-                "repeatable": option.isRepeatable, "variable": option.name == "help" ? nil : option.variable,
+                "repeatable": option.isRepeatable, "variable": option.name.hasPrefix("help") ? nil : option.variable,
                 "help": option.help,
             ]
         }
@@ -125,8 +142,4 @@ extension Option {
         let long = "--\(name)\(value)\(isRepeatable ? "..." : "")"
         return short.map { "-\($0), \(long)" } ?? "    \(long)"
     }
-}
-
-extension String {
-    fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }

@@ -16,7 +16,7 @@ struct OptionParser {
 
     /// - Throws: wrong usage, naming the word.
     func parse(_ words: [[UInt8]]) throws(CommandError) -> Result {
-        try refuseValuesOfFlags(words)
+        try refuseUnknown(words)
         let context = GOptionContextOwner()
         let table = EntryTable(options)
         table.add(to: context.pointer)
@@ -32,13 +32,16 @@ struct OptionParser {
         return table.result()
     }
 
-    /// GOption itself accepts `--flag=no` as `--flag`.
-    private func refuseValuesOfFlags(_ words: [[UInt8]]) throws(CommandError) {
+    /// Refuses unknown options, for which GOption suggests none, and `--flag=no`, which GOption reads as `--flag`.
+    private func refuseUnknown(_ words: [[UInt8]]) throws(CommandError) {
         var rest = words.map { String(decoding: $0, as: UTF8.self) }[...]
         while let word = rest.popFirst(), word != "--" {
             if word.hasPrefix("--") {
                 let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                guard let option = options.first(where: { $0.name == parts[0] }) else { continue }
+                guard let option = options.first(where: { $0.name == parts[0] }) else {
+                    let near = NearestWord.question(String(parts[0]), among: options.map(\.name), prefix: "--")
+                    throw .usage("--\(parts[0]) is not an option\(near)")
+                }
                 if option.kind == .flag, parts.count > 1 {
                     throw .usage("--\(option.name) takes no value: '\(word)'")
                 }

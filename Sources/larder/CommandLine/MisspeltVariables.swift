@@ -1,0 +1,17 @@
+/// Variables of the environment that resemble a setting and are none.
+enum MisspeltVariables {
+    private static let prefix = "LARDER_"
+
+    /// A line about each, by name. Variables that resemble no setting are somebody else's and are not mentioned.
+    static func notes(_ environment: [String: String]) -> [String] {
+        let known = CommandTable.settings.map { String($0.dropFirst(prefix.count)) }
+        return environment.keys.filter { $0.hasPrefix(prefix) && !CommandTable.settings.contains($0) }.sorted()
+            .compactMap { name in
+                // Kubernetes sets LARDER_PORT in every pod beside a service named larder.
+                guard environment[name]?.hasPrefix("tcp://") == false,
+                    let near = NearestWord.to(String(name.dropFirst(prefix.count)), among: known)
+                else { return nil }
+                return "\(PrintableText.text(name)) is not a setting and is ignored; did you mean \(prefix)\(near)?"
+            }
+    }
+}

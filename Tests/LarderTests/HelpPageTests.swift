@@ -1,0 +1,88 @@
+import JobQueue
+import TestSupport
+import Testing
+
+@testable import larder
+
+/// What help pages show, and what they and errors advise.
+struct HelpPageTests {
+    @Test(arguments: [40, 57, 80, 120, 200]) func `rows and paragraphs keep to the width`(width: Int) {
+        let words = String(repeating: "twelve words of text that are to be wrapped at a width ", count: 6)
+        for left in [4, 18, 30] {
+            let row = WrappedText.row("--option VALUE", words, left: left, width: width)
+            #expect(row.split(separator: "\n").allSatisfy { $0.count <= width }, "\(row)")
+            #expect(row.split(whereSeparator: \.isWhitespace).dropFirst(2).joined(separator: " ") + " " == words)
+        }
+        let text = WrappedText.paragraphs("\(words)\n\n  kept   as it is\n\n\(words)", width: width)
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= width })
+        #expect(text.contains("\n\n  kept   as it is\n\n"))
+    }
+
+    @Test func `the width is the terminal's, else COLUMNS, from 40 to 200`() {
+        #expect(PageWidth.of(terminal: 96, variable: "50") == 96)
+        #expect(PageWidth.of(terminal: nil, variable: "50") == 50)
+        #expect(PageWidth.of(terminal: nil, variable: "x") == 120)
+        #expect(PageWidth.of(terminal: 3, variable: nil) == 40)
+        #expect(PageWidth.of(terminal: 1000, variable: nil) == 200)
+    }
+
+    @Test(arguments: CommandTable.all.map(\.name)) func `the groups have every option once`(name: String) throws {
+        let command = try #require(CommandTable.all.first { $0.name == name })
+        let groups = OptionGroup.groups(of: command)
+        let names = groups.flatMap(\.options).map(\.name)
+        #expect(names.sorted() == (command.options + CommandTable.commonOptions).map(\.name).sorted())
+        #expect(groups[0].options.count <= 15)
+    }
+
+    @Test func `the short help of run shows ten options and says where the others are`() async throws {
+        let short = try await LarderCommand("run", "--help").run().text
+        let all = try await LarderCommand("run", "--help-all").run().text
+        #expect(short.matches(of: /(?m)^  (-\w,|   ) --/).count == 13)
+        #expect(short.contains("'larder run --help-all' shows ") && !short.contains("--max-pixels"))
+        for title in ["options", "more options", "options for downloads", "options for origins", "options for images"] {
+            #expect(all.contains("\n\(title):\n"), "\(title)")
+        }
+        #expect(all.contains("--max-pixels") && !all.contains("--help-all' shows"))
+        let narrow = try await LarderCommand("run", "--help-all", environment: ["COLUMNS": "60"]).run().text
+        let options = narrow.split(separator: "\noptions:\n")[1].split(separator: "\n")
+        let words = options.filter { $0.contains(" ") && $0.count > 60 }
+        #expect(words.isEmpty, "\(words)")
+    }
+
+    @Test func `a word is near when at most a third of its letters differ`() {
+        #expect(NearestWord.distance(Array("stauts".utf8), Array("status".utf8)) == 1)
+        #expect(NearestWord.distance(Array("".utf8), Array("abc".utf8)) == 3)
+        #expect(NearestWord.distance(Array("kitten".utf8), Array("sitting".utf8)) == 3)
+        #expect(NearestWord.to("stauts", among: ["start", "status"]) == "status")
+        #expect(NearestWord.to("nonsense", among: CommandTable.all.map(\.name)) == nil)
+        #expect(NearestWord.to(String(repeating: "a", count: 1000), among: ["a"]) == nil)
+    }
+
+    @Test func `a denied permission is answered with the role that has it`() throws {
+        let denied = QueueError(.refused, "permission denied for function batch_cancel", sqlState: "42501")
+        let cancel = try #require(CommandTable.all.first { $0.name == "cancel" })
+        #expect(
+            RequiredRole.remedy(denied, of: cancel, login: "shop")
+                == "'larder cancel' needs larder_admin: GRANT larder_admin TO \"shop\"")
+        #expect(RequiredRole.remedy(QueueError(.refused, "x"), of: cancel, login: nil) == nil)
+        let migrate = try #require(CommandTable.all.first { $0.name == "migrate" })
+        #expect(RequiredRole.remedy(denied, of: migrate, login: nil) == nil)
+        #expect(RequiredRole.login("postgresql://shop@db/larder") == "shop")
+        #expect(RequiredRole.login("postgresql:///larder?host=/tmp&user=shop") == "shop")
+        #expect(RequiredRole.login("postgresql:///larder") == nil)
+    }
+
+    @Test func `a login without the role is told to be granted it`() async throws {
+        let scene = try await Scene()
+        let login = "denied_\(UInt32.random(in: 0 ... .max))"
+        _ = try await scene.sql("CREATE ROLE \(login) LOGIN PASSWORD '\(login)'")
+        _ = try await scene.sql("GRANT larder_producer TO \(login)")
+        var command = scene.larder(["blocklist", "clear"])
+        command.environment["LARDER_DATABASE_URL"] = scene.database.url + "&user=\(login)&password=\(login)"
+        let outcome = try await command.run()
+        _ = try await scene.sql("REVOKE larder_producer FROM \(login)")
+        _ = try await scene.sql("DROP ROLE \(login)")
+        #expect(outcome.code == 1)
+        #expect(outcome.errorText.contains("GRANT larder_admin TO \"\(login)\""), "\(outcome.errorText)")
+    }
+}
