@@ -244,8 +244,8 @@ struct UsageTests {
     }
 
     @Test func `the help of run and enqueue states the default priority and explains durations`() async throws {
-        let run = try await LarderCommand("help", "run").run().text
-        let enqueue = try await LarderCommand("help", "enqueue").run().text
+        let run = try await LarderCommand("help", "run", "--help-all").run().text
+        let enqueue = try await LarderCommand("help", "enqueue", "--help-all").run().text
         #expect(run.contains("0 first to 9 last, default 1\n") && enqueue.contains("0 first to 9 last, default 4\n"))
         for page in [run, enqueue] {
             #expect(page.contains("DURATION: ") && page.contains("without a unit it is seconds"))
