@@ -40,7 +40,7 @@ struct AllowedFormatTests {
         #expect(other.code == 1)
         let wrong = try await larder("transform", pdf, "-o", output, "--variant", variant, "--allow-format", "bmp")
         #expect(wrong.code == 2 && wrong.errorText.contains("bmp"))
-        let plan = try await larder("plan", pdf, "--variant", variant, "--allow-format", "pdf")
+        let plan = try await larder("transform", pdf, "--explain", "--variant", variant, "--allow-format", "pdf")
         #expect(plan.code == 0 && plan.text.contains("80×60"), "\(plan.text)")
     }
 }

@@ -1,6 +1,6 @@
 public import ImageModel
 
-/// A plan as `larder plan` prints it: the steps of each variant, and the estimated cost.
+/// A plan as `larder transform --explain` prints it: the steps of each variant, and the estimated cost.
 public struct PlanSummary: Sendable, Hashable, Encodable {
     /// One variant of the plan.
     public struct Variant: Sendable, Hashable, Encodable {

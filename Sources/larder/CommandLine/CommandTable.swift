@@ -6,11 +6,11 @@ enum CommandTable {
         (
             "cache",
             [
-                .cachePath, .cacheKey, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear, .cacheShare,
+                .cachePath, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear, .cacheShare,
                 .cacheExport, .cacheImport, .cacheTable, .cacheMap,
             ]
         ),
-        ("images", [.key, .sniff, .transform, .plan, .fetch]),
+        ("pictures", [.key, .sniff, .transform, .fetch]),
         (
             "operations",
             [

@@ -26,9 +26,4 @@ extension Command {
         }
         return .done
     }
-
-    static let cacheKey = Command(
-        words: ["cache", "key"], operands: key.operands, summary: key.summary, discussion: key.discussion,
-        examples: ["larder cache key https://example.com/a.jpg"],
-        options: key.options, run: key.run)
 }
