@@ -64,8 +64,9 @@ lint: ## swift format, SQL and shell checks, the project's rules
 check: ## all that CI does
 	@.ci/run
 
-install: build ## install the program to PREFIX/bin (PREFIX=/usr/local)
+install: build ## install program, man pages and completions to PREFIX (PREFIX=/usr/local)
 	install -D -m 755 .build/release/larder '$(DESTDIR)$(PREFIX)/bin/larder'
+	@scripts/install-manual .build/release/larder '$(DESTDIR)$(PREFIX)/share'
 
 deb: build ## the Debian package, in .build/package (needs debhelper, lintian)
 	@scripts/package-deb

@@ -35,6 +35,14 @@ struct Option: Sendable {
         }
     }
 
+    /// The placeholder of the value, `FILE`; nil for a flag.
+    var placeholder: String? {
+        switch kind {
+        case .flag: nil
+        case .value(let value), .values(let value), .texts(let value): value
+        }
+    }
+
     /// The environment variable of the option.
     var variable: String { "LARDER_" + String(name.uppercased().map { $0 == "-" ? "_" : $0 }) }
 }

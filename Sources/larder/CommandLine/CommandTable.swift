@@ -19,7 +19,7 @@ enum CommandTable {
                 .scheduleSet, .schedulePause, .scheduleResume, .scheduleRun, .scheduleRemove, .originList, .originHold,
                 .originClear, .pipelineList,
                 .pipelineShow, .pipelineSet, .databaseStart, .databaseStop, .databaseStatus, .databaseUpgrade,
-                .databaseURL, .benchQueue, .chaos,
+                .databaseURL, .benchQueue, .chaos, .manual, .completion,
             ]
         ),
     ]

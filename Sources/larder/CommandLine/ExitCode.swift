@@ -7,6 +7,13 @@ enum ExitCode: Int32, Sendable {
     case onlyLaterWorkLeft = 4
     case failed = 1
     case done = 0
+
+    /// What each code says, by number, for the help and the man pages.
+    static let meanings: [(code: Int32, meaning: String)] = [
+        (done.rawValue, "done"), (failed.rawValue, "failed"), (wrongUsage.rawValue, "wrong usage"),
+        (timeLimitReached.rawValue, "time limit reached with work left"),
+        (onlyLaterWorkLeft.rawValue, "only later work left"),
+    ]
 }
 
 extension ExitCode {

@@ -67,7 +67,7 @@ struct HelpPage {
             'larder help COMMAND' prints the help of a command, 'larder version' the version. Every option --some-name is
             also the setting LARDER_SOME_NAME. With --json results are JSON, one object a line.
 
-            exit codes: 0 done, 1 failed, 2 wrong usage, 3 time limit reached with work left, 4 only later work left
+            exit codes: \(ExitCode.meanings.map { "\($0.code) \($0.meaning)" }.joined(separator: ", "))
             """
         return text + "\n" + WrappedText.paragraphs(end, width: columns) + "\n"
     }
@@ -127,14 +127,6 @@ extension Option {
         ),
         (placeholder: "SIZE", text: "bytes, or a whole number with KiB, MiB or GiB, such as 800000 or 32MiB"),
     ]
-
-    /// The placeholder of the value, `FILE`; nil for a flag.
-    fileprivate var placeholder: String? {
-        switch kind {
-        case .flag: nil
-        case .value(let value), .values(let value), .texts(let value): value
-        }
-    }
 
     /// `-o, --output FILE`.
     fileprivate var usage: String {

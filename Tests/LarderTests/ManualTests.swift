@@ -1,0 +1,88 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import larder
+
+/// Man pages and completions, which `larder manual` and `larder completion` make from the table of commands.
+@Suite(.timeLimit(.minutes(5)))
+struct ManualTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    @Test func `mandoc accepts the page of each command, and it has all options`() async throws {
+        #expect(try await LarderCommand("manual", directory.path).run().code == 0)
+        let names = try directory.names
+        #expect(names.count == CommandTable.all.count + 1)
+        // Only warnings and errors: as a matter of style mandoc also looks for the other pages among the installed ones.
+        try await SystemTool.run(["mandoc", "-T", "lint", "-W", "warning"] + names.map(directory.file))
+        for command in CommandTable.all {
+            let page = directory.file("larder-\(command.words.joined(separator: "-")).1")
+            let text = try await SystemTool.run(["mandoc", "-T", "ascii", "-O", "width=200", page])
+                .replacing(/.\u{8}/, with: "")
+            for option in command.options { #expect(text.contains("--\(option.name)"), "\(command.name)") }
+            for example in command.examples { #expect(text.contains(example), "\(command.name): \(text)") }
+        }
+    }
+
+    @Test func `man pages cannot be written into a directory that is not there`() async throws {
+        let outcome = try await LarderCommand("manual", directory.file("none")).run()
+        #expect(outcome.code == 1)
+        #expect(outcome.errorText.contains(directory.file("none")), "\(outcome.errorText)")
+    }
+
+    @Test func `a shell without a completion is a wrong usage with the nearest name`() async throws {
+        let outcome = try await LarderCommand("completion", "zhs").run()
+        #expect(outcome.code == 2)
+        #expect(outcome.errorText.contains("'zhs' is not one of bash, zsh, fish; did you mean 'zsh'?"))
+    }
+
+    @Test(arguments: [
+        (["larder", "sta"], ["status"]),
+        (["larder", "cache", "tr"], ["trim"]),
+        (["larder", "cache", "trim", "--max-a"], ["--max-age"]),
+        (["larder", "--json", "blocklist", "cl"], ["clear"]),
+        (["larder", "help", "blocklist", "cl"], ["clear"]),
+        (["larder", "report", "spr"], ["spring"]),
+        (["larder", "enqueue", "--batch", "spr"], ["spring"]),
+        (["larder", "enqueue", "spr"], []),
+    ])
+    func `bash completes commands, options and names of batches`(words: [String], wanted: [String]) async throws {
+        let script = try await LarderCommand("completion", "bash").run().text
+        let given = words.map { "'\($0)'" }.joined(separator: " ")
+        let text = """
+            larder() { echo '{"batch":"spring","total":1}'; echo '{"batch":"autumn","total":1}'; }
+            \(script)
+            COMP_WORDS=(\(given)) COMP_CWORD=\(words.count - 1)
+            compopt() { :; }
+            _larder
+            printf '%s\\n' "${COMPREPLY[@]}"
+            """
+        let answer = try await SystemTool.run(["bash", "-c", text]).split(separator: "\n").map(String.init)
+        #expect(answer == wanted)
+    }
+
+    @Test func `fish completes commands, options and names of batches`() async throws {
+        let script = try await LarderCommand("completion", "fish").run().text
+        let names = "function larder; echo '{\"batch\":\"spring\",\"total\":1}'; end\n"
+        for (line, wanted) in [
+            ("larder sta", "status"), ("larder cache tr", "trim"), ("larder cache trim --max-a", "--max-age"),
+            ("larder report spr", "spring"),
+        ] {
+            let answer = try await SystemTool.run([
+                "fish", "--no-config", "-c", "\(names)\(script)\ncomplete -C '\(line)'",
+            ])
+            let words = answer.split(separator: "\n").map { String($0.split(separator: "\t")[0]) }
+            #expect(words == [wanted], "\(line)")
+        }
+    }
+
+    @Test func `zsh accepts its completion`() async throws {
+        let path = directory.file("_larder")
+        let script = try await LarderCommand("completion", "zsh").run().text
+        try Data(script.utf8).write(to: URL(filePath: path))
+        try await SystemTool.run(["zsh", "--no-exec", path])
+        #expect(script.hasPrefix("#compdef larder\n") && script.contains("--max-age"))
+    }
+}
