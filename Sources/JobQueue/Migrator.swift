@@ -8,7 +8,7 @@ public struct Migrator: Sendable {
         public let number: Int
         /// The file name without its extension.
         public let name: String
-        /// When it was applied, in the format of the database; nil when it is pending.
+        /// When it was applied, ISO 8601 in UTC; nil when it is pending.
         public let appliedAt: String?
     }
 
@@ -197,7 +197,8 @@ public struct Migrator: Sendable {
             do throws(QueueError) {
                 rows = try session.query(
                     """
-                    SELECT m.number, m.name, m.applied_at::text, m.checksum = sha256(convert_to(k.sql, 'UTF8')) AND m.name = k.name
+                    SELECT m.number, m.name, to_char(m.applied_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+                           m.checksum = sha256(convert_to(k.sql, 'UTF8')) AND m.name = k.name
                     FROM larder_data.migration m LEFT JOIN unnest($1, $2) WITH ORDINALITY AS k (name, sql, number) USING (number)
                     ORDER BY m.number
                     """, [.texts(migrations.map(\.name)), .texts(migrations.map(\.sql))], timeout: .seconds(60))

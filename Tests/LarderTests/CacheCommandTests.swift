@@ -214,7 +214,7 @@ struct CacheCommandTests {
         #expect(outcome.lines[0] == directory.file("cache") + "/default/0cc175b9c0f1b6a831c399e269772661")
         let line = try last(try await larder("path", "--json", "http://foo/a.png"))
         #expect(line["exists"] as? Bool == false)
-        let key = try fields(try await larder("key", "http://foo/a.png").lines[0])
+        let key = try fields(try await LarderCommand("key", "http://foo/a.png").run().lines[0])
         #expect("default/\(try #require(key["file"] as? String))" == line["path"] as? String)
     }
 }

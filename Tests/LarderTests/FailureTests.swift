@@ -143,15 +143,15 @@ struct FailureTests {
             try await scene.larder(["migrate", "--json", "--database", empty.url] + words).run().lines.map(fields)
         }
         let pending = try await steps("--status")
-        #expect(pending.count >= 6 && pending.allSatisfy { $0["applied"] is NSNull })
+        #expect(pending.count >= 6 && pending.allSatisfy { $0["appliedAt"] is NSNull })
         let plan = try await steps("--dry-run")
         #expect(plan.map { $0["name"] as? String } == pending.map { $0["name"] as? String })
         let text = try await scene.larder("migrate", "--dry-run", "--database", empty.url).text
         #expect(text.hasPrefix("-- migration 0001_schema\n") && text.contains("CREATE TABLE larder_data.job ("))
-        #expect(try await steps("--status").allSatisfy { $0["applied"] is NSNull })
+        #expect(try await steps("--status").allSatisfy { $0["appliedAt"] is NSNull })
         #expect(try await steps().count == pending.count)
         let applied = try await steps("--status")
-        #expect(applied.allSatisfy { $0["applied"] is String })
+        #expect(applied.allSatisfy { $0["appliedAt"] is String })
         #expect(applied.map { $0["number"] as? Int } == (1...applied.count).map { $0 })
         #expect(try await steps("--dry-run").isEmpty)
     }

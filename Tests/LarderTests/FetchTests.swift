@@ -41,7 +41,7 @@ struct FetchTests {
         #expect(outcome.code == 0, "\(outcome.errorText)")
         let line = try line(outcome)
         #expect(line["unchanged"] as? Bool == true && line["httpStatus"] as? Int == 304)
-        #expect(line["sha256"] == nil && line["path"] == nil)
+        #expect(line["sha256"] is NSNull && line["path"] is NSNull)
         #expect(try Data(contentsOf: URL(filePath: file)) == Data("mine".utf8))
         let request = try #require(origin.requests.first)
         #expect(request.headers["if-none-match"] == "\"1\"")

@@ -240,7 +240,9 @@ struct ReportTests {
         let outcome = try await scene.larder("doctor", "--json")
         #expect(outcome.code == 0, "\(outcome.text)")
         let checks = try outcome.lines.map(fields)
-        for check in checks { #expect(Set(check.keys) == ["check", "ok", "detail"] && check["ok"] as? Bool == true) }
+        for check in checks {
+            #expect(Set(check.keys) == ["check", "ok", "detail", "severity"] && check["ok"] as? Bool == true)
+        }
         let names = checks.compactMap { $0["check"] as? String }
         for name in ["larder", "libvips", "read", "write", "cache", "database", "queue"] {
             #expect(names.contains(name))

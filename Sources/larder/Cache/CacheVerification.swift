@@ -150,7 +150,7 @@ struct CacheVerification {
         faulty.insert(file)
         let line: JSONObject = ["file": file, "fault": fault.rawValue, "message": message]
         try Console.show(
-            line.withoutNulls, arguments, "\(file)\t\(fault.rawValue)" + (message.map { "\t" + $0 } ?? ""))
+            line, arguments, "\(file)\t\(fault.rawValue)" + (message.map { "\t" + $0 } ?? ""))
         // A file with another name is not the cache's.
         guard removes, fault != .missing, fault != .name else { return }
         _ = try await place.disk.run { [store = place.store] in try store.remove(named: file) }

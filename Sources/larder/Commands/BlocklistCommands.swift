@@ -26,7 +26,7 @@ extension Command {
                     "httpStatus": blocked.httpStatus,
                 ]
                 try Console.show(
-                    line.withoutNulls, arguments, "\(blocked.until)\t\(FailureLine.text(blocked.url, error))")
+                    line, arguments, "\(blocked.until)\t\(FailureLine.text(blocked.url, error))")
             }
             guard let last = page.last else { return .done }
             cursor = last.cursor

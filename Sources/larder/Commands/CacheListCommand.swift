@@ -31,7 +31,7 @@ extension Command {
                         "changed": entry.changed.seconds, "format": format,
                     ]
                     try Console.show(
-                        line.withoutNulls, arguments,
+                        line, arguments,
                         "\(LogValue.oneLine(entry.path))\t\(entry.size)\t\(entry.accessed.seconds)"
                             + (format.map { "\t" + $0 } ?? ""))
                 } catch {

@@ -15,7 +15,7 @@ extension Command {
         for found in violations {
             let line: JSONObject = ["invariant": found.invariant, "subject": found.subject, "detail": found.detail]
             try Console.show(
-                line.withoutNulls, arguments,
+                line, arguments,
                 "\(found.invariant): \(found.subject.map { "\($0): " } ?? "")\(found.detail)")
         }
         return violations.isEmpty ? .done : .failed

@@ -47,7 +47,8 @@ extension Command {
         options: []
     ) { arguments in
         guard let upgrade = try await Settings(arguments).cluster.upgrade() else {
-            try Console.show(["upgraded": false], arguments, "the database has the newest installed version")
+            let line: JSONObject = ["upgraded": false, "from": nil, "to": nil, "oldData": nil]
+            try Console.show(line, arguments, "the database has the newest installed version")
             return .done
         }
         let line: JSONObject = [
@@ -93,7 +94,7 @@ extension Command {
         ]
         if let version = status.serverVersion { lines.append("server: PostgreSQL \(version)") }
         if let moved = status.moved { lines.append("moved: \(moved)") }
-        try Console.show(line.withoutNulls, arguments, lines.joined(separator: "\n"))
+        try Console.show(line, arguments, lines.joined(separator: "\n"))
         return .done
     }
 }

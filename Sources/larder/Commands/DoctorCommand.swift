@@ -174,8 +174,7 @@ private struct Checkup {
         failed = failed || ok == false
         if json {
             // `ok` is null for a check without permission.
-            var line: JSONObject = ["check": check, "ok": ok, "detail": detail]
-            if let severity { line["severity"] = severity }
+            let line: JSONObject = ["check": check, "ok": ok, "detail": detail, "severity": severity]
             try? Console.json(line)
         } else {
             let mark = ok.map { $0 ? (severity == "warning" ? "warn" : "ok  ") : "FAIL" } ?? "skip"

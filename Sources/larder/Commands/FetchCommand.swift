@@ -58,10 +58,10 @@ extension Command {
         var line: JSONObject = [
             "url": ShownURL.text(url), "httpStatus": status, "bytes": response.bytes, "redirects": response.redirects,
             "unchanged": response.isNotModified, "etag": response.etag, "lastModified": response.lastModified,
-            "robots": response.robots,
+            "robots": response.robots, "sha256": nil, "format": nil, "path": nil,
         ]
         if response.isNotModified {
-            try Console.show(line.withoutNulls, arguments, "\(status), unchanged")
+            try Console.show(line, arguments, "\(status), unchanged")
             return .done
         }
         let format = ImageFormat.recognise(file.prefix(ImageFormat.recognisedBytes))?.name
@@ -70,7 +70,7 @@ extension Command {
         (line["sha256"], line["format"], line["path"]) = (digest, format, output)
         let robots = response.robots.map { ", robots: \($0)" } ?? ""
         try Console.show(
-            line.withoutNulls, arguments,
+            line, arguments,
             "\(status), \(format ?? "?"), \(ByteCount(response.bytes).text), \(digest)\(robots)")
         return .done
     }

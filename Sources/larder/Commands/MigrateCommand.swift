@@ -31,7 +31,7 @@ extension Command {
         if applied?.isEmpty == true, !arguments.flag("json") { Console.line("nothing to do") }
         for step in try await migrator.status() where applied?.contains(step.number) ?? true {
             try Console.show(
-                ["number": step.number, "name": step.name, "applied": step.appliedAt], arguments,
+                ["number": step.number, "name": step.name, "appliedAt": step.appliedAt], arguments,
                 "\(step.name): \(step.appliedAt.map { "applied \($0)" } ?? "pending")")
         }
         return .done

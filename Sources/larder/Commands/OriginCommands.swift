@@ -10,15 +10,17 @@ extension Command {
     ) { arguments in
         for held in try await Settings(arguments).openQueue().heldOrigins() {
             let seconds = Int(held.remaining.components.seconds)
-            let error = held.failure.map { "\($0.domain) \($0.code)" }
+            let failure = held.failure
+            let error = failure.map { "\t\($0.domain) \($0.code)" } ?? ""
             let line: JSONObject = [
                 "origin": held.origin, "why": held.reason.rawValue, "seconds": seconds,
-                "failedProbes": held.failedProbes, "givenUp": held.isGivenUp, "error": error,
+                "failedProbes": held.failedProbes, "givenUp": held.isGivenUp, "domain": failure?.domain,
+                "code": failure?.code,
             ]
             let state = held.isGivenUp ? ", given up" : ""
             try Console.show(
-                line.withoutNulls, arguments,
-                "\(held.origin)\t\(held.reason.rawValue)\(state)\t\(seconds) s\(error.map { "\t" + $0 } ?? "")")
+                line, arguments,
+                "\(held.origin)\t\(held.reason.rawValue)\(state)\t\(seconds) s\(error)")
         }
         return .done
     }

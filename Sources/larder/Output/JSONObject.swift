@@ -17,13 +17,6 @@ struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
         return object
     }
 
-    /// The object without its null fields.
-    var withoutNulls: JSONObject {
-        var object = self
-        object.fields = fields.filter { $0.value != nil }
-        return object
-    }
-
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Name.self)
         for (name, value) in fields {

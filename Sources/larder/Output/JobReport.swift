@@ -18,16 +18,15 @@ struct JobReport {
             "error": job.error,
         ]
         object["attempts"] = attempts.map { attempt -> JSONObject in
-            let line: JSONObject = [
+            [
                 "attempt": attempt.number, "outcome": attempt.outcome, "worker": attempt.worker,
                 "claimedAt": attempt.claimedAt, "endedAt": attempt.endedAt, "httpStatus": attempt.httpStatus,
                 "fetchMs": attempt.fetch?.milliseconds, "transcodeMs": attempt.transcode?.milliseconds,
                 "storeMs": attempt.store?.milliseconds, "delayMs": attempt.delay?.milliseconds,
                 "error": attempt.error,
             ]
-            return line.withoutNulls
         }
-        return object.withoutNulls
+        return object
     }
 
     /// Some lines for the job, then one line per attempt.
