@@ -40,6 +40,8 @@ let package = Package(
         .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
         // larder (lists)
         .systemLibrary(name: "CCSV", providers: [.apt(["libcsv-dev"])]),
+        // larder (configuration files)
+        .target(name: "CTOML"),
         // larder (endpoint)
         .target(name: "CMicroHTTPD", linkerSettings: [.linkedLibrary("microhttpd")]),
         // What Linux has and Swift cannot see
@@ -76,7 +78,7 @@ let package = Package(
             dependencies: [
                 "Worker", "Prefetcher", "JobQueue", "EmbeddedPostgres", "Downloader", "Transcoder", "DiskCache",
                 "ImageModel",
-                "Concurrency", "Measuring", "CGLib", "CCSV", "CMicroHTTPD",
+                "Concurrency", "Measuring", "CGLib", "CCSV", "CTOML", "CMicroHTTPD",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -135,5 +137,6 @@ let package = Package(
             dependencies: ["Concurrency", "JobQueue", "EmbeddedPostgres", "ImageModel", "TestSupport", "larder"],
             swiftSettings: strict),
     ],
-    swiftLanguageModes: [.v6]
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
 )

@@ -12,6 +12,9 @@ public struct FetchConfiguration: Sendable {
     public var streamsPerOrigin = 8
     /// Breaker, holds and request rate of each origin.
     public var origins = OriginSettings()
+    /// Limits of single hosts in place of `transfersPerOrigin`, `streamsPerOrigin` and `origins.rate`, by the host of
+    /// `Origin`; none by default.
+    public var hosts: [String: OriginOverride] = [:]
     /// Whether robots directives are obeyed and `robots.txt` is read; neither by default.
     public var robots = RobotsSettings()
     /// The `User-Agent` header.

@@ -10,6 +10,7 @@ public final class ImageDownloader: Sendable {
     private static let maximumAddresses = 8
 
     let configuration: FetchConfiguration
+    private let profiles: Locked<[String: CredentialProfile]>
     private let resolver: any NameResolving
     private let transfers: Transfers
     let robots = RobotsCache()
@@ -23,8 +24,14 @@ public final class ImageDownloader: Sendable {
     package init(_ configuration: FetchConfiguration = FetchConfiguration(), resolver: any NameResolving) {
         self.configuration = configuration
         self.resolver = resolver
+        profiles = Locked(configuration.credentials)
         origins = OriginLimiter(configuration)
         transfers = Transfers(configuration, origins)
+    }
+
+    /// Credential profiles for downloads from now on, in place of those of the configuration.
+    public func replaceCredentials(_ credentials: [String: CredentialProfile]) {
+        profiles.withLock { $0 = credentials }
     }
 
     /// Downloads a URL, redirects included, into an open file.
@@ -48,7 +55,7 @@ public final class ImageDownloader: Sendable {
         _ fetch: FetchRequest, into file: Int32, check: (SourceURL) async throws(FetchError) -> Void
     ) async throws(FetchError) -> FetchResponse {
         let start = ContinuousClock.now
-        var request = try HTTPRequest(fetch, configuration)
+        var request = try HTTPRequest(fetch, configuration, profiles.withLock { $0 })
         var timings = FetchTimings()
         while true {
             let url = request.url

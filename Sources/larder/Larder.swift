@@ -36,7 +36,7 @@ struct Larder {
             }
             let (command, rest) = try CommandTable.find(words)
             MisspeltVariables.notes(environment).forEach { Console.note("larder: \($0)") }
-            let arguments: Arguments
+            var arguments: Arguments
             do throws(CommandError) {
                 arguments = try Arguments(
                     rest, options: command.options + CommandTable.commonOptions, environment: environment)
@@ -47,6 +47,9 @@ struct Larder {
                 throw .usage(
                     "\(command.name): '\(String(decoding: operand, as: UTF8.self))': the command takes no arguments")
             }
+            let file = try ConfigurationFile(arguments)
+            if command.words != Command.configCheck.words { try file.check() }
+            arguments.file = file
             do {
                 return try await command.run(arguments)
             } catch {

@@ -16,7 +16,7 @@ struct TargetGraphTests {
         "CCurl": ["Downloader"], "CCares": ["Downloader"], "CCrypto": ["ImageModel"],
         "CVips": ["Transcoder"], "CWebP": ["Transcoder"], "CSpng": ["Transcoder"], "CPlanes": ["Transcoder"],
         "CPostgres": ["JobQueue"], "CArchive": ["DiskCache"], "CCSV": ["larder"],
-        "CMicroHTTPD": ["larder"],
+        "CMicroHTTPD": ["larder"], "CTOML": ["larder"],
         "CGLib": ["DiskCache", "larder"],
     ]
 

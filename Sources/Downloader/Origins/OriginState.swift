@@ -61,11 +61,11 @@ struct OriginState: Sendable, Equatable {
     init(_ origin: Origin, _ configuration: FetchConfiguration) {
         self.origin = origin
         settings = configuration.origins
-        connections = configuration.transfersPerOrigin
-        streams = configuration.streamsPerOrigin
-        concurrency = AdaptiveConcurrency(
-            maximum: configuration.transfersPerOrigin, isEnabled: configuration.origins.adaptsConcurrency)
-        rate = RequestRate(perSecond: configuration.origins.rate)
+        let host = configuration.hosts[origin.host]
+        connections = host?.connections ?? configuration.transfersPerOrigin
+        streams = host?.streams ?? configuration.streamsPerOrigin
+        concurrency = AdaptiveConcurrency(maximum: connections, isEnabled: configuration.origins.adaptsConcurrency)
+        rate = RequestRate(perSecond: host?.rate ?? configuration.origins.rate)
     }
 
     // MARK: - Requests

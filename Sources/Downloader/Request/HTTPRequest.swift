@@ -24,7 +24,9 @@ struct HTTPRequest: Sendable {
     ///
     /// - Throws: `invalidURL`, `unsupportedScheme`; `invalidOperation` for a method or a header that cannot be sent;
     ///   `localFault` for a credential profile that the configuration does not have.
-    init(_ fetch: FetchRequest, _ configuration: FetchConfiguration) throws(FetchError) {
+    init(
+        _ fetch: FetchRequest, _ configuration: FetchConfiguration, _ profiles: [String: CredentialProfile]? = nil
+    ) throws(FetchError) {
         self.fetch = fetch
         limits = fetch.limits ?? configuration.limits
         policy = fetch.policy ?? configuration.policy
@@ -36,7 +38,7 @@ struct HTTPRequest: Sendable {
         headers = fetch.headers
         validatorHeaders = fetch.validators.flatMap { $0.issuer == nil ? $0.headers : nil } ?? []
         cookies = fetch.handlesCookies ? [] : nil
-        profile = fetch.credentials.flatMap { configuration.credentials[$0] }
+        profile = fetch.credentials.flatMap { (profiles ?? configuration.credentials)[$0] }
         timeLeft = limits.total
         guard (1...32).contains(method.utf8.count), method.utf8.allSatisfy({ (0x41...0x5a).contains($0) }) else {
             throw refusal("the method is not a word of ASCII letters")

@@ -30,9 +30,9 @@ actor Transfers {
         self.origins = origins
         // All connections to a proxy would count as its own: there the limit per origin is that of `OriginLimits`
         // alone.
+        let widest = ([configuration.transfersPerOrigin] + configuration.hosts.values.compactMap(\.connections)).max()
         loop = TransferLoop(
-            connections: configuration.transfers,
-            perHost: configuration.proxy == nil ? configuration.transfersPerOrigin : 0)
+            connections: configuration.transfers, perHost: configuration.proxy == nil ? widest ?? 0 : 0)
         thread = EventLoop(name: "larder-fetch", poller: loop)
         bodyThreads = BodyThreads(configuration) { [loop] in loop.wake() }
         loop.attach(self)

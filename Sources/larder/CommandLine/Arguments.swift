@@ -2,10 +2,12 @@
 struct Arguments: Sendable {
     private let flags: Set<String>
     private let values: [String: [[UInt8]]]
-    private let environment: [String: String]
+    let environment: [String: String]
     private let options: [Option]
     /// Bytes, because a URL need not be UTF-8.
     let operandBytes: [[UInt8]]
+    /// Its settings are used where an option and its variable are missing.
+    var file: ConfigurationFile?
 
     /// - Throws: wrong usage for an unknown option or a missing value.
     init(_ words: [[UInt8]], options: [Option], environment: [String: String]) throws(CommandError) {
@@ -17,22 +19,35 @@ struct Arguments: Sendable {
         self.environment = environment
     }
 
-    /// An environment variable; nil when unset or empty.
+    /// An environment variable, else the setting of the configuration file in its place; nil when unset or empty.
     func variable(_ name: String) -> String? {
-        guard let value = environment[name], !value.isEmpty else { return nil }
-        return value
+        if let value = environment[name], !value.isEmpty { return value }
+        return file?.values[name]?.text
+    }
+
+    /// How errors name an option: `--slots`, or `larder.toml:12: limits.slots` for a value of a file.
+    func label(_ name: String) -> String {
+        guard !isGiven(name), let option = options.first(where: { $0.name == name }),
+            environment[option.variable] ?? "" == "", let value = file?.values[option.variable],
+            let setting = SettingTable.all.first(where: { $0.option.name == name })
+        else { return "--\(name)" }
+        return "\(value.place): \(setting.name)"
     }
 
     /// Whether a variable sets a flag: `1`, `true` or `yes`.
     static func isSet(_ variable: String, in environment: [String: String]) -> Bool {
-        ["1", "true", "yes"].contains(environment[variable]?.lowercased() ?? "")
+        isTrue(environment[variable])
+    }
+
+    private static func isTrue(_ value: String?) -> Bool {
+        ["1", "true", "yes"].contains(value?.lowercased() ?? "")
     }
 
     /// Whether a flag is set, by option or variable.
     func flag(_ name: String) -> Bool {
         if flags.contains(name) { return true }
         guard let option = options.first(where: { $0.name == name }) else { return false }
-        return Self.isSet(option.variable, in: environment)
+        return Self.isTrue(variable(option.variable))
     }
 
     /// Whether an option is given on the command line, not by its variable.
@@ -73,7 +88,7 @@ struct Arguments: Sendable {
     func choice(_ name: String, of words: [String]) throws(CommandError) -> String? {
         guard let value = try value(name) else { return nil }
         guard words.contains(value) else {
-            throw .usage("--\(name): '\(value)' is not one of \(words.joined(separator: ", "))")
+            throw .usage("\(label(name)): '\(value)' is not one of \(words.joined(separator: ", "))")
         }
         return value
     }
@@ -94,7 +109,8 @@ struct Arguments: Sendable {
     func number(_ name: String, in range: ClosedRange<Int>) throws(CommandError) -> Int? {
         guard let text = try value(name) else { return nil }
         guard let number = Int(text), range.contains(number) else {
-            throw .usage("--\(name): '\(text)' is not a whole number from \(range.lowerBound) to \(range.upperBound)")
+            throw .usage(
+                "\(label(name)): '\(text)' is not a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
@@ -103,7 +119,8 @@ struct Arguments: Sendable {
     func duration(_ name: String) throws(CommandError) -> Duration? {
         guard let text = try value(name) else { return nil }
         guard let duration = Duration(spelling: text) else {
-            throw .usage("--\(name): '\(text)' is not a duration such as 500ms, 30s, 5m, 2h or 1d, or 30 for seconds")
+            throw .usage(
+                "\(label(name)): '\(text)' is not a duration such as 500ms, 30s, 5m, 2h or 1d, or 30 for seconds")
         }
         return duration
     }
@@ -112,7 +129,7 @@ struct Arguments: Sendable {
     func bytes(_ name: String) throws(CommandError) -> Int? {
         guard let text = try value(name) else { return nil }
         guard let bytes = ByteCount(spelling: text)?.bytes else {
-            throw .usage("--\(name): '\(text)' is not a size such as 800000, 512KiB or 32MiB")
+            throw .usage("\(label(name)): '\(text)' is not a size such as 800000, 512KiB or 32MiB")
         }
         return bytes
     }

@@ -11,7 +11,7 @@ import Transcoder
 struct CommandError: Error, Sendable {
     /// The codes below 100 of Larder's domain, which are the command line's.
     enum Code: Int {
-        case other, usage, file, timeLimit, invalidJSON, database, embeddedDatabase, badLine
+        case other, usage, file, timeLimit, invalidJSON, database, embeddedDatabase, badLine, configuration
     }
 
     let domain: String

@@ -14,7 +14,8 @@ enum CommandTable {
         (
             "operations",
             [
-                .migrate, .check, .doctor, .blocklistList, .blocklistAdd, .blocklistRemove, .blocklistClear,
+                .migrate, .check, .doctor, .configShow, .configCheck, .blocklistList, .blocklistAdd, .blocklistRemove,
+                .blocklistClear,
                 .blocklistImport, .queueList, .queueLimit, .scheduleList,
                 .scheduleSet, .schedulePause, .scheduleResume, .scheduleRun, .scheduleRemove, .originList, .originHold,
                 .originClear, .pipelineList,
@@ -28,13 +29,16 @@ enum CommandTable {
 
     static let commonOptions = [
         Option("json", "print results as JSON, one object a line"),
+        Option(
+            "config", .value("FILE"),
+            "the configuration file; default: /etc/larder/larder.toml, then LARDER_HOME/larder.toml"),
         Option("help", short: "h", "show this help"),
         Option("help-all", "show this help with all options"),
     ]
 
     /// The variables that are settings.
     static let settings = Set((all.flatMap(\.options) + commonOptions.prefix(1)).map(\.variable))
-        .union(["LARDER_HOME", "LARDER_DATABASE_URL"])
+        .union(["LARDER_HOME", "LARDER_DATABASE_URL", "LARDER_CONFIG"])
 
     /// The command that `words` begin with, and the words after it. `--json` may precede the command.
     ///

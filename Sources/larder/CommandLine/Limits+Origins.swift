@@ -43,7 +43,7 @@ extension Limits {
         settings.maxWait = .zero
         if let text = try arguments.value("origin-rate") {
             guard let rate = Double(text), rate >= 0.001, rate <= 1_000_000 else {
-                throw .usage("--origin-rate: '\(text)' is not a number from 0.001 to 1000000")
+                throw .usage("\(arguments.label("origin-rate")): '\(text)' is not a number from 0.001 to 1000000")
             }
             settings.rate = rate
         }

@@ -50,7 +50,7 @@ enum Limits {
         Option(
             "watermarks", .value("DIR"), "directory of the files that watermarks of variants name; docs/transformers.md"
         ),
-        Option("path", .value("NAME"), "planes where possible (default), or libvips for every image"),
+        Option("path", .value("NAME"), "planes (default) where possible, or libvips for every image"),
     ]
 
     static func transcoders(_ arguments: Arguments) throws(CommandError) -> TranscoderPool.Configuration {
@@ -74,7 +74,7 @@ enum Limits {
         let softTime = try arguments.duration("soft-time")
         if let softTime, softTime > configuration.limits.hardTime {
             let limit = try arguments.value("hard-time") ?? "\(configuration.limits.hardTime)"
-            throw .usage("--soft-time: must not be longer than --hard-time, which is \(limit)")
+            throw .usage("\(arguments.label("soft-time")): must not be longer than --hard-time, which is \(limit)")
         }
         configuration.limits.softTime = min(softTime ?? configuration.limits.softTime, configuration.limits.hardTime)
         configuration.limits.allowsPlanes = try arguments.choice("path", of: ["planes", "libvips"]) != "libvips"
@@ -91,7 +91,7 @@ enum Limits {
         for name in try arguments.list("allow-format") {
             guard let format = ImageFormat.acceptedOnRequest.first(where: { $0.name == name }) else {
                 let names = ImageFormat.acceptedOnRequest.map(\.name).sorted().joined(separator: ", ")
-                throw .usage("--allow-format: '\(name)' is not one of \(names)")
+                throw .usage("\(arguments.label("allow-format")): '\(name)' is not one of \(names)")
             }
             formats.insert(format)
         }
@@ -104,13 +104,17 @@ extension Limits {
         var ranges: [CIDR] = []
         for text in try arguments.list("allow-address") {
             guard let range = CIDR(text) else {
-                throw .usage("--allow-address: '\(text)' is not an address range such as 10.0.0.0/8 or fd00::/8")
+                throw .usage(
+                    "\(arguments.label("allow-address")): '\(text)' is not an address range such as 10.0.0.0/8 or fd00::/8"
+                )
             }
             ranges.append(range)
         }
         var ports: Set<UInt16> = []
         for text in try arguments.list("allow-port") {
-            guard let port = UInt16(text), port > 0 else { throw .usage("--allow-port: '\(text)' is not a port") }
+            guard let port = UInt16(text), port > 0 else {
+                throw .usage("\(arguments.label("allow-port")): '\(text)' is not a port")
+            }
             ports.insert(port)
         }
         var limits = FetchLimits()
@@ -129,6 +133,7 @@ extension Limits {
         }
         if let count = try arguments.number("origin-streams", in: 1...1000) { configuration.streamsPerOrigin = count }
         configuration.origins = try origins(arguments)
+        configuration.hosts = arguments.file?.hosts ?? [:]
         configuration.robots = try robots(arguments)
         configuration.allowsInvalidCertificates = arguments.flag("allow-invalid-certificates")
         configuration.credentials = try credentials(arguments)
@@ -140,15 +145,17 @@ extension Limits {
     static func checkProfile(of context: String?, _ arguments: Arguments) throws {
         guard let name = try context.map({ try LoadContext(json: $0.utf8) })?.credentials else { return }
         if try credentials(arguments)[name] == nil {
-            throw CommandError.usage("--context: '\(name)' is not a profile of --credentials")
+            throw CommandError.usage("\(arguments.label("context")): '\(name)' is not a profile of --credentials")
         }
     }
 
-    private static func credentials(_ arguments: Arguments) throws(CommandError) -> [String: CredentialProfile] {
-        guard let path = try arguments.value("credentials") else { return [:] }
+    /// The profiles of the configuration file, and those of `--credentials`, which precede.
+    static func credentials(_ arguments: Arguments) throws(CommandError) -> [String: CredentialProfile] {
+        let tables = arguments.file?.credentials ?? [:]
+        guard let path = try arguments.value("credentials") else { return tables }
         let json = try WholeFile.bytes(path)
         do throws(VariantError) {
-            return try CredentialProfile.profiles(json: json)
+            return tables.merging(try CredentialProfile.profiles(json: json)) { _, named in named }
         } catch {
             throw .usage("--credentials \(path): \(error)")
         }
@@ -158,12 +165,13 @@ extension Limits {
         guard let text = try arguments.value("proxy") else { return nil }
         guard arguments.flag("proxy-trusted") else {
             throw .usage(
-                "--proxy: Larder cannot check addresses behind a proxy; --proxy-trusted states that the proxy does")
+                "\(arguments.label("proxy")): Larder cannot check addresses behind a proxy; --proxy-trusted states that the proxy does"
+            )
         }
         do throws(FetchError) {
             return try FetchProxy(text)
         } catch {
-            throw .usage("--proxy: \(error.message)")
+            throw .usage("\(arguments.label("proxy")): \(error.message)")
         }
     }
 }

@@ -19,19 +19,19 @@ struct Settings {
         "cache", .value("DIR"), "the cache root; default: LARDER_CACHE, else LARDER_HOME/cache")
 
     init(_ arguments: Arguments) throws(CommandError) {
-        if let given = arguments.variable("LARDER_HOME") {
-            home = Self.absolute(given)
-        } else if geteuid() == 0 {
-            home = "/var/lib/larder"
-        } else if let user = arguments.variable("HOME") {
-            home = user + "/.local/share/larder"
-        } else {
-            throw .usage("LARDER_HOME or HOME must be set")
-        }
+        guard let home = Self.home(arguments.variable) else { throw .usage("LARDER_HOME or HOME must be set") }
+        self.home = home
         cacheRoot = try arguments.value("cache").map(Self.absolute) ?? home + "/cache"
         databaseURL =
             try arguments.value("database") ?? arguments.variable("LARDER_DATABASE_URL")
             ?? arguments.variable("DATABASE_URL")
+    }
+
+    /// LARDER_HOME or its default; nil without HOME.
+    static func home(_ variable: (String) -> String?) -> String? {
+        if let given = variable("LARDER_HOME") { return absolute(given) }
+        if geteuid() == 0 { return "/var/lib/larder" }
+        return variable("HOME").map { $0 + "/.local/share/larder" }
     }
 
     /// The cache in `root`; nil when there is none. Creates nothing.

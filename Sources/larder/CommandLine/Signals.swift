@@ -26,6 +26,16 @@ enum Signals {
         }
     }
 
+    /// Calls `body` on a thread of its own at each SIGHUP, which no longer ends the program.
+    static func onHangUp(_ body: @escaping @Sendable () -> Void) {
+        let source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: DispatchQueue(label: "hang-up"))
+        source.setEventHandler {
+            _ = source
+            body()
+        }
+        source.activate()
+    }
+
     /// Lets the signals end the program at once, for when no job is held any more.
     static func release() { for number in numbers { signal(number, SIG_DFL) } }
 }

@@ -28,7 +28,7 @@ enum StoreOptions {
     private static func mode(_ name: String, _ arguments: Arguments) throws(CommandError) -> UInt16? {
         guard let text = try arguments.value(name) else { return nil }
         guard let mode = UInt16(text, radix: 8), mode <= 0o7777, text.first != "+" else {
-            throw .usage("--\(name): '\(text)' is not a mode such as 0640 or 2775")
+            throw .usage("\(arguments.label(name)): '\(text)' is not a mode such as 0640 or 2775")
         }
         return mode
     }
@@ -39,7 +39,9 @@ enum StoreOptions {
         guard let text = try arguments.value(name) else { return nil }
         // chown takes the highest number as "unchanged".
         if let number = UInt32(text), number < .max { return number }
-        guard let number = find(text) else { throw .usage("--\(name): there is no \(what) '\(text)' on this machine") }
+        guard let number = find(text) else {
+            throw .usage("\(arguments.label(name)): there is no \(what) '\(text)' on this machine")
+        }
         return number
     }
 }

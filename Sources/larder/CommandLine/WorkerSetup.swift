@@ -9,16 +9,20 @@ import Worker
 
 /// The parts of a worker, made from a command's options.
 struct WorkerSetup {
+    static let limits = [
+        Option("slots", .value("N"), "jobs held at once, default 32"),
+        Option("grace", .value("DURATION"), "time for running jobs to finish after a stop, default 20s"),
+    ]
+
+    static let fallbackOption = Option(
+        "fallback-cache", .values("DIR"),
+        "a read-only cache for files that the main cache lacks, such as an unpacked bundle")
+    static let certificateOption = Option(
+        "allow-invalid-certificates", "honour AllowInvalidSSLCertificates, which accepts any certificate")
+
     static let options =
-        [
-            Option("slots", .value("N"), "jobs held at once, default 32"),
-            Option("grace", .value("DURATION"), "time for running jobs to finish after a stop, default 20s"),
-            Option(
-                "fallback-cache", .values("DIR"),
-                "a read-only cache for files that the main cache lacks, such as an unpacked bundle"),
-            Option("allow-invalid-certificates", "honour AllowInvalidSSLCertificates, which accepts any certificate"),
-            Settings.databaseOption, Settings.cacheOption,
-        ] + StoreOptions.options + Limits.fetchOptions + Limits.originOptions + Limits.transcodeOptions
+        limits + [fallbackOption, certificateOption, Settings.databaseOption, Settings.cacheOption]
+        + StoreOptions.options + Limits.fetchOptions + Limits.originOptions + Limits.transcodeOptions
 
     /// How long one call waits for an unavailable database. The worker's loops repeat calls during a longer outage and
     /// check for a shutdown before each.
@@ -27,6 +31,7 @@ struct WorkerSetup {
     let cache: any ImageStore
     let transcoders: TranscoderPool
     let manager: ImageManager
+    let downloader: ImageDownloader
 
     /// The worker's configuration from the options.
     let configuration: PrefetchWorker.Configuration
@@ -38,9 +43,8 @@ struct WorkerSetup {
         let fallbacks = try arguments.list("fallback-cache").map { DirectoryStore(try CacheLayout(root: $0)) }
         let transcoding = try Limits.transcoders(arguments)
         let fetching = try Limits.fetch(arguments)
-        let downloader = ImageDownloader(fetching, resolver: try Limits.resolver(arguments))
-        let slots = try arguments.number("slots", in: 1...10_000) ?? 32
-        let grace = try arguments.duration("grace")
+        downloader = ImageDownloader(fetching, resolver: try Limits.resolver(arguments))
+        let (slots, grace) = try Self.limits(of: arguments)
         let runtime = try arguments.duration("max-runtime")
 
         // Opening creates, reads and locks files.
@@ -63,6 +67,11 @@ struct WorkerSetup {
         if let grace { configuration.grace = grace }
         configuration.runtime = runtime
         self.configuration = configuration
+    }
+
+    /// `--slots` and `--grace`.
+    static func limits(of arguments: Arguments) throws(CommandError) -> (slots: Int, grace: Duration?) {
+        (try arguments.number("slots", in: 1...10_000) ?? 32, try arguments.duration("grace"))
     }
 
     /// Ends the transcoders.

@@ -1,3 +1,4 @@
+import Concurrency
 import DiskCache
 import JobQueue
 import Prefetcher
@@ -16,6 +17,7 @@ extension Command {
             A second drain of the queue into the same cache on the same machine does nothing, says so and ends with exit
             code 0, so that a cron job that takes longer than its interval does not run twice. Drains on other machines
             share the work, as do those with --parallel.
+            SIGHUP reads the configuration files again: credential profiles change at once, other settings with a restart.
             """,
         examples: ["larder work", "larder work --drain --max-runtime 50m --log-format json"],
         options: [
@@ -26,7 +28,7 @@ extension Command {
             Option(
                 "max-runtime", .value("DURATION"), "stop claiming after this time; the exit code is 3 when work is left"
             ),
-            Option("log-format", .value("FORMAT"), "text (default) or json"),
+            EventLog.formatOption,
             WorkerEndpoint.option,
         ] + ExpiryOptions.work + WorkerSetup.options
     ) { arguments in
@@ -35,10 +37,10 @@ extension Command {
         await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
         let expiry = try ExpiryOptions.policy(arguments, age: nil)
+        let address = try WorkerEndpoint.address(arguments)
         let setup = try await WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration
         if arguments.flag("drain") { configuration.end = .drained }
-        let address = try listenAddress(arguments)
         configuration.yields = !arguments.flag("parallel")
         let isQuiet = arguments.flag(Quiet.name)
         configuration.queue = try arguments.value("queue") ?? configuration.queue
@@ -46,6 +48,8 @@ extension Command {
 
         let queue = try await settings.openQueue(
             starting: true, maxWait: WorkerSetup.maxWait, waitingUntil: configuration.end == .stopped ? stop : nil)
+        let reload = Locked(ConfigurationReload(arguments, setup.downloader))
+        Signals.onHangUp { Console.note("larder: \(reload.withLock { $0.run() })") }
         let restart = EmbeddedServerRestart(settings)
         if let restart { configuration.services.append(restart) }
         let endpoint = address.map { _ in WorkerEndpoint(queue: queue, setup: setup) }
@@ -107,13 +111,5 @@ extension Command {
             Console.line("\(summary.succeeded) succeeded, \(summary.failed) failed, \(summary.retried) retried")
         }
         return code
-    }
-
-    private static func listenAddress(_ arguments: Arguments) throws(CommandError) -> ListenAddress? {
-        guard let text = try arguments.value("listen") else { return nil }
-        guard let address = ListenAddress(text) else {
-            throw .usage("--listen: '\(text)' is not HOST:PORT, :PORT or PORT")
-        }
-        return address
     }
 }

@@ -27,6 +27,15 @@ final class WorkerEndpoint: WorkerService {
         var lastRound = ContinuousClock.now
     }
 
+    /// The address of `--listen`; nil without one.
+    static func address(_ arguments: Arguments) throws(CommandError) -> ListenAddress? {
+        guard let text = try arguments.value("listen") else { return nil }
+        guard let address = ListenAddress(text) else {
+            throw .usage("\(arguments.label("listen")): '\(text)' is not HOST:PORT, :PORT or PORT")
+        }
+        return address
+    }
+
     private let queue: PostgresJobQueue
     private let transcoders: TranscoderPool
     private let slots: Int

@@ -16,6 +16,8 @@ struct EventLog: Sendable {
         case info, warning, error
     }
 
+    static let formatOption = Option("log-format", .value("FORMAT"), "text (default) or json")
+
     private let json: Bool
 
     init(_ arguments: Arguments) throws(CommandError) {

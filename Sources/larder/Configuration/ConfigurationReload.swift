@@ -1,0 +1,44 @@
+import Downloader
+import Foundation
+
+/// Reads the configuration files again at SIGHUP, as far as a running worker can change.
+struct ConfigurationReload {
+    /// The arguments with the newest files.
+    private(set) var arguments: Arguments
+    private let downloader: ImageDownloader
+
+    init(_ arguments: Arguments, _ downloader: ImageDownloader) {
+        self.arguments = arguments
+        self.downloader = downloader
+    }
+
+    /// Credential profiles change at once. Files with a fault change nothing.
+    ///
+    /// - Returns: what happened, as a line for the log.
+    mutating func run() -> String {
+        do throws(CommandError) {
+            var next = arguments
+            let file = try ConfigurationFile(arguments)
+            try file.check()
+            next.file = file
+            let profiles = try Limits.credentials(next)
+            let changed = Self.changes(from: arguments.file, to: file)
+            arguments = next
+            downloader.replaceCredentials(profiles)
+            let rest = changed.isEmpty ? "" : "; a restart applies \(changed.joined(separator: ", "))"
+            return "configuration read again, \(profiles.count.counted("credential profile"))\(rest)"
+        } catch {
+            return "configuration not read again: \(error.message)"
+        }
+    }
+
+    /// The settings that differ and that only a restart applies.
+    static func changes(from old: ConfigurationFile?, to new: ConfigurationFile) -> [String] {
+        var names = SettingTable.all.filter { setting in
+            old?.values[setting.variable]?.text != new.values[setting.variable]?.text
+                && setting.option.name != "credentials"
+        }.map(\.name)
+        if (old?.hosts ?? [:]) != new.hosts { names.append("origins") }
+        return names
+    }
+}

@@ -1,0 +1,78 @@
+import Downloader
+import Foundation
+import ImageModel
+
+/// The tables `[credentials."NAME"]` of a configuration file.
+struct CredentialTables {
+    private let references: SecretReference
+    private let file: String
+    /// The fields of each profile, as `--credentials` has them.
+    private var tables: [String: [String: Any]] = [:]
+    private var lines: [String: Int] = [:]
+    private(set) var problems: [String] = []
+
+    /// Fields whose values are secrets.
+    private static let secrets: Set = ["password", "keyPassword"]
+    private static let secretTables: Set = ["headers", "cookies"]
+
+    init(file: String, environment: [String: String]) {
+        self.file = file
+        references = SecretReference(file: file, environment: environment)
+    }
+
+    mutating func add(_ entry: TOMLEntry) throws(CommandError) {
+        guard entry.path.count > 1 else {
+            guard entry.value == .table else { throw .usage("[credentials] is not a section with a value") }
+            return
+        }
+        let name = entry.path[1]
+        lines[name] = lines[name] ?? entry.line
+        guard entry.path.count > 2 else {
+            guard entry.value == .table else { throw .usage("credentials.\(name) must be a table") }
+            tables[name] = tables[name] ?? [:]
+            return
+        }
+        let field = entry.path[2]
+        let isTable = Self.secretTables.contains(field)
+        if entry.value == .table { return }
+        if Self.secrets.contains(field) || isTable {
+            // Without its last key, `file` or `env`, the path of the secret.
+            guard entry.path.count == (isTable ? 5 : 4) else {
+                let path = entry.path.joined(separator: ".")
+                throw .usage("\(path) must be { file = \"PATH\" } or { env = \"NAME\" }")
+            }
+            let secret = try references.value(entry)
+            if isTable {
+                var table = tables[name]?[field] as? [String: String] ?? [:]
+                table[entry.path[3]] = secret
+                tables[name, default: [:]][field] = table
+            } else {
+                tables[name, default: [:]][field] = secret
+            }
+            return
+        }
+        guard case .string(let text) = entry.value, entry.path.count == 3 else {
+            throw .usage("\(entry.path.joined(separator: ".")) must be a string")
+        }
+        if field == "origins" {
+            tables[name, default: [:]][field] = (tables[name]?[field] as? [String] ?? []) + [text]
+        } else {
+            tables[name, default: [:]][field] = text
+        }
+    }
+
+    /// The profiles without a fault; the faults of the others become `problems`.
+    mutating func profiles() -> [String: CredentialProfile] {
+        var profiles: [String: CredentialProfile] = [:]
+        for (name, table) in tables.sorted(by: { $0.key < $1.key }) {
+            do {
+                let json = try JSONSerialization.data(withJSONObject: [name: table])
+                profiles.merge(try CredentialProfile.profiles(json: Array(json))) { _, new in new }
+            } catch {
+                let text = (error as? VariantError).map { "\($0.path.dropFirst(2)): \($0.message)" } ?? "\(error)"
+                problems.append("\(file):\(lines[name] ?? 1): credentials.\(text)")
+            }
+        }
+        return profiles
+    }
+}
