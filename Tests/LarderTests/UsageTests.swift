@@ -161,7 +161,9 @@ struct UsageTests {
         // Before the first operand, because the parser stops at an error.
         command.arguments.insert("--json", at: min(1, command.arguments.count))
         // The two words of a command must not be separated.
-        let families = ["db", "cache", "bench", "help", "blocklist", "origin", "pipeline", "queue", "schedule", "config"]
+        let families = [
+            "db", "cache", "bench", "help", "blocklist", "origin", "pipeline", "queue", "schedule", "config",
+        ]
         if wrong.words.first.map(families.contains) == true {
             command.arguments = wrong.words + ["--json"]
         }
