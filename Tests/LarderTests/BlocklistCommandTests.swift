@@ -71,9 +71,10 @@ struct BlocklistCommandTests {
         let missing = try await scene.larder("blocklist", "import", scene.directory.file("none"), "--json")
         #expect(missing.code == 1)
         #expect(try missing.error.message.contains("none"))
-        let cleared = try fields(try #require(try await scene.larder("blocklist", "clear", "--json").lines.last))
+        let cleared = try fields(
+            try #require(try await scene.larder("blocklist", "clear", "--yes", "--json").lines.last))
         #expect(cleared["removed"] as? Int == 1200)
-        #expect(try await scene.larder("blocklist", "clear").text == "0 URLs removed\n")
+        #expect(try await scene.larder("blocklist", "clear", "--yes").text == "0 URLs removed\n")
         #expect(try await scene.larder("blocklist", "list").text == "")
     }
 }

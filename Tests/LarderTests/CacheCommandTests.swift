@@ -34,6 +34,8 @@ struct CacheCommandTests {
     private func lay(_ name: String, _ bytes: some Sequence<UInt8>, age: Int = 0) throws {
         let place = directory.file("cache/default")
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+        try Data("11111111-2222-3333-4444-555555555555\n".utf8).write(
+            to: URL(filePath: directory.file("cache/.larder-cache-id")))
         let path = place + "/" + name
         try Data(bytes).write(to: URL(filePath: path))
         let then = timespec(tv_sec: time(nil) - age, tv_nsec: 0)
@@ -204,7 +206,7 @@ struct CacheCommandTests {
         try layThree()
         #expect(try last(try await larder("clear", "--json", "--dry-run"))["deleted"] as? Int == 3)
         #expect(try names().count == 3)
-        #expect(try last(try await larder("clear", "--json"))["deleted"] as? Int == 3)
+        #expect(try last(try await larder("clear", "--yes", "--json"))["deleted"] as? Int == 3)
         #expect(try names().isEmpty)
     }
 

@@ -77,7 +77,7 @@ struct HelpPageTests {
         let login = "denied_\(UInt32.random(in: 0 ... .max))"
         _ = try await scene.sql("CREATE ROLE \(login) LOGIN PASSWORD '\(login)'")
         _ = try await scene.sql("GRANT larder_producer TO \(login)")
-        var command = scene.larder(["blocklist", "clear"])
+        var command = scene.larder(["blocklist", "clear", "--yes"])
         command.environment["LARDER_DATABASE_URL"] = scene.database.url + "&user=\(login)&password=\(login)"
         let outcome = try await command.run()
         _ = try await scene.sql("REVOKE larder_producer FROM \(login)")

@@ -1,14 +1,17 @@
 import Glibc
 
 /// The random id of a cache root, kept in a hidden file in it, and therefore the same wherever the root is mounted.
-enum CacheID {
+package enum CacheID {
+    /// The name of the file in the root.
+    package static let fileName = ".larder-cache-id"
+
     /// Reads the id of the cache in `root`, or creates one.
     ///
     /// Processes that call this at the same time get the same id: the file is linked into place complete, and the first
     /// link wins. On file systems without hard links the last rename wins, and an earlier process has another id until
     /// it ends.
     static func readOrCreate(in root: String, _ permissions: FilePermissions) throws(StoreError) -> String {
-        let path = root + "/.larder-cache-id"
+        let path = root + "/" + fileName
         if let id = try read(path) { return id }
         let draft = try TemporaryFile(in: root, permissions)
         let id = GLibText.randomUUID()

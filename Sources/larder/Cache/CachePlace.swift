@@ -28,6 +28,17 @@ struct CachePlace {
         throw CommandError.larder(.file, "there is no cache at \(layout.directory)")
     }
 
+    /// The place of a command that deletes files.
+    ///
+    /// - Throws: a `CommandError` when the cache does not exist, or when the root has no cache id, which Larder writes
+    ///   when it first stores to it.
+    init(ofOwn arguments: Arguments) throws {
+        try self.init(ofExisting: arguments)
+        guard access(layout.root + "/" + CacheID.fileName, F_OK) != 0 else { return }
+        throw CommandError.larder(
+            .file, "\(layout.root) is not a cache of Larder: it has no \(CacheID.fileName); nothing was deleted")
+    }
+
     /// The path of the manifest in the cache root; nil when there is none.
     var manifest: String? {
         let path = layout.root + "/" + BundleLayout.manifest

@@ -84,6 +84,17 @@ struct Arguments: Sendable {
         return options.first { $0.name == name }.flatMap { variable($0.variable) }
     }
 
+    /// The value of `--output`; `-` is standard output.
+    ///
+    /// - Throws: wrong usage for standard output with `--json`, which prints there.
+    func output(of command: String) throws(CommandError) -> String? {
+        let output = try value("output")
+        if output == OutputFile.standard, flag("json") {
+            throw .usage("\(command): --output - and --json both write to standard output")
+        }
+        return output
+    }
+
     /// The value of an option that must be one of `words`.
     func choice(_ name: String, of words: [String]) throws(CommandError) -> String? {
         guard let value = try value(name) else { return nil }

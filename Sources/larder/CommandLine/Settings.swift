@@ -39,7 +39,7 @@ struct Settings {
     /// - Throws: `StoreError` for a cache that cannot be used.
     static func existingCache(_ root: String) throws(StoreError) -> DirectoryStore? {
         // The file is written when a cache is opened for the first time.
-        access(root + "/.larder-cache-id", F_OK) == 0 ? try DirectoryStore(opening: root) : nil
+        access(root + "/" + CacheID.fileName, F_OK) == 0 ? try DirectoryStore(opening: root) : nil
     }
 
     var cluster: EmbeddedCluster { EmbeddedCluster(home: home) }

@@ -1,3 +1,4 @@
+import Concurrency
 import Dispatch
 import Glibc
 import Worker
@@ -6,11 +7,13 @@ import Worker
 enum Signals {
     private static let numbers = [SIGTERM, SIGINT]
 
-    /// Handles the signals from its return on; until then they end the program.
+    /// Handles the signals, and a closed standard output, from its return on; until then they end the program.
     ///
     /// Dispatch installs its own handler on Linux, so the signals need not be ignored first. Child processes start with
     /// the default action.
     static func deliver(to stop: ShutdownRequest) async {
+        // Jobs are not left behind for a reader that ended.
+        Console.onBrokenPipe.withLock { $0 = { stop.request(.finish) } }
         let queue = DispatchQueue(label: "signals")
         for number in numbers {
             await withCheckedContinuation { continuation in
@@ -18,7 +21,14 @@ enum Signals {
                 source.setEventHandler {
                     // The handler keeps its source alive until the end of the program.
                     _ = source
-                    stop.request(stop.urgency == .none ? .finish : .cancel)
+                    let isFirst = stop.urgency == .none
+                    stop.request(isFirst ? .finish : .cancel)
+                    // A person waits at a terminal.
+                    guard Console.isTerminal(STDERR_FILENO) else { return }
+                    Console.note(
+                        isFirst
+                            ? "\nlarder: stopping; what runs is finished, a second Ctrl-C ends it at once"
+                            : "\nlarder: ending at once; what ran is done again by the next worker")
                 }
                 source.setRegistrationHandler { continuation.resume() }
                 source.activate()

@@ -81,9 +81,10 @@ extension Command {
     static let blocklistClear = Command(
         words: ["blocklist", "clear"], operands: "",
         summary: "Remove all URLs from the blocklist",
-        examples: ["larder blocklist clear"],
-        options: [Settings.databaseOption]
+        examples: ["larder blocklist clear --yes"],
+        options: [Confirmation.option, Settings.databaseOption]
     ) { arguments in
+        try Confirmation.ask("remove all URLs from the blocklist", arguments, of: "blocklist clear")
         let removed = try await Settings(arguments).openQueue().unblockAll()
         try Console.show(["removed": removed], arguments, "\(removed.counted("URL")) removed")
         return .done

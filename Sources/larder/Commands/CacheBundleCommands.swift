@@ -24,7 +24,7 @@ extension Command {
     ) { arguments in
         guard let name = try arguments.value("batch") else { throw CommandError.usage("cache export needs --batch") }
         let isManifestOnly = arguments.flag("manifest-only")
-        let output = try arguments.value("output")
+        let output = try arguments.output(of: "cache export")
         guard output != nil || isManifestOnly else { throw CommandError.usage("cache export needs --output") }
         let form = isManifestOnly ? nil : try output.map(BundleOutput.Form.init)
         let place = try CachePlace(arguments)
@@ -58,6 +58,7 @@ extension Command {
             let bytes = entries.reduce(0) { $0 + $1.bytes }
             try Console.show(
                 ["files": entries.count, "bytes": bytes, "missing": missing, "changed": changed], arguments,
+                output: output,
                 "\(entries.count.counted("file")), \(ByteCount(bytes).text)"
                     + (missing > 0 ? "; \(missing) no longer in the cache" : "")
                     + (changed > 0 ? "; \(changed) different from their record" : ""))
@@ -102,7 +103,9 @@ private enum BundleOutput {
         /// By the ending of the path. Endings of other archives are refused, as the user does not expect a directory.
         init(_ output: String) throws(CommandError) {
             let name = output.split(separator: "/").last?.lowercased() ?? ""
-            if name.hasSuffix(".tar.zst") || name.hasSuffix(".tzst") {
+            if output == OutputFile.standard {
+                self = .archive
+            } else if name.hasSuffix(".tar.zst") || name.hasSuffix(".tzst") {
                 self = .archive
             } else if let other = Self.otherArchives.first(where: { name.hasSuffix($0) }) {
                 throw .usage(

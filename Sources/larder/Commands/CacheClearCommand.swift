@@ -5,12 +5,18 @@ extension Command {
     static let cacheClear = Command(
         words: ["cache", "clear"], operands: "",
         summary: "Delete every image of the cache",
-        discussion: "Files that a worker is writing or stores later remain.",
-        examples: ["larder cache clear --dry-run"],
-        options: CachePlace.options + [Option("dry-run", "delete nothing, print what would be deleted")]
+        discussion:
+            "Files that a worker is writing or stores later remain. A directory that Larder never stored to is refused.",
+        examples: ["larder cache clear --dry-run", "larder cache clear --yes"],
+        options: CachePlace.options + [
+            Option("dry-run", "delete nothing, print what would be deleted"), Confirmation.option,
+        ]
     ) { arguments in
-        let place = try CachePlace(ofExisting: arguments)
+        let place = try CachePlace(ofOwn: arguments)
         let isDryRun = arguments.flag("dry-run")
+        if !isDryRun {
+            try Confirmation.ask("delete every image of \(place.layout.directory)", arguments, of: "cache clear")
+        }
         let total = await place.total()
         let (deleted, bytes) = try await place.disk.run { [store = place.store] in
             var (deleted, bytes) = (0, 0)

@@ -18,10 +18,10 @@ extension Command {
             Option("dry-run", "delete nothing, print what would be deleted"),
         ]
     ) { arguments in
-        let place = try CachePlace(ofExisting: arguments)
+        let isDryRun = arguments.flag("dry-run")
+        let place = isDryRun ? try CachePlace(ofExisting: arguments) : try CachePlace(ofOwn: arguments)
         var policy = try ExpiryOptions.policy(arguments, age: ExpiryPolicy().maxAge)
         if let spare = try arguments.duration("spare") { policy.sparing = spare }
-        let isDryRun = arguments.flag("dry-run")
         let listsFiles = arguments.flag("files")
         let total = await place.total()
         let report = try await place.disk.run { [store = place.store, policy] in

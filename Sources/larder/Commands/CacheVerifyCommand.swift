@@ -21,11 +21,12 @@ extension Command {
             Option("dry-run", "with --remove: delete nothing"),
         ]
     ) { arguments in
-        let place = try CachePlace(ofExisting: arguments)
+        let removes = arguments.flag("remove") && !arguments.flag("dry-run")
+        let place = removes ? try CachePlace(ofOwn: arguments) : try CachePlace(ofExisting: arguments)
         let pool = arguments.flag("no-decode") ? nil : TranscoderPool(configuration: try Limits.transcoders(arguments))
         var verification = CacheVerification(
             place: place, arguments: arguments, formats: try Limits.formats(arguments),
-            removes: arguments.flag("remove") && !arguments.flag("dry-run"))
+            removes: removes)
         let manifest = try arguments.value("manifest") ?? place.manifest
         if let manifest { try await verification.compare(with: manifest) }
         if let pool {

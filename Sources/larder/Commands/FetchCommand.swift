@@ -44,7 +44,7 @@ extension Command {
             throw CommandError.usage("--profile: '\(profile)' is not a profile of --credentials")
         }
         let downloader = ImageDownloader(configuration, resolver: try Limits.resolver(arguments))
-        let output = try arguments.value("output")
+        let output = try arguments.output(of: "fetch")
         let file = try output.map { (path) throws(CommandError) in try OutputFile(path) } ?? OutputFile.scratch()
         let descriptor = file.descriptor
         let response = try await Retries(policy: policy, deadline: .now + limit).run {
@@ -61,7 +61,7 @@ extension Command {
             "robots": response.robots, "sha256": nil, "format": nil, "path": nil,
         ]
         if response.isNotModified {
-            try Console.show(line, arguments, "\(status), unchanged")
+            try Console.show(line, arguments, output: output, "\(status), unchanged")
             return .done
         }
         let format = ImageFormat.recognise(file.prefix(ImageFormat.recognisedBytes))?.name
@@ -70,7 +70,7 @@ extension Command {
         (line["sha256"], line["format"], line["path"]) = (digest, format, output)
         let robots = response.robots.map { ", robots: \($0)" } ?? ""
         try Console.show(
-            line, arguments,
+            line, arguments, output: output,
             "\(status), \(format ?? "?"), \(ByteCount(response.bytes).text), \(digest)\(robots)")
         return .done
     }

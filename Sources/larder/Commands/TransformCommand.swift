@@ -31,7 +31,7 @@ extension Command {
     ) { arguments in
         let path = try arguments.operand("IN", of: "transform")
         let explains = arguments.flag("explain")
-        guard let output = try arguments.value("output") ?? (explains ? "" : nil) else {
+        guard let output = try arguments.output(of: "transform") ?? (explains ? "" : nil) else {
             throw CommandError.usage("transform: --output (-o) is required")
         }
         let options = try EnqueueOptions.loadOptions(try arguments.value("options"))
@@ -76,7 +76,7 @@ extension Command {
             [
                 "path": output, "format": made.format.name, "width": made.width, "height": made.height,
                 "bytes": made.bytes, "copied": made.copied,
-            ], arguments,
+            ], arguments, output: output,
             "\(output): \(made.format.name), \(made.width)×\(made.height), \(ByteCount(made.bytes).text)")
         return .done
     }

@@ -14,6 +14,13 @@ enum Console {
         return code == 0 ? nil : .larder(.file, "cannot write to standard output: \(String(cString: strerror(code)))")
     }
 
+    /// Called when the reader of standard output has ended, as in `larder … | head`. By default the program ends as by
+    /// SIGPIPE, without a message.
+    static let onBrokenPipe = Locked<@Sendable () -> Void> {
+        signal(SIGPIPE, SIG_DFL)
+        raise(SIGPIPE)
+    }
+
     /// Prints a line of a result to standard output.
     static func line(_ text: String) { put(text + "\n", on: STDOUT_FILENO) }
 
@@ -38,6 +45,13 @@ enum Console {
 
     static func show(_ object: JSONObject, _ arguments: Arguments, _ text: @autoclosure () -> String) throws {
         if arguments.flag("json") { try json(object) } else { line(text()) }
+    }
+
+    /// Prints the result of a command that wrote `output`: on standard error when that is standard output.
+    static func show(
+        _ object: JSONObject, _ arguments: Arguments, output: String?, _ text: @autoclosure () -> String
+    ) throws {
+        if output == OutputFile.standard { note(text()) } else { try show(object, arguments, text()) }
     }
 
     /// Whether a descriptor is a terminal, on which lines can be redrawn.
@@ -73,7 +87,13 @@ enum Console {
                 poll(&ready, 1, -1)
             } else if errno != EINTR {
                 let code = errno
-                if descriptor == STDOUT_FILENO && code != EPIPE { fault.withLock { $0 = $0 == 0 ? code : $0 } }
+                if descriptor == STDOUT_FILENO {
+                    if code == EPIPE {
+                        onBrokenPipe.withLock { $0 }()
+                    } else {
+                        fault.withLock { $0 = $0 == 0 ? code : $0 }
+                    }
+                }
                 return
             }
         }

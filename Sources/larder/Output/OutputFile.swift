@@ -1,34 +1,67 @@
 import Glibc
 
-/// A file that a command writes under a temporary name and renames when it is complete.
+/// The output of a command, which appears complete or not at all.
+///
+/// A regular file is written under a random name in its directory, synchronised and renamed. Standard output (`-`), a
+/// device or a pipe receives the bytes at the end, and is never replaced.
 final class OutputFile {
     /// Open for reading and writing.
     let descriptor: Int32
     private let path: String
     private let temporary: String
     /// Whether the temporary name exists.
-    private var isNamed = true
+    private var isNamed: Bool
+    /// Whether the bytes are copied to what `path` names.
+    private let isCopied: Bool
 
-    /// Creates the temporary file beside `path`.
-    init(_ path: String) throws(CommandError) {
+    /// The name of standard output.
+    static let standard = "-"
+
+    /// Creates the temporary file.
+    ///
+    /// - Throws: a directory, and a file that cannot be written.
+    init(_ given: String) throws(CommandError) {
+        // A link stays one.
+        let path = Self.target(of: given)
+        var status = stat()
+        let exists = given != Self.standard && stat(path, &status) == 0
+        let kind = status.st_mode & S_IFMT
+        if exists, kind == S_IFDIR { throw .larder(.file, "cannot write \(given): it is a directory") }
         self.path = path
-        temporary = "\(path).larder-\(getpid())"
-        descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw .file("write", path) }
+        isCopied = given == Self.standard || exists && kind != S_IFREG
+        if isCopied {
+            (descriptor, temporary, isNamed) = (try Self.unnamed(), "", false)
+        } else {
+            let directory = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
+                separator: "/")
+            let name = ".larder-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
+            temporary = path.contains("/") ? "\(directory)/\(name)" : name
+            descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
+            isNamed = descriptor >= 0
+            guard descriptor >= 0 else { throw .file("write", given) }
+        }
+    }
+
+    private static func target(of path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
     }
 
     /// A file without a name.
     static func scratch() throws(CommandError) -> OutputFile { try OutputFile() }
 
     private init() throws(CommandError) {
+        (descriptor, path, temporary, isNamed, isCopied) = (try Self.unnamed(), "", "", false, false)
+    }
+
+    private static func unnamed() throws(CommandError) -> Int32 {
         var name = Array("/tmp/larder-XXXXXX".utf8CString)
-        descriptor = mkstemp(&name)
-        path = "/tmp"
-        temporary = String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-        guard descriptor >= 0 else { throw .file("write", path) }
+        let descriptor = mkstemp(&name)
+        guard descriptor >= 0 else { throw .file("write", "/tmp") }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        unlink(temporary)
-        isNamed = false
+        unlink(name)
+        return descriptor
     }
 
     deinit {
@@ -43,8 +76,10 @@ final class OutputFile {
         return Array(bytes.prefix(max(0, got)))
     }
 
-    func write(_ bytes: [UInt8]) throws(CommandError) {
-        var rest = bytes[...]
+    func write(_ bytes: [UInt8]) throws(CommandError) { try Self.write(bytes[...], to: descriptor, path) }
+
+    private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, _ path: String) throws(CommandError) {
+        var rest = bytes
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
@@ -53,9 +88,26 @@ final class OutputFile {
         }
     }
 
-    /// Renames the file to its final name.
+    /// Gives the file its final name, or copies it to where it belongs.
     func keep() throws(CommandError) {
-        guard rename(temporary, path) == 0 else { throw .file("write", path) }
+        guard !isCopied else { return try copy() }
+        guard fsync(descriptor) == 0, rename(temporary, path) == 0 else { throw .file("write", path) }
         isNamed = false
+    }
+
+    private func copy() throws(CommandError) {
+        let isStandard = path == Self.standard
+        let target = isStandard ? STDOUT_FILENO : open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC)
+        guard target >= 0 else { throw .file("write", path) }
+        defer { if !isStandard { close(target) } }
+        var block = [UInt8](repeating: 0, count: 1 << 16)
+        var place: off_t = 0
+        while true {
+            let count = pread(descriptor, &block, block.count, place)
+            guard count >= 0 else { throw .file("read", path) }
+            if count == 0 { return }
+            try Self.write(block[..<count], to: target, isStandard ? "standard output" : path)
+            place += count
+        }
     }
 }

@@ -1,0 +1,98 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Where commands write: files, standard output, devices and pipes; and what they refuse to delete.
+@Suite(.timeLimit(.minutes(5)))
+struct OutputTests {
+    private static let image = PackageRoot.path + "/Tests/TranscoderTests/Images/plain.jpg"
+    private static let variant = #"{"name":"v","transform":[{"type":"resize","width":12,"height":9}],"format":"png"}"#
+    private static let png: [UInt8] = [0x89, 0x50, 0x4e, 0x47]
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func transform(_ output: String, _ more: String...) async throws -> CommandOutcome {
+        var command = LarderCommand()
+        command.arguments = ["transform", Self.image, "-o", output, "--variant", Self.variant] + more
+        return try await command.run()
+    }
+
+    @Test func `a dash is standard output, and the result is on standard error`() async throws {
+        let outcome = try await transform("-")
+        #expect(outcome.code == 0 && outcome.output.starts(with: Self.png))
+        #expect(outcome.errorText.contains("png, 12×9"), "\(outcome.errorText)")
+        let json = try await transform("-", "--json")
+        #expect(json.code == 2 && json.text.contains("--output - and --json"))
+        #expect(try directory.names == [])
+    }
+
+    @Test func `a pipe and a device are written to and not replaced`() async throws {
+        let pipe = directory.file("pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let reader = try RunningCommand("/bin/cat", [pipe], environment: [:], input: [])
+        #expect(try await transform(pipe).code == 0)
+        #expect(await reader.outcome().output.starts(with: Self.png))
+        #expect(try await transform("/dev/null").code == 0)
+        var status = stat()
+        #expect(stat("/dev/null", &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
+        #expect(stat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+    }
+
+    @Test func `a link stays a link, and a directory is refused at once`() async throws {
+        try directory.write([], to: "target")
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.file("link"), withDestinationPath: directory.file("target"))
+        #expect(try await transform(directory.file("link")).code == 0)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: directory.file("link")).hasSuffix("target"))
+        #expect(try Data(contentsOf: URL(filePath: directory.file("target"))).starts(with: Self.png))
+        let refused = try await transform(directory.path)
+        #expect(refused.code == 1 && refused.errorText.contains("is a directory"))
+        #expect(try directory.names == ["link", "target"])
+    }
+
+    @Test func `a command ends when the reader of its output has ended`() async throws {
+        // 200,000 keys are more than a pipe holds.
+        let script = "larder key $(seq 1 20000) | head -n 1; echo ${PIPESTATUS[0]}"
+        let program = LarderCommand.executable
+        let outcome = try await RunningCommand(
+            "/bin/bash", ["-c", script.replacing("larder ", with: "\(program) ")],
+            environment: ["PATH": "/usr/bin:/bin", "HOME": directory.path], input: []
+        ).outcome()
+        #expect(outcome.lines.count == 2 && outcome.lines.last == "141", "\(outcome.lines)")
+        #expect(outcome.errorText == "")
+    }
+
+    @Test func `a directory that was never a cache is not cleared`() async throws {
+        try FileManager.default.createDirectory(
+            atPath: directory.file("photos/default"), withIntermediateDirectories: true)
+        try directory.write("mine".utf8, to: "photos/default/holiday.jpg")
+        let place = directory.file("photos")
+        for words in [
+            ["clear", "--yes"], ["trim", "--max-size", "1"], ["verify", "--remove"],
+        ] {
+            var command = LarderCommand()
+            command.arguments = ["cache"] + words + ["--cache", place]
+            let outcome = try await command.run()
+            #expect(outcome.code == 1, "\(words)")
+            #expect(outcome.errorText.contains("\(place) is not a cache of Larder"), "\(outcome.errorText)")
+        }
+        #expect(FileManager.default.fileExists(atPath: directory.file("photos/default/holiday.jpg")))
+    }
+
+    @Test func `without a terminal, what deletes everything needs --yes`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        #expect(try await scene.larder("run", url).code == 0)
+        #expect(try await scene.larder("blocklist", "add", url).code == 0)
+        for words in [["cache", "clear"], ["blocklist", "clear"]] {
+            let refused = try await scene.larder(words).run()
+            #expect(refused.code == 2 && refused.errorText.contains("--yes confirms that"), "\(refused.errorText)")
+        }
+        #expect(scene.stored.count == 1)
+        #expect(try await scene.larder("cache", "clear", "--yes").code == 0)
+        #expect(try await scene.larder("blocklist", "clear", "--yes").text == "1 URL removed\n")
+        #expect(scene.stored.isEmpty)
+    }
+}
