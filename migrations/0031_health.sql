@@ -151,6 +151,13 @@ SELECT 'info', 'a queue is paused',
     'larder.queue_resume() resumes it'
 FROM larder_data.queue q WHERE q.paused_at IS NOT NULL
 UNION ALL
+SELECT 'info', 'a batch is paused',
+    format('%s, since %s', coalesce(b.name, b.id::text), to_char(b.paused_at, 'YYYY-MM-DD HH24:MI:SS TZ')),
+    'larder.batch_resume() resumes it'
+FROM (SELECT x.id, x.name, x.paused_at FROM larder_data.batch x
+      WHERE x.finished_at IS NULL AND x.paused_at IS NOT NULL AND x.cancelled_at IS NULL
+      ORDER BY x.paused_at LIMIT 20) AS b
+UNION ALL
 SELECT 'info', 'a queue is at its limit',
     CASE q.limit_reached WHEN 'max_running' THEN format('queue %s, %s jobs run, max_running is %s', q.queue, q.running,
         q.max_running) ELSE format('queue %s, max_rate is %s jobs per second', q.queue, q.max_rate) END,

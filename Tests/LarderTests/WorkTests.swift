@@ -319,7 +319,7 @@ struct WorkTests {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg?token=s3cret")
         _ = try await scene.larder("enqueue", url)
-        let outcome = try await scene.larder("work", "--drain", "--log-format", "json")
+        let outcome = try await scene.larder("work", "--drain", "--log-format", "json", "--log-level", "debug")
         let lines = try outcome.errorText.split(separator: "\n").map { try fields(String($0)) }
         let events = lines.compactMap { $0["event"] as? String }
         #expect(events.first == "started" && events.contains("claimed") && events.contains("completed"))

@@ -14,7 +14,8 @@ enum CommandTable {
         (
             "operations",
             [
-                .migrate, .check, .doctor, .configShow, .configCheck, .blocklistList, .blocklistAdd, .blocklistRemove,
+                .migrate, .health, .metrics, .check, .doctor, .configShow, .configCheck, .blocklistList, .blocklistAdd,
+                .blocklistRemove,
                 .blocklistClear,
                 .blocklistImport, .queueList, .queueLimit, .scheduleList,
                 .scheduleSet, .schedulePause, .scheduleResume, .scheduleRun, .scheduleRemove, .originList, .originHold,

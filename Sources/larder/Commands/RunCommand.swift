@@ -30,7 +30,7 @@ extension Command {
     ) { arguments in
         let json = arguments.flag("json")
         let isQuiet = arguments.flag(Quiet.name)
-        let log = try EventLog(arguments)
+        let log = try EventLog(arguments, least: .debug)
         let options = try EnqueueOptions(arguments)
         try Limits.checkProfile(of: options.template.context, arguments)
         let stop = ShutdownRequest()

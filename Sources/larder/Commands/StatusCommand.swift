@@ -24,7 +24,7 @@ extension Command {
         let interval = try arguments.duration("interval") ?? .seconds(1)
         if arguments.flag("health"), target != nil { throw CommandError.usage("status: --health takes no BATCH") }
         let queue = try await Settings(arguments).openQueue()
-        if arguments.flag("health") { return try await printHealth(of: queue, arguments) }
+        if arguments.flag("health") { return try await HealthLine.showAll(of: queue, arguments) }
         if let number = target?.job {
             let report = JobReport(
                 job: try await queue.status(ofJob: number), attempts: try await queue.attempts(ofJob: number))
@@ -45,16 +45,5 @@ extension Command {
             for line in try await HeldOriginLine.all(in: queue).prefix(20) { Console.line(line) }
         }
         return .done
-    }
-
-    private static func printHealth(of queue: PostgresJobQueue, _ arguments: Arguments) async throws -> ExitCode {
-        let findings = try await queue.health()
-        let origins = try await HeldOriginLine.visible(in: queue).map { HeldOriginLine.health($0, now: .now) }
-        let lines = findings.map { HealthLine($0) } + origins
-        if lines.isEmpty && !arguments.flag("json") { Console.line("nothing is wrong") }
-        for severity in HealthLine.severities {
-            for line in lines where line.severity == severity { try line.show(arguments) }
-        }
-        return findings.contains { $0.severity == .error } ? .failed : .done
     }
 }

@@ -28,7 +28,7 @@ extension Command {
             Option(
                 "max-runtime", .value("DURATION"), "stop claiming after this time; the exit code is 3 when work is left"
             ),
-            EventLog.formatOption,
+            EventLog.formatOption, EventLog.levelOption,
             WorkerEndpoint.option,
         ] + ExpiryOptions.work + WorkerSetup.options
     ) { arguments in
@@ -46,6 +46,9 @@ extension Command {
         configuration.queue = try arguments.value("queue") ?? configuration.queue
         if expiry.maxAge != nil || expiry.maxSize > 0 { configuration.expiry = (setup.cache, expiry) }
 
+        let manager = ServiceManager()
+        manager?.report("READY=1\nSTATUS=connecting to the database")
+        if let manager { configuration.services.append(manager) }
         let queue = try await settings.openQueue(
             starting: true, maxWait: WorkerSetup.maxWait, waitingUntil: configuration.end == .stopped ? stop : nil)
         let reload = Locked(ConfigurationReload(arguments, setup.downloader))
@@ -71,6 +74,7 @@ extension Command {
                     event in
                     restart?.observe(event)
                     endpoint?.observe(event)
+                    manager?.observe(event)
                     if !isQuiet { log.write(event, to: printer) }
                 }
                 return try await DrainOverlap.run(worker, until: stop)

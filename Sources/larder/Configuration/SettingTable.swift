@@ -29,7 +29,9 @@ enum SettingTable {
             WorkerSetup.limits + (Limits.fetchOptions + Limits.transcodeOptions).filter(isLimit))
         + section("origins", (Limits.fetchOptions + Limits.originOptions).filter(isOfOrigin))
         + section("metrics", [WorkerEndpoint.option])
-        + section("log", [EventLog.formatOption], naming: ["log-format": "format"])
+        + section(
+            "log", [EventLog.formatOption, EventLog.levelOption],
+            naming: ["log-format": "format", "log-level": "level"])
 
     static let databaseURL = Setting(section: "database", key: "url", option: Settings.databaseOption)
     static let sections = ["database", "cache", "download", "transcode", "limits", "origins", "metrics", "log"]

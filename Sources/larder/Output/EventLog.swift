@@ -12,21 +12,38 @@ struct EventLog: Sendable {
     private typealias Value = Encodable & CustomStringConvertible
     private typealias Fields = [(name: String, value: any Value)]
 
-    private enum Level: String {
-        case info, warning, error
+    /// The least severe first.
+    enum Level: String, CaseIterable, Comparable {
+        case debug, info, warning, error
+
+        static func < (a: Level, b: Level) -> Bool {
+            (allCases.firstIndex(of: a) ?? 0) < (allCases.firstIndex(of: b) ?? 0)
+        }
     }
 
     static let formatOption = Option("log-format", .value("FORMAT"), "text (default) or json")
 
-    private let json: Bool
+    static let levelOption = Option(
+        "log-level", .value("LEVEL"),
+        "the least severe events to write: debug (a line for every job), info (default), warning or error")
 
-    init(_ arguments: Arguments) throws(CommandError) {
+    private let json: Bool
+    private let least: Level
+    /// The worker of the newest `started`, for the lines of its jobs.
+    private let worker = Locked<Int64?>(nil)
+
+    /// - Parameter least: the level without `--log-level`.
+    init(_ arguments: Arguments, least: Level = .info) throws(CommandError) {
         json = try arguments.choice("log-format", of: ["text", "json"]) == "json"
+        let level = try arguments.choice("log-level", of: Level.allCases.map(\.rawValue))
+        self.least = level.flatMap(Level.init) ?? least
     }
 
     /// Does not block.
     func write(_ event: WorkerEvent, to printer: Printer) {
-        let (level, name, fields) = Self.parts(of: event)
+        var (level, name, fields) = Self.parts(of: event)
+        if case .started(let id) = event { worker.withLock { $0 = id } }
+        if case .completed = event, let id = worker.withLock({ $0 }) { fields.append(("worker", id)) }
         write(name, level, fields, to: printer)
     }
 
@@ -38,6 +55,7 @@ struct EventLog: Sendable {
     }
 
     private func write(_ name: String, _ level: Level, _ fields: Fields, to printer: Printer) {
+        guard level >= least else { return }
         printer.note(
             line([("time", Date.now.formatted(Self.time)), ("level", level.rawValue), ("event", name)] + fields))
     }
@@ -48,7 +66,7 @@ struct EventLog: Sendable {
     private static func parts(of event: WorkerEvent) -> (Level, String, Fields) {
         switch event {
         case .started(let worker): return (.info, "started", [("worker", worker)])
-        case .claimed(let count): return (.info, "claimed", [("jobs", count)])
+        case .claimed(let count): return (.debug, "claimed", [("jobs", count)])
         case .localFault(let fault?): return (.error, "local_fault", [("error", fault.message)])
         case .localFault(nil): return (.info, "local_fault_over", [])
         case .profileFault(let fault):
@@ -76,7 +94,7 @@ struct EventLog: Sendable {
 
     private static func level(of report: AttemptReport) -> Level {
         switch report.decision {
-        case .succeeded, .cancelled: .info
+        case .succeeded, .cancelled: .debug
         case .retried, .stale, .busy: .warning
         case .failed: .error
         }
@@ -85,7 +103,8 @@ struct EventLog: Sendable {
     private static func fields(_ report: AttemptReport) -> Fields {
         let timing = report.load.timing
         var fields: Fields = [
-            ("job", report.job.id), ("attempt", report.job.attempt), ("url", LoggedURL.text(report.job.url)),
+            ("job", report.job.id), ("batch", report.job.batch), ("attempt", report.job.attempt),
+            ("url", LoggedURL.text(report.job.url)),
             ("decision", word(report.decision)), ("fetch_ms", timing.fetch.milliseconds),
             ("transcode_ms", timing.transcode.milliseconds), ("store_ms", timing.store.milliseconds),
             ("bytes_in", report.load.bytesIn),

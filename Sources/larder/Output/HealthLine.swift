@@ -1,3 +1,4 @@
+import Foundation
 import JobQueue
 
 /// One finding of `status --health`.
@@ -20,6 +21,20 @@ struct HealthLine {
 }
 
 extension HealthLine {
+    /// Prints what is wrong, the most severe first; the exit code is 1 for an error.
+    static func showAll(of queue: PostgresJobQueue, _ arguments: Arguments) async throws -> ExitCode {
+        let lines = try await all(of: queue)
+        if lines.isEmpty && !arguments.flag("json") { Console.line("nothing is wrong") }
+        for line in lines { try line.show(arguments) }
+        return lines.contains { $0.severity == .error } ? .failed : .done
+    }
+
+    static func all(of queue: PostgresJobQueue) async throws(QueueError) -> [HealthLine] {
+        let findings = try await queue.health().map { HealthLine($0) }
+        let origins = try await HeldOriginLine.visible(in: queue).map { HeldOriginLine.health($0, now: .now) }
+        return severities.flatMap { severity in (findings + origins).filter { $0.severity == severity } }
+    }
+
     init(_ finding: HealthFinding) {
         self.init(severity: finding.severity, what: finding.what, detail: finding.detail, hint: finding.hint)
     }

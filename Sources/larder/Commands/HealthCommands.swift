@@ -1,0 +1,49 @@
+import JobQueue
+
+extension Command {
+    static let health = Command(
+        words: ["health"], operands: "",
+        summary: "Print what is wrong with the queue, its workers and its database",
+        discussion: """
+            Prints nothing but 'nothing is wrong' when all is well. The exit code is 0 then and for notes (info), and 1 for an
+            error or a warning, such as jobs that wait and no worker; --errors-only leaves warnings at 0.
+            """,
+        examples: ["larder health", "larder health --json --errors-only"],
+        options: [
+            Option("errors-only", "end with exit code 0 for warnings"), Settings.databaseOption,
+        ]
+    ) { arguments in
+        let queue = try await Settings(arguments).openQueue()
+        let code = try await HealthLine.showAll(of: queue, arguments)
+        guard code == .done, !arguments.flag("errors-only") else { return code }
+        return try await HealthLine.all(of: queue).contains { $0.severity == .warning } ? .failed : .done
+    }
+
+    static let metrics = Command(
+        words: ["metrics"], operands: "",
+        summary: "Print the metrics of the queues in Prometheus' text format, for runs from cron",
+        discussion: """
+            A worker serves the same families with its own ones under --listen. --textfile is for the textfile collector of
+            node_exporter: the file appears complete or not at all.
+            """,
+        examples: ["larder metrics", "larder metrics --textfile larder.prom"],
+        options: [
+            Option("textfile", .value("FILE"), "write FILE instead of standard output"), Settings.databaseOption,
+        ]
+    ) { arguments in
+        if arguments.flag("json") {
+            throw CommandError.usage("metrics: the output is Prometheus' text format, there is no --json")
+        }
+        var page = MetricsText()
+        page.add("larder_build_info", .gauge, "The version of the program.", [([("version", Larder.version)], 1)])
+        QueueMetrics(try await Settings(arguments).openQueue().gauges()).write(to: &page)
+        if let path = try arguments.value("textfile") {
+            let file = try OutputFile(path)
+            try file.write(Array(page.text.utf8))
+            try file.keep()
+        } else {
+            Console.write(page.text)
+        }
+        return .done
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import larder
+
+/// What operators and their tools are told: `larder health`, `larder metrics`, log levels, and systemd's notifications.
+@Suite(.timeLimit(.minutes(5)))
+struct HealthCommandTests {
+    @Test func `a queue without a worker is a warning, and its end is health`() async throws {
+        let scene = try await Scene()
+        // What the test server has done to all of its databases is not of interest.
+        func findings(_ words: String...) async throws -> (code: Int32?, own: Bool) {
+            let outcome = try await scene.larder(["health", "--json"] + words).run()
+            let what = try outcome.lines.map { try fields($0)["what"] as? String }
+            return (outcome.code, what.contains("jobs are ready and no worker is live"))
+        }
+        _ = try await scene.larder("enqueue", try scene.serve("plain.jpg", at: "/a.jpg"))
+        let waiting = try await findings()
+        #expect(waiting.own && waiting.code == 1)
+        #expect(try await findings("--errors-only").own)
+        #expect(try await scene.larder("work", "--drain").code == 0)
+        #expect(try await !findings().own)
+    }
+
+    @Test func `a paused batch is a note`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.larder("enqueue", try scene.serve("plain.jpg", at: "/a.jpg"), "--batch", "spring")
+        #expect(try await !scene.larder("health").text.contains("a batch is paused"))
+        #expect(try await scene.larder("pause", "spring").code == 0)
+        #expect(try await scene.larder("health").text.contains("info: a batch is paused: spring, since "))
+        #expect(try await scene.larder("cancel", "spring").code == 0)
+        #expect(try await !scene.larder("health").text.contains("a batch is paused"))
+    }
+
+    @Test func `metrics are written for a textfile collector as promtool wants them`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.larder("enqueue", try scene.serve("plain.jpg", at: "/a.jpg"))
+        let path = scene.directory.file("larder.prom")
+        let outcome = try await scene.larder("metrics", "--textfile", path)
+        #expect(outcome.code == 0 && outcome.text.isEmpty, "\(outcome.errorText)")
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(text.contains("\nlarder_queue_open_items{queue=\"default\"} 1\n"), "\(text)")
+        #expect(try await scene.larder("metrics").text.contains("\nlarder_workers 0\n"))
+        let checked = try await RunningCommand(
+            "/usr/bin/promtool", ["check", "metrics"], environment: [:], input: Array(text.utf8)
+        ).outcome()
+        #expect(checked.code == 0, "\(checked.text)\(checked.errorText)")
+        #expect(try await scene.larder("metrics", "--json").code == 2)
+    }
+
+    @Test func `a job has a line in the log at debug, and at info only when it did not succeed`() async throws {
+        let scene = try await Scene()
+        func events(_ level: String) async throws -> [String] {
+            let urls = [try scene.serve("plain.jpg", at: "/\(level).jpg"), scene.origin.url("/\(level)-none.jpg")]
+            _ = try await scene.larder(["enqueue"] + urls).run()
+            let outcome = try await scene.larder("work", "--drain", "--log-format", "json", "--log-level", level)
+            let lines = try outcome.errorText.split(separator: "\n").map { try fields(String($0)) }
+            for line in lines where line["event"] as? String == "completed" {
+                #expect(line["job"] is Int && line["batch"] is Int && line["worker"] is Int && line["fetch_ms"] is Int)
+            }
+            return lines.compactMap { $0["event"] as? String }
+        }
+        let all = try await events("debug")
+        #expect(all.count { $0 == "completed" } == 2 && all.contains("claimed"))
+        let some = try await events("info")
+        #expect(some.count { $0 == "completed" } == 1 && some.contains("started") && !some.contains("claimed"))
+        #expect(try await events("error") == ["completed"])
+    }
+
+    @Test func `systemd is told that a worker is ready, lives, and stops`() async throws {
+        let scene = try await Scene()
+        let path = scene.directory.file("notify")
+        let socket = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        try #require(path.utf8.count < MemoryLayout.size(ofValue: address.sun_path))
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(bound == 0)
+        chmod(path, 0o777)
+        @Sendable func messages() -> [String] {
+            var found: [String] = []
+            var bytes = [UInt8](repeating: 0, count: 1000)
+            while case let count = recv(socket, &bytes, bytes.count, Int32(MSG_DONTWAIT)), count >= 0 {
+                found.append(String(decoding: bytes[..<count], as: UTF8.self))
+            }
+            return found
+        }
+        var command = scene.larder(["work"])
+        command.environment["NOTIFY_SOCKET"] = path
+        command.environment["WATCHDOG_USEC"] = "100000"
+        let worker = try command.start()
+        let seen = Seen()
+        #expect(
+            await worker.reaches { _ in
+                let all = seen.adding(messages())
+                return all.first?.hasPrefix("READY=1\n") == true && all.contains("STATUS=working")
+                    && all.count { $0.hasPrefix("WATCHDOG=1") } > 3
+            }, "\(seen.adding([]))")
+        worker.signal(SIGTERM)
+        #expect(await worker.outcome().code == 0)
+        #expect(seen.adding(messages()).contains { $0.hasPrefix("STOPPING=1\n") })
+    }
+
+    /// Messages so far.
+    private final class Seen: Sendable {
+        private let all = Mutex<[String]>([])
+
+        func adding(_ messages: [String]) -> [String] {
+            all.withLock {
+                $0 += messages
+                return $0
+            }
+        }
+    }
+
+    @Test func `nothing is told without a service manager`() {
+        #expect(ServiceManager { _ in nil } == nil)
+        #expect(ServiceManager { $0 == "NOTIFY_SOCKET" ? "relative" : nil } == nil)
+        #expect(ServiceManager { $0 == "NOTIFY_SOCKET" ? "/" + String(repeating: "x", count: 200) : nil } == nil)
+        #expect(ServiceManager { $0 == "NOTIFY_SOCKET" ? "@larder-test" : nil } != nil)
+    }
+}
