@@ -9,6 +9,7 @@ struct WalkProgress {
     private var files = 0
     private var shown = ContinuousClock.now
     private var isOnLine = false
+    private var rate = RecentRate()
 
     /// - Parameters:
     ///   - verb: the text after the count: `files read`.
@@ -27,25 +28,18 @@ struct WalkProgress {
         let now = ContinuousClock.now
         guard now - shown >= interval else { return }
         shown = now
-        let isTerminal = Console.isTerminal(STDERR_FILENO)
-        let text = Self.line(files, of: total, verb, width: isTerminal ? 30 : 0) + note()
-        Console.noteRaw(isTerminal ? "\r\u{1B}[K" + text : text + "\n")
-        isOnLine = isTerminal
+        isOnLine = Console.isTerminal(STDERR_FILENO)
+        var line = ProgressLine(done: files, total: total.flatMap { $0 > 0 ? $0 : nil }, unit: verb)
+        line.rate = rate.update(files, at: now)
+        let more = note()
+        if !more.isEmpty { line.notes.append(more) }
+        let text = line.text(width: isOnLine ? Console.columns(STDERR_FILENO) : nil)
+        if isOnLine { Console.progress(text) } else { Console.note(text) }
     }
 
     /// Clears the line.
     mutating func end() {
-        if isOnLine { Console.noteRaw("\r\u{1B}[K") }
+        if isOnLine { Console.progress(nil) }
         isOnLine = false
-    }
-
-    /// `[#####.....] 50% 5/10 files read`; without the bar when `width` is 0, and without the share when the total is
-    /// unknown. Files beyond the total, stored meanwhile, extend it.
-    static func line(_ files: Int, of total: Int?, _ verb: String, width: Int) -> String {
-        guard let total, total > 0 else { return "\(files) \(verb)" }
-        let all = max(total, files)
-        let filled = files * width / all
-        let bar = "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled) + "] "
-        return (width > 0 ? bar : "") + "\(files * 100 / all)% \(files)/\(all) \(verb)"
     }
 }

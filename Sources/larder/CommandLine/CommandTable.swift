@@ -39,7 +39,7 @@ enum CommandTable {
 
     /// The variables that are settings.
     static let settings = Set((all.flatMap(\.options) + commonOptions.prefix(1)).map(\.variable))
-        .union(["LARDER_HOME", "LARDER_DATABASE_URL", "LARDER_CONFIG"])
+        .union(["LARDER_HOME", "LARDER_DATABASE_URL", "LARDER_CONFIG", "LARDER_CHAOS_NAMESPACE"])
 
     /// The command that `words` begin with, and the words after it. `--json` may precede the command.
     ///

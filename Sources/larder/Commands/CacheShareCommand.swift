@@ -28,7 +28,7 @@ extension Command {
                     guard listsFiles else { return }
                     try? Console.show(["file": file, "sharesWith": first], arguments, "\(file)\t\(first)")
                 },
-                progress: { report in progress.count(", \(report.shared) shared") })
+                progress: { report in progress.count("\(report.shared) shared") })
         }
         let verb = isDryRun ? "could share" : "share"
         try Console.show(

@@ -38,7 +38,7 @@ extension Command {
                         ], arguments, "\(file.path)\t\(file.reason.rawValue)")
                 },
                 progress: { report in
-                    progress.count(", \(report.expiredByAge.files + report.expiredBySize.files) deleted")
+                    progress.count("\(report.expiredByAge.files + report.expiredBySize.files) deleted")
                     return true
                 })
         }

@@ -78,7 +78,7 @@ extension Command {
                         }
                     }
                     let isShown = !json && !verbose && !isQuiet && Console.isTerminal(STDERR_FILENO)
-                    let watch = isShown ? ProgressWatch(queue: queue, write: printer.progress) : nil
+                    let watch = isShown ? ProgressWatch(queue: queue, draw: printer.progress) : nil
                     return try await showing(watch, of: batch) { try await worker.run(until: stop) }
                 }
             }

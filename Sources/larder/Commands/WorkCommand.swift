@@ -1,5 +1,6 @@
 import Concurrency
 import DiskCache
+import Glibc
 import JobQueue
 import Prefetcher
 import Worker
@@ -66,6 +67,9 @@ extension Command {
         let summary = try await finally(setup.shutdown) {
             try await Printer.printing { printer in
                 var configuration = configuration
+                let isShown = !isQuiet && !arguments.flag("json") && Console.isTerminal(STDERR_FILENO)
+                let progress = isShown ? WorkProgress() : nil
+                if let progress { configuration.services.append(progress) }
                 configuration.services.append(
                     SandboxNotice(transcoders: setup.transcoders) { level in
                         if !isQuiet { log.write(level, to: printer) }
@@ -75,6 +79,7 @@ extension Command {
                     restart?.observe(event)
                     endpoint?.observe(event)
                     manager?.observe(event)
+                    progress?.observe(event)
                     if !isQuiet { log.write(event, to: printer) }
                 }
                 return try await DrainOverlap.run(worker, until: stop)

@@ -27,8 +27,34 @@ enum Console {
     /// Prints text without a newline to standard output.
     static func write(_ text: String) { put(text, on: STDOUT_FILENO) }
 
-    /// Prints a line of progress or of the log to standard error.
-    static func note(_ text: String) { put(text + "\n", on: STDERR_FILENO) }
+    /// The line of progress at the end of standard error; empty for none.
+    private static let progressLine = Locked("")
+    private static let clearLine = "\r\u{1B}[K"
+
+    /// Prints a line of the log to standard error, above the line of progress.
+    static func note(_ text: String) {
+        let line = progressLine.withLock { $0 }
+        put(line.isEmpty ? text + "\n" : clearLine + text + "\n" + line, on: STDERR_FILENO)
+    }
+
+    /// Redraws the line of progress on standard error, a terminal; nil removes it.
+    static func progress(_ text: String?) {
+        let changed = progressLine.withLock { line in
+            defer { line = text ?? "" }
+            return line != text ?? ""
+        }
+        if changed { put(clearLine + (text ?? ""), on: STDERR_FILENO) }
+    }
+
+    /// The rows and columns of a terminal; 24 and 80 where they are unknown.
+    static func size(_ descriptor: Int32) -> (rows: Int, columns: Int) {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return (24, 80) }
+        return (size.ws_row > 1 ? Int(size.ws_row) : 24, size.ws_col > 0 ? Int(size.ws_col) : 80)
+    }
+
+    /// The columns that a redrawn line may have: a full last column would wrap.
+    static func columns(_ descriptor: Int32) -> Int { max(20, size(descriptor).columns - 1) }
 
     /// Prints text without a newline to standard error.
     static func noteRaw(_ text: String) { put(text, on: STDERR_FILENO) }

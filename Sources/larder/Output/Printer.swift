@@ -28,8 +28,8 @@ final class Printer: Sendable {
         if !submit({ Console.note(line) }) { state.withLock { $0.dropped += 1 } }
     }
 
-    /// Prints text without a newline to standard error. It is dropped when too many lines wait.
-    func progress(_ text: String) { _ = submit { Console.noteRaw(text) } }
+    /// Redraws the line of progress. It is dropped when too many lines wait.
+    func progress(_ text: String?) { _ = submit { Console.progress(text) } }
 
     /// Waits until all accepted lines are written, and prints how many were dropped.
     func flush() async {

@@ -3,32 +3,35 @@ import JobQueue
 /// The progress of a batch as text.
 enum ProgressText {
     /// `spring (7): sealed, 50% 5/10, 1 failed, 2.5/s, 2s left, p50 12.5 ms, p95 80.0 ms`, and a line with the errors.
-    static func status(_ progress: BatchProgress, width: Int = 0) -> String {
-        var text = "\(progress.title): \(progress.state.rawValue), \(line(progress, width: width))"
-        if let p50 = progress.p50, let p95 = progress.p95 { text += ", p50 \(p50) ms, p95 \(p95) ms" }
-        text += "\n"
-        if !progress.topErrors.isEmpty {
-            let errors = progress.topErrors.map { "\($0.items) × \($0.domain) \($0.code)" }
-            text += "  errors: \(errors.joined(separator: ", "))\n"
-        }
+    ///
+    /// - Parameters:
+    ///   - rate: items per second; by default those since the batch was opened.
+    ///   - width: columns; nil for a line that is not cut and has no bar.
+    static func status(_ progress: BatchProgress, rate: Double? = nil, width: Int? = nil) -> String {
+        var line = line(progress, rate: rate ?? progress.rate)
+        if let p50 = progress.p50, let p95 = progress.p95 { line.notes.append("p50 \(p50) ms, p95 \(p95) ms") }
+        let head = "\(progress.title): \(progress.state.rawValue), "
+        var text = head + line.text(width: width.map { max(0, $0 - head.count) }) + "\n"
+        if let errors = errors(progress) { text += "  errors: \(errors)\n" }
         return text
     }
 
-    /// `[#####.....] 50% 5/10, 1 failed, 1 cancelled, 2.5/s, 2s left`; without a bar when `width` is 0.
-    static func line(_ progress: BatchProgress, width: Int) -> String {
-        let (finished, total) = (progress.finished, progress.total)
-        var line = "\(total == 0 ? 100 : finished * 100 / total)% \(finished)/\(total)"
-        if width > 0 {
-            let filled = total == 0 ? width : finished * width / total
-            let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)
-            line = "[\(bar)] \(line)"
-        }
-        if progress.failed > 0 { line += ", \(progress.failed) failed" }
-        if progress.cancelled > 0 { line += ", \(progress.cancelled) cancelled" }
-        guard !progress.isOver, progress.rate > 0 else { return line }
-        line += ", \((progress.rate * 10).rounded() / 10)/s"
-        if let eta = progress.eta { line += ", \(time(Int(eta.components.seconds))) left" }
+    /// The line of a batch; the rate and what is left are those of `rate`, in items per second.
+    static func line(_ progress: BatchProgress, rate: Double?) -> ProgressLine {
+        var line = ProgressLine(done: progress.finished, total: progress.total)
+        if progress.state == .paused { line.notes.append("paused") }
+        if progress.failed > 0 { line.notes.append("\(progress.failed) failed") }
+        if progress.cancelled > 0 { line.notes.append("\(progress.cancelled) cancelled") }
+        guard !progress.isOver, let rate, rate > 0 else { return line }
+        line.rate = rate
+        if progress.state != .paused { line.secondsLeft = Int(Double(progress.open) / rate) }
         return line
+    }
+
+    /// `2 × SDWebImageErrorDomain 2001`, the commonest first; nil without an error.
+    static func errors(_ progress: BatchProgress) -> String? {
+        guard !progress.topErrors.isEmpty else { return nil }
+        return progress.topErrors.map { "\($0.items) × \($0.domain) \($0.code)" }.joined(separator: ", ")
     }
 
     /// At most two units: `45s`, `3m 20s`, `2h 5m`, `4d 3h`.

@@ -1,22 +1,20 @@
 import Glibc
 import JobQueue
 
-/// Prints the progress of one batch on standard error: one line that is redrawn on a terminal, elsewhere a line per
-/// change.
+/// Shows the progress of one batch on standard error: one line of a terminal, redrawn twice a second.
 struct ProgressWatch {
     let queue: PostgresJobQueue
-    let write: @Sendable (String) -> Void
+    /// Draws the line; nil removes it.
+    let draw: @Sendable (String?) -> Void
 
-    /// Reads the progress twice a second until the batch is finished or the task is cancelled.
+    /// Reads the progress until the batch is over or the task is cancelled.
     func follow(_ batch: BatchReference) async throws {
-        let isTerminal = Console.isTerminal(STDERR_FILENO)
-        var last = ""
-        defer { if isTerminal && !last.isEmpty { write("\n") } }
+        defer { draw(nil) }
+        var rate = RecentRate()
         while !Task.isCancelled {
             let progress = try await queue.progress(of: batch)
-            let line = ProgressText.line(progress, width: isTerminal ? 30 : 0)
-            if line != last { write(isTerminal ? "\r\u{1B}[K" + line : line + "\n") }
-            last = line
+            let line = ProgressText.line(progress, rate: rate.update(progress.finished, at: .now))
+            draw(line.text(width: Console.columns(STDERR_FILENO)))
             if progress.open == 0 && progress.isOver { return }
             try? await Task.sleep(for: .milliseconds(500))
         }

@@ -17,10 +17,14 @@ struct StatusView {
     /// Prints the batches until all are over: lines that are redrawn on a terminal, elsewhere each batch that changed.
     func follow(interval: Duration) async throws {
         var last: [Int64: String] = [:]
+        var rates: [Int64: RecentRate] = [:]
         var drawn = 0
         while true {
             let batches = try await read()
-            let texts = try batches.map { ($0.id, try text($0)) }
+            let texts = try batches.map { batch in
+                let rate = rates[batch.id, default: RecentRate()].update(batch.finished, at: .now)
+                return (batch.id, try text(batch, rate: rate))
+            }
             if isTerminal && !json {
                 let lines = Self.visible(texts.map(\.1).joined())
                 // Moves to the first drawn line and clears what is below.
@@ -35,15 +39,14 @@ struct StatusView {
         }
     }
 
-    private func text(_ batch: BatchProgress) throws -> String {
-        json ? try JSONLine.text(batch.json) + "\n" : ProgressText.status(batch, width: isTerminal ? 30 : 0)
+    private func text(_ batch: BatchProgress, rate: Double? = nil) throws -> String {
+        if json { return try JSONLine.text(batch.json) + "\n" }
+        return ProgressText.status(batch, rate: rate, width: isTerminal ? Console.columns(STDOUT_FILENO) : nil)
     }
 
     /// The lines of `page`, cut to the size of the terminal: lines that have scrolled away cannot be redrawn.
     private static func visible(_ page: String) -> [String] {
-        var size = winsize()
-        let isKnown = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_row > 1 && size.ws_col > 0
-        let (rows, columns) = isKnown ? (Int(size.ws_row), Int(size.ws_col)) : (24, 80)
+        let (rows, columns) = Console.size(STDOUT_FILENO)
         return page.split(separator: "\n").prefix(rows - 1).map { String($0.prefix(columns)) }
     }
 }

@@ -1,0 +1,82 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import larder
+
+/// The line of progress: what it says at which width, its rate, and how it is drawn on a terminal.
+@Suite(.timeLimit(.minutes(5)))
+struct ProgressTests {
+    private let line = ProgressLine(
+        done: 600, total: 1200, rate: 12.34, secondsLeft: 48, notes: ["paused", "3 failed", "1 cancelled"])
+
+    @Test(
+        arguments: [
+            (nil, "50% 600/1200, paused, 3 failed, 1 cancelled, 12.3/s, 48s left"),
+            (
+                200,
+                "[###############...............] 50% 600/1200, paused, 3 failed, 1 cancelled, 12.3/s, 48s left"
+            ),
+            (80, "[#####.....] 50% 600/1200, paused, 3 failed, 1 cancelled, 12.3/s, 48s left"),
+            (70, "50% 600/1200, paused, 3 failed, 1 cancelled, 12.3/s, 48s left"),
+            (40, "50% 600/1200, paused, 12.3/s, 48s left"), (30, "50% 600/1200, 12.3/s, 48s left"),
+            (12, "50% 600/1200"),
+        ] as [(Int?, String)])
+    func `what is less important gives way to the width`(width: Int?, wanted: String) {
+        #expect(line.text(width: width) == wanted)
+    }
+
+    @Test func `a total that grew is not exceeded, and nothing of nothing is all`() {
+        #expect(ProgressLine(done: 12, total: 10).text(width: nil) == "100% 12/12")
+        #expect(ProgressLine(done: 0, total: 0).text(width: 21) == "[##########] 100% 0/0")
+        #expect(ProgressLine(done: 7, total: nil, unit: "files read").text(width: 80) == "7 files read")
+    }
+
+    @Test func `the rate is that of the last seconds, not of the whole time`() {
+        var rate = RecentRate()
+        let start = ContinuousClock.now
+        let first = rate.update(0, at: start)
+        #expect(first == nil)
+        var count = 0
+        for second in 1...100 {
+            count += 10
+            let now = rate.update(count, at: start + .seconds(second))
+            #expect(abs((now ?? 0) - 10) < 0.001)
+        }
+        // After 30 s without progress little is left of it.
+        var now = 0.0
+        for second in 101...130 { now = rate.update(count, at: start + .seconds(second)) ?? -1 }
+        #expect(now > 0 && now < 1)
+        let again = rate.update(count, at: start + .seconds(130))
+        #expect(again == now)
+    }
+
+    @Test func `on a terminal failures are lines above the progress`() async throws {
+        let scene = try await Scene()
+        let gate = OriginGate()
+        var reply = OriginReply.body(try TestImage.bytes("plain.jpg"))
+        reply.steps.insert(.wait(gate), at: 0)
+        scene.origin.on("/slow.jpg", reply)
+        // `script` runs a command on a terminal of its own, whose size `stty` sets.
+        let url = scene.origin.url("/slow.jpg")
+        let missing = scene.origin.url("/none.jpg")
+        let words = "stty cols 60; exec \(LarderCommand.executable) run \(url) \(missing) --retries 0"
+        let run = try RunningCommand(
+            "/usr/bin/script", ["-qefc", words, "/dev/null"],
+            environment: scene.environment.merging(["PATH": "/usr/bin:/bin", "HOME": scene.directory.path]) { a, _ in a
+            },
+            input: [])
+        #expect(await run.reaches { String(decoding: $0.outputSoFar, as: UTF8.self).contains("1/2, 1 failed") })
+        gate.openUp()
+        let outcome = await run.outcome()
+        #expect(outcome.code == 1)
+        let text = outcome.text
+        // Each line about a failure begins its line: after a newline or a cleared one.
+        for part in text.ranges(of: "larder: http") {
+            #expect(text[..<part.lowerBound].hasSuffix("\u{1B}[K") || text[..<part.lowerBound].hasSuffix("\n"))
+        }
+        let drawn = text.split(separator: "\u{1B}[K").flatMap { $0.split(whereSeparator: \.isNewline) }
+        for line in drawn where line.contains("%") && line.hasPrefix("[") { #expect(line.count < 60, "\(line)") }
+    }
+}
