@@ -81,6 +81,30 @@ struct OutputTests {
         #expect(FileManager.default.fileExists(atPath: directory.file("photos/default/holiday.jpg")))
     }
 
+    @Test func `a name of a batch cannot move the cursor, and a variable for workers chooses no target`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        let name = "a\u{1B}[2J\u{202E}b"
+        let enqueued = try await scene.larder("enqueue", url, "--batch", name)
+        let texts = [
+            enqueued, try await scene.larder("status"), try await scene.larder("pause", name),
+            try await scene.larder("status", "--health"), try await scene.larder("work", "--drain"),
+            try await scene.larder("report", name),
+        ]
+        for outcome in texts {
+            let text = outcome.text + outcome.errorText
+            #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"), "\(text)")
+        }
+        #expect(enqueued.text.contains("a\\u{1B}[2J\\u{202E}b"), "\(enqueued.text)")
+
+        var pause = scene.larder(["pause"])
+        pause.environment["LARDER_QUEUE"] = "default"
+        let refused = try await pause.run()
+        #expect(refused.code == 2 && refused.errorText.contains("a BATCH or --queue is required"))
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.queue WHERE paused_at IS NOT NULL") == "0")
+        #expect(try await scene.larder("pause", "--queue", "").code == 2)
+    }
+
     @Test func `without a terminal, what deletes everything needs --yes`() async throws {
         let scene = try await Scene()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")

@@ -24,7 +24,7 @@ enum ControlTarget {
         }
     }
 
-    /// The only target of the command; an operand has precedence over the option's environment variable.
+    /// The only target of the command: its operand or its option, never the option's environment variable.
     ///
     /// - Throws: wrong usage when there is none, or more than one.
     static func required(
@@ -47,7 +47,9 @@ enum ControlTarget {
             }
             return .batch(operand)
         }
-        guard let text = try arguments.value(option.name) else { return nil }
+        // A variable that is set for workers chooses no target.
+        guard arguments.isGiven(option.name), let text = try arguments.value(option.name) else { return nil }
+        guard !text.isEmpty else { throw .usage("--\(option.name): is empty") }
         guard option.name == jobOption.name else { return .queue(text) }
         guard let number = Int64(text), number > 0 else {
             throw .usage("--\(option.name): '\(text)' is not the number of a job")

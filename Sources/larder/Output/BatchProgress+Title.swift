@@ -10,5 +10,8 @@ extension BatchProgress {
     /// `spring (7)`, or `7` for a batch without a name.
     var title: String { Self.title(name, id) }
 
-    static func title(_ name: String?, _ id: Int64) -> String { name.map { "\($0) (\(id))" } ?? "\(id)" }
+    /// For a terminal: what could move the cursor is shown as its code.
+    static func title(_ name: String?, _ id: Int64) -> String {
+        name.map { "\(PrintableText.text($0)) (\(id))" } ?? "\(id)"
+    }
 }

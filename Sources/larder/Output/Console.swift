@@ -21,8 +21,8 @@ enum Console {
         raise(SIGPIPE)
     }
 
-    /// Prints a line of a result to standard output.
-    static func line(_ text: String) { put(text + "\n", on: STDOUT_FILENO) }
+    /// Prints a line of a result to standard output; what could move the cursor is shown as its code.
+    static func line(_ text: String) { put(PrintableText.lines(text) + "\n", on: STDOUT_FILENO) }
 
     /// Prints text without a newline to standard output.
     static func write(_ text: String) { put(text, on: STDOUT_FILENO) }
@@ -31,9 +31,11 @@ enum Console {
     private static let progressLine = Locked("")
     private static let clearLine = "\r\u{1B}[K"
 
-    /// Prints a line of the log to standard error, above the line of progress.
+    /// Prints a line of the log to standard error, above the line of progress; what could move the cursor is shown as
+    /// its code.
     static func note(_ text: String) {
         let line = progressLine.withLock { $0 }
+        let text = PrintableText.lines(text)
         put(line.isEmpty ? text + "\n" : clearLine + text + "\n" + line, on: STDERR_FILENO)
     }
 
@@ -60,9 +62,9 @@ enum Console {
     static func noteRaw(_ text: String) { put(text, on: STDERR_FILENO) }
 
     /// Prints one line of JSON.
-    static func json(_ value: some Encodable) throws { line(try JSONLine.text(value)) }
+    static func json(_ value: some Encodable) throws { write(try JSONLine.text(value) + "\n") }
 
-    static func json(_ object: JSONObject) throws { line(try JSONLine.text(object)) }
+    static func json(_ object: JSONObject) throws { write(try JSONLine.text(object) + "\n") }
 
     /// Prints a result as JSON with `--json`, else as a line of text.
     static func show(_ value: some Encodable, _ arguments: Arguments, _ text: @autoclosure () -> String) throws {

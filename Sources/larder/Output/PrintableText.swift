@@ -14,6 +14,15 @@ enum PrintableText {
         return shown
     }
 
+    /// The same for text of several lines and columns: line feeds and tabs stay.
+    static func lines(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: { isHidden($0) && $0 != "\n" && $0 != "\t" }) else { return text }
+        return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            line.split(separator: "\t", omittingEmptySubsequences: false).map { Self.text(String($0)) }
+                .joined(separator: "\t")
+        }.joined(separator: "\n")
+    }
+
     private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true

@@ -9,6 +9,8 @@ enum ProgressText {
     ///   - width: columns; nil for a line that is not cut and has no bar.
     static func status(_ progress: BatchProgress, rate: Double? = nil, width: Int? = nil) -> String {
         var line = line(progress, rate: rate ?? progress.rate)
+        // The state is before the line.
+        line.notes.removeAll { $0 == "paused" }
         if let p50 = progress.p50, let p95 = progress.p95 { line.notes.append("p50 \(p50) ms, p95 \(p95) ms") }
         let head = "\(progress.title): \(progress.state.rawValue), "
         var text = head + line.text(width: width.map { max(0, $0 - head.count) }) + "\n"
