@@ -227,7 +227,10 @@ struct RandomLife {
                 ]
             ) { rows throws(QueueError) in rows.texts }
             let got = rows.compactMap { $0[0].flatMap { Int64($0) } }
-            expect(got == foreseen, "claimed \(got), not \(foreseen)")
+            if got != foreseen {
+                let places = try await places(of: Set(got).symmetricDifference(foreseen).sorted(), worker: id, number)
+                expect(false, "claimed \(got), not \(foreseen); \(places)")
+            }
             for row in rows {
                 guard let job = row[0].flatMap({ Int64($0) }), let known = model.jobs[job] else { continue }
                 expect(row[1] == "\(known.attempt + 1)", "job \(job) is in attempt \(row[1] ?? "")")
@@ -237,6 +240,24 @@ struct RandomLife {
             if case .running(let run) = $0.place, run.claim.number == number { run } else { nil }
         }.sorted { $0.claim.job < $1.claim.job }
         if runs.count > 80 { runs.removeFirst(runs.count - 80) }
+    }
+
+    /// Where jobs are that a claim and the model disagree about, and where claims start.
+    private func places(of jobs: [Int64], worker: Int64, _ number: Int64) async throws -> String {
+        try await fixture.value(
+            """
+            SELECT string_agg(format('job %s: priority %s, turn %s, ready %s, running %s, scheduled %s, suspended %s',
+                    j, (SELECT x.priority FROM larder_data.job x WHERE x.id = j),
+                    (SELECT r.turn FROM larder_data.ready r WHERE r.job_id = j),
+                    EXISTS (SELECT FROM larder_data.ready r WHERE r.job_id = j),
+                    EXISTS (SELECT FROM larder_data.running r WHERE r.job_id = j),
+                    (SELECT s.run_at FROM larder_data.scheduled s WHERE s.job_id = j),
+                    (SELECT s.reason FROM larder_data.suspended s WHERE s.job_id = j)), '; ')
+                || format('; claim %s of %s, cursors %s', $2::int8, $3::int8,
+                    (SELECT string_agg(format('%s at %s: %s, %s', c.number, c.updated_at, c.positions, c.turns), '; ')
+                     FROM larder_data.claim_cursor c WHERE c.queue_id = 1))
+            FROM unnest($1::int8[]) AS j
+            """, [.integers(jobs), .integer(number), .integer(worker)]) ?? ""
     }
 
     /// Outcomes of one worker's runs, among them some that are over or were given to others.
