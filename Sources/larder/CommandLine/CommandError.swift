@@ -57,7 +57,11 @@ extension CommandError {
         case let error as VariantError:
             self = .larder(.invalidJSON, "\(error)", exit: .wrongUsage)
         case let error as StoreError:
-            self.init(.storeFailed, error.description)
+            let hint =
+                error.code == .permission
+                ? "; run as the user of the cache, or share it by --group, --directory-mode 2775 and --file-mode 0664"
+                : ""
+            self.init(.storeFailed, error.description + hint)
         case let error as FetchError:
             self.init(error.failureCode, error.message)
         case let error as TranscodeError:
