@@ -134,6 +134,18 @@ UNION ALL
 SELECT 'warning', 'jobs are ready and no worker is live', format('queue %s', q.queue), 'start a worker: larder work'
 FROM larder.queue q WHERE q.has_ready AND q.paused_at IS NULL AND q.live_workers = 0
 UNION ALL
+-- A worker with one slot has no job for a moment between two, so a queue whose counts have just moved is served; after
+-- five minutes it is not, because a producer alone moves them, too.
+SELECT 'warning', 'jobs are ready and no worker claims them',
+    format('queue %s, for %s s', q.queue, floor(extract(epoch FROM q.oldest_ready))),
+    format('start a worker of this queue: larder work --queue %s; or see whether the live ones hang', q.queue)
+FROM larder.queue q
+WHERE q.has_ready AND q.paused_at IS NULL AND q.live_workers > 0 AND q.running = 0 AND q.limit_reached IS NULL
+  AND (q.oldest_ready > interval '5 min' OR q.oldest_ready > interval '20 s' AND NOT EXISTS (
+      SELECT FROM larder_data.batch b JOIN larder_data.queue x ON x.id = b.queue_id AND x.name = q.queue
+      JOIN larder_data.batch_total t ON t.batch_id = b.id
+      WHERE b.finished_at IS NULL AND t.folded_at > clock_timestamp() - interval '20 s'))
+UNION ALL
 SELECT 'error', 'a schedule fails', format('%s, at %s: %s', s.name, to_char(s.last_at, 'YYYY-MM-DD HH24:MI:SS TZ'),
     s.last_error), 'correct what the error says, then larder.schedule_run() runs it now'
 FROM larder_data.schedule s WHERE s.last_error IS NOT NULL AND s.paused_at IS NULL

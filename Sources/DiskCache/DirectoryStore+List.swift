@@ -30,23 +30,20 @@ extension DirectoryStore {
     public func clear(isDryRun: Bool = false, deleted: (CacheEntry) -> Void = { _ in }) throws(StoreError) {
         var directories: [String] = []
         var unnamed: StoreError?
+        let held = try HeldDirectory(layout.directory)
         try DirectoryWalk(directory: layout.directory, includesHidden: false).visit { (entry) throws(StoreError) in
-            let path = layout.path(named: entry.path)
             if !entry.isPathExact {
-                unnamed = unnamed ?? StoreError(.invalidName, "delete", path)
+                unnamed = unnamed ?? StoreError(.invalidName, "delete", layout.path(named: entry.path))
             } else if entry.isDirectory {
-                directories.append(path)
+                directories.append(entry.path)
             } else {
-                guard isDryRun || unlink(path) == 0 || errno == ENOENT else { throw StoreError("unlink", path) }
+                if !isDryRun { try held.unlink(entry.path) }
                 deleted(entry)
             }
             return true
         }
         // Subdirectories before their parents. A directory with a hidden file in it stays.
-        for path in isDryRun ? [] : directories.sorted(by: >)
-        where rmdir(path) != 0 && ![ENOENT, ENOTEMPTY, EEXIST].contains(errno) {
-            throw StoreError("rmdir", path)
-        }
+        for path in isDryRun ? [] : directories.sorted(by: >) { try held.rmdir(path) }
         if let unnamed { throw unnamed }
     }
 }

@@ -73,6 +73,15 @@ public final class PostgresJobQueue: Sendable {
 
     func connection(for kind: MaintenanceKind) -> Connection { maintenance[kind] ?? connection }
 
+    /// The statements of all connections so far, those of background work included.
+    public var statements: StatementCounts {
+        ([connection, claims, heartbeats] + maintenance.values).map(\.counts).reduce(into: StatementCounts()) {
+            $0.sent += $1.sent
+            $0.failed += $1.failed
+            $0.time += $1.time
+        }
+    }
+
     /// Closes the connections; a later call opens them again.
     public func close() async {
         await connection.close()

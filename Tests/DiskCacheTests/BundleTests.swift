@@ -80,8 +80,11 @@ struct BundleTests {
         try cache.store("another image", as: keys[0])
         try cache.store(String(repeating: keys[1].text, count: 10_000), as: keys[1])
         var calls = 0
-        let report = try BundleImport(into: cache).run(bundle) { calls += 1 }
-        #expect(report.stored == 4 && report.present == 1 && calls == 5)
+        let careful = try BundleImport(into: cache).run(bundle) { calls += 1 }
+        #expect(careful.stored == 3 && careful.present == 1 && careful.kept == 1 && calls == 5)
+        #expect(try cache.fault(of: entries[0]) == .length)
+        let report = try BundleImport(into: cache, replacing: true).run(bundle)
+        #expect(report.stored == 1 && report.present == 4 && report.kept == 0)
         for entry in entries { #expect(try cache.fault(of: entry) == nil) }
         #expect(try directory.names(in: "other/default") == keys.map(\.fileName).sorted())
         #expect(try BundleImport(into: cache).run(bundle).present == 5)

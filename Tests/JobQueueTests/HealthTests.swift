@@ -38,6 +38,21 @@ struct HealthTests {
         #expect(try await found(fixture) == ["maintenance is late", "a queue is paused", "workers were lost"])
     }
 
+    @Test func `ready jobs that live workers do not claim are found, with the queue's name`() async throws {
+        let fixture = try await QueueFixture.make(lease: nil)
+        try await fixture.enqueue(["http://a/1"])
+        let worker = try await fixture.startWorker()
+        try await fixture.queue.maintain(force: true)
+        let what = "jobs are ready and no worker claims them"
+        try await fixture.sql("UPDATE larder_data.job SET created_at = created_at - interval '30 s'")
+        #expect(try await !found(fixture).contains(what), "the producer may have added it just now")
+        try await fixture.sql("UPDATE larder_data.batch_total SET folded_at = folded_at - interval '30 s'")
+        let finding = try #require(try await fixture.queue.health().first { $0.what == what })
+        #expect(finding.severity == .warning && finding.detail.hasPrefix("queue default, for 3"))
+        _ = try await worker.claim(upTo: 1)
+        #expect(try await !found(fixture).contains(what))
+    }
+
     @Test func `a task that fails comes first, with its error`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.sql("UPDATE larder_data.queue SET paused_at = now()")

@@ -123,4 +123,34 @@ struct EndpointTests {
             #expect(documented.contains("| `\(match.1)`"), "\(match.1)")
         }
     }
+
+    @Test func `each panel of the Grafana dashboard has queries that promtool reads, of metrics that exist`()
+        async throws
+    {
+        let text = try String(
+            contentsOfFile: PackageRoot.path + "/deploy/prometheus/grafana-dashboard.json", encoding: .utf8)
+        let dashboard = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        let panels = try #require(dashboard["panels"] as? [[String: Any]]).filter { $0["type"] as? String != "row" }
+        let documented = try Document("docs/metrics.md").text
+        var rules: [[String: Any]] = []
+        for panel in panels {
+            let targets = try #require(panel["targets"] as? [[String: Any]])
+            #expect(!targets.isEmpty)
+            for target in targets {
+                let query = try #require(target["expr"] as? String)
+                for match in query.matches(of: /\b(larder_[a-z_]+|process_[a-z_]+)/) {
+                    let family = String(match.1).replacing(/_bucket$/, with: "")
+                    #expect(documented.contains("| `\(family)`"), "\(family)")
+                }
+                let expression = query.replacing("$__rate_interval", with: "1m").replacing("$job", with: ".*")
+                rules.append(["record": "panel:\(rules.count)", "expr": expression])
+            }
+        }
+        #expect(rules.count >= panels.count)
+        let group: [String: Any] = ["groups": [["name": "panels", "rules": rules]]]
+        let file = FileManager.default.temporaryDirectory.appending(path: "panels-\(UUID().uuidString).yaml")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try JSONSerialization.data(withJSONObject: group, options: .withoutEscapingSlashes).write(to: file)
+        try await SystemTool.run(["promtool", "check", "rules", file.path])
+    }
 }

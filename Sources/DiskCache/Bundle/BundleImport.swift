@@ -9,6 +9,8 @@ public struct BundleImport: Sendable {
         public var stored = 0
         /// The number of files that the store already had with the same contents.
         public var present = 0
+        /// The number of files that the store has with other contents and that were not replaced.
+        public var kept = 0
         /// The size of the stored files.
         public var bytes = 0
     }
@@ -17,9 +19,16 @@ public struct BundleImport: Sendable {
     private typealias Contents = ((UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) -> Void
 
     private let store: any ImageStore
+    private let replaces: Bool
 
-    /// - Parameter store: the destination.
-    public init(into store: any ImageStore) { self.store = store }
+    /// - Parameters:
+    ///   - store: the destination.
+    ///   - replaces: whether files with other contents are replaced; false by default, because a bundle may be older
+    ///     than the store. An empty file is always replaced.
+    public init(into store: any ImageStore, replacing replaces: Bool = false) {
+        self.store = store
+        self.replaces = replaces
+    }
 
     /// Imports an archive or a directory. Blocks. Files stored before a failure remain. Hidden files of a directory are
     /// ignored.
@@ -88,8 +97,10 @@ public struct BundleImport: Sendable {
         _ entry: Manifest.File, of source: String, _ report: inout Report, _ contents: Contents
     ) throws(StoreError) {
         // An equal file keeps its dates.
-        let isPresent = try store.fault(of: entry.name, bytes: entry.bytes, sha256: entry.sha256) == nil
-        let file = isPresent ? nil : try store.begin()
+        let fault = try store.fault(of: entry.name, bytes: entry.bytes, sha256: entry.sha256)
+        let size = try store.peek(named: entry.name)?.size ?? 0
+        let isKept = fault != nil && !replaces && size > 0
+        let file = fault == nil || isKept ? nil : try store.begin()
         let mismatch = StoreError(.damaged, "match '\(entry.name)' with the manifest in", source)
         var digest = SHA256Digest()
         var length = 0
@@ -101,7 +112,7 @@ public struct BundleImport: Sendable {
         }
         guard length == entry.bytes, SHA256Digest.hex(digest.finish()) == entry.sha256 else { throw mismatch }
         guard let file else {
-            report.present += 1
+            if isKept { report.kept += 1 } else { report.present += 1 }
             return
         }
         _ = try store.commit(file, named: entry.name) { true }

@@ -66,9 +66,9 @@ struct BundleDirectoryWriter: BundleWriter, ~Copyable {
     private static func delete(_ path: String) {
         let files = path + "/" + BundleLayout.directory
         var status = stat()
-        if lstat(files, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+        if lstat(files, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, let held = try? HeldDirectory(files) {
             try? DirectoryWalk(directory: files, includesHidden: true).visit { entry in
-                unlink(files + "/" + entry.path)
+                try? held.unlink(entry.path)
                 return true
             }
             rmdir(files)

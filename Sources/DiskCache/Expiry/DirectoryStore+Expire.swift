@@ -26,7 +26,8 @@ extension DirectoryStore {
 }
 
 /// One run of expiry over a directory.
-private struct ExpiryRun {
+private struct ExpiryRun: ~Copyable {
+    private let held: HeldDirectory
     private let layout: CacheLayout
     private let policy: ExpiryPolicy
     private let isDryRun: Bool
@@ -38,18 +39,16 @@ private struct ExpiryRun {
     private var report = ExpiryReport()
 
     init(_ layout: CacheLayout, _ policy: ExpiryPolicy, now: Timestamp, isDryRun: Bool) throws(StoreError) {
+        let isSparing = policy.sparing > .zero
+        let isOpen = isSparing ? try OpenMarker.existsForRunningProcess(in: layout.root) : false
+        held = try HeldDirectory(layout.directory)
         self.layout = layout
         self.policy = policy
         self.isDryRun = isDryRun
+        self.isOpen = isOpen
         decision = ExpiryDecision(policy, now: now)
-        guard policy.sparing > .zero else {
-            sparedSince = nil
-            isOpen = false
-            return
-        }
-        isOpen = try OpenMarker.existsForRunningProcess(in: layout.root)
         // A process may still open the store during the run.
-        sparedSince = isOpen ? now - policy.sparing : Timestamp.nowOfFiles
+        sparedSince = isSparing ? (isOpen ? now - policy.sparing : Timestamp.nowOfFiles) : nil
     }
 
     mutating func run(
@@ -121,9 +120,10 @@ private struct ExpiryRun {
 
     /// Whether the file is deleted, or in a dry run would be.
     private mutating func delete(_ file: ExpiredFile) -> Bool {
-        let path = layout.path(named: file.path)
-        guard isDryRun || unlink(path) == 0 || errno == ENOENT else {
-            fail(StoreError("unlink", path), file.allocated)
+        do throws(StoreError) {
+            if !isDryRun { try held.unlink(file.path) }
+        } catch {
+            fail(error, file.allocated)
             return false
         }
         report.count(file)

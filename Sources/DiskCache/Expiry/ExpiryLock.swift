@@ -15,13 +15,15 @@ struct ExpiryLock: ~Copyable {
 
     private static func open(_ path: String, in root: String) throws(StoreError) -> Descriptor {
         do throws(StoreError) {
-            guard let file = try Descriptor(ifPresent: path, O_RDWR | O_CREAT) else {
+            guard let file = try Descriptor(ifPresent: path, O_RDWR | O_CREAT | O_NOFOLLOW) else {
                 throw StoreError("open", root, number: ENOENT)
             }
             return file
         } catch {
             // A file of another user can be locked through a read-only descriptor.
-            guard error.code == .permission, let file = try? Descriptor(opening: path, O_RDONLY) else { throw error }
+            guard error.code == .permission, let file = try? Descriptor(opening: path, O_RDONLY | O_NOFOLLOW) else {
+                throw error
+            }
             return file
         }
     }

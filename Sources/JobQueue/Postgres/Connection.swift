@@ -8,6 +8,10 @@ actor Connection {
     private let configuration: PostgresJobQueue.Configuration
     private let cutOff: CallDeadline
     private var session: Session?
+    private nonisolated let counted = Locked(StatementCounts())
+
+    /// The statements of `query` so far.
+    nonisolated var counts: StatementCounts { counted.withLock { $0 } }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -26,8 +30,24 @@ actor Connection {
         _ sql: String, _ parameters: [Parameter], read: @Sendable (borrowing Rows) throws(QueueError) -> Value
     ) throws(QueueError) -> Value {
         let timeout = configuration.statementTimeout
-        return try withSession { session throws(QueueError) in
-            try read(session.query(sql, parameters, timeout: timeout))
+        let start = ContinuousClock.now
+        do throws(QueueError) {
+            let value = try withSession { session throws(QueueError) in
+                try read(session.query(sql, parameters, timeout: timeout))
+            }
+            count(since: start, failed: 0)
+            return value
+        } catch {
+            count(since: start, failed: 1)
+            throw error
+        }
+    }
+
+    private func count(since start: ContinuousClock.Instant, failed: Int) {
+        counted.withLock { counts in
+            counts.sent += 1
+            counts.failed += failed
+            counts.time += .now - start
         }
     }
 

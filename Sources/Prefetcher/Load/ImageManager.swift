@@ -17,6 +17,7 @@ public struct ImageManager: Loader {
     /// Runs the loads, whose file calls block.
     private let disk: ThreadPool
     private let running = RunningTasks<UUID>()
+    private let stages = LoadsInFlight()
 
     /// A manager over an open cache.
     ///
@@ -33,6 +34,10 @@ public struct ImageManager: Loader {
 
     /// Whether a load is running (SDWebImage 5.21.5, `isRunning`).
     public var isRunning: Bool { !running.isEmpty }
+
+    /// How many loads are in each stage now; a stage without a load is absent. A load that waits for a transfer or for a
+    /// transcoder counts as being in that stage.
+    public var inFlight: [LoadError.Stage: Int] { stages.current }
 
     /// Ends every running load with error 2002 (SDWebImage 5.21.5, `cancelAll`).
     public func cancelAll() { running.cancelAll() }
@@ -82,10 +87,16 @@ public struct ImageManager: Loader {
     /// Looks up, fetches, transcodes and commits (SDWebImage 5.21.5, `SDWebImageManager`: query, original query,
     /// download, transform, store original, store).
     private func load(_ plan: LoadPlan, _ report: inout LoadReport) async throws(LoadError) {
-        let cached = try CachedImages.lookUp(plan, formats)
+        let cached = try lookUp(plan)
         // SDWebImage calls its delegate on every load, also when everything is cached.
         let isAllowed = configuration.shouldDownload(plan.request.url)
         try await load(plan, cached, isAllowed: isAllowed, &report)
+    }
+
+    private func lookUp(_ plan: LoadPlan) throws(LoadError) -> CachedImages {
+        stages.enter(.lookUp)
+        defer { stages.leave(.lookUp) }
+        return try CachedImages.lookUp(plan, formats)
     }
 
     private func load(
@@ -141,8 +152,12 @@ public struct ImageManager: Loader {
         _ plan: LoadPlan, unlike cached: OpenFile?, _ report: inout LoadReport
     ) async throws(LoadError) -> Download? {
         guard let source = plan.source else { throw LoadError.noURL }
+        stages.enter(.fetch)
         let start = ContinuousClock.now
-        defer { report.timing.fetch += .now - start }
+        defer {
+            report.timing.fetch += .now - start
+            stages.leave(.fetch)
+        }
         let known = try cached.map { (file) throws(LoadError) in try storing(try Validators(of: file), stage: .lookUp) }
         let request = try request(plan, known)
         let file = try storing(try plan.originalCache.begin())
@@ -212,8 +227,12 @@ public struct ImageManager: Loader {
     }
 
     private func transcode(_ commit: inout CacheCommit, _ report: inout LoadReport) async throws(LoadError) {
+        stages.enter(.transcode)
         let start = ContinuousClock.now
-        defer { report.timing.transcode += .now - start }
+        defer {
+            report.timing.transcode += .now - start
+            stages.leave(.transcode)
+        }
         let plan = commit.plan
         guard let source = try commit.source() else { return }
         commit.transcoded = try await transcoders.transcode(failure: { LoadError($0) }) { () throws(LoadError) in
@@ -227,8 +246,12 @@ public struct ImageManager: Loader {
     }
 
     private func commit(_ commit: CacheCommit, _ report: inout LoadReport) throws(LoadError) {
+        stages.enter(.store)
         let start = ContinuousClock.now
-        defer { report.timing.store += .now - start }
+        defer {
+            report.timing.store += .now - start
+            stages.leave(.store)
+        }
         guard !Task.isCancelled else { throw LoadError.cancelled }
         report.stored = try commit.run()
         if report.isUnchanged, let original = report.stored.firstIndex(where: { $0.name == nil }) {

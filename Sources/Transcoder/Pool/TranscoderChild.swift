@@ -26,6 +26,7 @@ actor TranscoderChild {
         var isKilled = false
         /// No process is started again.
         var isShutDown = false
+        var counts = ChildCounts()
     }
 
     private let configuration: TranscoderPool.Configuration
@@ -51,6 +52,9 @@ actor TranscoderChild {
 
     /// Whether the process holds a request.
     nonisolated var isWorking: Bool { slot.withLock { $0.state == .working } }
+
+    /// What this child has done since the pool was created.
+    nonisolated var counts: ChildCounts { slot.withLock { $0.counts } }
 
     /// Kills the process if it holds a request or is about to get one; the request then fails.
     ///
@@ -91,6 +95,7 @@ actor TranscoderChild {
         }
         let isKilled = slot.withLock { slot in
             if slot.state != .none { slot.state = .idle }
+            slot.counts.add(result)
             defer { slot.isKilled = false }
             return slot.isKilled
         }
@@ -127,6 +132,7 @@ actor TranscoderChild {
         process = consume started
         let isShutDown = slot.withLock { slot in
             (slot.process, slot.state) = (id, .idle)
+            slot.counts.started += 1
             return slot.isShutDown
         }
         if isShutDown {

@@ -63,6 +63,9 @@ public final class TranscoderPool: Sendable {
     /// How many children hold an image.
     public var workingCount: Int { state.withLock { $0.all }.count(where: \.isWorking) }
 
+    /// What all children have done since the pool was created.
+    public var counts: ChildCounts { state.withLock { $0.all }.map(\.counts).reduce(ChildCounts(), +) }
+
     /// Makes the variants of one image. Waits for a free child, then calls `open` for the request; the caller bounds
     /// how many wait. At most `count` calls are between `open` and their return, so the pool bounds how many outputs
     /// are open.

@@ -71,26 +71,30 @@ extension Command {
         summary: "Store the files of a bundle in the cache, each compared with the manifest",
         discussion: """
             BUNDLE is an archive or a directory, as 'cache export' writes them. A file is stored only when it matches the manifest.
-            An incomplete bundle is an error; files stored before it remain.
+            A file that the cache has with other contents stays, because it may be newer than the bundle; --replace stores the
+            bundle's. An incomplete bundle is an error; files stored before it remain.
             """,
         examples: ["larder cache import spring.tar.zst"],
-        options: CachePlace.options + StoreOptions.options
+        options: [Option("replace", "replace files of the cache whose contents differ from the bundle's")]
+            + CachePlace.options + StoreOptions.options
     ) { arguments in
         let bundle = try arguments.operand("BUNDLE", of: "cache import")
         let place = try CachePlace(arguments)
         let durability = try StoreOptions.durability(arguments)
         let permissions = try StoreOptions.permissions(arguments)
+        let replaces = arguments.flag("replace")
         let report = try await place.disk.run { [layout = place.layout] in
             let store = try DirectoryStore(
                 opening: layout.root, namespace: layout.namespace, naming: layout.naming, durability: durability,
                 permissions: permissions)
             var progress = WalkProgress("files imported")
             defer { progress.end() }
-            return try BundleImport(into: store).run(bundle) { progress.count() }
+            return try BundleImport(into: store, replacing: replaces).run(bundle) { progress.count() }
         }
         try Console.show(
-            ["stored": report.stored, "present": report.present, "bytes": report.bytes], arguments,
-            "\(report.stored) files stored, \(ByteCount(report.bytes).text); \(report.present) were already stored")
+            ["stored": report.stored, "present": report.present, "kept": report.kept, "bytes": report.bytes], arguments,
+            "\(report.stored) files stored, \(ByteCount(report.bytes).text); \(report.present) were already stored"
+                + (report.kept > 0 ? "; \(report.kept) with other contents were kept, see --replace" : ""))
         return .done
     }
 }

@@ -78,7 +78,11 @@ extension Command {
                         }
                     }
                     let isShown = !json && !verbose && !isQuiet && Console.isTerminal(STDERR_FILENO)
-                    let watch = isShown ? ProgressWatch(queue: queue, draw: printer.progress) : nil
+                    let watch =
+                        isShown
+                        ? ProgressWatch(queue: queue, draw: printer.progress) {
+                            LoadStageName.text(setup.manager.inFlight)
+                        } : nil
                     return try await showing(watch, of: batch) { try await worker.run(until: stop) }
                 }
             }

@@ -68,7 +68,7 @@ extension Command {
             try await Printer.printing { printer in
                 var configuration = configuration
                 let isShown = !isQuiet && !arguments.flag("json") && Console.isTerminal(STDERR_FILENO)
-                let progress = isShown ? WorkProgress() : nil
+                let progress = isShown ? WorkProgress { LoadStageName.text(setup.manager.inFlight) } : nil
                 if let progress { configuration.services.append(progress) }
                 configuration.services.append(
                     SandboxNotice(transcoders: setup.transcoders) { level in

@@ -1,6 +1,7 @@
 import Concurrency
 import Glibc
 import JobQueue
+import Prefetcher
 import Transcoder
 import Worker
 
@@ -38,12 +39,14 @@ final class WorkerEndpoint: WorkerService {
 
     private let queue: PostgresJobQueue
     private let transcoders: TranscoderPool
+    private let manager: ImageManager
     private let slots: Int
     private let state = Locked(State())
 
     init(queue: PostgresJobQueue, setup: WorkerSetup) {
         self.queue = queue
         transcoders = setup.transcoders
+        manager = setup.manager
         slots = setup.configuration.description.slots
     }
 
@@ -110,14 +113,43 @@ final class WorkerEndpoint: WorkerService {
             state.metrics.write(to: &page)
             return (state.gauges, state.databaseError == nil)
         }
+        writeResources(to: &page)
+        page.add("larder_database_up", .gauge, "1 if the last query of the database succeeded.", isUp ? 1 : 0)
+        QueueMetrics(gauges).write(to: &page)
+        ProcessMetrics().write(to: &page)
+        return page.text
+    }
+
+    /// Slots, loads, child processes and statements of this worker.
+    private func writeResources(to page: inout MetricsText) {
         page.add("larder_slots", .gauge, "Jobs that this worker may hold at once.", Double(slots))
         page.add("larder_transcoders", .gauge, "Child processes that may transcode at once.", Double(transcoders.count))
         page.add(
             "larder_transcoders_working", .gauge, "Child processes that transcode now.",
             Double(transcoders.workingCount))
-        page.add("larder_database_up", .gauge, "1 if the last query of the database succeeded.", isUp ? 1 : 0)
-        QueueMetrics(gauges).write(to: &page)
-        ProcessMetrics().write(to: &page)
-        return page.text
+        let inFlight = manager.inFlight
+        page.add(
+            "larder_loads_in_flight", .gauge,
+            "Jobs in a stage now, those that wait for a transfer or a child included.",
+            LoadStageName.all.map { ([("stage", $0.name)], Double(inFlight[$0.stage] ?? 0)) })
+        let children = transcoders.counts
+        page.add(
+            "larder_transcoders_started_total", .counter, "Child processes that were started.",
+            Double(children.started))
+        page.add(
+            "larder_transcoders_lost_total", .counter, "Child processes that died, hung or exceeded a limit.",
+            Double(children.lost))
+        page.add(
+            "larder_transcoders_cpu_seconds_total", .counter, "Processor time of images in child processes.",
+            children.processorTime / .seconds(1))
+        let statements = queue.statements
+        page.add(
+            "larder_database_statements_total", .counter, "Statements sent to the database, each one round trip.",
+            Double(statements.sent))
+        page.add(
+            "larder_database_statement_errors_total", .counter, "Statements that failed.", Double(statements.failed))
+        page.add(
+            "larder_database_statement_seconds_total", .counter, "Time that statements took.",
+            statements.time / .seconds(1))
     }
 }

@@ -6,6 +6,8 @@ struct ProgressWatch {
     let queue: PostgresJobQueue
     /// Draws the line; nil removes it.
     let draw: @Sendable (String?) -> Void
+    /// What the loads of this process do now, as `LoadStageName.text` says it.
+    var stages: @Sendable () -> String? = { nil }
 
     /// Reads the progress until the batch is over or the task is cancelled.
     func follow(_ batch: BatchReference) async throws {
@@ -13,7 +15,8 @@ struct ProgressWatch {
         var rate = RecentRate()
         while !Task.isCancelled {
             let progress = try await queue.progress(of: batch)
-            let line = ProgressText.line(progress, rate: rate.update(progress.finished, at: .now))
+            var line = ProgressText.line(progress, rate: rate.update(progress.finished, at: .now))
+            if let inFlight = stages() { line.notes.append(inFlight) }
             draw(line.text(width: Console.columns(STDERR_FILENO)))
             if progress.open == 0 && progress.isOver { return }
             try? await Task.sleep(for: .milliseconds(500))

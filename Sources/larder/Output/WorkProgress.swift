@@ -14,6 +14,10 @@ final class WorkProgress: WorkerService {
     }
 
     private let state = Locked(State())
+    private let stages: @Sendable () -> String?
+
+    /// - Parameter stages: what the loads do now, as `LoadStageName.text` says it.
+    init(stages: @escaping @Sendable () -> String? = { nil }) { self.stages = stages }
 
     func observe(_ event: WorkerEvent) {
         state.withLock { state in
@@ -37,13 +41,15 @@ final class WorkProgress: WorkerService {
     }
 
     func line(at now: ContinuousClock.Instant) -> ProgressLine {
-        state.withLock { state in
+        let inFlight = stages()
+        return state.withLock { state in
             var line = ProgressLine(done: state.ended, total: nil, unit: "attempts ended")
             let rate = state.rate.update(state.ended, at: now)
             if state.ended > 0 { line.rate = rate }
             if state.failed > 0 { line.notes.append("\(state.failed) failed") }
             if state.retried > 0 { line.notes.append("\(state.retried) retried") }
             line.notes.append("\(max(0, state.claimed - state.ended)) running")
+            if let inFlight { line.notes.append(inFlight) }
             return line
         }
     }

@@ -1,0 +1,22 @@
+/// What the child processes of a pool have done since it was created.
+public struct ChildCounts: Sendable, Equatable {
+    /// Processes that were started: one per child at first, and one for each that was replaced.
+    public var started = 0
+    /// Processes that were lost with a request: they died, hung or exceeded a limit.
+    public var lost = 0
+    /// Processor time of the requests that were answered.
+    public var processorTime = Duration.zero
+
+    mutating func add(_ result: Result<ChildReply, TranscodeError>) {
+        switch result {
+        case .success(let reply): processorTime += reply.processorTime
+        case .failure: lost += 1
+        }
+    }
+
+    static func + (one: ChildCounts, other: ChildCounts) -> ChildCounts {
+        ChildCounts(
+            started: one.started + other.started, lost: one.lost + other.lost,
+            processorTime: one.processorTime + other.processorTime)
+    }
+}

@@ -1,0 +1,19 @@
+import Prefetcher
+
+/// The name of a load's stage in metrics and progress lines.
+struct LoadStageName {
+    let stage: LoadError.Stage
+    let name: String
+
+    /// In the order of a job.
+    static let all = [
+        LoadStageName(stage: .lookUp, name: "look_up"), LoadStageName(stage: .fetch, name: "fetch"),
+        LoadStageName(stage: .transcode, name: "transcode"), LoadStageName(stage: .store, name: "store"),
+    ]
+
+    /// `3 fetch, 2 transcode`; nil without a load.
+    static func text(_ inFlight: [LoadError.Stage: Int]) -> String? {
+        let parts = all.compactMap { name in inFlight[name.stage].map { "\($0) \(name.name)" } }
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
+}
