@@ -36,6 +36,14 @@ COMMENT ON TABLE larder_data.worker IS
     'heartbeat, see schema.sql. rescued_at: its lease has ended and it holds no job; it can claim none any more. '
     'oldest_claim: as the worker reports, it holds no job of a claim with a lower number.';
 
+CREATE TABLE larder_data.worker_fault (
+    worker_id bigint PRIMARY KEY,
+    since timestamptz NOT NULL DEFAULT clock_timestamp(),
+    message text NOT NULL
+);
+COMMENT ON TABLE larder_data.worker_fault IS
+    'What workers lack that every job needs, or which credential profile they cannot use.';
+
 CREATE TABLE larder_data.server (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     timeline text NOT NULL,

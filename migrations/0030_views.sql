@@ -122,11 +122,12 @@ SELECT w.id AS worker, w.name, w.host, w.pid, w.version, w.slots,
         WHEN w.heartbeat_at + w.lease_ms * interval '1 ms' < statement_timestamp() THEN 'lost'
         ELSE 'live' END AS state,
     (SELECT count(*) FROM larder_data.running r
-     WHERE r.worker_id = w.id AND r.claim_no >= w.oldest_claim AND w.rescued_at IS NULL) AS running
+     WHERE r.worker_id = w.id AND r.claim_no >= w.oldest_claim AND w.rescued_at IS NULL) AS running,
+    (SELECT f.message FROM larder_data.worker_fault f WHERE f.worker_id = w.id AND w.stopped_at IS NULL) AS fault
 FROM larder_data.current_worker w;
 COMMENT ON VIEW larder.worker IS
     'The workers of the last day: live, lost or stopped. running: jobs held. cache_id: the id kept in their cache '
-    'root.';
+    'root. fault: what it lacks that every job needs.';
 
 CREATE VIEW larder.running AS
 SELECT r.job_id, r.worker_id AS worker, w.name AS worker_name, j.batch_id, j.attempt + 1 AS attempt, j.max_attempts,

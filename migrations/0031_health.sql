@@ -95,14 +95,6 @@ COMMENT ON FUNCTION larder.check IS
 
 -- Findings of health. Cheap: they read statistics, catalogs and small tables, and count no jobs.
 
-CREATE TABLE larder_data.worker_fault (
-    worker_id bigint PRIMARY KEY,
-    since timestamptz NOT NULL DEFAULT clock_timestamp(),
-    message text NOT NULL
-);
-COMMENT ON TABLE larder_data.worker_fault IS
-    'What workers lack that every job needs, or which credential profile they cannot use.';
-
 CREATE FUNCTION larder.worker_fault_v1(worker bigint, message text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column

@@ -1,6 +1,8 @@
 #include "CMicroHTTPD.h"
 
 #include <microhttpd.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,50 +11,136 @@ struct larder_http {
     struct MHD_Daemon *daemon;
     larder_http_handler handler;
     void *context;
+    size_t body;
 };
 
 struct larder_http_request {
     struct MHD_Connection *connection;
-    enum MHD_Result result;
+    char *method, *path, *body;
+    size_t length;
+    bool is_too_long, is_asked;
+    struct MHD_Response *response;
+    unsigned status;
+    /// Protects the following: the answer may come from another thread while the handler returns.
+    pthread_mutex_t lock;
+    bool is_answered, is_suspended;
 };
 
-void larder_http_answer(larder_http_request *request, unsigned status, const char *content_type, const void *body,
-                        size_t length) {
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(length, (void *)(uintptr_t)body, MHD_RESPMEM_MUST_COPY);
-    if (response == NULL) return;
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    request->result = MHD_queue_response(request->connection, status, response);
-    MHD_destroy_response(response);
+const char *larder_http_method(const larder_http_request *request) { return request->method; }
+
+const char *larder_http_path(const larder_http_request *request) { return request->path; }
+
+const char *larder_http_header(larder_http_request *request, const char *name) {
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+const char *larder_http_argument(larder_http_request *request, const char *name) {
+    return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const void *larder_http_body(const larder_http_request *request, size_t *length) {
+    *length = request->length;
+    return request->body;
+}
+
+void larder_http_begin_answer(larder_http_request *request, unsigned status, const void *body, size_t length) {
+    request->response = MHD_create_response_from_buffer(length, (void *)(uintptr_t)body, MHD_RESPMEM_MUST_COPY);
+    request->status = status;
+}
+
+void larder_http_add_header(larder_http_request *request, const char *name, const char *value) {
+    if (request->response != NULL) MHD_add_response_header(request->response, name, value);
+}
+
+void larder_http_end_answer(larder_http_request *request) {
+    pthread_mutex_lock(&request->lock);
+    request->is_answered = true;
+    if (request->is_suspended) MHD_resume_connection(request->connection);
+    pthread_mutex_unlock(&request->lock);
+}
+
+static larder_http_request *create(struct MHD_Connection *connection, const char *path, const char *method) {
+    larder_http_request *request = calloc(1, sizeof *request);
+    if (request == NULL) return NULL;
+    request->connection = connection;
+    request->path = strdup(path);
+    request->method = strdup(method);
+    pthread_mutex_init(&request->lock, NULL);
+    return request;
+}
+
+static void destroy(larder_http_request *request) {
+    if (request == NULL) return;
+    // Waits for the thread that has just answered.
+    pthread_mutex_lock(&request->lock);
+    pthread_mutex_unlock(&request->lock);
+    pthread_mutex_destroy(&request->lock);
+    if (request->response != NULL) MHD_destroy_response(request->response);
+    free(request->path);
+    free(request->method);
+    free(request->body);
+    free(request);
+}
+
+static void completed(void *context, struct MHD_Connection *connection, void **state,
+                      enum MHD_RequestTerminationCode code) {
+    (void)context, (void)connection, (void)code;
+    destroy(*state);
+    *state = NULL;
+}
+
+/// Keeps a part of the body; a body that is too long is read and dropped.
+static void append(larder_http_request *request, const char *bytes, size_t length, size_t limit) {
+    if (request->is_too_long || length > limit - request->length) {
+        request->is_too_long = true;
+        return;
+    }
+    char *body = realloc(request->body, request->length + length);
+    if (body == NULL) {
+        request->is_too_long = true;
+        return;
+    }
+    memcpy(body + request->length, bytes, length);
+    request->body = body;
+    request->length += length;
 }
 
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *path, const char *method,
                               const char *version, const char *upload, size_t *upload_size, void **state) {
-    (void)version, (void)upload;
+    (void)version;
     larder_http *server = context;
-    // The first call of a request comes before its body, which is dropped.
-    if (*state == NULL) {
-        *state = server;
-        return MHD_YES;
+    larder_http_request *request = *state;
+    // The first call of a request comes before its body.
+    if (request == NULL) {
+        *state = create(connection, path, method);
+        return *state == NULL ? MHD_NO : MHD_YES;
     }
     if (*upload_size != 0) {
+        append(request, upload, *upload_size, server->body);
         *upload_size = 0;
         return MHD_YES;
     }
-    larder_http_request request = {connection, MHD_NO};
-    if (strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0) {
-        server->handler(server->context, &request, path);
-    } else {
-        static const char text[] = "only GET and HEAD\n";
-        larder_http_answer(&request, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", text, sizeof text - 1);
+    if (!request->is_asked) {
+        request->is_asked = true;
+        if (request->is_too_long || request->path == NULL || request->method == NULL) {
+            static const char text[] = "the body is too long\n";
+            larder_http_begin_answer(request, MHD_HTTP_CONTENT_TOO_LARGE, text, sizeof text - 1);
+            larder_http_end_answer(request);
+        } else {
+            server->handler(server->context, request);
+        }
+        pthread_mutex_lock(&request->lock);
+        request->is_suspended = !request->is_answered;
+        if (request->is_suspended) MHD_suspend_connection(connection);
+        bool is_suspended = request->is_suspended;
+        pthread_mutex_unlock(&request->lock);
+        if (is_suspended) return MHD_YES;
     }
-    return request.result;
+    return request->response == NULL ? MHD_NO : MHD_queue_response(connection, request->status, request->response);
 }
 
-larder_http *larder_http_start(int socket, unsigned connections, unsigned timeout, larder_http_handler handler,
-                               void *context) {
+larder_http *larder_http_start(int socket, unsigned connections, unsigned timeout, size_t body,
+                               larder_http_handler handler, void *context) {
     larder_http *server = malloc(sizeof *server);
     if (server == NULL) {
         close(socket);
@@ -60,10 +148,12 @@ larder_http *larder_http_start(int socket, unsigned connections, unsigned timeou
     }
     server->handler = handler;
     server->context = context;
+    server->body = body;
     server->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET, socket,
-        MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT, timeout,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_END);
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, server,
+        MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,
+        timeout, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
+        MHD_OPTION_END);
     if (server->daemon != NULL) return server;
     close(socket);
     free(server);

@@ -37,6 +37,12 @@ public final class ShutdownRequest: Sendable {
         for event in events { event.signal() }
     }
 
+    /// Returns once a shutdown was requested, or when the task is cancelled.
+    public func wait() async {
+        let event = AsyncEvent()
+        await signalling(event) { if urgency == .none { await event.wait() } }
+    }
+
     /// Runs `body`; until its return each request signals `event`.
     func signalling<Value>(_ event: AsyncEvent, during body: () async -> Value) async -> Value {
         state.withLock { $0.events.append(event) }

@@ -5,20 +5,33 @@
 /// cannot pass.
 typedef struct larder_http larder_http;
 
-/// A request that is answered.
+/// A request that is to be answered once. It is valid until larder_http_end_answer.
 typedef struct larder_http_request larder_http_request;
 
-/// Called on the thread of the server for each GET; it answers by one call of larder_http_answer.
-typedef void (*larder_http_handler)(void *context, larder_http_request *request, const char *path);
+/// Called on the thread of the server for each request. It returns at once and answers then or later, on any thread, by
+/// larder_http_begin_answer, larder_http_add_header and larder_http_end_answer.
+typedef void (*larder_http_handler)(void *context, larder_http_request *request);
 
 /// Serves on a listening socket, which it closes at its end, also when it fails: then NULL. At most `connections` at
-/// once, each closed after `timeout` seconds without a byte. Other methods than GET and HEAD are answered 405.
-larder_http *larder_http_start(int socket, unsigned connections, unsigned timeout, larder_http_handler handler,
-                               void *context);
+/// once, each closed after `timeout` seconds without a byte. A request with more than `body` bytes of body is answered
+/// 413.
+larder_http *larder_http_start(int socket, unsigned connections, unsigned timeout, size_t body,
+                               larder_http_handler handler, void *context);
+
+const char *larder_http_method(const larder_http_request *request);
+/// Unescaped, without the query.
+const char *larder_http_path(const larder_http_request *request);
+/// A header of the request, or NULL. Valid until the handler returns.
+const char *larder_http_header(larder_http_request *request, const char *name);
+/// A parameter of the query, unescaped, or NULL. Valid until the handler returns.
+const char *larder_http_argument(larder_http_request *request, const char *name);
+const void *larder_http_body(const larder_http_request *request, size_t *length);
 
 /// Copies the body.
-void larder_http_answer(larder_http_request *request, unsigned status, const char *content_type, const void *body,
-                        size_t length);
+void larder_http_begin_answer(larder_http_request *request, unsigned status, const void *body, size_t length);
+void larder_http_add_header(larder_http_request *request, const char *name, const char *value);
+/// Sends the answer. The request is invalid afterwards.
+void larder_http_end_answer(larder_http_request *request);
 
-/// Closes all connections and waits for the thread.
+/// Closes all connections and waits for the thread. All requests must be answered.
 void larder_http_stop(larder_http *server);

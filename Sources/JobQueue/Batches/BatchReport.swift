@@ -71,4 +71,12 @@ public struct Cursor: Sendable, Equatable {
     let value: Int64
     /// Before the first record.
     public static let start = Cursor(value: .min)
+
+    /// As a number, for programs that pass it on; its meaning is the queue's.
+    public var number: Int64 { value }
+
+    init(value: Int64) { self.value = value }
+
+    /// A cursor whose `number` was passed on.
+    public init(number: Int64) { value = number }
 }

@@ -14,7 +14,8 @@ enum CommandTable {
         (
             "operations",
             [
-                .migrate, .health, .metrics, .check, .doctor, .configShow, .configCheck, .blocklistList, .blocklistAdd,
+                .serve, .migrate, .health, .metrics, .check, .doctor, .configShow, .configCheck, .blocklistList,
+                .blocklistAdd,
                 .blocklistRemove,
                 .blocklistClear,
                 .blocklistImport, .queueList, .queueLimit, .scheduleList,

@@ -19,14 +19,8 @@ extension Command {
         while true {
             let page = try await queue.blocklist(after: cursor)
             for blocked in page {
-                let error = blocked.error
-                let line: JSONObject = [
-                    "url": ShownURL.text(blocked.url), "until": blocked.until, "failures": blocked.failures,
-                    "domain": error.domain, "code": error.code, "message": error.message,
-                    "httpStatus": blocked.httpStatus,
-                ]
                 try Console.show(
-                    line, arguments, "\(blocked.until)\t\(FailureLine.text(blocked.url, error))")
+                    blocked.json, arguments, "\(blocked.until)\t\(FailureLine.text(blocked.url, blocked.error))")
             }
             guard let last = page.last else { return .done }
             cursor = last.cursor

@@ -12,14 +12,9 @@ extension Command {
             let seconds = Int(held.remaining.components.seconds)
             let failure = held.failure
             let error = failure.map { "\t\($0.domain) \($0.code)" } ?? ""
-            let line: JSONObject = [
-                "origin": held.origin, "why": held.reason.rawValue, "seconds": seconds,
-                "failedProbes": held.failedProbes, "givenUp": held.isGivenUp, "domain": failure?.domain,
-                "code": failure?.code,
-            ]
             let state = held.isGivenUp ? ", given up" : ""
             try Console.show(
-                line, arguments,
+                held.json, arguments,
                 "\(held.origin)\t\(held.reason.rawValue)\(state)\t\(seconds) s\(error)")
         }
         return .done

@@ -8,12 +8,7 @@ extension Command {
         options: [Settings.databaseOption]
     ) { arguments in
         for queue in try await Settings(arguments).openQueue().queues() {
-            let line: JSONObject = [
-                "queue": queue.name, "paused": queue.isPaused, "ready": queue.hasReady, "running": queue.running,
-                "maxRunning": queue.maxRunning, "maxRate": queue.maxRate, "limit": queue.reachedLimit?.rawValue,
-                "open": queue.openItems, "liveWorkers": queue.liveWorkers,
-            ]
-            try Console.show(line, arguments, QueueLine.text(queue))
+            try Console.show(queue.json, arguments, QueueLine.text(queue))
         }
         return .done
     }

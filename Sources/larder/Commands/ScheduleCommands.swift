@@ -11,13 +11,7 @@ extension Command {
         options: [Settings.databaseOption]
     ) { arguments in
         for schedule in try await Settings(arguments).openQueue().schedules() {
-            let line: JSONObject = [
-                "name": schedule.name, "cron": schedule.cron, "timeZone": schedule.timeZone, "query": schedule.query,
-                "urls": schedule.urls, "owner": schedule.owner, "paused": schedule.isPaused, "nextAt": schedule.nextAt,
-                "lastAt": schedule.lastAt, "lastBatch": schedule.lastBatch, "lastURLs": schedule.lastURLs,
-                "lastError": schedule.lastError, "missed": schedule.missed,
-            ]
-            try Console.show(line, arguments, ScheduleLine.text(schedule))
+            try Console.show(schedule.json, arguments, ScheduleLine.text(schedule))
         }
         return .done
     }

@@ -60,7 +60,7 @@ extension Command {
         var server: HTTPEndpoint?
         if let endpoint, let address {
             configuration.services.append(endpoint)
-            let opened = try await HTTPEndpoint(address) { endpoint.answer($0) }
+            let opened = try await HTTPEndpoint(address) { $1.send(endpoint.answer($0)) }
             Console.note("larder: listening on port \(opened.port)")
             server = opened
         }

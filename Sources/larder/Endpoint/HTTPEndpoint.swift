@@ -1,28 +1,60 @@
 import CMicroHTTPD
 import Concurrency
+import Dispatch
 import Synchronization
-
-/// An answer to a GET.
-struct HTTPAnswer: Sendable {
-    var status: UInt32 = 200
-    var type = "text/plain; charset=utf-8"
-    var body: [UInt8]
-}
 
 /// An HTTP server on a thread of its own, by libmicrohttpd: epoll, keep-alive, limits and parsing are the library's.
 final class HTTPEndpoint: Sendable {
-    /// Called on the thread of the server; it must not block. Nil is answered 404.
-    typealias Handler = @Sendable (_ path: String) -> HTTPAnswer?
+    /// Called on the thread of the server; it must not block, and may send the reply later.
+    typealias Handler = @Sendable (HTTPRequest, HTTPReply) -> Void
+
+    /// What a request carries; others are dropped.
+    static let headers = ["host", "origin", "authorization", "content-type"]
+    static let arguments = ["after", "limit", "minutes", "queue"]
+    /// Of a request, in bytes.
+    static let longestBody = 65_536
 
     /// At once; further ones wait for a place.
-    private static let connections: UInt32 = 64
+    static let connections = 64
     /// Of a connection without a byte, in seconds.
     private static let timeout: UInt32 = 10
 
     /// What the callbacks of the server get.
     private final class Context: Sendable {
         let handler: Handler
-        init(_ handler: @escaping Handler) { self.handler = handler }
+        let headers: [String]
+        /// Requests without an answer.
+        let open = DispatchGroup()
+        let isClosing = Atomic(false)
+
+        init(_ handler: @escaping Handler, headers: [String]) {
+            self.handler = handler
+            self.headers = headers
+        }
+
+        func answer(_ request: OpaquePointer) {
+            let reply = HTTPReply(request, open: open)
+            if isClosing.load(ordering: .relaxed) {
+                return reply.send(HTTPAnswer(status: 503, body: Array("stopping\n".utf8)))
+            }
+            handler(read(request), reply)
+        }
+
+        private func read(_ request: OpaquePointer) -> HTTPRequest {
+            var read = HTTPRequest(path: String(cString: larder_http_path(request)))
+            read.method = String(cString: larder_http_method(request))
+            for name in headers {
+                if let value = larder_http_header(request, name) { read.headers[name] = String(cString: value) }
+            }
+            for name in HTTPEndpoint.arguments {
+                if let value = larder_http_argument(request, name) { read.arguments[name] = String(cString: value) }
+            }
+            var length = 0
+            if let bytes = larder_http_body(request, &length) {
+                read.body = Array(UnsafeRawBufferPointer(start: bytes, count: length))
+            }
+            return read
+        }
     }
 
     /// The library's handle; `deinit` ends its thread.
@@ -35,9 +67,10 @@ final class HTTPEndpoint: Sendable {
     private let server: Mutex<Server?>
     let port: UInt16
 
+    /// - Parameter header: one more header that requests carry, in lower case.
     /// - Throws: a `CommandError` that names the address when it cannot be listened on.
-    init(_ address: ListenAddress, _ handler: @escaping Handler) async throws {
-        context = Context(handler)
+    init(_ address: ListenAddress, header: String? = nil, _ handler: @escaping Handler) async throws {
+        context = Context(handler, headers: Self.headers + [header].compactMap(\.self))
         let (socket, port) = try await ThreadPool(name: "listen", threads: 1).run { () throws(CommandError) in
             try address.listen()
         }
@@ -45,20 +78,21 @@ final class HTTPEndpoint: Sendable {
         let me = Unmanaged.passUnretained(context).toOpaque()
         guard
             let handle = larder_http_start(
-                socket, Self.connections, Self.timeout,
-                { context, request, path in
-                    guard let context, let path else { return }
-                    let handler = Unmanaged<Context>.fromOpaque(context).takeUnretainedValue().handler
-                    let missing = HTTPAnswer(status: 404, body: Array("not found\n".utf8))
-                    let answer = handler(String(cString: path)) ?? missing
-                    larder_http_answer(request, answer.status, answer.type, answer.body, answer.body.count)
+                socket, UInt32(Self.connections), Self.timeout, Self.longestBody,
+                { context, request in
+                    guard let context, let request else { return }
+                    Unmanaged<Context>.fromOpaque(context).takeUnretainedValue().answer(request)
                 }, me)
         else { throw CommandError.larder(.other, "cannot start the HTTP endpoint on port \(port)") }
         server = Mutex(Server(handle: handle))
     }
 
-    /// Ends the server. Waits for its thread.
+    /// Ends the server when the requests under way are answered; new ones are answered 503.
     func close() async {
-        await ThreadPool(name: "listen", threads: 1).run { [self] in server.withLock { $0 = nil } }
+        context.isClosing.store(true, ordering: .relaxed)
+        await ThreadPool(name: "listen", threads: 1).run { [self] in
+            context.open.wait()
+            server.withLock { $0 = nil }
+        }
     }
 }

@@ -6,6 +6,11 @@ struct ListenAddress: Equatable {
     /// 0: any free port.
     let port: UInt16
 
+    init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
+
+    /// Whether only this machine can connect.
+    var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+
     /// Nil for other texts.
     init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":") else {

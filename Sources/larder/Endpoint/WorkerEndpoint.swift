@@ -70,13 +70,14 @@ final class WorkerEndpoint: WorkerService {
         }
     }
 
-    /// The answer to a GET. Does not block.
-    func answer(_ path: String) -> HTTPAnswer? {
-        switch path {
+    /// Does not block.
+    func answer(_ request: HTTPRequest) -> HTTPAnswer {
+        guard request.isReading else { return .wrongMethod }
+        return switch request.path {
         case "/metrics": HTTPAnswer(type: MetricsText.type, body: Array(metrics().utf8))
         case "/livez": Self.probe(hangs())
         case "/readyz": Self.probe(hangs() + reasons())
-        default: nil
+        default: .notFound
         }
     }
 

@@ -13,10 +13,10 @@ struct HealthLine {
 
     var text: String { "\(what): \(detail) (\(hint))" }
 
+    var json: JSONObject { ["severity": severity.rawValue, "what": what, "detail": detail, "hint": hint] }
+
     func show(_ arguments: Arguments) throws {
-        try Console.show(
-            ["severity": severity.rawValue, "what": what, "detail": detail, "hint": hint], arguments,
-            "\(severity.rawValue): \(text)")
+        try Console.show(json, arguments, "\(severity.rawValue): \(text)")
     }
 }
 

@@ -24,12 +24,16 @@ extension BatchReport {
     var json: JSONObject {
         var object = progress.json
         object["discarded"] = discarded
-        object["failures"] = failures.map { failure -> JSONObject in
-            [
-                "url": ShownURL.text(failure.url), "domain": failure.error.domain, "code": failure.error.code,
-                "message": failure.error.message, "attempts": failure.attempts, "meta": ProducerMeta(failure.meta),
-            ]
-        }
+        object["failures"] = failures.map(\.json)
         return object
+    }
+}
+
+extension FailureRecord {
+    var json: JSONObject {
+        [
+            "url": ShownURL.text(url), "domain": error.domain, "code": error.code, "message": error.message,
+            "attempts": attempts, "meta": ProducerMeta(meta),
+        ]
     }
 }

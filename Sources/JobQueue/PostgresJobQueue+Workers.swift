@@ -1,0 +1,101 @@
+/// A worker of the last day, as the view `larder.worker` shows it.
+public struct WorkerStatus: Sendable {
+    /// Its number, new at each start.
+    public let id: Int64
+    /// Name and host.
+    public let name: String, host: String
+    /// Its version of Larder.
+    public let version: String
+    /// The jobs that it may hold, and those that it holds.
+    public let slots: Int, running: Int
+    /// `live`, `lost` or `stopped`.
+    public let state: String
+    /// ISO 8601 in UTC.
+    public let startedAt: String, heartbeatAt: String
+    /// What it lacks that every job needs; nil without such a fault.
+    public let fault: String?
+}
+
+/// A job that runs.
+public struct RunningJob: Sendable {
+    /// The job and its batch.
+    public let job: Int64, batch: Int64
+    /// The worker that holds it, and that worker's name, nil when it is not registered any more.
+    public let worker: Int64, workerName: String?
+    /// The present attempt, from 1.
+    public let attempt: Int
+    /// Since when it runs.
+    public let seconds: Double
+    /// The URL as given.
+    public let url: String
+}
+
+/// What ended in a minute, in items of all batches.
+public struct ThroughputMinute: Sendable {
+    /// ISO 8601 in UTC.
+    public let minute: String
+    /// Items.
+    public let enqueued: Int, succeeded: Int, failed: Int, cancelled: Int
+    /// Bytes received, and bytes of new files.
+    public let bytesIn: Int, bytesOut: Int
+}
+
+extension PostgresJobQueue {
+    private static func iso(_ column: String) -> String {
+        "to_char(\(column) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
+    }
+
+    /// The workers of the last day, live ones first, at most 1,000. For a login that may read views.
+    public func workers() async throws(QueueError) -> [WorkerStatus] {
+        try await ask(
+            """
+            SELECT worker, name, host, version, slots, running, state, \(Self.iso("started_at")),
+                \(Self.iso("heartbeat_at")), fault
+            FROM larder.worker ORDER BY state = 'live' DESC, started_at DESC, worker LIMIT 1000
+            """
+        ) { rows throws(QueueError) in
+            (0..<rows.count).map { row in
+                WorkerStatus(
+                    id: rows.integer(row, 0) ?? 0, name: rows.text(row, 1) ?? "", host: rows.text(row, 2) ?? "",
+                    version: rows.text(row, 3) ?? "", slots: Int(rows.integer(row, 4) ?? 0),
+                    running: Int(rows.integer(row, 5) ?? 0), state: rows.text(row, 6) ?? "",
+                    startedAt: rows.text(row, 7) ?? "", heartbeatAt: rows.text(row, 8) ?? "", fault: rows.text(row, 9))
+            }
+        }
+    }
+
+    /// Jobs that run, of all workers: those that run longest among `limit` of them. For a login that may read views.
+    public func runningJobs(limit: Int = 100) async throws(QueueError) -> [RunningJob] {
+        try await ask(
+            """
+            SELECT job_id, batch_id, worker, worker_name, attempt, extract(epoch FROM running_for)::float8, url
+            FROM (SELECT * FROM larder.running LIMIT \(max(0, limit))) AS part ORDER BY claimed_at, job_id
+            """
+        ) { rows throws(QueueError) in
+            (0..<rows.count).map { row in
+                RunningJob(
+                    job: rows.integer(row, 0) ?? 0, batch: rows.integer(row, 1) ?? 0, worker: rows.integer(row, 2) ?? 0,
+                    workerName: rows.text(row, 3), attempt: Int(rows.integer(row, 4) ?? 0),
+                    seconds: rows.number(row, 5) ?? 0, url: rows.text(row, 6) ?? "")
+            }
+        }
+    }
+
+    /// The last minutes in which something was enqueued or ended, oldest first. For a login that may read views.
+    public func throughput(minutes: Int = 60) async throws(QueueError) -> [ThroughputMinute] {
+        try await ask(
+            """
+            SELECT \(Self.iso("minute")), enqueued, succeeded, failed, cancelled, bytes_in, bytes_out
+            FROM larder.throughput WHERE minute > now() - \(max(0, minutes)) * interval '1 min' ORDER BY minute
+            """
+        ) { rows throws(QueueError) in
+            (0..<rows.count).map { row in
+                ThroughputMinute(
+                    minute: rows.text(row, 0) ?? "", enqueued: Int(rows.integer(row, 1) ?? 0),
+                    succeeded: Int(rows.integer(row, 2) ?? 0), failed: Int(rows.integer(row, 3) ?? 0),
+                    cancelled: Int(rows.integer(row, 4) ?? 0), bytesIn: Int(rows.integer(row, 5) ?? 0),
+                    bytesOut: Int(rows.integer(row, 6) ?? 0))
+            }
+        }
+    }
+}

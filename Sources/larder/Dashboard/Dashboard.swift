@@ -1,0 +1,102 @@
+import Concurrency
+import JobQueue
+
+/// The dashboard: its pages, its API, metrics and probes, for one database.
+struct Dashboard: Sendable {
+    /// Nothing is loaded from elsewhere, and no script is in the page.
+    private static let policy =
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
+        + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    private static let headers = [
+        (name: "Content-Security-Policy", value: policy), (name: "Referrer-Policy", value: "no-referrer"),
+        (name: "X-Frame-Options", value: "DENY"),
+    ]
+
+    let queue: PostgresJobQueue
+    let access: DashboardAccess
+    /// Writes a line about each change.
+    let log: @Sendable (String) -> Void
+
+    /// The answer to a request. Errors of the database are answers, too.
+    func answer(_ request: HTTPRequest) async -> HTTPAnswer {
+        var answer = await unguarded(request)
+        answer.headers += Self.headers
+        // The pages show buttons only where these work.
+        answer.headers.append(("Larder-Changes", access.allowsChanges ? "allowed" : "refused"))
+        return answer
+    }
+
+    private func unguarded(_ request: HTTPRequest) async -> HTTPAnswer {
+        // What a browser loads before a user can give the token; it contains no data.
+        if let file = DashboardFile.all[request.path] { return request.isReading ? file : .wrongMethod }
+        if request.path == "/livez" { return HTTPAnswer(body: Array("alive\n".utf8)) }
+        do {
+            let user = try access.user(of: request)
+            switch request.path {
+            case "/readyz", "/metrics":
+                let gauges = try await queue.gauges()
+                return request.path == "/readyz"
+                    ? HTTPAnswer(body: Array("ready\n".utf8))
+                    : HTTPAnswer(type: MetricsText.type, body: Array(metrics(gauges).utf8))
+            case "/api/v1/openapi.json": return Self.json(200, DashboardOpenAPI.document)
+            default: return try await call(request, user)
+            }
+        } catch let refusal as DashboardAccess.Refusal {
+            return Self.failure(refusal.status, .usage(refusal.message))
+        } catch {
+            return Self.failure(Self.status(of: error), CommandError(error))
+        }
+    }
+
+    private func call(_ request: HTTPRequest, _ user: String?) async throws -> HTTPAnswer {
+        let parts = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        guard parts.starts(with: ["api", "v1"]) else { return .notFound }
+        let path = Array(parts.dropFirst(2))
+        let matches = DashboardRoute.all.compactMap { route in route.match(path).map { (route, $0) } }
+        guard !matches.isEmpty else {
+            return Self.failure(404, .usage("there is no \(PrintableText.text(request.path))"))
+        }
+        let method = request.method == "HEAD" ? "GET" : request.method
+        guard let (route, number) = matches.first(where: { $0.0.method == method }) else {
+            return Self.failure(405, .usage("use \(matches.map(\.0.method).joined(separator: " or "))"))
+        }
+        let object = try await route.run(DashboardCall(queue: queue, request: request, number: number))
+        if !request.isReading {
+            log("\(user ?? "a user of the dashboard") called \(request.method) \(request.path)")
+        }
+        return Self.json(200, object)
+    }
+
+    private func metrics(_ gauges: [QueueGauge]) -> String {
+        var page = MetricsText()
+        page.add("larder_build_info", .gauge, "The version of the program.", [([("version", Larder.version)], 1)])
+        QueueMetrics(gauges).write(to: &page)
+        ProcessMetrics().write(to: &page)
+        return page.text
+    }
+
+    private static func json(_ status: UInt32, _ object: JSONObject) -> HTTPAnswer {
+        guard let text = try? JSONLine.text(object) else { return failure(500, .larder(.other, "no JSON")) }
+        return HTTPAnswer(status: status, type: "application/json", body: Array((text + "\n").utf8))
+    }
+
+    private static func failure(_ status: UInt32, _ error: CommandError) -> HTTPAnswer {
+        let inner: JSONObject = ["domain": error.domain, "code": error.code, "message": error.message]
+        let text = (try? JSONLine.text(["error": inner] as JSONObject)) ?? "{}"
+        return HTTPAnswer(status: status, type: "application/json", body: Array((text + "\n").utf8))
+    }
+
+    /// The HTTP status of an error.
+    static func status(of error: any Error) -> UInt32 {
+        guard let error = error as? QueueError else {
+            return (error as? CommandError)?.exit == .wrongUsage ? 400 : 500
+        }
+        if error.isDenied { return 403 }
+        switch error.code {
+        case .unknownBatch, .unknownJob, .unknownQueue, .unknownSchedule, .unknownPipeline: return 404
+        case .batchClosed, .locked: return 409
+        case .invalidArgument: return 400
+        default: return error.isTransient ? 503 : 500
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// The files that a browser loads. They contain no data: the script reads it from the API.
+enum DashboardFile {
+    static let all: [String: HTTPAnswer] = [
+        "/": HTTPAnswer(type: "text/html; charset=utf-8", body: Array(page.utf8)),
+        "/style.css": HTTPAnswer(type: "text/css; charset=utf-8", body: Array(DashboardStyle.text.utf8)),
+        "/script.js": HTTPAnswer(
+            type: "text/javascript; charset=utf-8", body: Array((DashboardScript.text + DashboardPages.text).utf8)),
+        "/favicon.ico": HTTPAnswer(status: 204, body: []),
+    ]
+
+    private static let page = """
+        <!doctype html>
+        <html lang="en">
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <title>Larder</title>
+        <link rel="stylesheet" href="style.css">
+        <script src="script.js" defer></script>
+        <a class="skip" href="#main">Skip to the content</a>
+        <header>
+        <strong>Larder</strong>
+        <nav aria-label="Pages"></nav>
+        <span id="connection" role="status"></span>
+        </header>
+        <main id="main" tabindex="-1"><p>Loading…</p></main>
+        <noscript><p>The dashboard needs JavaScript; <code>larder status</code> does not.</p></noscript>
+        </html>
+
+        """
+}

@@ -1,0 +1,90 @@
+/// The OpenAPI description of the dashboard's API, from its routes.
+enum DashboardOpenAPI {
+    static var document: JSONObject {
+        [
+            "openapi": "3.1.0",
+            "info": [
+                "title": "Larder", "version": Larder.version,
+                "description": "The API of `larder serve`. Changes need --allow-changes and a JSON body.",
+            ] as JSONObject,
+            "paths": paths,
+            "components": [
+                "securitySchemes": ["token": ["type": "http", "scheme": "bearer"] as JSONObject] as JSONObject
+            ] as JSONObject,
+            "security": [["token": [String]()] as JSONObject, [:] as JSONObject],
+        ]
+    }
+
+    private static var paths: JSONObject {
+        var paths: JSONObject = [:]
+        for (path, routes) in Dictionary(grouping: DashboardRoute.all, by: \.path) {
+            var operations: JSONObject = [:]
+            for route in routes { operations[route.method.lowercased()] = operation(route) }
+            paths["/api/v1/\(path)"] = operations
+        }
+        return paths
+    }
+
+    private static func operation(_ route: DashboardRoute) -> JSONObject {
+        let inPath = route.path.contains("{id}") ? [parameter("id", in: "path", required: true)] : []
+        var operation: JSONObject = [
+            "summary": route.summary,
+            "parameters": inPath + route.arguments.map { parameter($0, in: "query", required: false) },
+            "responses": [
+                "200": response("The answer.", answer(of: route)),
+                "default": response("An error.", ["$ref": "json-output.schema.json#/$defs/error"]),
+            ] as JSONObject,
+        ]
+        if route.method == "POST" {
+            var properties: JSONObject = [:]
+            for field in route.fields { properties[field] = type(field == "seconds" ? "integer" : "string") }
+            let body: JSONObject = [
+                "type": "object", "properties": properties, "required": route.fields.filter { $0 != "seconds" },
+            ]
+            operation["requestBody"] =
+                ["content": ["application/json": ["schema": body] as JSONObject] as JSONObject] as JSONObject
+        }
+        return operation
+    }
+
+    private static func parameter(_ name: String, in place: String, required: Bool) -> JSONObject {
+        ["name": name, "in": place, "required": required, "schema": type("integer")]
+    }
+
+    private static func response(_ description: String, _ schema: JSONObject) -> JSONObject {
+        [
+            "description": description,
+            "content": ["application/json": ["schema": schema] as JSONObject] as JSONObject,
+        ]
+    }
+
+    private static func answer(of route: DashboardRoute) -> JSONObject {
+        var properties: JSONObject = [:]
+        for (field, content) in route.answer { properties[field] = schema(content) }
+        return object(properties, required: route.answer.map(\.field))
+    }
+
+    private static func schema(_ content: DashboardRoute.Content) -> JSONObject {
+        switch content {
+        case .lines(let command): return ["type": "array", "items": line(of: command)]
+        case .line(let command): return line(of: command)
+        case .value(let name): return type(name)
+        case .objects(let fields):
+            var properties: JSONObject = [:]
+            for (name, kind) in fields { properties[name] = type(kind) }
+            return ["type": "array", "items": object(properties, required: fields.keys.sorted())]
+        }
+    }
+
+    private static func line(of command: String) -> JSONObject {
+        ["$ref": "json-output.schema.json#/properties/\(command.replacing(" ", with: "%20"))"]
+    }
+
+    private static func object(_ properties: JSONObject, required: [String]) -> JSONObject {
+        ["type": "object", "properties": properties, "required": required, "additionalProperties": false]
+    }
+
+    private static func type(_ name: String) -> JSONObject {
+        name.hasSuffix("?") ? ["type": [String(name.dropLast()), "null"]] : ["type": name]
+    }
+}

@@ -1,0 +1,205 @@
+/// The script of the pages, and the loop that shows one and reads it again every two seconds while it is visible.
+enum DashboardPages {
+    static let text = #"""
+        const batchLink = (batch) => make("a", { href: "#/batches/" + batch.batchID }, batch.batch);
+
+        const batchColumns = [
+          ["Batch", batchLink, "long"], ["State", (row) => state(row.state)],
+          ["Progress", (row) => [bar(row), make("span", { class: "quiet" }, row.percent + " %")]],
+          ["Items", (row) => number(row.total), "number"], ["Failed", (row) => number(row.failed), "number"],
+          ["Rate", (row) => row.rate ? row.rate.toFixed(1) + "/s" : "–", "number"],
+          ["Left", (row) => duration(row.etaSeconds), "number"], ["Opened", (row) => time(row.openedAt)],
+        ];
+
+        const findings = (rows) => table([
+          ["Severity", (row) => state(row.severity)], ["What", (row) => row.what],
+          ["Where", (row) => row.detail, "long"], ["What to do", (row) => row.hint, "long"],
+        ], rows, "Nothing is wrong.");
+
+        const pages = {
+          batches: {
+            title: "Batches",
+            async read() {
+              const [batches, minutes, health] = await Promise.all(
+                [call("batches?limit=50"), call("throughput?minutes=60"), call("health")]);
+              const wrong = health.findings.filter((row) => row.severity !== "info");
+              return [
+                chart(minutes.throughput), wrong.length > 0 ? [make("h2", {}, "What is wrong"), findings(wrong)] : null,
+                make("h2", {}, "Newest batches"), table(batchColumns, batches.batches, "No batch has been enqueued yet."),
+              ];
+            },
+          },
+          queues: {
+            title: "Queues",
+            async read() {
+              const { queues } = await call("queues");
+              return [table([
+                ["Queue", (row) => row.queue, "long"], ["State", (row) => state(row.paused ? "paused" : row.limit ? "at its limit" : "open")],
+                ["Running", (row) => number(row.running), "number"], ["Open items", (row) => number(row.open), "number"],
+                ["At most running", (row) => number(row.maxRunning), "number"], ["Per second", (row) => number(row.maxRate), "number"],
+                ["", (row) => row.paused
+                  ? button("Resume", "queues/resume", { queue: row.queue }, `Resume queue ${row.queue}?`)
+                  : button("Pause", "queues/pause", { queue: row.queue }, `Pause queue ${row.queue}? Its jobs wait.`), "actions"],
+              ], queues, "There is no queue.")];
+            },
+          },
+          workers: {
+            title: "Workers",
+            async read() {
+              const [{ workers }, { running }] = await Promise.all([call("workers"), call("running?limit=100")]);
+              return [
+                table([
+                  ["Worker", (row) => row.name, "long"], ["State", (row) => state(row.state)],
+                  ["Jobs", (row) => `${row.running} of ${row.slots}`, "number"], ["Version", (row) => row.version],
+                  ["Started", (row) => time(row.startedAt)], ["Fault", (row) => row.fault, "long"],
+                ], workers, "No worker has run in the last day: larder work"),
+                make("h2", {}, "Running jobs"),
+                table([
+                  ["URL", (row) => row.url, "long"], ["Worker", (row) => row.workerName], ["Job", (row) => row.job, "number"],
+                  ["Attempt", (row) => row.attempt, "number"], ["For", (row) => duration(row.seconds), "number"],
+                ], running, "No job runs."),
+              ];
+            },
+          },
+          origins: {
+            title: "Origins",
+            async read() {
+              const { origins } = await call("origins");
+              return [table([
+                ["Origin", (row) => row.origin, "long"], ["Why", (row) => row.givenUp ? "given up" : row.why],
+                ["Held for", (row) => duration(row.seconds), "number"], ["Error", (row) => row.domain ? `${row.domain} ${row.code}` : "–"],
+                ["", (row) => button("Clear", "origins/clear", { origin: row.origin }, `Allow requests to ${row.origin} again?`), "actions"],
+              ], origins, "No origin is held.")];
+            },
+          },
+          blocklist: {
+            title: "Blocklist",
+            async read() {
+              const { blocklist } = await call("blocklist");
+              return [table([
+                ["URL", (row) => row.url, "long"], ["Until", (row) => time(row.until)],
+                ["Error", (row) => `${row.message} (${row.domain} ${row.code})`, "long"], ["Failures", (row) => row.failures, "number"],
+                ["", (row) => button("Unblock", "blocklist/remove", { url: row.url }, `Unblock ${row.url}?`), "actions"],
+              ], blocklist, "No URL is blocked."),
+              blocklist.length === 1000 ? make("p", { class: "quiet" }, "These are the first 1,000; larder blocklist list has all.") : null];
+            },
+          },
+          schedules: {
+            title: "Schedules",
+            async read() {
+              const { schedules } = await call("schedules");
+              return [table([
+                ["Schedule", (row) => row.name, "long"], ["When", (row) => `${row.cron} ${row.timeZone}`],
+                ["Next", (row) => row.paused ? state("paused") : time(row.nextAt)], ["Last", (row) => time(row.lastAt)],
+                ["Result", (row) => row.lastError ? make("span", { class: "bad" }, row.lastError) : row.lastBatch
+                  ? make("a", { href: "#/batches/" + row.lastBatch }, `${number(row.lastURLs)} URLs`) : "–", "long"],
+                ["", (row) => [
+                  button("Run", "schedules/run", { schedule: row.name }, `Run schedule ${row.name} now?`),
+                  row.paused
+                    ? button("Resume", "schedules/resume", { schedule: row.name }, `Resume schedule ${row.name}?`)
+                    : button("Pause", "schedules/pause", { schedule: row.name }, `Pause schedule ${row.name}?`)].filter((part) => part), "actions"],
+              ], schedules, "There is no schedule: larder schedule set")];
+            },
+          },
+          pipelines: {
+            title: "Pipelines",
+            async read() {
+              const { pipelines } = await call("pipelines");
+              return pipelines.map((row) => [make("h2", {}, `${row.name}, version ${row.version}`),
+                make("pre", { tabindex: "0" }, JSON.stringify(JSON.parse(row.spec), null, 2))]);
+            },
+          },
+          batch: { title: "Batch", isHidden: true, read: () => batchPage(location.hash.split("/")[2]) },
+          health: { title: "Health", async read() { return [findings((await call("health")).findings)]; } },
+        };
+
+        async function batchPage(id) {
+          const { batch } = await call("batches/" + id);
+          pages.batch.title = "Batch " + batch.batch;
+          const change = (title, verb, question, danger) =>
+            button(title, `batches/${id}/${verb}`, {}, question, danger);
+          const isOver = batch.state === "finished" || batch.state === "cancelled";
+          return [
+            make("p", {}, state(batch.state), make("span", { class: "quiet" },
+              `, ${number(batch.finished)} of ${number(batch.total)} items in ${duration(batch.seconds)}`)),
+            bar(batch),
+            make("div", { class: "actions" },
+              isOver ? null : batch.state === "paused" ? change("Resume", "resume", `Resume ${batch.batch}?`)
+                : change("Pause", "pause", `Pause ${batch.batch}? Its jobs wait.`),
+              batch.failed > 0 && batch.state !== "cancelled" ? change("Retry failed", "retry", `Retry the failed items of ${batch.batch}?`) : null,
+              batch.failed > batch.discarded ? change("Discard failures", "discard", `Discard the failures of ${batch.batch}?`, true) : null,
+              isOver ? null : change("Cancel", "cancel", `Cancel ${batch.batch}? ${number(batch.open)} items end at once.`, true)),
+            tiles([
+              ["succeeded", number(batch.succeeded), "good"], ["failed", number(batch.failed), batch.failed > 0 ? "bad" : null],
+              ["cancelled", number(batch.cancelled)], ["open", number(batch.open)], ["fresh", number(batch.fresh)],
+              ["blocked", number(batch.blocked)], ["retries", number(batch.retries)], ["downloads", number(batch.downloads)],
+              ["variants", number(batch.variants)], ["received", bytes(batch.bytesIn)], ["stored", bytes(batch.bytesOut)],
+              ["items per second", batch.rate.toFixed(1)], ["left", duration(batch.etaSeconds)],
+              ["median of a job", batch.p50Ms === null ? "–" : batch.p50Ms + " ms"],
+              ["95 % of jobs", batch.p95Ms === null ? "–" : batch.p95Ms + " ms"],
+            ]),
+            make("h2", {}, "Failures"),
+            table([
+              ["URL", (row) => row.url, "long"], ["Error", (row) => `${row.domain} ${row.code}`],
+              ["Message", (row) => row.message, "long"], ["Attempts", (row) => row.attempts, "number"],
+            ], batch.failures.slice(0, 200), "No failure."),
+            batch.failures.length > 200 ? make("p", { class: "quiet" },
+              `These are the first 200; larder report ${batch.batchID} --files has all.`) : null,
+          ];
+        }
+
+        let shown = "", last = "";
+
+        function tokenForm() {
+          const input = make("input", { type: "password", id: "token", autocomplete: "off", required: "" });
+          return make("form", {
+            onsubmit: (event) => { event.preventDefault(); sessionStorage.setItem(tokenKey, input.value.trim()); show(); },
+          }, make("h1", {}, "Token"), make("p", {}, make("label", { for: "token" }, "The token of this dashboard ")),
+            make("p", { class: "actions" }, input, make("button", {}, "Open")));
+        }
+
+        async function show() {
+          const [name, id] = location.hash.replace(/^#\/?/, "").split("/");
+          const isBatch = name === "batches" && /^\d+$/.test(id || "");
+          const page = isBatch ? pages.batch : pages[name] || pages.batches;
+          const key = location.hash;
+          try {
+            const content = await page.read();
+            if (key !== location.hash) return;
+            const title = page.title;
+            const view = make("div", {}, make("h1", {}, title), content.flat(2).filter((part) => part));
+            // An unchanged page keeps its focus, selection and scroll.
+            if (shown === key && last === view.outerHTML) { connection.textContent = "live"; return; }
+            const focus = shown === key ? [...main.querySelectorAll("a, button, input, [tabindex]")].indexOf(document.activeElement) : -1;
+            main.replaceChildren(view);
+            if (focus >= 0) [...main.querySelectorAll("a, button, input, [tabindex]")][focus]?.focus();
+            document.title = title + " – Larder";
+            [shown, last] = [key, view.outerHTML];
+            connection.className = "";
+            connection.textContent = "live";
+          } catch (failure) {
+            if (failure.status === 401) {
+              if (!main.querySelector("#token")) main.replaceChildren(tokenForm());
+              shown = "";
+              return;
+            }
+            connection.className = "lost";
+            connection.textContent = failure.status ? failure.message : "the server does not answer";
+          }
+          for (const link of document.querySelectorAll("nav a")) {
+            const isCurrent = link.dataset.page === (isBatch || !pages[name] ? "batches" : name);
+            if (isCurrent) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+          }
+        }
+
+        document.querySelector("nav").append(...Object.entries(pages).filter(([, page]) => !page.isHidden).map(([name, page]) =>
+          make("a", { href: "#/" + name, "data-page": name }, page.title)));
+        window.addEventListener("hashchange", async () => { await show(); main.focus(); });
+        async function loop() {
+          if (document.visibilityState === "visible" && !document.querySelector("dialog")) await show();
+          setTimeout(loop, 2000);
+        }
+        loop();
+
+        """#
+}

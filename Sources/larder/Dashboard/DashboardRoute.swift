@@ -1,0 +1,61 @@
+/// One operation of the API.
+struct DashboardRoute: Sendable {
+    let method: String
+    /// Below `/api/v1/`; the part `{id}` is a whole number.
+    let path: String
+    let summary: String
+    /// The parameters of the query.
+    var arguments: [String] = []
+    /// The fields of the body, which a change needs.
+    var fields: [String] = []
+    /// The fields of the answer and what each contains: the name of a command in `json-output.schema.json` whose lines
+    /// its items are, or a type of JSON.
+    let answer: [(field: String, content: Content)]
+    let run: @Sendable (DashboardCall) async throws -> JSONObject
+
+    /// What a field of an answer contains.
+    enum Content: Sendable {
+        /// An array of the lines of this command.
+        case lines(of: String)
+        /// The object that this command prints.
+        case line(of: String)
+        /// An array of objects with these fields, by type; `string?` may be null.
+        case objects([String: String])
+        /// A value of this type.
+        case value(String)
+    }
+
+    static func get(
+        _ path: String, _ summary: String, arguments: [String] = [], _ answer: [(String, Content)],
+        _ run: @escaping @Sendable (DashboardCall) async throws -> JSONObject
+    ) -> DashboardRoute {
+        DashboardRoute(
+            method: "GET", path: path, summary: summary, arguments: arguments,
+            answer: answer.map { (field: $0.0, content: $0.1) }, run: run)
+    }
+
+    static func post(
+        _ path: String, _ summary: String, fields: [String] = [], _ answer: [(String, Content)],
+        _ run: @escaping @Sendable (DashboardCall) async throws -> JSONObject
+    ) -> DashboardRoute {
+        DashboardRoute(
+            method: "POST", path: path, summary: summary, fields: fields,
+            answer: answer.map { (field: $0.0, content: $0.1) }, run: run)
+    }
+
+    /// The number in `path` where it is a path of this route, 0 for a route without one; nil for another path.
+    func match(_ path: [Substring]) -> Int64? {
+        let parts = self.path.split(separator: "/")
+        guard parts.count == path.count else { return nil }
+        var number: Int64 = 0
+        for (part, given) in zip(parts, path) {
+            if part == "{id}" {
+                guard let value = Int64(given), value > 0 else { return nil }
+                number = value
+            } else if part != given {
+                return nil
+            }
+        }
+        return number
+    }
+}

@@ -1,0 +1,67 @@
+import ImageModel
+import JobQueue
+
+/// The objects of the state of a database, for `--json` and for the API of `serve`.
+extension QueueStatus {
+    var json: JSONObject {
+        [
+            "queue": name, "paused": isPaused, "ready": hasReady, "running": running, "maxRunning": maxRunning,
+            "maxRate": maxRate, "limit": reachedLimit?.rawValue, "open": openItems, "liveWorkers": liveWorkers,
+        ]
+    }
+}
+
+extension HeldOrigin {
+    var json: JSONObject {
+        [
+            "origin": origin, "why": reason.rawValue, "seconds": Int(remaining.components.seconds),
+            "failedProbes": failedProbes, "givenUp": isGivenUp, "domain": failure?.domain, "code": failure?.code,
+        ]
+    }
+}
+
+extension BlockedURL {
+    var json: JSONObject {
+        [
+            "url": ShownURL.text(url), "until": until, "failures": failures, "domain": error.domain,
+            "code": error.code, "message": error.message, "httpStatus": httpStatus,
+        ]
+    }
+}
+
+extension Schedule {
+    var json: JSONObject {
+        [
+            "name": name, "cron": cron, "timeZone": timeZone, "query": query, "urls": urls, "owner": owner,
+            "paused": isPaused, "nextAt": nextAt, "lastAt": lastAt, "lastBatch": lastBatch, "lastURLs": lastURLs,
+            "lastError": lastError, "missed": missed,
+        ]
+    }
+}
+
+extension WorkerStatus {
+    var json: JSONObject {
+        [
+            "worker": "\(id)", "name": name, "host": host, "version": version, "slots": slots, "running": running,
+            "state": state, "startedAt": startedAt, "heartbeatAt": heartbeatAt, "fault": fault,
+        ]
+    }
+}
+
+extension RunningJob {
+    var json: JSONObject {
+        [
+            "job": job, "batchID": batch, "worker": "\(worker)", "workerName": workerName, "attempt": attempt,
+            "seconds": seconds, "url": ShownURL.text(url),
+        ]
+    }
+}
+
+extension ThroughputMinute {
+    var json: JSONObject {
+        [
+            "minute": minute, "enqueued": enqueued, "succeeded": succeeded, "failed": failed, "cancelled": cancelled,
+            "bytesIn": bytesIn, "bytesOut": bytesOut,
+        ]
+    }
+}

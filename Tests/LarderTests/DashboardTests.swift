@@ -1,0 +1,233 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import larder
+
+/// `larder serve`.
+@Suite(.timeLimit(.minutes(5)))
+struct DashboardTests {
+    private static let token = "0123456789abcdefXYZ"
+
+    // MARK: - Access
+
+    private func refusal(_ access: DashboardAccess, _ method: String, _ headers: [String: String]) -> UInt32? {
+        do {
+            _ = try access.user(of: HTTPRequest(method: method, path: "/", headers: headers))
+            return nil
+        } catch {
+            return error.status
+        }
+    }
+
+    @Test func `without a token only this machine's names are answered, and nothing is changed`() {
+        let access = DashboardAccess()
+        for host in ["localhost", "localhost:8090", "127.0.0.1:8090", "127.1.2.3", "[::1]:8090"] {
+            #expect(refusal(access, "GET", ["host": host]) == nil, "\(host)")
+            #expect(refusal(access, "POST", ["host": host, "content-type": "application/json"]) == 403)
+        }
+        for host in ["", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "[::2]", "10.0.0.1"] {
+            #expect(refusal(access, "GET", ["host": host]) == 403, "\(host)")
+        }
+    }
+
+    @Test func `with a token the token decides, and a change also needs JSON from the same site`() {
+        let access = DashboardAccess(token: Self.token, allowsChanges: true, isLoopback: false)
+        var headers = ["host": "larder.example", "authorization": "Bearer \(Self.token)"]
+        #expect(refusal(access, "GET", headers) == nil)
+        #expect(refusal(access, "POST", headers) == 415)
+        headers["content-type"] = "application/json"
+        #expect(refusal(access, "POST", headers) == nil)
+        headers["origin"] = "https://larder.example"
+        #expect(refusal(access, "POST", headers) == nil)
+        headers["origin"] = "https://evil.example"
+        #expect(refusal(access, "POST", headers) == 403)
+        for wrong in ["Bearer \(Self.token)x", "Bearer ", Self.token, "Basic \(Self.token)", ""] {
+            #expect(refusal(access, "GET", ["host": "larder.example", "authorization": wrong]) == 401, "\(wrong)")
+        }
+        #expect(refusal(access, "GET", [:]) == 401)
+    }
+
+    @Test func `the user is the one that the proxy names`() throws {
+        let access = DashboardAccess(userHeader: "x-user", isLoopback: false)
+        let request = HTTPRequest(path: "/", headers: ["host": "a", "x-user": "ada"])
+        #expect(try access.user(of: request) == "ada")
+        #expect(refusal(access, "GET", ["host": "a"]) == 401)
+    }
+
+    // MARK: - The server
+
+    private struct Answer {
+        let status: Int
+        let text: String
+        func object() throws -> [String: Any] {
+            try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        }
+    }
+
+    private struct Server {
+        let process: RunningCommand
+        let port: Int
+
+        func call(_ path: String, _ options: [String] = []) async throws -> Answer {
+            let outcome = try await RunningCommand(
+                "/usr/bin/curl",
+                ["-s", "-w", "%{http_code}", "--max-time", "30"] + options + ["http://127.0.0.1:\(port)\(path)"],
+                environment: [:]
+            ).outcome()
+            return Answer(status: Int(outcome.text.suffix(3)) ?? 0, text: String(outcome.text.dropLast(3)))
+        }
+
+        func change(_ path: String, _ body: String = "{}", token: String = DashboardTests.token) async throws -> Answer
+        {
+            try await call(
+                "/api/v1/\(path)",
+                ["-H", "Authorization: Bearer \(token)", "-H", "Content-Type: application/json", "-d", body])
+        }
+
+        func read(_ path: String) async throws -> Answer {
+            try await call("/api/v1/\(path)", ["-H", "Authorization: Bearer \(DashboardTests.token)"])
+        }
+    }
+
+    private func serving(_ scene: Scene, _ options: [String] = []) async throws -> Server {
+        let process = try scene.larder(["serve", "--listen", "127.0.0.1:0", "--json"] + options).start()
+        @Sendable func port() -> Int? {
+            String(decoding: process.outputSoFar, as: UTF8.self).firstMatch(of: /"port":(\d+)/).flatMap { Int($0.1) }
+        }
+        #expect(await process.reaches { _ in port() != nil })
+        return Server(process: process, port: try #require(port()))
+    }
+
+    private func changing(_ scene: Scene) async throws -> Server {
+        try scene.directory.write("\(Self.token)\n".utf8, to: "token")
+        return try await serving(scene, ["--token-file", scene.directory.file("token"), "--allow-changes"])
+    }
+
+    @Test func `every operation that reads answers what the OpenAPI description says`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        let gone = scene.origin.url("/<script>alert(1)</script>.jpg")
+        #expect(try await scene.larder("run", url, gone, "--batch", "one").code == 1)
+        #expect(try await scene.larder("blocklist", "add", url).code == 0)
+        let server = try await serving(scene)
+        let document = try await server.call("/api/v1/openapi.json")
+        var lines: [String] = []
+        for route in DashboardRoute.all where route.method == "GET" {
+            let answer = try await server.call("/api/v1/" + route.path.replacing("{id}", with: "1"))
+            #expect(answer.status == 200, "\(route.path): \(answer.text)")
+            lines.append("/api/v1/\(route.path)\t\(answer.text.trimmingCharacters(in: .newlines))")
+        }
+        #expect(lines.count == 12)
+        let batch = try #require(try await server.call("/api/v1/batches/1").object()["batch"] as? [String: Any])
+        #expect(batch["succeeded"] as? Int == 1 && batch["failed"] as? Int == 1)
+
+        let checker = """
+            import json, sys, jsonschema, pathlib
+            document = json.load(open(sys.argv[1]))
+            lines = json.load(open(sys.argv[2]))
+            def inlined(value):
+                if isinstance(value, dict) and "$ref" in value:
+                    target = lines
+                    for part in value["$ref"].split("#/")[1].split("/"): target = target[part.replace("%20", " ")]
+                    return inlined(target)
+                if isinstance(value, dict): return {k: inlined(v) for k, v in value.items()}
+                return [inlined(v) for v in value] if isinstance(value, list) else value
+            for line in open(sys.argv[3]):
+                path, text = line.rstrip("\\n").split("\\t", 1)
+                schema = document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+                for error in jsonschema.Draft202012Validator(inlined(schema)).iter_errors(json.loads(text)):
+                    print(path, error.message, list(error.path))
+            """
+        try scene.directory.write(document.text.utf8, to: "openapi.json")
+        try scene.directory.write((lines.joined(separator: "\n") + "\n").utf8, to: "answers")
+        let found = try await RunningCommand(
+            "/usr/bin/python3",
+            [
+                "-c", checker, scene.directory.file("openapi.json"),
+                PackageRoot.path + "/docs/json-output.schema.json", scene.directory.file("answers"),
+            ], environment: [:]
+        ).outcome()
+        #expect(found.code == 0 && found.text.isEmpty, "\(found.text)\(found.errorText)")
+        server.process.signal(SIGTERM)
+        #expect(await server.process.outcome().code == 0)
+    }
+
+    @Test func `buttons change the database, and only with the token`() async throws {
+        let scene = try await Scene()
+        #expect(try await scene.larder("enqueue", scene.origin.url("/x.jpg"), "--batch", "one").code == 0)
+        let server = try await changing(scene)
+        #expect(try await server.call("/api/v1/batches").status == 401)
+        #expect(try await server.change("batches/1/pause", token: "wrong-wrong-wrong-wrong").status == 401)
+        #expect(try await scene.sql("SELECT state FROM larder.progress") == "sealed")
+        #expect(try await server.change("batches/1/pause").status == 200)
+        #expect(try await scene.sql("SELECT state FROM larder.progress") == "paused")
+        #expect(try await server.change("batches/1/resume").status == 200)
+        #expect(try await server.change("queues/pause", #"{"queue":"default"}"#).status == 200)
+        #expect(try await scene.sql("SELECT paused_at IS NOT NULL FROM larder.queue") == "t")
+        #expect(try await server.change("queues/resume", #"{"queue":"default"}"#).status == 200)
+        let cancelled = try await server.change("batches/1/cancel").object()
+        #expect(cancelled["items"] as? Int == 1)
+        #expect(try await server.change("batches/1/pause").status == 409)
+        let url = scene.origin.url("/x.jpg")
+        #expect(try await server.change("blocklist/add", #"{"url":"\#(url)","seconds":60}"#).status == 200)
+        #expect(try await scene.sql("SELECT count(*) FROM larder.blocklist") == "1")
+        #expect(try await server.change("blocklist/remove", #"{"url":"\#(url)"}"#).status == 200)
+        #expect(try await scene.sql("SELECT count(*) FROM larder.blocklist") == "0")
+        server.process.signal(SIGTERM)
+        let outcome = await server.process.outcome()
+        #expect(outcome.code == 0)
+        #expect(outcome.errorText.contains("called POST /api/v1/batches/1/cancel"))
+    }
+
+    @Test func `wrong requests are answered with a status and an error`() async throws {
+        let scene = try await Scene()
+        let server = try await changing(scene)
+        #expect(try await server.read("batches/9").status == 404)
+        #expect(try await server.read("batches/x").status == 404)
+        #expect(try await server.read("nothing").status == 404)
+        #expect(try await server.read("batches?limit=0").status == 400)
+        #expect(try await server.read("batches/9/pause").status == 405)
+        #expect(try await server.change("batches").status == 405)
+        #expect(try await server.change("batches/9/pause").status == 404)
+        #expect(try await server.change("queues/pause", "[]").status == 400)
+        #expect(try await server.change("queues/pause", #"{"queue":7}"#).status == 400)
+        #expect(try await server.change("blocklist/add", #"{"url":"nonsense"}"#).status == 400)
+        let long = scene.directory.file("long")
+        try scene.directory.write(String(repeating: "x", count: 100_000).utf8, to: "long")
+        #expect(try await server.change("queues/pause", "@" + long).status == 413)
+        let error = try #require(try await server.read("batches/9").object()["error"] as? [String: Any])
+        #expect((error["message"] as? String)?.contains("9") == true)
+        server.process.signal(SIGTERM)
+        #expect(await server.process.outcome().code == 0)
+    }
+
+    @Test func `the page loads nothing from elsewhere and has no script in it`() async throws {
+        let scene = try await Scene()
+        let server = try await serving(scene)
+        let page = try await server.call("/", ["-i"])
+        #expect(page.status == 200)
+        #expect(page.text.contains("Content-Security-Policy: default-src 'none'; style-src 'self'; script-src 'self'"))
+        #expect(page.text.contains("X-Frame-Options: DENY") && page.text.contains("X-Content-Type-Options: nosniff"))
+        #expect(!page.text.contains("<script>") && !page.text.contains("http://") && !page.text.contains("https://"))
+        for path in ["/style.css", "/script.js", "/livez", "/readyz", "/metrics"] {
+            #expect(try await server.call(path).status == 200, "\(path)")
+        }
+        let script = try await server.call("/script.js").text
+        #expect(!script.contains("innerHTML =") && !script.contains("insertAdjacentHTML") && !script.contains("eval("))
+        #expect(try await server.call("/api/v1/batches", ["-H", "Host: evil.example"]).status == 403)
+        server.process.signal(SIGTERM)
+        #expect(await server.process.outcome().code == 0)
+    }
+
+    @Test func `others can reach it only with authentication`() async throws {
+        let scene = try await Scene()
+        for options in [["--listen", ":0"], ["--allow-changes"], ["--listen", "0.0.0.0:0", "--allow-changes"]] {
+            let outcome = try await scene.larder(["serve"] + options).run()
+            #expect(outcome.code == 2 && outcome.errorText.contains("--token-file"), "\(outcome.errorText)")
+        }
+        try scene.directory.write("short\n".utf8, to: "short")
+        let short = try await scene.larder("serve", "--token-file", scene.directory.file("short"))
+        #expect(short.code == 2 && short.errorText.contains("at least 16"))
+    }
+}
