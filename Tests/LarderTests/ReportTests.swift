@@ -114,69 +114,6 @@ struct ReportTests {
         for row in rows { #expect(row[0] == url && scene.stored.contains(String(row[2].dropFirst("default/".count)))) }
     }
 
-    @Test func `the HTML report is standalone, well-formed and escaped`() async throws {
-        let scene = try await Scene()
-        let evil = scene.origin.url("/<script>alert('1')</script>&\".jpg")
-        let good = try scene.serve("plain.jpg", at: "/good.jpg?a=1&b='2'")
-        _ = try await scene.larder("run", "--batch", "<b>&\"", "--variant", Variants.small, evil, good)
-        let outcome = try await scene.larder("report", "<b>&\"", "--format", "html")
-        #expect(outcome.code == 0)
-        let page = outcome.text
-        #expect(page.hasPrefix("<!doctype html>") && page.hasSuffix("</html>\n"))
-        #expect(!page.contains("<script") && page.contains("&lt;script&gt;alert(&#39;1&#39;)"))
-        #expect(page.contains("<title>Batch &lt;b&gt;&amp;&quot; (1)</title>"))
-        #expect(!page.contains("http-equiv") && !page.contains("src=\"http"), "nothing is loaded from elsewhere")
-        #expect(page.contains("<td>SDWebImageErrorDomain 2001<td>1</tr>"), "errors with their counts")
-        #expect(page.contains("<b class=\"state\">finished</b>"))
-        #expect(page.matches(of: /<time>\d{4}-\d\d-\d\dT[0-9:.]+Z<\/time>/).count == 2, "opened and finished")
-        #expect(page.contains(">original</a> jpeg") && page.contains(">small</a> jpeg"))
-        #expect(try Self.openTags(page) == [])
-        // The dominant colour lies behind the image, and SQL has the placeholders of every file.
-        #expect(page.contains(#/ style="background:\#[0-9a-f]{6}"/#))
-        let files = try await scene.sql(
-            """
-            SELECT string_agg(concat_ws('|', variant, path IS NOT NULL, length(blur_hash), dominant_color LIKE '#ff%',
-                length(thumb_hash) > 20, length(perceptual_hash)), ' ' ORDER BY variant NULLS FIRST)
-            FROM larder.stored_file
-            """)
-        #expect(files == "t|28|t|t|16 small|t|28|t|t|16")
-        // The page links to the smallest file of the job.
-        let link = try #require(page.firstMatch(of: /src="(file:[^"]+)"/)?.1)
-        let file = try #require(URL(string: String(link)))
-        #expect(FileManager.default.fileExists(atPath: file.path), "\(link)")
-    }
-
-    /// Tags that are closed wrongly or never; the end tags of table cells and rows are optional.
-    private static func openTags(_ page: String) throws -> [String] {
-        var open: [String] = []
-        for match in page.matches(of: /<(\/?)([a-z][a-z0-9]*)(?:\s[^<>]*)?>/) {
-            let name = String(match.2)
-            if ["meta", "img"].contains(name) { continue }
-            if match.1.isEmpty {
-                if ["td", "th"].contains(name), let last = open.last, ["td", "th"].contains(last) {
-                    open.removeLast()
-                }
-                open.append(name)
-            } else {
-                if name == "tr", let last = open.last, ["td", "th"].contains(last) { open.removeLast() }
-                guard open.last == name else { return open + ["/" + name] }
-                open.removeLast()
-            }
-        }
-        return open
-    }
-
-    @Test func `the HTML report shows failed variants with their errors`() async throws {
-        let scene = try await Scene()
-        let url = try scene.serve("plain.jpg", at: "/a.jpg")
-        _ = try await scene.larder(
-            "run", "--batch", "b", "--variant", Variants.small, "--variant", Variants.outside, url)
-        let page = try await scene.larder("report", "b", "--format", "html").text
-        #expect(page.contains("<h2>Stored</h2>"), "the original is")
-        #expect(page.contains("<li class=\"bad\">outside: ") && page.contains("LarderErrorDomain 401"))
-        #expect(try Self.openTags(page) == [])
-    }
-
     @Test func `cancelled items do not count as failed`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", "--batch", "b", "http://a.example/1", "http://a.example/2", "nothing")

@@ -11,4 +11,10 @@ enum FailureLine {
     static func text(_ url: String, _ error: FailureReason) -> String {
         error.message.hasPrefix(LoggedURL.text(url)) ? error.text : "\(ShownURL.text(url)): \(error.text)"
     }
+
+    /// A message without the URL that it may begin with.
+    static func withoutURL(_ message: String) -> String {
+        guard message.hasPrefix("http"), let end = message.firstRange(of: ": ") else { return message }
+        return String(message[end.upperBound...])
+    }
 }

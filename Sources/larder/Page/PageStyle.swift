@@ -1,5 +1,5 @@
-/// The stylesheet of the dashboard: light and dark, from 390 pixels.
-enum DashboardStyle {
+/// The stylesheet of the dashboard and of reports: light and dark, from 390 pixels.
+enum PageStyle {
     static let text = """
         :root {
           color-scheme: light dark;

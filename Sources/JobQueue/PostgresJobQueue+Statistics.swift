@@ -1,0 +1,108 @@
+import Concurrency
+import FoundationEssentials
+
+extension PostgresJobQueue {
+    /// The statistics of batches from their newest `limit` jobs. It reads each of these records once.
+    public func statistics(of batches: [Int64], limit: Int = 1_000_000) async throws(QueueError) -> BatchStatistics {
+        try await ask(Self.statistics, [.integers(batches), .integer(Int64(max(0, limit)))]) {
+            rows throws(QueueError) in
+            do {
+                return try JSONDecoder().decode(BatchStatistics.self, from: Data((rows.text(0, 0) ?? "").utf8))
+            } catch {
+                throw QueueError(.unexpectedAnswer, "the statistics of a batch are not the JSON that is expected")
+            }
+        }
+    }
+
+    /// The records of jobs are read into `job` once; each part aggregates them. Failures of items without a job are
+    /// read beside them.
+    private static let statistics =
+        """
+        WITH job AS MATERIALIZED (
+            SELECT number, url, outcome, domain, code, message, http_status, attempts, items, finished_at, discarded_at,
+                stored, pipeline_id, origin, wait_ms, fetch_ms, transcode_ms, store_ms, bytes_in
+            FROM larder.record
+            WHERE batch_id = ANY ($1) AND kind = 'job' AND retried_as IS NULL AND items > 0
+            ORDER BY number DESC LIMIT $2),
+        span AS (
+            SELECT min(finished_at) AS start,
+                greatest(100, ceil(extract(epoch FROM max(finished_at) - min(finished_at)) * 1000 / 60))::int AS ms FROM job),
+        slot AS (
+            SELECT floor(extract(epoch FROM j.finished_at - s.start) * 1000 / s.ms)::int AS slot,
+                coalesce(sum(j.items) FILTER (WHERE j.outcome = 1), 0) AS succeeded,
+                coalesce(sum(j.items) FILTER (WHERE j.outcome <> 1), 0) AS skipped
+            FROM job j, span s GROUP BY 1),
+        stage AS (
+            SELECT t.place, t.stage, percentile_disc('{0.5,0.95,0.99}'::float8[]) WITHIN GROUP (ORDER BY t.ms) AS p
+            FROM job j, LATERAL (VALUES (1, 'wait', j.wait_ms), (2, 'fetch', j.fetch_ms),
+                (3, 'transcode', j.transcode_ms), (4, 'store', j.store_ms)) AS t (place, stage, ms)
+            WHERE j.outcome = 1 GROUP BY t.place, t.stage),
+        origin AS (
+            SELECT origin, sum(items) AS items, coalesce(sum(items) FILTER (WHERE outcome = 2), 0) AS failed,
+                sum(bytes_in) AS bytes, percentile_disc(0.5) WITHIN GROUP (ORDER BY fetch_ms) AS ms
+            FROM job WHERE origin IS NOT NULL GROUP BY origin),
+        slow AS (
+            SELECT url, coalesce(wait_ms, 0) AS wait, coalesce(fetch_ms, 0) AS fetch,
+                coalesce(transcode_ms, 0) AS transcode, coalesce(store_ms, 0) AS store
+            FROM job WHERE fetch_ms IS NOT NULL
+            ORDER BY coalesce(wait_ms, 0) + fetch_ms + coalesce(transcode_ms, 0) + coalesce(store_ms, 0) DESC, number
+            LIMIT 10),
+        large AS (SELECT url, bytes_in FROM job WHERE bytes_in > 0 ORDER BY bytes_in DESC, number LIMIT 10),
+        variant AS (
+            SELECT v.name, count(*) AS files, sum(v.bytes) AS bytes, sum(o.bytes) AS originals
+            FROM job j,
+                LATERAL (SELECT x.bytes FROM json_to_recordset(j.stored) AS x (name text, bytes bigint, path text)
+                    WHERE x.name IS NULL AND x.path IS NOT NULL LIMIT 1) AS o,
+                LATERAL json_to_recordset(j.stored) AS v (name text, bytes bigint, path text)
+            WHERE v.name IS NOT NULL AND v.path IS NOT NULL GROUP BY v.name ORDER BY v.name LIMIT 50),
+        retry AS (
+            SELECT a.domain, a.code, count(*) AS n FROM larder.attempt a
+            WHERE a.outcome = 'retried' AND a.job_id IN (SELECT j.number FROM job j WHERE j.attempts > 1)
+            GROUP BY a.domain, a.code ORDER BY count(*) DESC, a.domain, a.code LIMIT 10),
+        failure AS (
+            SELECT number, url, domain, code, message, http_status, items, origin FROM job
+            WHERE outcome = 2 AND discarded_at IS NULL
+            UNION ALL
+            (SELECT number, url, domain, code, message, http_status, items, origin FROM larder.record
+             WHERE batch_id = ANY ($1) AND kind = 'item' AND retried_as IS NULL AND outcome = 2 AND discarded_at IS NULL
+             ORDER BY number LIMIT $2)),
+        cause AS (
+            SELECT domain, code, http_status, sum(items) AS items, count(DISTINCT origin) AS origins,
+                min(message) AS message, (array_agg(url ORDER BY number))[1:5] AS examples
+            FROM failure GROUP BY domain, code, http_status
+            ORDER BY sum(items) DESC, domain, code, http_status LIMIT 50),
+        pipeline AS (
+            SELECT p.name, p.version, p.spec FROM larder.pipeline p
+            WHERE p.pipeline_id IN (SELECT j.pipeline_id FROM job j) ORDER BY p.name, p.version LIMIT 10)
+        SELECT json_build_object(
+            'jobs', (SELECT count(*) FROM job),
+            'slotMilliseconds', (SELECT coalesce(max(ms), 100) FROM span),
+            'timeline', (SELECT coalesce(json_agg(json_build_object(
+                'slot', slot, 'succeeded', succeeded, 'skipped', skipped) ORDER BY slot), '[]') FROM slot),
+            'stages', (SELECT coalesce(json_agg(json_build_object(
+                'stage', stage, 'p50', p[1], 'p95', p[2], 'p99', p[3]) ORDER BY place), '[]') FROM stage),
+            'originCount', (SELECT count(*) FROM origin),
+            'origins', (SELECT coalesce(json_agg(json_build_object('origin', origin, 'items', items, 'failed', failed,
+                'bytesIn', bytes, 'fetchMs', ms) ORDER BY failed DESC, items DESC, origin), '[]')
+                FROM (SELECT * FROM origin ORDER BY failed DESC, items DESC, origin LIMIT 20) AS o),
+            'slowest', (SELECT coalesce(json_agg(row_to_json(slow)), '[]') FROM slow),
+            'largest', (SELECT coalesce(json_agg(json_build_object('url', url, 'bytes', bytes_in)), '[]') FROM large),
+            'variants', (SELECT coalesce(json_agg(row_to_json(variant)), '[]') FROM variant),
+            'retries', (SELECT coalesce(json_agg(row_to_json(retry)), '[]') FROM retry),
+            'causes', (SELECT coalesce(json_agg(json_build_object('domain', coalesce(domain, ''), 'code',
+                coalesce(code, 0), 'status', http_status, 'message', coalesce(message, ''), 'items', items,
+                'origins', origins, 'examples', examples)), '[]') FROM cause),
+            'pipelines', (SELECT coalesce(json_agg(json_build_object(
+                'name', name, 'version', version, 'spec', spec::text)), '[]') FROM pipeline))
+        """
+
+    /// The batches that were opened within the last `age`, oldest first, at most `limit`.
+    public func batches(openedWithin age: Duration, limit: Int = 1_000) async throws(QueueError) -> [Int64] {
+        try await ask(
+            """
+            SELECT batch_id FROM larder.progress WHERE created_at > statement_timestamp() - $1 * interval '1 ms'
+            ORDER BY batch_id LIMIT $2
+            """, [.integer(Int64(age.milliseconds)), .integer(Int64(limit))]
+        ) { rows throws(QueueError) in (0..<rows.count).compactMap { rows.integer($0, 0) } }
+    }
+}

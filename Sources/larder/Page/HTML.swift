@@ -1,0 +1,64 @@
+/// Parts of pages. Functions take text and return markup.
+enum HTML {
+    /// Text that is safe between tags and in quoted attributes; control characters become spaces.
+    static func escaped(_ text: String) -> String {
+        var result = ""
+        for character in text.unicodeScalars {
+            switch character {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "'": result += "&#39;"
+            case _ where character.value < 0x20 || character.value == 0x7F: result += " "
+            default: result.unicodeScalars.append(character)
+            }
+        }
+        return result
+    }
+
+    /// JSON that is safe in a script element.
+    static func escaped(json: String) -> String {
+        json.replacing("<", with: "\\u003c").replacing("\u{2028}", with: "\\u2028").replacing(
+            "\u{2029}", with: "\\u2029")
+    }
+
+    /// A column of a table.
+    struct Column {
+        let title: String
+        var isNumber = false
+
+        /// A column of numbers.
+        static func number(_ title: String) -> Column { Column(title: title, isNumber: true) }
+        /// A column of text.
+        static func text(_ title: String) -> Column { Column(title: title) }
+    }
+
+    /// A table that scrolls sideways where it is too wide; `rows` are markup.
+    static func table(_ label: String, _ columns: [Column], _ rows: [[String]]) -> String {
+        var page =
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"\(escaped(label))\">\n<table>\n<tr>"
+        for column in columns {
+            page += "<th scope=\"col\"\(column.isNumber ? " class=\"number\"" : "")>\(escaped(column.title))</th>"
+        }
+        page += "</tr>\n"
+        for row in rows {
+            page += "<tr>"
+            for (cell, column) in zip(row, columns) {
+                page += "<td class=\"\(column.isNumber ? "number" : "long")\">\(cell)</td>"
+            }
+            page += "</tr>\n"
+        }
+        return page + "</table>\n</div>\n"
+    }
+
+    /// Boxes with a number and its name each.
+    static func tiles(_ tiles: [(name: String, value: String, kind: String?)]) -> String {
+        var page = "<div class=\"tiles\">\n"
+        for tile in tiles {
+            let kind = tile.kind.map { " class=\"\($0)\"" } ?? ""
+            page += "<div class=\"tile\"><b\(kind)>\(escaped(tile.value))</b><span>\(escaped(tile.name))</span></div>\n"
+        }
+        return page + "</div>\n"
+    }
+}

@@ -1,0 +1,86 @@
+import JobQueue
+import Transcoder
+
+/// The batches that a report is about, and where their images are.
+struct ReportSource {
+    let queue: PostgresJobQueue
+    let reports: [BatchReport]
+    /// Nil when there is no cache.
+    private let place: CachePlace?
+    private let thumbnails: Int
+    private let since: String?
+
+    /// Reads the counts of BATCH, or of the batches that were opened within `--since`.
+    init(_ arguments: Arguments) async throws {
+        thumbnails = try arguments.number("thumbnails", in: 0...5_000) ?? 600
+        since = try arguments.value("since")
+        let age = try arguments.duration("since")
+        if age != nil, try !arguments.operands().isEmpty {
+            throw CommandError.usage("report: BATCH and --since exclude each other")
+        }
+        let name = age == nil ? try arguments.operand("BATCH or --since", of: "report") : ""
+        let settings = try Settings(arguments)
+        place = try Settings.existingCache(settings.cacheRoot) == nil ? nil : CachePlace(arguments)
+        queue = try await settings.openQueue()
+        var reports: [BatchReport] = []
+        if let age {
+            for batch in try await queue.batches(openedWithin: age) {
+                reports.append(try await queue.report(on: .id(batch)))
+            }
+        } else {
+            reports.append(try await queue.report(on: try await queue.batch(called: name)))
+        }
+        self.reports = reports
+    }
+
+    /// Whether every batch is over and every item succeeded.
+    var isWell: Bool {
+        reports.allSatisfy { $0.progress.isOver && $0.progress.open == 0 && $0.progress.skipped == 0 }
+    }
+
+    /// `Batch spring (7)`, or `Batches of the last 24h`.
+    var title: String {
+        since.map { "Batches of the last \($0)" } ?? reports.first.map { "Batch \($0.progress.title)" } ?? ""
+    }
+
+    /// The records of the batches, in order.
+    func forEachRecord(_ body: (BatchReport, StoredRecord) async throws -> Bool) async throws {
+        for report in reports {
+            for try await record in BatchRecords(of: report.progress.id, in: queue) {
+                guard try await body(report, record) else { return }
+            }
+        }
+    }
+
+    /// The HTML page with its pictures.
+    func page() async throws -> ReportPage {
+        let statistics = try await queue.statistics(of: reports.map(\.progress.id))
+        // Items that the retry of a failure took over have no record left; an item joined to a job has one of its own.
+        var gallery = ReportGallery(total: reports.reduce(0) { $0 + $1.progress.finished })
+        try await forEachRecord { _, record in gallery.add(record) }
+        if let place, thumbnails > 0, !gallery.items.isEmpty {
+            let pool = TranscoderPool(configuration: TranscoderPool.Configuration())
+            let empty = gallery
+            gallery = try await finally(pool.shutdown) {
+                var filled = empty
+                try await ReportPictures(place: place, pool: pool, limit: thumbnails).add(to: &filled)
+                return filled
+            }
+        }
+        return ReportPage(
+            reports: reports, statistics: statistics, previous: try await previous(), title: title, gallery: gallery)
+    }
+
+    /// The run before of a report on one batch; nil when there is none, or it is past its retention.
+    private func previous() async throws -> BatchProgress? {
+        guard since == nil, let progress = reports.first?.progress, let name = progress.name, progress.run > 1 else {
+            return nil
+        }
+        do throws(QueueError) {
+            return try await queue.progress(of: .name("\(name)@\(progress.run - 1)"))
+        } catch {
+            guard error.code == .unknownBatch else { throw error }
+            return nil
+        }
+    }
+}
