@@ -38,6 +38,11 @@ BEGIN
         WHERE x.until < now() - interval '30 days' LIMIT 5000 FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS moved = ROW_COUNT;
     total := total + moved;
+    DELETE FROM larder_data.action a WHERE a.id IN (
+        SELECT x.id FROM larder_data.action x WHERE x.at < now() - interval '90 days' ORDER BY x.id LIMIT 5000
+        FOR UPDATE SKIP LOCKED);
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    total := total + moved;
     DELETE FROM larder_data.batch_detail d WHERE d.ctid = ANY (ARRAY(
         SELECT x.ctid FROM larder_data.batch_detail x JOIN larder_data.batch b ON b.id = x.batch_id
         WHERE b.finished_at < now() - (SELECT s.keep_history FROM larder_data.settings s)
@@ -47,8 +52,8 @@ BEGIN
     RETURN total + moved;
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_purge IS
-    'Deletes workers gone for a day, blocks that ended 30 days ago, throughput older than 30 days, and details of '
-    'batches without history.';
+    'Deletes workers gone for a day, blocks that ended 30 days ago, throughput older than 30 days, actions older than '
+    '90 days, and details of batches without history.';
 
 CREATE FUNCTION larder_data.expired_partitions() RETURNS TABLE (
     parent text, part text, is_attached boolean, is_pending boolean

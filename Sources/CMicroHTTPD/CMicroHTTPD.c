@@ -48,6 +48,12 @@ void larder_http_begin_answer(larder_http_request *request, unsigned status, con
     request->status = status;
 }
 
+void larder_http_begin_file(larder_http_request *request, unsigned status, int file, size_t offset, size_t length) {
+    request->response = MHD_create_response_from_fd_at_offset64(length, file, offset);
+    request->status = status;
+    if (request->response == NULL) close(file);
+}
+
 void larder_http_add_header(larder_http_request *request, const char *name, const char *value) {
     if (request->response != NULL) MHD_add_response_header(request->response, name, value);
 }

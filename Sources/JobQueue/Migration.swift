@@ -36,7 +36,8 @@ struct Migration: Sendable {
         Migration("0029_schedules", PackageResources._029_schedules_sql),
         Migration("0030_views", PackageResources._030_views_sql),
         Migration("0031_health", PackageResources._031_health_sql),
-        Migration("0032_roles", PackageResources._032_roles_sql),
+        Migration("0032_actions", PackageResources._032_actions_sql),
+        Migration("0033_roles", PackageResources._033_roles_sql),
     ]
 
     init(_ name: String, _ bytes: [UInt8]) {

@@ -118,7 +118,7 @@ struct DashboardTests {
             #expect(answer.status == 200, "\(route.path): \(answer.text)")
             lines.append("/api/v1/\(route.path)\t\(answer.text.trimmingCharacters(in: .newlines))")
         }
-        #expect(lines.count == 12)
+        #expect(lines.count == 13)
         let batch = try #require(try await server.call("/api/v1/batches/1").object()["batch"] as? [String: Any])
         #expect(batch["succeeded"] as? Int == 1 && batch["failed"] as? Int == 1)
 
@@ -178,6 +178,58 @@ struct DashboardTests {
         let outcome = await server.process.outcome()
         #expect(outcome.code == 0)
         #expect(outcome.errorText.contains("called POST /api/v1/batches/1/cancel"))
+        // Each change is recorded with its target, and the refused one with its error.
+        let actions = try await scene.sql(
+            """
+            SELECT string_agg(concat_ws(' ', verb, target, 'failed' || left(error, 0)), ', ' ORDER BY action)
+            FROM larder.action WHERE login = current_user AND actor IS NULL
+            """)
+        #expect(
+            actions == "batches/pause 1, batches/resume 1, queues/pause default, queues/resume default, "
+                + "batches/cancel 1, batches/pause 1 failed, blocklist/add \(url), blocklist/remove \(url)")
+    }
+
+    @Test func `files of the cache are served by key, with ranges, and never from outside`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg?b=1")
+        #expect(try await scene.larder("run", url, "--variant", Variants.small, "--batch", "b").code == 0)
+        let server = try await serving(scene)
+        let path = "/cache/" + url.replacing("?", with: "%3F")
+        let size = try Data(contentsOf: URL(filePath: PackageRoot.path + "/Tests/TranscoderTests/Images/plain.jpg"))
+            .count
+        let whole = try await server.call(path, ["-D", "-", "-o", "/dev/null"]).text
+        #expect(whole.hasPrefix("HTTP/1.1 200") && whole.contains("Content-Type: image/jpeg"))
+        #expect(whole.contains("Content-Length: \(size)") && whole.contains("immutable") && whole.contains("sandbox"))
+        let part = try await server.call(path, ["-D", "-", "-o", "/dev/null", "-r", "10-19"]).text
+        #expect(part.hasPrefix("HTTP/1.1 206") && part.contains("Content-Range: bytes 10-19/\(size)"))
+        #expect(try await server.call(path, ["-o", "/dev/null", "-r", "99999999-"]).status == 416)
+        let tag = try #require(whole.firstMatch(of: /ETag: ("[^"]+")/)?.1)
+        #expect(try await server.call(path, ["-H", "If-None-Match: \(tag)"]).status == 304)
+        for outside in ["/cache/", "/cache/nothing", "/cache/..%2F..%2Fetc%2Fpasswd", "/cache/.larder-id"] {
+            #expect(try await server.call(outside, ["--path-as-is"]).status == 404, "\(outside)")
+        }
+        let report = try await server.call("/report/1", ["-i"]).text
+        #expect(report.contains("text/html") && report.contains("data:image/webp;base64,"))
+        #expect(try await server.call("/report/9").status == 404)
+        server.process.signal(SIGTERM)
+        #expect(await server.process.outcome().code == 0)
+        let others = try await changing(scene)
+        #expect(try await others.call(path).status == 401, "with a token it is needed here, too")
+        others.process.signal(SIGTERM)
+        #expect(await others.process.outcome().code == 0)
+    }
+
+    @Test(
+        arguments: [
+            (nil, ByteRange.whole), ("bytes=0-", .part(0..<100)), ("bytes=10-19", .part(10..<20)),
+            ("bytes=90-200", .part(90..<100)), ("bytes=-5", .part(95..<100)), ("bytes=-500", .part(0..<100)),
+            ("bytes=100-", .outside), ("bytes=-0", .outside), ("bytes=5-4", .whole), ("bytes=0-1,3-4", .whole),
+            ("items=0-1", .whole), ("bytes=", .whole), ("bytes=-", .whole), ("bytes=a-b", .whole),
+            ("bytes=--1", .whole),
+            ("bytes=0-9223372036854775807", .part(0..<100)), ("bytes=99999999999999999999-", .whole),
+        ] as [(String?, ByteRange)])
+    func `a range of bytes is read as RFC 9110 says`(_ header: String?, _ range: ByteRange) {
+        #expect(ByteRange(header, size: 100) == range)
     }
 
     @Test func `wrong requests are answered with a status and an error`() async throws {
@@ -207,7 +259,7 @@ struct DashboardTests {
         let server = try await serving(scene)
         let page = try await server.call("/", ["-i"])
         #expect(page.status == 200)
-        #expect(page.text.contains("Content-Security-Policy: default-src 'none'; style-src 'self'; script-src 'self'"))
+        #expect(page.text.contains("Content-Security-Policy: default-src 'none'; style-src 'self' 'sha256-"))
         #expect(page.text.contains("X-Frame-Options: DENY") && page.text.contains("X-Content-Type-Options: nosniff"))
         #expect(!page.text.contains("<script>") && !page.text.contains("http://") && !page.text.contains("https://"))
         for path in ["/style.css", "/script.js", "/livez", "/readyz", "/metrics"] {

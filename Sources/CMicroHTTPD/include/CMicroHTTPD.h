@@ -9,7 +9,7 @@ typedef struct larder_http larder_http;
 typedef struct larder_http_request larder_http_request;
 
 /// Called on the thread of the server for each request. It returns at once and answers then or later, on any thread, by
-/// larder_http_begin_answer, larder_http_add_header and larder_http_end_answer.
+/// larder_http_begin_answer or larder_http_begin_file, larder_http_add_header and larder_http_end_answer.
 typedef void (*larder_http_handler)(void *context, larder_http_request *request);
 
 /// Serves on a listening socket, which it closes at its end, also when it fails: then NULL. At most `connections` at
@@ -29,6 +29,8 @@ const void *larder_http_body(const larder_http_request *request, size_t *length)
 
 /// Copies the body.
 void larder_http_begin_answer(larder_http_request *request, unsigned status, const void *body, size_t length);
+/// Sends `length` bytes of a file from `offset`; closes the descriptor, also when it fails.
+void larder_http_begin_file(larder_http_request *request, unsigned status, int file, size_t offset, size_t length);
 void larder_http_add_header(larder_http_request *request, const char *name, const char *value);
 /// Sends the answer. The request is invalid afterwards.
 void larder_http_end_answer(larder_http_request *request);

@@ -20,6 +20,12 @@ struct CachePlace {
         store = DirectoryStore(layout)
     }
 
+    /// Nil when there is no cache. Creates nothing.
+    init?(ifPresent arguments: Arguments) throws {
+        guard try Settings.existingCache(Settings(arguments).cacheRoot) != nil else { return nil }
+        try self.init(arguments)
+    }
+
     /// - Throws: a `CommandError` when the cache does not exist.
     init(ofExisting arguments: Arguments) throws {
         try self.init(arguments)

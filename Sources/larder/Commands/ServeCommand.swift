@@ -20,15 +20,17 @@ extension Command {
             Option("token-file", .value("FILE"), "every request needs the token in FILE: Authorization: Bearer TOKEN"),
             Option("user-header", .value("NAME"), "every request needs this header, in which a proxy names its user"),
             Option("allow-changes", "permit pause, resume, cancel, retry, discard and the other changes"),
+            Option("serve-cache", "show the images of the cache; without it only on loopback"),
             Settings.databaseOption,
-        ]
+        ] + CachePlace.options
     ) { arguments in
         let address = try WorkerEndpoint.address(arguments) ?? ListenAddress(host: "127.0.0.1", port: 8_090)
         let access = try DashboardAccess(arguments, address)
         let stop = ShutdownRequest()
         await Signals.deliver(to: stop)
         let queue = try await Settings(arguments).openQueue(starting: true)
-        let dashboard = Dashboard(queue: queue, access: access) { Console.note("larder: \($0)") }
+        let place = address.isLoopback || arguments.flag("serve-cache") ? try CachePlace(arguments) : nil
+        let dashboard = Dashboard(queue: queue, access: access, place: place) { Console.note("larder: \($0)") }
         // At most one request per connection waits here.
         let (requests, waiting) = AsyncStream.makeStream(
             of: (HTTPRequest, HTTPReply).self, bufferingPolicy: .bufferingOldest(HTTPEndpoint.connections))

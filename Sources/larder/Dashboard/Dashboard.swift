@@ -3,9 +3,10 @@ import JobQueue
 
 /// The dashboard: its pages, its API, metrics and probes, for one database.
 struct Dashboard: Sendable {
-    /// Nothing is loaded from elsewhere, and no script is in the page.
+    /// Nothing is loaded from elsewhere. The hashes are those of a report, which has its script inside.
     private static let policy =
-        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
+        "default-src 'none'; style-src 'self' '\(ReportPage.styleHash)'; "
+        + "script-src 'self' '\(ReportPage.scriptHash)'; connect-src 'self'; img-src 'self' data:; "
         + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     private static let headers = [
         (name: "Content-Security-Policy", value: policy), (name: "Referrer-Policy", value: "no-referrer"),
@@ -14,13 +15,17 @@ struct Dashboard: Sendable {
 
     let queue: PostgresJobQueue
     let access: DashboardAccess
+    /// Where the images are; nil when they are not shown.
+    let place: CachePlace?
+    /// A report decodes images with as many processes as there are cores.
+    private let reporting = AsyncSemaphore(1)
     /// Writes a line about each change.
     let log: @Sendable (String) -> Void
 
     /// The answer to a request. Errors of the database are answers, too.
     func answer(_ request: HTTPRequest) async -> HTTPAnswer {
         var answer = await unguarded(request)
-        answer.headers += Self.headers
+        answer.headers += Self.headers.filter { own in !answer.headers.contains { $0.name == own.name } }
         // The pages show buttons only where these work.
         answer.headers.append(("Larder-Changes", access.allowsChanges ? "allowed" : "refused"))
         return answer
@@ -39,6 +44,12 @@ struct Dashboard: Sendable {
                     ? HTTPAnswer(body: Array("ready\n".utf8))
                     : HTTPAnswer(type: MetricsText.type, body: Array(metrics(gauges).utf8))
             case "/api/v1/openapi.json": return Self.json(200, DashboardOpenAPI.document)
+            case let path where path.hasPrefix("/cache/") && request.isReading:
+                guard let place else { return .notFound }
+                return try await DashboardCache(place).answer(request, key: String(path.dropFirst("/cache/".count)))
+            case let path where path.hasPrefix("/report/") && request.isReading:
+                guard let batch = Int64(path.dropFirst("/report/".count)) else { return .notFound }
+                return try await report(on: batch)
             default: return try await call(request, user)
             }
         } catch let refusal as DashboardAccess.Refusal {
@@ -60,11 +71,26 @@ struct Dashboard: Sendable {
         guard let (route, number) = matches.first(where: { $0.0.method == method }) else {
             return Self.failure(405, .usage("use \(matches.map(\.0.method).joined(separator: " or "))"))
         }
-        let object = try await route.run(DashboardCall(queue: queue, request: request, number: number))
-        if !request.isReading {
-            log("\(user ?? "a user of the dashboard") called \(request.method) \(request.path)")
+        let call = DashboardCall(queue: queue, request: request, number: number)
+        guard !request.isReading else { return Self.json(200, try await route.run(call)) }
+        log("\(user ?? "a user of the dashboard") called \(request.method) \(request.path)")
+        let target = try route.target(of: call)
+        let action = try await queue.beginAction(actor: user, verb: route.verb, target: target)
+        do {
+            return Self.json(200, try await route.run(call))
+        } catch {
+            try? await queue.failAction(action, CommandError(error).message)
+            throw error
         }
-        return Self.json(200, object)
+    }
+
+    /// The page of a batch's report, as `larder report --format html` writes it.
+    private func report(on batch: Int64) async throws -> HTTPAnswer {
+        let report = try await queue.report(on: .id(batch))
+        let source = ReportSource(report, in: queue, place, thumbnails: ReportSource.thumbnails)
+        guard await reporting.acquire() else { throw CommandError.larder(.other, "stopping") }
+        let page = try await finally({ reporting.release() }) { try await source.page() }
+        return HTTPAnswer(type: "text/html; charset=utf-8", body: Array(try page.text().utf8))
     }
 
     private func metrics(_ gauges: [QueueGauge]) -> String {

@@ -101,6 +101,33 @@ enum DashboardPages {
               ], schedules, "There is no schedule: larder schedule set")];
             },
           },
+          failures: {
+            title: "Failures",
+            async read() {
+              const { batches } = await call("batches?limit=200");
+              const rows = batches.flatMap((batch) => batch.topErrors.map((error) => ({ batch, error })));
+              return [
+                make("p", { class: "quiet" }, "The commonest errors of each of the newest 200 batches."),
+                table([
+                  ["Batch", (row) => batchLink(row.batch), "long"], ["Error", (row) => `${row.error.domain} ${row.error.code}`],
+                  ["Items", (row) => number(row.error.items), "number"], ["Opened", (row) => time(row.batch.openedAt)],
+                  ["", (row) => row.batch.state !== "cancelled"
+                    ? button("Retry failed", `batches/${row.batch.batchID}/retry`, {}, `Retry the failed items of ${row.batch.batch}?`) : null, "actions"],
+                ], rows, "No failure."),
+              ];
+            },
+          },
+          actions: {
+            title: "Changes",
+            async read() {
+              const { actions } = await call("actions?limit=200");
+              return [table([
+                ["When", (row) => time(row.at)], ["Who", (row) => row.actor ?? `database login ${row.login}`],
+                ["What", (row) => row.verb], ["Of", (row) => row.target, "long"],
+                ["Result", (row) => row.error ? make("span", { class: "bad" }, row.error) : "done", "long"],
+              ], actions, "Nothing has been changed through the dashboard.")];
+            },
+          },
           pipelines: {
             title: "Pipelines",
             async read() {
@@ -126,6 +153,7 @@ enum DashboardPages {
             make("div", { class: "actions" },
               isOver ? null : batch.state === "paused" ? change("Resume", "resume", `Resume ${batch.batch}?`)
                 : change("Pause", "pause", `Pause ${batch.batch}? Its jobs wait.`),
+              reportButton(id),
               batch.failed > 0 && batch.state !== "cancelled" ? change("Retry failed", "retry", `Retry the failed items of ${batch.batch}?`) : null,
               batch.failed > batch.discarded ? change("Discard failures", "discard", `Discard the failures of ${batch.batch}?`, true) : null,
               isOver ? null : change("Cancel", "cancel", `Cancel ${batch.batch}? ${number(batch.open)} items end at once.`, true)),
@@ -146,6 +174,24 @@ enum DashboardPages {
             batch.failures.length > 200 ? make("p", { class: "quiet" },
               `These are the first 200; larder report ${batch.batchID} --files has all.`) : null,
           ];
+        }
+
+        /** Opens the report in a tab. A link would not send the token. */
+        function reportButton(id) {
+          return make("button", {
+            type: "button", onclick: async (event) => {
+              const own = event.currentTarget;
+              own.disabled = true;
+              own.textContent = "Writing the report…";
+              try {
+                const response = await authorized("report/" + id);
+                if (!response.ok) throw new Error((await response.json()).error.message);
+                make("a", { href: URL.createObjectURL(await response.blob()), target: "_blank" }).click();
+              } catch (failure) { await ask(failure.message, true); }
+              own.disabled = false;
+              own.textContent = "Report";
+            },
+          }, "Report");
         }
 
         let shown = "", last = "";

@@ -43,6 +43,16 @@ struct DashboardRoute: Sendable {
             answer: answer.map { (field: $0.0, content: $0.1) }, run: run)
     }
 
+    /// The name of a change in the record of actions, `batches/pause`.
+    var verb: String { path.replacing("{id}/", with: "") }
+
+    /// What a change is about: the number in the path, or the first field of the body; a URL without its password.
+    func target(of call: DashboardCall) throws(CommandError) -> String {
+        guard let field = fields.first else { return "\(call.number)" }
+        let text = try call.text(field)
+        return field == "url" ? ShownURL.text(text) : text
+    }
+
     /// The number in `path` where it is a path of this route, 0 for a route without one; nil for another path.
     func match(_ path: [Substring]) -> Int64? {
         let parts = self.path.split(separator: "/")

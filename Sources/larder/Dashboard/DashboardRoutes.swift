@@ -55,6 +55,13 @@ extension DashboardRoute {
             }
             return ["pipelines": pipelines]
         },
+        get(
+            "actions", "The newest changes made through the dashboard, at most `limit`.", arguments: ["limit"],
+            [("actions", .objects(action))]
+        ) { call in
+            let limit = try call.number("limit", in: 1...1_000, default: 200)
+            return ["actions": try await call.queue.actions(limit: limit).map(\.json)]
+        },
         get("health", "What is wrong, worst first.", [("findings", .lines(of: "health"))]) { call in
             ["findings": try await HealthLine.all(of: call.queue).map(\.json)]
         },
@@ -74,6 +81,10 @@ extension DashboardRoute {
     private static let worker = [
         "worker": "string", "name": "string", "host": "string", "version": "string", "slots": "integer",
         "running": "integer", "state": "string", "startedAt": "string", "heartbeatAt": "string", "fault": "string?",
+    ]
+    private static let action = [
+        "at": "string", "login": "string", "actor": "string?", "verb": "string", "target": "string?",
+        "error": "string?",
     ]
     private static let running = [
         "job": "integer", "batchID": "integer", "worker": "string", "workerName": "string?", "attempt": "integer",

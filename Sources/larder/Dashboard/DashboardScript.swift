@@ -31,14 +31,19 @@ enum DashboardScript {
           constructor(status, message) { super(message); this.status = status; }
         }
 
-        async function call(path, body) {
+        /** A request with the token. */
+        function authorized(path, body) {
           const headers = {};
           const token = sessionStorage.getItem(tokenKey);
           if (token) headers["Authorization"] = "Bearer " + token;
           if (body) headers["Content-Type"] = "application/json";
           const options = { headers, cache: "no-store", method: body ? "POST" : "GET" };
           if (body) options.body = JSON.stringify(body);
-          const response = await fetch("api/v1/" + path, options);
+          return fetch(path, options);
+        }
+
+        async function call(path, body) {
+          const response = await authorized("api/v1/" + path, body);
           allowsChanges = response.headers.get("Larder-Changes") === "allowed";
           const answer = await response.json();
           if (!response.ok) throw new Failure(response.status, answer.error ? answer.error.message : response.statusText);
@@ -83,7 +88,7 @@ enum DashboardScript {
           return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": columns[0][0] },
             make("table", {},
               make("thead", {}, make("tr", {}, columns.map(([title, , kind]) =>
-                make("th", { scope: "col", class: kind === "number" ? "number" : null }, title)))),
+                make(title ? "th" : "td", { scope: title ? "col" : null, class: kind === "number" ? "number" : null }, title)))),
               make("tbody", {}, rows.map((row) =>
                 make("tr", {}, columns.map(([, value, kind]) => make("td", { class: kind }, value(row) ?? (columns.length > 1 && kind !== "actions" ? "–" : ""))))))));
         }

@@ -9,7 +9,7 @@ final class HTTPEndpoint: Sendable {
     typealias Handler = @Sendable (HTTPRequest, HTTPReply) -> Void
 
     /// What a request carries; others are dropped.
-    static let headers = ["host", "origin", "authorization", "content-type"]
+    static let headers = ["host", "origin", "authorization", "content-type", "range", "if-range", "if-none-match"]
     static let arguments = ["after", "limit", "minutes", "queue"]
     /// Of a request, in bytes.
     static let longestBody = 65_536

@@ -1,6 +1,8 @@
 import CMicroHTTPD
 import Concurrency
+import DiskCache
 import Dispatch
+import Glibc
 
 /// The place of the answer to one request. A reply that is dropped without an answer sends status 500.
 final class HTTPReply: Sendable {
@@ -23,9 +25,14 @@ final class HTTPReply: Sendable {
             return address
         }
         guard let request = OpaquePointer(bitPattern: address) else { return }
-        larder_http_begin_answer(request, answer.status, answer.body, answer.body.count)
+        // The library closes its descriptor when the last byte is sent.
+        if let part = answer.file, case let copy = fcntl(part.file.descriptor, F_DUPFD_CLOEXEC, 0), copy >= 0 {
+            larder_http_begin_file(request, answer.status, copy, part.range.lowerBound, part.range.count)
+        } else {
+            larder_http_begin_answer(request, answer.status, answer.body, answer.body.count)
+        }
         let headers = [
-            ("Content-Type", answer.type), ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
+            ("Content-Type", answer.type), ("Cache-Control", answer.caching), ("X-Content-Type-Options", "nosniff"),
         ]
         for (name, value) in headers + answer.headers { larder_http_add_header(request, name, value) }
         larder_http_end_answer(request)

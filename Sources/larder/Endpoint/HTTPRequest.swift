@@ -1,3 +1,5 @@
+import DiskCache
+
 /// A request to an HTTP endpoint.
 struct HTTPRequest: Sendable {
     var method = "GET"
@@ -18,11 +20,21 @@ struct HTTPRequest: Sendable {
 struct HTTPAnswer: Sendable {
     var status: UInt32 = 200
     var type = "text/plain; charset=utf-8"
-    /// Beside the type, `Cache-Control: no-store` and `X-Content-Type-Options`.
+    /// `Cache-Control`.
+    var caching = "no-store"
+    /// Beside the type, `Cache-Control` and `X-Content-Type-Options`.
     var headers: [(name: String, value: String)] = []
-    var body: [UInt8]
+    var body: [UInt8] = []
+    /// Sent instead of the body.
+    var file: HTTPFilePart?
 
     static let notFound = HTTPAnswer(status: 404, body: Array("not found\n".utf8))
     static let wrongMethod = HTTPAnswer(
         status: 405, headers: [("Allow", "GET, HEAD")], body: Array("only GET and HEAD\n".utf8))
+}
+
+/// Some bytes of an open file.
+struct HTTPFilePart: Sendable {
+    let file: OpenFile
+    let range: Range<Int>
 }

@@ -65,3 +65,9 @@ extension ThroughputMinute {
         ]
     }
 }
+
+extension OperatorAction {
+    var json: JSONObject {
+        ["at": at, "login": login, "actor": actor, "verb": verb, "target": target, "error": error]
+    }
+}

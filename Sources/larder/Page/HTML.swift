@@ -1,16 +1,16 @@
 /// Parts of pages. Functions take text and return markup.
 enum HTML {
-    /// Text that is safe between tags and in quoted attributes; control characters become spaces.
+    /// Text that is safe between tags and in quoted attributes; control characters and marks of direction are shown as
+    /// their codes.
     static func escaped(_ text: String) -> String {
         var result = ""
-        for character in text.unicodeScalars {
+        for character in PrintableText.text(text).unicodeScalars {
             switch character {
             case "&": result += "&amp;"
             case "<": result += "&lt;"
             case ">": result += "&gt;"
             case "\"": result += "&quot;"
             case "'": result += "&#39;"
-            case _ where character.value < 0x20 || character.value == 0x7F: result += " "
             default: result.unicodeScalars.append(character)
             }
         }
@@ -39,6 +39,10 @@ enum HTML {
         var page =
             "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"\(escaped(label))\">\n<table>\n<tr>"
         for column in columns {
+            guard !column.title.isEmpty else {
+                page += "<td></td>"
+                continue
+            }
             page += "<th scope=\"col\"\(column.isNumber ? " class=\"number\"" : "")>\(escaped(column.title))</th>"
         }
         page += "</tr>\n"

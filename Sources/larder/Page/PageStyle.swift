@@ -32,6 +32,7 @@ enum PageStyle {
         main:focus { outline: none; }
         h1 { font-size: 22px; margin: 0 0 12px; overflow-wrap: anywhere; }
         h2 { font-size: 16px; margin: 28px 0 10px; }
+        h1, td, code { unicode-bidi: isolate; }
         a { color: var(--accent); }
         :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
         .skip { position: absolute; left: -999px; }

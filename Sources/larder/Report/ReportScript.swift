@@ -160,7 +160,7 @@ enum ReportScript {
             make("p", { class: item.outcome === 1 ? "bad" : "quiet" }, outcomes[item.outcome] + (item.error ? ": " + item.error : "")),
             comparison(item),
             rows.length > 0 ? make("div", { class: "scroll", tabindex: "0" }, make("table", {},
-              make("tr", {}, ["File", "", "Key", "Path in the cache", ""].map((title) => make("th", { scope: "col" }, title))), rows)) : null,
+              make("tr", {}, ["File", "Facts", "Key", "Path in the cache", "Copy"].map((title) => make("th", { scope: "col" }, title))), rows)) : null,
             make("form", { method: "dialog", class: "actions" }, close));
           dialog.addEventListener("close", () => dialog.remove());
           document.body.append(dialog);

@@ -8,20 +8,25 @@ struct ReportSource {
     /// Nil when there is no cache.
     private let place: CachePlace?
     private let thumbnails: Int
+    /// The time as given; nil for a report on one batch.
     private let since: String?
+
+    /// A report on one batch.
+    init(_ report: BatchReport, in queue: PostgresJobQueue, _ place: CachePlace?, thumbnails: Int) {
+        (self.queue, reports, self.place, self.thumbnails, since) = (queue, [report], place, thumbnails, nil)
+    }
 
     /// Reads the counts of BATCH, or of the batches that were opened within `--since`.
     init(_ arguments: Arguments) async throws {
-        thumbnails = try arguments.number("thumbnails", in: 0...5_000) ?? 600
+        thumbnails = try arguments.number("thumbnails", in: 0...5_000) ?? Self.thumbnails
         since = try arguments.value("since")
         let age = try arguments.duration("since")
         if age != nil, try !arguments.operands().isEmpty {
             throw CommandError.usage("report: BATCH and --since exclude each other")
         }
         let name = age == nil ? try arguments.operand("BATCH or --since", of: "report") : ""
-        let settings = try Settings(arguments)
-        place = try Settings.existingCache(settings.cacheRoot) == nil ? nil : CachePlace(arguments)
-        queue = try await settings.openQueue()
+        place = try CachePlace(ifPresent: arguments)
+        queue = try await Settings(arguments).openQueue()
         var reports: [BatchReport] = []
         if let age {
             for batch in try await queue.batches(openedWithin: age) {
@@ -32,6 +37,9 @@ struct ReportSource {
         }
         self.reports = reports
     }
+
+    /// The pictures of a page by default.
+    static let thumbnails = 600
 
     /// Whether every batch is over and every item succeeded.
     var isWell: Bool {
