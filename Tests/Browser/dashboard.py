@@ -43,6 +43,11 @@ with browser() as chromium:
         tab.value.wait_for_selector("h2:has-text('Failures')")
         expect(name.rstrip("\u202e") in tab.value.inner_text("h1"), "the report does not open")
         tab.value.close()
+        opened.goto(url + "#/blocklist")
+        opened.fill("input[name=url]", "http://a.example/spam.jpg")
+        opened.keyboard.press("Enter")
+        opened.get_by_role("dialog").get_by_role("button", name="Yes").click()
+        opened.get_by_text("http://a.example/spam.jpg", exact=True).wait_for()
         # The keyboard alone: skip link, navigation, focus on the new page.
         opened.goto(url + "#/queues")
         opened.reload()

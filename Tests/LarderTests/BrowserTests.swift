@@ -46,7 +46,7 @@ struct BrowserTests {
         #expect(found.isEmpty, "\(found)")
         #expect(
             try await scene.sql("SELECT string_agg(verb || ' ' || target, ', ' ORDER BY action) FROM larder.action")
-                == "batches/pause 1, batches/resume 1")
+                == "batches/pause 1, batches/resume 1, blocklist/add http://a.example/spam.jpg")
         process.signal(SIGTERM)
         #expect(await process.outcome().code == 0)
     }

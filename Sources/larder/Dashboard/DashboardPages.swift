@@ -69,7 +69,8 @@ enum DashboardPages {
                 ["Origin", (row) => row.origin, "long"], ["Why", (row) => row.givenUp ? "given up" : row.why],
                 ["Held for", (row) => duration(row.seconds), "number"], ["Error", (row) => row.domain ? `${row.domain} ${row.code}` : "–"],
                 ["", (row) => button("Clear", "origins/clear", { origin: row.origin }, `Allow requests to ${row.origin} again?`), "actions"],
-              ], origins, "No origin is held.")];
+              ], origins, "No origin is held."),
+              form("Hold", "origins/hold", "origin", "Origin or URL", (text) => `Send no request to ${text} for an hour? Its jobs wait.`)];
             },
           },
           blocklist: {
@@ -81,6 +82,7 @@ enum DashboardPages {
                 ["Error", (row) => `${row.message} (${row.domain} ${row.code})`, "long"], ["Failures", (row) => row.failures, "number"],
                 ["", (row) => button("Unblock", "blocklist/remove", { url: row.url }, `Unblock ${row.url}?`), "actions"],
               ], blocklist, "No URL is blocked."),
+              form("Block", "blocklist/add", "url", "URL", (text) => `Block ${text} for a day? Its jobs fail.`),
               blocklist.length === 1000 ? make("p", { class: "quiet" }, "These are the first 1,000; larder blocklist list has all.") : null];
             },
           },
@@ -242,7 +244,8 @@ enum DashboardPages {
           make("a", { href: "#/" + name, "data-page": name }, page.title)));
         window.addEventListener("hashchange", async () => { await show(); main.focus(); });
         async function loop() {
-          if (document.visibilityState === "visible" && !document.querySelector("dialog")) await show();
+          const isBusy = document.querySelector("dialog") || document.activeElement?.matches("main input");
+          if (document.visibilityState === "visible" && !isBusy) await show();
           setTimeout(loop, 2000);
         }
         loop();

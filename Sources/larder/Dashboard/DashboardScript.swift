@@ -144,6 +144,24 @@ enum DashboardScript {
           }, title);
         }
 
+        /** A field and a button for a change of what is typed; nothing where changes are refused. */
+        function form(title, path, field, label, question) {
+          if (!allowsChanges) return null;
+          const input = make("input", { type: "text", name: field, required: "", size: "50", autocomplete: "off" });
+          return make("form", {
+            class: "actions", onsubmit: async (event) => {
+              event.preventDefault();
+              const text = input.value.trim();
+              if (!text || !await ask(question(text))) return;
+              try {
+                await call(path, { [field]: text });
+                input.value = "";
+              } catch (failure) { await ask(failure.message, true); }
+              await show();
+            },
+          }, make("label", {}, label + " ", input), make("button", {}, title));
+        }
+
         function ask(text, isNote) {
           return new Promise((resolve) => {
             const yes = make("button", { value: "yes" }, isNote ? "Close" : "Yes");

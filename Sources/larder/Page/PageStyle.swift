@@ -63,6 +63,7 @@ enum PageStyle {
           font: inherit; color: var(--text); background: var(--card); border: 1px solid var(--line);
           border-radius: 6px; padding: 4px 12px;
         }
+        input, form label { max-width: 100%; }
         button { cursor: pointer; }
         button:hover { border-color: var(--accent); }
         button.danger { color: var(--bad); }

@@ -100,22 +100,29 @@ struct ReportPage {
             return
                 "<p class=\"quiet\">\(counts.failed == 0 ? "No image failed." : "All failures were discarded.")</p>\n"
         }
-        var page = ""
-        for cause in statistics.causes {
-            let advice = FailureAdvice(domain: cause.domain, code: cause.code, status: cause.status)
-            page += "<article class=\"cause\">\n<h3>\(HTML.escaped(advice.meaning))"
-            page += " <span class=\"bad\">\(cause.items.grouped)</span></h3>\n"
-            page += "<p>\(HTML.escaped(advice.action))</p>\n<p class=\"quiet\">"
-            page += "\(HTML.escaped(FailureLine.withoutURL(cause.message))) "
-            page += "<code>\(HTML.escaped(cause.domain)) \(cause.code)</code>"
-            if cause.origins > 0 { page += ", from \(cause.origins.counted("origin"))" }
-            page += "</p>\n<details\(statistics.causes.count == 1 ? " open" : "")><summary>"
-            page += "\(cause.examples.count < cause.items ? "The first " : "")\(cause.examples.count.counted("URL"))"
-            page += "</summary>\n<ul>\n"
-            for url in cause.examples { page += "<li><code>\(HTML.escaped(ShownURL.text(url)))</code></li>\n" }
-            page += "</ul></details>\n</article>\n"
-        }
-        return page
+        let shown = statistics.causes.prefix(Self.shownCauses).map(cause).joined()
+        let rest = statistics.causes.dropFirst(Self.shownCauses)
+        guard !rest.isEmpty else { return shown }
+        return shown + "<details><summary>\(rest.count.counted("more cause"))</summary>\n"
+            + rest.map(cause).joined() + "</details>\n"
+    }
+
+    /// The causes that are seen at once.
+    private static let shownCauses = 8
+
+    /// What failed and what to do in a line or two; the message and examples when it is opened.
+    private func cause(_ cause: BatchStatistics.FailureCause) -> String {
+        let advice = FailureAdvice(domain: cause.domain, code: cause.code, status: cause.status)
+        var page = "<details class=\"cause\"\(statistics.causes.count == 1 ? " open" : "")>\n<summary>"
+        page += "<b>\(HTML.escaped(advice.meaning))</b> <b class=\"bad\">\(cause.items.grouped)</b> "
+        page += "<span class=\"action\">\(HTML.escaped(advice.action))</span></summary>\n<p class=\"quiet\">"
+        page += "\(HTML.escaped(FailureLine.withoutURL(cause.message))) "
+        page += "<code>\(HTML.escaped(cause.domain)) \(cause.code)</code>"
+        if cause.origins > 0 { page += ", from \(cause.origins.counted("origin"))" }
+        page += "</p>\n<p>\(cause.examples.count < cause.items ? "The first " : "")"
+        page += "\(cause.examples.count.counted("URL")):</p>\n<ul>\n"
+        for url in cause.examples { page += "<li><code>\(HTML.escaped(ShownURL.text(url)))</code></li>\n" }
+        return page + "</ul></details>\n"
     }
 
     private static func kind(_ state: BatchProgress.State) -> String {

@@ -13,9 +13,10 @@ enum ReportStyle {
         code { font: 13px/1.5 ui-monospace, "Liberation Mono", monospace; }
         .cause {
           background: var(--card); border: 1px solid var(--line); border-left: 4px solid var(--bad);
-          border-radius: 8px; padding: 10px 14px; margin: 10px 0;
+          border-radius: 8px; padding: 6px 14px; margin: 6px 0;
         }
-        .cause h3 { margin: 0; } .cause p { margin: 4px 0; } .cause ul { margin: 6px 0; padding-left: 20px; }
+        .cause p { margin: 4px 0; } .cause ul { margin: 6px 0; padding-left: 20px; }
+        .action { color: var(--quiet); font-size: 14px; }
         summary { cursor: pointer; }
         .controls { display: flex; flex-wrap: wrap; gap: 8px 14px; margin: 10px 0; align-items: end; }
         .controls label { display: grid; font-size: 13px; color: var(--quiet); }
