@@ -18,6 +18,29 @@ def private_database(larder):
         shutil.rmtree(home, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def image_origin():
+    """A directory, and the address of an nginx that answers every path with one image."""
+    home = tempfile.mkdtemp(prefix="larder-origin-")
+    os.chmod(home, 0o755)
+    images = os.path.dirname(os.path.abspath(__file__)) + "/../Tests/TranscoderTests/Images"
+    shutil.copy(images + "/plain.jpg", home + "/image.jpg")
+    paths = " ".join(f"{name}_temp_path {home}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    with open(home + "/nginx.conf", "w") as conf:
+        conf.write(f"""
+            {'user root;' if os.getuid() == 0 else ''} daemon off; worker_processes 1; pid {home}/pid; error_log {home}/log;
+            events {{ worker_connections 1024; }}
+            http {{ access_log off; keepalive_requests 1000000; sendfile on; {paths}
+                server {{ listen 127.0.0.1:18080; root {home}; rewrite ^ /image.jpg break; }} }}""")
+    nginx = subprocess.Popen(["nginx", "-c", home + "/nginx.conf", "-e", home + "/log"])
+    try:
+        yield home, "http://127.0.0.1:18080"
+    finally:
+        nginx.terminate()
+        nginx.wait()
+        shutil.rmtree(home, ignore_errors=True)
+
+
 def quantile(values, share):
     return sorted(values)[min(len(values) - 1, int(len(values) * share))] if values else float("nan")
 

@@ -26,6 +26,13 @@ struct ManualTests {
         }
     }
 
+    @Test func `the reference of the commands is what the table says`() async throws {
+        let script = PackageRoot.path + "/scripts/cli-reference"
+        let made = try await SystemTool.run(["python3", script, LarderCommand.executable])
+        let kept = try String(contentsOfFile: PackageRoot.path + "/docs/cli.md", encoding: .utf8)
+        #expect(made == kept, "scripts/cli-reference .build/debug/larder > docs/cli.md")
+    }
+
     @Test func `man pages cannot be written into a directory that is not there`() async throws {
         let outcome = try await LarderCommand("manual", directory.file("none")).run()
         #expect(outcome.code == 1)

@@ -19,6 +19,7 @@ struct Dashboard: Sendable {
     let place: CachePlace?
     /// A report decodes images with as many processes as there are cores.
     private let reporting = AsyncSemaphore(1)
+    private let answers = DashboardAnswers()
     /// Writes a line about each change.
     let log: @Sendable (String) -> Void
 
@@ -72,7 +73,10 @@ struct Dashboard: Sendable {
             return Self.failure(405, .usage("use \(matches.map(\.0.method).joined(separator: " or "))"))
         }
         let call = DashboardCall(queue: queue, request: request, number: number)
-        guard !request.isReading else { return Self.json(200, try await route.run(call)) }
+        guard !request.isReading else {
+            return try await answers.answer(to: request) { Self.json(200, try await route.run(call)) }
+        }
+        defer { answers.forget() }
         log("\(user ?? "a user of the dashboard") called \(request.method) \(request.path)")
         let target = try route.target(of: call)
         let action = try await queue.beginAction(actor: user, verb: route.verb, target: target)
