@@ -114,6 +114,17 @@ struct ReportTests {
         for row in rows { #expect(row[0] == url && scene.stored.contains(String(row[2].dropFirst("default/".count)))) }
     }
 
+    @Test func `the text says what an error means, and cannot move the cursor`() async throws {
+        let scene = try await Scene()
+        let hostile = "a\u{1B}[2J\u{202E}b"
+        let run = try await scene.larder("run", "--batch", "b", hostile)
+        for text in [run.text, try await scene.larder("report", "b").text] {
+            #expect(text.contains("1 × SDWebImageErrorDomain 1000: The URL is empty or malformed\n    Correct it"))
+            #expect(text.contains("  a\\u{1B}[2J\\u{202E}b: "), "\(text)")
+            #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"))
+        }
+    }
+
     @Test func `cancelled items do not count as failed`() async throws {
         let scene = try await Scene()
         _ = try await scene.larder("enqueue", "--batch", "b", "http://a.example/1", "http://a.example/2", "nothing")

@@ -62,7 +62,7 @@ extension Command {
     private static func writeText(_ source: ReportSource, _ output: ReportOutput) throws {
         var text = source.reports.map(TextReport.text).joined(separator: "\n")
         if source.reports.count != 1 { text = "\(source.title): \(ReportCounts(source.reports).sentence)\n\n" + text }
-        try output.write(output.isConsole ? PrintableText.lines(text) : text)
+        try output.write(text)
     }
 
     private static func writeFiles(_ source: ReportSource, _ format: ReportFormat, _ output: ReportOutput) async throws

@@ -1,7 +1,7 @@
 import Concurrency
 import JobQueue
 
-/// The report of a batch as text.
+/// The report of a batch as text, safe for a terminal.
 enum TextReport {
     static func text(_ report: BatchReport) -> String {
         let progress = report.progress
@@ -11,11 +11,14 @@ enum TextReport {
         for (name, value) in numbers(report) { text += "  \(name): \(value)\n" }
         if !report.errors.isEmpty {
             text += "errors:\n"
-            for error in report.errors { text += "  \(error.items) × \(error.domain) \(error.code)\n" }
+            for error in report.errors {
+                let advice = FailureAdvice(domain: error.domain, code: error.code, status: nil)
+                text += "  \(error.items) × \(error.domain) \(error.code): \(advice.meaning)\n    \(advice.action)\n"
+            }
             text += "failures:\n"
             for failure in report.failures.prefix(50) {
-                text +=
-                    "  \(FailureLine.text(failure.url, failure.error)), \(failure.attempts.counted("attempt"))\n"
+                let line = PrintableText.text(FailureLine.text(failure.url, failure.error))
+                text += "  \(line), \(failure.attempts.counted("attempt"))\n"
             }
             if report.failures.count > 50 { text += "  ... --files --format json lists all\n" }
         }
