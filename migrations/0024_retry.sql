@@ -2,7 +2,9 @@
 --
 -- A retry makes a new job from the record of a failure. The record stays and refers to the job by retried_as.
 
-CREATE FUNCTION larder_data.failures_of(b larder_data.batch, portion int, only_job bigint) RETURNS TABLE (
+CREATE FUNCTION larder_data.failures_of(
+    b larder_data.batch, portion int, only_job bigint, only_domain text, only_code int
+) RETURNS TABLE (
     at timestamptz, record bigint, item bigint, items int, blocked int, url text, pipeline_id int, options bigint,
     context json, meta json, priority smallint, origin_id int, max_attempts smallint, retry_base_ms int, domain text,
     code int
@@ -17,6 +19,7 @@ BEGIN
         SELECT i.* FROM larder_data.item_history i
         WHERE i.batch_id = b.id AND i.outcome = 2 AND i.retried_as IS NULL AND i.discarded_at IS NULL
           AND i.reason = 'blocked' AND i.pipeline_id IS NOT NULL AND only_job IS NULL
+          AND (only_domain IS NULL OR i.domain = only_domain) AND (only_code IS NULL OR i.code = only_code)
         LIMIT portion
     ), validated AS MATERIALIZED (
         SELECT g.ids, v.origins
@@ -28,6 +31,7 @@ BEGIN
      FROM larder_data.job_history h
      WHERE h.batch_id = b.id AND h.outcome = 2 AND h.retried_as IS NULL AND h.discarded_at IS NULL AND h.items > 0
        AND (only_job IS NULL OR h.job_id = only_job)
+       AND (only_domain IS NULL OR h.domain = only_domain) AND (only_code IS NULL OR h.code = only_code)
      LIMIT portion)
     UNION ALL
     -- Items that joined a job of another batch: both records have the time of one transaction.
@@ -37,8 +41,8 @@ BEGIN
         SELECT x.* FROM larder_data.job_history x
         WHERE x.finished_at = i.finished_at AND x.job_id = i.job_id LIMIT 1) AS h
      WHERE i.batch_id = b.id AND i.outcome = 2 AND i.retried_as IS NULL AND i.discarded_at IS NULL
-       AND i.reason = 'joined' AND only_job IS NULL
-     LIMIT portion)
+       AND i.reason = 'joined' AND only_job IS NULL AND (only_domain IS NULL OR i.domain = only_domain)
+       AND (only_code IS NULL OR i.code = only_code) LIMIT portion)
     UNION ALL
     (SELECT x.finished_at, NULL, x.id, x.items, x.items, x.url, x.pipeline_id, 0, NULL, x.meta,
         coalesce(b.priority, 4::smallint), o.id, NULL, NULL, x.domain, x.code
@@ -48,7 +52,7 @@ BEGIN
     LIMIT portion;
 END $$;
 COMMENT ON FUNCTION larder_data.failures_of IS
-    'The failed items of a batch that can be retried, or those of one job: item is NULL in the record of a job.';
+    'The failed items of a batch that can be retried, or of one job or error: item is NULL in the record of a job.';
 
 -- Planned in each call: a plan made while a partition was empty would search it by the batch alone.
 CREATE FUNCTION larder_data.mark_retried(
@@ -68,7 +72,7 @@ COMMENT ON FUNCTION larder_data.mark_retried IS 'Writes into records of failures
 
 -- The caller holds the lock on the batch, so nothing else retries, discards or finishes it.
 CREATE FUNCTION larder_data.retry_failures(
-    b larder_data.batch, portion int, only_job bigint DEFAULT NULL, OUT items bigint, OUT job bigint
+    b larder_data.batch, portion int, only_job bigint, only_domain text, only_code int, OUT items bigint, OUT job bigint
 )
 LANGUAGE plpgsql SET enable_nestloop = off SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $$
@@ -84,7 +88,7 @@ DECLARE
 BEGIN
     WITH keyed AS MATERIALIZED (
         SELECT f.*, larder_data.job_key(f.url, f.pipeline_id) AS key
-        FROM larder_data.failures_of(b, portion, only_job) AS f
+        FROM larder_data.failures_of(b, portion, only_job, only_domain, only_code) AS f
     ), distinct_jobs AS (
         SELECT DISTINCT ON (k.key) k.key, k.record, k.url, k.pipeline_id, k.options, k.context, k.meta, k.origin_id,
             sum(k.items) OVER same AS items, min(k.priority) OVER same AS priority,
@@ -131,25 +135,27 @@ COMMENT ON FUNCTION larder_data.retry_failures IS
     'Makes jobs of failures, or joins live ones; answers how many items were reopened, and the last job.';
 
 CREATE FUNCTION larder_data.try_retry(
-    b larder_data.batch, portion int, only_job bigint DEFAULT NULL, OUT items bigint, OUT job bigint
+    b larder_data.batch, portion int, only_job bigint DEFAULT NULL, only_domain text DEFAULT NULL,
+    only_code int DEFAULT NULL, OUT items bigint, OUT job bigint
 )
 LANGUAGE plpgsql SET lock_timeout = '500ms' AS $$
 BEGIN
-    SELECT r.items, r.job INTO items, job FROM larder_data.retry_failures(b, portion, only_job) AS r;
+    SELECT r.* INTO items, job FROM larder_data.retry_failures(b, portion, only_job, only_domain, only_code) AS r;
 EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
     -- An open transaction has inserted a job of one of the URLs, or has the live one locked.
     PERFORM larder_data.raise_locked(format('a job of batch "%s"', coalesce(b.name, b.id::text)), 'larder_data.job');
 END $$;
 COMMENT ON FUNCTION larder_data.try_retry IS 'As retry_failures; LA010 if another transaction has a job locked.';
 
-CREATE FUNCTION larder.batch_retry_failed(batch text) RETURNS bigint
+CREATE FUNCTION larder.batch_retry_failed(batch text, domain text DEFAULT NULL, code int DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql AS $$
 BEGIN
-    RETURN (larder_data.try_retry(larder_data.lock_batch(batch, '{cancelled}'), 10000)).items;
+    RETURN (larder_data.try_retry(larder_data.lock_batch(batch, '{cancelled}'), 10000, NULL, domain, code)).items;
 END $$;
 COMMENT ON FUNCTION larder.batch_retry_failed IS
     'Reopens the failed items of a batch, blocked ones included, at most 10,000 records a call: repeat until it '
-    'answers 0. They get new jobs, with RetryFailed and unused attempts. Answers how many items.';
+    'answers 0. They get new jobs, with RetryFailed and unused attempts. domain, code: only those that failed so. '
+    'Answers how many items.';
 
 CREATE FUNCTION larder.batch_discard_failed(batch text, portion int DEFAULT 10000) RETURNS bigint
 LANGUAGE plpgsql

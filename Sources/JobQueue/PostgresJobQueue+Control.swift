@@ -1,3 +1,5 @@
+public import ImageModel
+
 /// Each function may be repeated: what is done already is not done again.
 extension PostgresJobQueue {
     /// The most jobs that one call of `reprioritize(_:to:)` changes.
@@ -27,12 +29,17 @@ extension PostgresJobQueue {
     public func resume(_ batch: BatchReference) async throws(QueueError) { try await control("batch_resume", batch) }
 
     /// Reopens failed items of a batch as new jobs, with unused attempts and RetryFailed, at most `retryPortion`
-    /// records a call. Returns how many items.
+    /// records a call; with an error only those that failed with it. Returns how many items.
     ///
     /// Throws `.unknownBatch`, and `.batchClosed` when it is cancelled.
     @discardableResult
-    public func retryFailed(of batch: BatchReference) async throws(QueueError) -> Int {
-        try await control("batch_retry_failed", batch)
+    public func retryFailed(
+        of batch: BatchReference, with error: FailureCode? = nil
+    ) async throws(QueueError) -> Int {
+        try await ask(
+            "SELECT larder.batch_retry_failed($1, $2, $3::int)",
+            [.text(batch.text), .text(error?.domain), .integer(error.map { Int64($0.code) })]
+        ) { rows throws(QueueError) in Int(rows.integer(0, 0) ?? 0) }
     }
 
     /// Discards the failures of a batch: they still count, but are neither listed in reports and the view

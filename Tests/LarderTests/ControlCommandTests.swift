@@ -119,6 +119,24 @@ struct ControlCommandTests {
         #expect(try await scene.faults() == [])
     }
 
+    @Test func `a retry by error takes only the items that failed with it`() async throws {
+        let scene = try await Scene()
+        let url = scene.origin.url("/a.jpg")
+        scene.origin.on("/a.jpg", .body(Array("no image".utf8)))
+        #expect(try await scene.larder("run", "--batch", "spring", url, scene.origin.url("/missing.jpg")).code == 1)
+        func retried(_ error: String) async throws -> Int? {
+            try await line(scene, "retry", "spring", "--error", error)["retried"] as? Int
+        }
+        #expect(try await retried("SDWebImageErrorDomain 9") == 0)
+        #expect(try await retried("NSURLErrorDomain 1001") == 0)
+        #expect(try await retried("SDWebImageErrorDomain 1001") == 1)
+        #expect(try await scene.sql("SELECT string_agg(code::text, ' ') FROM larder.failed") == "2001")
+        #expect(try await scene.sql("SELECT open || ' ' || failed FROM larder.progress") == "1 1")
+        for words in [["spring", "--error", "2001"], ["--job", "1", "--error", "NSURLErrorDomain -1"]] {
+            #expect(try await scene.larder(["retry"] + words).run().code == 2)
+        }
+    }
+
     @Test func `discarded failures are counted and not listed by report`() async throws {
         let scene = try await Scene()
         let url = scene.origin.url("/a.jpg")

@@ -169,6 +169,7 @@ struct DashboardTests {
         let cancelled = try await server.change("batches/1/cancel").object()
         #expect(cancelled["items"] as? Int == 1)
         #expect(try await server.change("batches/1/pause").status == 409)
+        #expect(try await server.change("batches/1/retry-error", #"{"domain":"a","code":"b"}"#).status == 400)
         let url = scene.origin.url("/x.jpg")
         #expect(try await server.change("blocklist/add", #"{"url":"\#(url)","seconds":60}"#).status == 200)
         #expect(try await scene.sql("SELECT count(*) FROM larder.blocklist") == "1")
@@ -186,7 +187,8 @@ struct DashboardTests {
             """)
         #expect(
             actions == "batches/pause 1, batches/resume 1, queues/pause default, queues/resume default, "
-                + "batches/cancel 1, batches/pause 1 failed, blocklist/add \(url), blocklist/remove \(url)")
+                + "batches/cancel 1, batches/pause 1 failed, batches/retry-error 1 failed, blocklist/add \(url), blocklist/remove \(url)"
+        )
     }
 
     @Test func `files of the cache are served by key, with ranges, and never from outside`() async throws {

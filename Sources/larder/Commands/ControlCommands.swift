@@ -1,3 +1,4 @@
+import ImageModel
 import JobQueue
 
 /// The commands that change batches, jobs and queues.
@@ -49,17 +50,28 @@ extension Command {
         summary: "Retry the failed items of a batch, or one job",
         discussion: """
             Each failed URL, blocked ones included, becomes a new job with all its attempts, which passes the blocks by
-            failures (RetryFailed) and not those by an operator. --job also makes a scheduled job ready at once, and a
+            failures (RetryFailed) and not those by an operator. --error takes only those that failed with one error, as
+            reports name it. --job also makes a scheduled job ready at once, and a
             job suspended as crashed ready again.
             """,
-        examples: ["larder retry spring", "larder retry --job 17"],
-        options: [ControlTarget.jobOption, Settings.databaseOption]
+        examples: [
+            "larder retry spring", "larder retry spring --error 'SDWebImageErrorDomain 2001'", "larder retry --job 17",
+        ],
+        options: [
+            ControlTarget.jobOption,
+            Option("error", .value("ERROR"), "only items that failed with this domain and code"),
+            Settings.databaseOption,
+        ]
     ) { arguments in
         let target = try ControlTarget.required(arguments, of: "retry", or: ControlTarget.jobOption)
+        let error = try arguments.value("error").map(errorCode)
+        guard target.job == nil || error == nil else {
+            throw CommandError.usage("retry: --job and --error exclude each other")
+        }
         guard let number = target.job else {
             return try await change(target.name, arguments) { queue, batch in
                 let items = try await inPortions(of: PostgresJobQueue.retryPortion) {
-                    try await queue.retryFailed(of: batch)
+                    try await queue.retryFailed(of: batch, with: error)
                 }
                 return (["retried": items], "\(items.counted("item")) retried, ")
             }
@@ -69,6 +81,15 @@ extension Command {
             ["job": number, "retriedAs": later], arguments,
             later == number ? "job \(number) is ready" : "job \(number) is retried as job \(later)")
         return .done
+    }
+
+    /// Reads `SDWebImageErrorDomain 2001`.
+    private static func errorCode(_ text: String) throws(CommandError) -> FailureCode {
+        let words = text.split(separator: " ")
+        guard words.count == 2, let code = Int(words[1]) else {
+            throw .usage("retry: --error: '\(text)' is not a domain and a code such as 'SDWebImageErrorDomain 2001'")
+        }
+        return FailureCode(domain: String(words[0]), code: code)
     }
 
     static let discard = Command(

@@ -31,6 +31,14 @@ struct DashboardCall: Sendable {
         return text
     }
 
+    /// A field of the JSON body that is a whole number.
+    ///
+    /// - Throws: wrong usage when it is missing or something else.
+    func integer(_ name: String) throws(CommandError) -> Int {
+        guard let number = try fields()[name] as? Int else { throw .usage("the body needs a number field '\(name)'") }
+        return number
+    }
+
     /// A whole number of seconds in the JSON body; nil without it.
     func seconds(_ name: String) throws(CommandError) -> Duration? {
         guard let value = try fields()[name] else { return nil }

@@ -1,3 +1,4 @@
+import ImageModel
 import JobQueue
 
 extension DashboardRoute {
@@ -24,6 +25,13 @@ extension DashboardRoute {
         ] + others
 
     private static let others: [DashboardRoute] = [
+        post(
+            "batches/{id}/retry-error", "Retries the items that failed with an error, at most 10,000 a call.",
+            fields: ["domain", "code"], [("items", .value("integer"))]
+        ) { call in
+            let error = FailureCode(domain: try call.text("domain"), code: try call.integer("code"))
+            return ["items": try await call.queue.retryFailed(of: .id(call.number), with: error)]
+        },
         post("jobs/{id}/retry", "Retries a job; `job` is the one that runs.", [("job", .value("integer"))]) { call in
             ["job": try await call.queue.retry(job: call.number)]
         },

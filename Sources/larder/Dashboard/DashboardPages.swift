@@ -170,6 +170,11 @@ enum DashboardPages {
             ]),
             make("h2", {}, "Failures"),
             table([
+              ["Error", (row) => `${row.domain} ${row.code}`, "long"], ["Items", (row) => number(row.items), "number"],
+              ["", (row) => button("Retry", `batches/${id}/retry-error`, { domain: row.domain, code: row.code },
+                `Retry the items that failed with ${row.domain} ${row.code}?`), "actions"],
+            ], batch.topErrors, "No error."),
+            table([
               ["URL", (row) => row.url, "long"], ["Error", (row) => `${row.domain} ${row.code}`],
               ["Message", (row) => row.message, "long"], ["Attempts", (row) => row.attempts, "number"],
             ], batch.failures.slice(0, 200), "No failure."),

@@ -48,7 +48,7 @@ struct DashboardRoute: Sendable {
 
     /// What a change is about: the number in the path, or the first field of the body; a URL without its password.
     func target(of call: DashboardCall) throws(CommandError) -> String {
-        guard let field = fields.first else { return "\(call.number)" }
+        guard call.number == 0, let field = fields.first else { return "\(call.number)" }
         let text = try call.text(field)
         return field == "url" ? ShownURL.text(text) : text
     }
