@@ -231,6 +231,13 @@ int larder_open_unseen(const char *path) {
     return descriptor < 0 && errno == EPERM ? open(path, flags) : descriptor;
 }
 
+long long larder_processor_time(int process) {
+    clockid_t clock;
+    struct timespec time;
+    if (clock_getcpuclockid(process, &clock) != 0 || syscall(SYS_clock_gettime, clock, &time) != 0) { return -1; }
+    return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
 int larder_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 
 _Static_assert(sizeof(struct larder_processors) == sizeof(cpu_set_t), "the set has the size of the C library's");

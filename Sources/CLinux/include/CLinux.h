@@ -83,6 +83,10 @@ int larder_read_entry(int directory, const char *name, struct larder_entry *entr
 /// changes it. Does not wait for a named pipe. Returns the descriptor, close-on-exec, or -1 with errno.
 int larder_open_unseen(const char *path);
 
+/// The processor time of all threads of a process in nanoseconds, or -1 when it has ended. Asks the kernel: a library
+/// that changes clocks (libfaketime) would change this one, too.
+long long larder_processor_time(int process);
+
 /// Opens an empty file in memory; `name` only serves debugging. Returns the descriptor, close-on-exec, or -1 with errno
 /// (`memfd_create`).
 int larder_memory_file(const char *name);

@@ -91,14 +91,7 @@ struct RunningChild: ~Copyable {
     }
 
     /// The processor time of all threads since the process started; zero when it has ended.
-    private var processorTime: Duration {
-        var clock = clockid_t()
-        var time = timespec()
-        guard clock_getcpuclockid(process.processID, &clock) == 0, clock_gettime(clock, &time) == 0 else {
-            return .zero
-        }
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-    }
+    private var processorTime: Duration { .nanoseconds(max(0, larder_processor_time(process.processID))) }
 
     /// The last line that the child wrote to standard error since the last message was sent to it; nil when there is
     /// none.
