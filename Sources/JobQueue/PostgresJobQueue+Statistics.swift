@@ -68,14 +68,14 @@ extension PostgresJobQueue {
              ORDER BY number LIMIT $2)),
         cause AS (
             SELECT domain, code, http_status, sum(items) AS items, count(DISTINCT origin) AS origins,
-                min(message) AS message, (array_agg(url ORDER BY number))[1:5] AS examples
+                (array_agg(message ORDER BY number))[1] AS message,
+                (array_agg(url ORDER BY number))[1:5] AS examples
             FROM failure GROUP BY domain, code, http_status
             ORDER BY sum(items) DESC, domain, code, http_status LIMIT 50),
         pipeline AS (
             SELECT p.name, p.version, p.spec FROM larder.pipeline p
             WHERE p.pipeline_id IN (SELECT j.pipeline_id FROM job j) ORDER BY p.name, p.version LIMIT 10)
         SELECT json_build_object(
-            'jobs', (SELECT count(*) FROM job),
             'slotMilliseconds', (SELECT coalesce(max(ms), 100) FROM span),
             'timeline', (SELECT coalesce(json_agg(json_build_object(
                 'slot', slot, 'succeeded', succeeded, 'skipped', skipped) ORDER BY slot), '[]') FROM slot),
@@ -96,12 +96,13 @@ extension PostgresJobQueue {
                 'name', name, 'version', version, 'spec', spec::text)), '[]') FROM pipeline))
         """
 
-    /// The batches that were opened within the last `age`, oldest first, at most `limit`.
+    /// The newest batches that were opened within the last `age`, oldest first, at most `limit`.
     public func batches(openedWithin age: Duration, limit: Int = 1_000) async throws(QueueError) -> [Int64] {
         try await ask(
             """
-            SELECT batch_id FROM larder.progress WHERE created_at > statement_timestamp() - $1 * interval '1 ms'
-            ORDER BY batch_id LIMIT $2
+            SELECT batch_id FROM (
+                SELECT batch_id FROM larder.progress WHERE created_at > statement_timestamp() - $1 * interval '1 ms'
+                ORDER BY batch_id DESC LIMIT $2) AS newest ORDER BY batch_id
             """, [.integer(Int64(age.milliseconds)), .integer(Int64(limit))]
         ) { rows throws(QueueError) in (0..<rows.count).compactMap { rows.integer($0, 0) } }
     }

@@ -14,7 +14,7 @@ private enum BrowserModules {
 /// phone and as a desk. `scripts/browser` installs what they need.
 @Suite(
     .enabled(if: BrowserModules.areInstalled, "needs chromium, and what scripts/browser installs"),
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 struct BrowserTests {
     /// What the script finds wrong.
     private func faults(_ script: String, _ arguments: [String]) async throws -> String {

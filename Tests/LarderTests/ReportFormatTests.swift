@@ -67,6 +67,8 @@ struct ReportFormatTests {
         #expect(lines.first?.contains("'text/plain', 'text/html', 'text/html']") == true, "\(lines)")
         #expect(lines.dropFirst().first?.hasPrefix("1 of 3 images, 2 failed: ") == true, "\(lines)")
         #expect(lines.last == "[('report.html', True)]", "\(lines)")
+        let both = try await scene.larder("report", "Frühling", "--mail", "a@b", "--format", "csv")
+        #expect(both.code == 2 && both.errorText.contains("no --format"))
         let forged = try await scene.larder("report", "Frühling", "--mail", "a@b\nBcc: c@d")
         #expect(forged.code == 2 && forged.errorText.contains("is not a mail address"))
     }

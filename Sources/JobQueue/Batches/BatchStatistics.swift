@@ -1,7 +1,5 @@
 /// What the records of batches add to their counts: times, sizes, origins and causes of failures.
 public struct BatchStatistics: Sendable, Decodable {
-    /// The records that were read: completed jobs, the newest first, without those that were retried.
-    public let jobs: Int
     /// The items that ended in each slot of time, oldest first; a slot without any is left out.
     public let timeline: [TimelineSlot]
     /// The length of a slot in ms, at least 100. There are at most 61 slots.
@@ -87,7 +85,7 @@ public struct BatchStatistics: Sendable, Decodable {
         public let domain: String, code: Int
         /// The response's status for error 2001.
         public let status: Int?
-        /// The message of one of them.
+        /// The message of the first of them.
         public let message: String
         /// Items that failed so, and the origins they are from; items without a job have none.
         public let items, origins: Int

@@ -2,7 +2,7 @@
 enum MisspeltVariables {
     private static let prefix = "LARDER_"
 
-    /// A line about each, by name. Variables that resemble no setting are somebody else's and are not mentioned.
+    /// A line about each, by name. Variables that resemble no setting belong to other programs and are left out.
     static func notes(_ environment: [String: String]) -> [String] {
         let known = CommandTable.settings.map { String($0.dropFirst(prefix.count)) }
         return environment.keys.filter { $0.hasPrefix(prefix) && !CommandTable.settings.contains($0) }.sorted()

@@ -35,6 +35,9 @@ extension Command {
         guard !listsFiles || format == .text || format == .json else {
             throw CommandError.usage("report: --files is for the formats text and json")
         }
+        guard address == nil || format == .text && !listsFiles else {
+            throw CommandError.usage("report: --mail has the text and the HTML file; no --format, --json and --files")
+        }
         let source = try await ReportSource(arguments)
         if arguments.flag(Quiet.name), source.isWell { return .done }
         let output = try ReportOutput(try arguments.value("output"))

@@ -12,25 +12,39 @@ final class DashboardAnswers: Sendable {
         let until: ContinuousClock.Instant
     }
 
-    private static let time = Duration.seconds(1)
-    private static let limit = 200
+    private struct State {
+        var kept: [Question: Kept] = [:]
+        /// How often a change was made.
+        var changes = 0
+    }
 
-    private let kept = Locked<[Question: Kept]>([:])
+    private static let time = Duration.seconds(1)
+    private static let limit = 50
+
+    private let state = Locked(State())
 
     /// The answer that is kept for the request, else what `make` returns. The caller has checked the user.
     func answer(to request: HTTPRequest, _ make: () async throws -> HTTPAnswer) async throws -> HTTPAnswer {
         let question = Question(path: request.path, arguments: request.arguments)
-        if let found = kept.withLock({ $0[question] }), found.until > .now { return found.answer }
+        let (found, changes) = state.withLock { ($0.kept[question], $0.changes) }
+        if let found, found.until > .now { return found.answer }
         // As old as the question, not as the answer.
         let until = ContinuousClock.now + Self.time
         let answer = try await make()
-        kept.withLock { kept in
-            if kept.count >= Self.limit { kept.removeAll() }
-            kept[question] = Kept(answer: answer, until: until)
+        state.withLock { state in
+            // An answer that a change has overtaken is for this caller alone.
+            guard state.changes == changes else { return }
+            if state.kept.count >= Self.limit { state.kept.removeAll() }
+            state.kept[question] = Kept(answer: answer, until: until)
         }
         return answer
     }
 
     /// Forgets all answers, after a change.
-    func forget() { kept.withLock { $0.removeAll() } }
+    func forget() {
+        state.withLock { state in
+            state.kept.removeAll()
+            state.changes += 1
+        }
+    }
 }

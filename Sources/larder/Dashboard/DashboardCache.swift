@@ -17,13 +17,13 @@ struct DashboardCache: Sendable {
     /// The name of the file is a hash of the key, so that no key leads out of the cache.
     func answer(_ request: HTTPRequest, key: String) async throws -> HTTPAnswer {
         let opened = try await place.disk.run { [store = place.store] in
-            try store.peek(named: store.naming.fileName(of: CacheKey(key))).map {
-                ($0, ImageFormat.recognise(try $0.bytes(ImageFormat.recognisedBytes)))
+            try store.peek(named: store.naming.fileName(of: CacheKey(key))).map { file in
+                var status = stat()
+                fstat(file.descriptor, &status)
+                return (file, ImageFormat.recognise(try file.bytes(ImageFormat.recognisedBytes)), status)
             }
         }
-        guard let (file, format) = opened else { return .notFound }
-        var status = stat()
-        fstat(file.descriptor, &status)
+        guard let (file, format, status) = opened else { return .notFound }
         let tag = "\"\(String(status.st_mtim.tv_sec, radix: 36))-\(status.st_mtim.tv_nsec)-\(file.size)\""
         var answer = HTTPAnswer(
             type: format?.mediaType ?? "application/octet-stream", caching: "private, max-age=31536000, immutable",

@@ -4,7 +4,8 @@ enum DashboardFile {
         "/": HTTPAnswer(type: "text/html; charset=utf-8", body: Array(page.utf8)),
         "/style.css": HTTPAnswer(type: "text/css; charset=utf-8", body: Array(PageStyle.text.utf8)),
         "/script.js": HTTPAnswer(
-            type: "text/javascript; charset=utf-8", body: Array((DashboardScript.text + DashboardPages.text).utf8)),
+            type: "text/javascript; charset=utf-8",
+            body: Array((PageScript.text + DashboardScript.text + DashboardPages.text).utf8)),
         "/favicon.ico": HTTPAnswer(status: 204, body: []),
     ]
 

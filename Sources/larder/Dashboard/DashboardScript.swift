@@ -3,22 +3,10 @@
 /// Every text from the database goes through `textContent` or `setAttribute`, never through markup.
 enum DashboardScript {
     static let text = #"""
-        "use strict";
         const tokenKey = "larder-token";
         const main = document.querySelector("main");
         const connection = document.querySelector("#connection");
         let allowsChanges = false;
-
-        /** An element with attributes and children; texts become text nodes. */
-        function make(name, attributes, ...children) {
-          const element = document.createElement(name);
-          for (const [key, value] of Object.entries(attributes || {})) {
-            if (key === "onclick" || key === "onsubmit") element[key] = value;
-            else if (value !== null && value !== undefined && value !== false) element.setAttribute(key, value);
-          }
-          element.append(...children.flat().filter((child) => child !== null && child !== undefined));
-          return element;
-        }
 
         function svg(name, attributes, ...children) {
           const element = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -51,13 +39,6 @@ enum DashboardScript {
         }
 
         const number = (value) => value === null || value === undefined ? "–" : value.toLocaleString("en-US");
-
-        function bytes(value) {
-          const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-          let place = 0;
-          while (value >= 1024 && place < units.length - 1) { value /= 1024; place += 1; }
-          return (place === 0 ? value : value.toFixed(1)) + " " + units[place];
-        }
 
         function duration(seconds) {
           if (seconds === null || seconds === undefined) return "–";

@@ -12,9 +12,9 @@ enum FailureLine {
         error.message.hasPrefix(LoggedURL.text(url)) ? error.text : "\(ShownURL.text(url)): \(error.text)"
     }
 
-    /// A message without the URL that it may begin with.
-    static func withoutURL(_ message: String) -> String {
-        guard message.hasPrefix("http"), let end = message.firstRange(of: ": ") else { return message }
-        return String(message[end.upperBound...])
+    /// The message of a failure without its URL, with which it may begin.
+    static func message(_ message: String, of url: String) -> String {
+        let prefix = LoggedURL.text(url) + ": "
+        return message.hasPrefix(prefix) ? String(message.dropFirst(prefix.count)) : message
     }
 }

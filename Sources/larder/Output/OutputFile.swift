@@ -55,7 +55,8 @@ final class OutputFile {
         (descriptor, path, temporary, isNamed, isCopied) = (try Self.unnamed(), "", "", false, false)
     }
 
-    private static func unnamed() throws(CommandError) -> Int32 {
+    /// A new file in /tmp that has no name any more.
+    static func unnamed() throws(CommandError) -> Int32 {
         var name = Array("/tmp/larder-XXXXXX".utf8CString)
         let descriptor = mkstemp(&name)
         guard descriptor >= 0 else { throw .file("write", "/tmp") }
@@ -70,7 +71,9 @@ final class OutputFile {
     }
 
     /// The first `count` bytes of the file, or fewer.
-    func prefix(_ count: Int) -> [UInt8] {
+    func prefix(_ count: Int) -> [UInt8] { Self.prefix(count, of: descriptor) }
+
+    static func prefix(_ count: Int, of descriptor: Int32) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let got = pread(descriptor, &bytes, count, 0)
         return Array(bytes.prefix(max(0, got)))

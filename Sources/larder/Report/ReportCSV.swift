@@ -4,7 +4,7 @@ import JobQueue
 /// The records of batches as CSV (RFC 4180): a line per stored file or failed variant, and one for an image without.
 enum ReportCSV {
     static let header =
-        line([
+        CSVWriter.line([
             "batch", "url", "outcome", "variant", "key", "path", "format", "width", "height", "bytes", "domain", "code",
             "message", "attempts", "meta",
         ])
@@ -16,12 +16,12 @@ enum ReportCSV {
             reason.map { [$0.domain, "\($0.code)", $0.message] } ?? ["", "", ""]
         }
         guard !record.stored.isEmpty else {
-            return line(start + ["", "", "", "", "", "", ""] + error(record.error) + end)
+            return CSVWriter.line(start + ["", "", "", "", "", "", ""] + error(record.error) + end)
         }
         var text = ""
         for file in record.stored {
             let failed = file.error ?? (file.path == nil ? record.error : nil)
-            text += line(
+            text += CSVWriter.line(
                 start + [
                     file.name ?? "original", file.key, file.path ?? "", file.format ?? "",
                     file.width.map(String.init) ?? "", file.height.map(String.init) ?? "",
@@ -29,12 +29,5 @@ enum ReportCSV {
                 ] + error(failed) + end)
         }
         return text
-    }
-
-    private static func line(_ fields: [String]) -> String {
-        fields.map { field in
-            guard field.utf8.contains(where: { [0x0A, 0x0D, 0x22, 0x2C].contains($0) }) else { return field }
-            return "\"" + field.replacing("\"", with: "\"\"") + "\""
-        }.joined(separator: ",") + "\r\n"
     }
 }

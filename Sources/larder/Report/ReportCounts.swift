@@ -3,7 +3,7 @@ import JobQueue
 /// The counts of one or several batches.
 struct ReportCounts {
     private(set) var total = 0, open = 0, succeeded = 0, failed = 0, cancelled = 0, discarded = 0
-    private(set) var fresh = 0, blocked = 0, invalid = 0, joined = 0, retries = 0
+    private(set) var fresh = 0, retries = 0
     private(set) var downloads = 0, variants = 0, bytesIn = 0, bytesOut = 0
 
     init(_ reports: [BatchReport]) {
@@ -16,9 +16,6 @@ struct ReportCounts {
             cancelled += progress.cancelled
             discarded += report.discarded
             fresh += progress.fresh
-            blocked += progress.blocked
-            invalid += progress.invalid
-            joined += progress.joined
             retries += progress.retries
             downloads += progress.downloads
             variants += progress.variants

@@ -12,8 +12,8 @@ struct ReportGallery {
 
     /// The records as they are shown.
     private(set) var items: [Item] = []
-    /// All records of the batches, those that are left out included.
-    let total: Int
+    /// Whether records were left out.
+    private(set) var isCut = false
     /// Pictures as `data:` URLs, by their number.
     private(set) var pictures: [String] = []
     private var bytes = 0
@@ -23,18 +23,22 @@ struct ReportGallery {
     private var formats = NumberedTexts()
     private var errors = NumberedTexts()
 
-    init(total: Int) { self.total = total }
-
     /// Adds a record unless its kind has had its room; false when there is none for any.
     mutating func add(_ record: StoredRecord) -> Bool {
         let size = record.stored.reduce(record.url.utf8.count + 60) {
             $0 + $1.key.utf8.count + ($1.path?.utf8.count ?? 0) + 40
         }
         read += 1
-        guard bytes + size <= Self.maxBytes, read <= Self.maxRead else { return false }
+        guard bytes + size <= Self.maxBytes, read <= Self.maxRead else {
+            isCut = true
+            return false
+        }
         // What succeeded is shown even where nearly everything failed.
         if record.outcome != .succeeded {
-            guard failureBytes + size <= Self.maxBytes / 2 else { return true }
+            guard failureBytes + size <= Self.maxBytes / 2 else {
+                isCut = true
+                return true
+            }
             failureBytes += size
         }
         bytes += size
@@ -42,20 +46,23 @@ struct ReportGallery {
             Item.File(
                 name: names.number(of: file.name), key: file.key == record.url ? nil : file.key, path: file.path,
                 format: formats.number(of: file.format), width: file.width, height: file.height, bytes: file.bytes,
-                error: errors.number(of: file.error.map(Self.text)), isUnchanged: file.unchanged == true)
+                error: errors.number(of: file.error.map { Self.text($0, of: record.url) }),
+                isUnchanged: file.unchanged == true)
         }
         let digest = record.stored.lazy.compactMap(\.digest).first
         items.append(
             Item(
                 url: ShownURL.text(record.url), outcome: record.outcome,
-                error: errors.number(of: record.error.map(Self.text)), files: files, thumbHash: digest?.thumbHash,
+                error: errors.number(of: record.error.map { Self.text($0, of: record.url) }), files: files,
+                thumbHash: digest?.thumbHash,
                 color: digest.map { "#" + $0.dominantColor.suffix(6) }, frames: digest?.frames ?? 1))
         return true
     }
 
     /// The error without the URL, so that equal errors have one text.
-    private static func text(_ error: FailureReason) -> String {
-        FailureReason(domain: error.domain, code: error.code, message: FailureLine.withoutURL(error.message)).text
+    private static func text(_ error: FailureReason, of url: String) -> String {
+        let message = FailureLine.message(error.message, of: url)
+        return FailureReason(domain: error.domain, code: error.code, message: message).text
     }
 
     /// Sets the picture of a file of an item.
@@ -68,9 +75,7 @@ struct ReportGallery {
     var section: String {
         guard !items.isEmpty else { return "" }
         var note = ""
-        if items.count < total {
-            note = "\(items.count.grouped) of \(total.grouped) records; larder report --files lists all. "
-        }
+        if isCut { note = "These are \(items.count.grouped) images; larder report --files lists all. " }
         if pictures.isEmpty {
             note += "No picture is embedded: the cache does not have the files, or --thumbnails is 0."
         } else {

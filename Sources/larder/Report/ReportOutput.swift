@@ -1,6 +1,10 @@
 /// Where a report goes: a file that appears complete or not at all, or standard output.
-struct ReportOutput {
+final class ReportOutput {
     private let file: OutputFile?
+    /// What is not written yet: lines of records are written many at a time.
+    private var waiting = ""
+
+    private static let portion = 1 << 16
 
     /// - Parameter path: nil for standard output, to which text is written as it comes.
     init(_ path: String?) throws(CommandError) {
@@ -11,9 +15,18 @@ struct ReportOutput {
     var isConsole: Bool { file == nil }
 
     func write(_ text: String) throws(CommandError) {
-        if let file { try file.write(Array(text.utf8)) } else { Console.write(text) }
+        waiting += text
+        if waiting.utf8.count >= Self.portion { try flush() }
     }
 
-    /// Gives the file its name.
-    func keep() throws(CommandError) { try file?.keep() }
+    /// Writes the rest and gives the file its name.
+    func keep() throws(CommandError) {
+        try flush()
+        try file?.keep()
+    }
+
+    private func flush() throws(CommandError) {
+        if let file { try file.write(Array(waiting.utf8)) } else { Console.write(waiting) }
+        waiting = ""
+    }
 }

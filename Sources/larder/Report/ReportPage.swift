@@ -48,13 +48,14 @@ struct ReportPage {
         }
         page +=
             "</main>\n<script type=\"application/json\" id=\"data\">\(HTML.escaped(json: try gallery.json()))</script>\n"
-        return page + "<script>\(ReportScript.text)</script>\n</body>\n</html>\n"
+        return page + "<script>\(Self.script)</script>\n</body>\n</html>\n"
     }
 
     private static let style = PageStyle.text + ReportStyle.text
+    private static let script = PageScript.text + ReportScript.text
 
     /// What a Content-Security-Policy that allows the page needs.
-    static let styleHash = hash(style), scriptHash = hash(ReportScript.text)
+    static let styleHash = hash(style), scriptHash = hash(script)
 
     private static func hash(_ text: String) -> String {
         var digest = SHA256Digest()
@@ -116,7 +117,7 @@ struct ReportPage {
         var page = "<details class=\"cause\"\(statistics.causes.count == 1 ? " open" : "")>\n<summary>"
         page += "<b>\(HTML.escaped(advice.meaning))</b> <b class=\"bad\">\(cause.items.grouped)</b> "
         page += "<span class=\"action\">\(HTML.escaped(advice.action))</span></summary>\n<p class=\"quiet\">"
-        page += "\(HTML.escaped(FailureLine.withoutURL(cause.message))) "
+        page += "\(HTML.escaped(FailureLine.message(cause.message, of: cause.examples.first ?? ""))) "
         page += "<code>\(HTML.escaped(cause.domain)) \(cause.code)</code>"
         if cause.origins > 0 { page += ", from \(cause.origins.counted("origin"))" }
         page += "</p>\n<p>\(cause.examples.count < cause.items ? "The first " : "")"

@@ -70,16 +70,16 @@ struct ReportPictures {
     ) async -> String? {
         do {
             let opened = try await place.disk.run { [store = place.store] in
-                try store.peek(named: name)
+                try store.peek(named: name).map { ($0, try ScratchFile()) }
             }
-            guard let file = opened else { return nil }
-            let output = try OutputFile.scratch()
+            guard let (file, output) = opened else { return nil }
             var request = TranscodeRequest(
                 source: file.descriptor, variants: [variant], outputs: [output.descriptor], options: options)
             request.wantsDigest = false
             let made = try await pool.transcode(request).variants[0].get()
             guard made.format == .webp, made.bytes <= limit else { return nil }
-            return "data:image/webp;base64," + Data(output.prefix(made.bytes)).base64EncodedString()
+            let bytes = await place.disk.run { output.prefix(made.bytes) }
+            return "data:image/webp;base64," + Data(bytes).base64EncodedString()
         } catch {
             return nil
         }

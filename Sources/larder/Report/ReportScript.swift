@@ -3,7 +3,6 @@
 /// Every text of the data goes through `textContent` or `setAttribute`, never through markup.
 enum ReportScript {
     static let text = #"""
-        "use strict";
         const data = JSON.parse(document.getElementById("data").textContent);
         const gallery = document.getElementById("gallery");
         const portion = 48;
@@ -17,23 +16,6 @@ enum ReportScript {
             error: failure === null ? null : data.errors[failure], unchanged,
           })),
         }));
-
-        function make(name, attributes, ...children) {
-          const element = document.createElement(name);
-          for (const [key, value] of Object.entries(attributes || {})) {
-            if (key.startsWith("on")) element[key] = value;
-            else if (value !== null && value !== undefined) element.setAttribute(key, value);
-          }
-          element.append(...children.flat().filter((child) => child !== null && child !== undefined));
-          return element;
-        }
-
-        function bytes(value) {
-          const units = ["B", "KiB", "MiB", "GiB"];
-          let place = 0;
-          while (value >= 1024 && place < units.length - 1) { value /= 1024; place += 1; }
-          return (place === 0 ? value : value.toFixed(1)) + " " + units[place];
-        }
 
         /** The last part of the path of a URL. */
         const shortName = (url) => url.split(/[?#]/)[0].split("/").filter((part) => part).pop() || url;

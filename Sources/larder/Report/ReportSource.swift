@@ -63,8 +63,7 @@ struct ReportSource {
     /// The HTML page with its pictures.
     func page() async throws -> ReportPage {
         let statistics = try await queue.statistics(of: reports.map(\.progress.id))
-        // Items that the retry of a failure took over have no record left; an item joined to a job has one of its own.
-        var gallery = ReportGallery(total: reports.reduce(0) { $0 + $1.progress.finished })
+        var gallery = ReportGallery()
         try await forEachRecord { _, record in gallery.add(record) }
         if let place, thumbnails > 0, !gallery.items.isEmpty {
             let pool = TranscoderPool(configuration: TranscoderPool.Configuration())
