@@ -20,10 +20,12 @@ final class QueueFixture: Sendable {
         return fixture
     }
 
-    /// Always through a pooler in transaction mode.
+    /// Always through a pooler in transaction mode, with the same lease.
     static func makePooled() async throws -> QueueFixture {
         let database = try await migrated()
-        return try await QueueFixture(database, url: database.pooledURL)
+        let fixture = try await QueueFixture(database, url: database.pooledURL)
+        try await fixture.sql("UPDATE larder_data.settings SET lease_ms = 3600000")
+        return fixture
     }
 
     private static func migrated() async throws -> TemporaryDatabase {

@@ -74,8 +74,7 @@ struct ControlCommandTests {
         let set = try await line(scene, "queue", "limit", "default", "--max-running", "1", "--max-rate", "0.5")
         #expect(set["queue"] as? String == "default")
         #expect(set["maxRunning"] as? Int == 1 && set["maxRate"] as? Double == 0.5)
-        let worker = try await scene.queue.startWorker(
-            WorkerDescription(name: "w", host: "test", processID: 1, version: "1", slots: 2))
+        let worker = try await scene.worker(slots: 2)
         #expect(try await worker.claim(upTo: 2).count == 1)
         let listed = try await line(scene, "queue", "list")
         #expect(listed["running"] as? Int == 1 && listed["limit"] as? String == "max_running")

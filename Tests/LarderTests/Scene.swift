@@ -79,6 +79,14 @@ final class Scene: Sendable {
         return try await pool.run { [self] in try AdminSession(database.url).execute(statement) }
     }
 
+    /// A worker of the test itself, which never heartbeats: its lease is an hour, so that commands may take their time.
+    func worker(slots: Int) async throws -> WorkerSession {
+        let worker = try await queue.startWorker(
+            WorkerDescription(name: "w", host: "test", processID: 1, version: "1", slots: slots))
+        _ = try await sql("UPDATE larder_data.worker SET lease_ms = 3600000 WHERE id = \(worker.id) RETURNING 1")
+        return worker
+    }
+
     struct NotReached: Error { let condition: String }
 
     /// Waits until a condition in SQL holds.

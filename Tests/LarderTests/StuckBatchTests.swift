@@ -61,8 +61,7 @@ struct StuckBatchTests {
         try await act(on: "`has_ready`")
         #expect(try await scene.sql("SELECT priority FROM larder_data.job") == "0")
 
-        let worker = try await scene.queue.startWorker(
-            WorkerDescription(name: "w", host: "h", processID: 1, version: "1", slots: 1))
+        let worker = try await scene.worker(slots: 1)
         let claimed = try #require(try await worker.claim(upTo: 1).first)
         #expect(try await run(0)[1] == "f t f ")
         try await act(on: "`has_running` only")

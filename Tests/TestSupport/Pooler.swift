@@ -50,7 +50,7 @@ public final class Pooler: Sendable {
             descriptors: [-1, -1, -1])
         // It goes into the background before it listens.
         let socket = directory.file(".s.PGSQL.6432")
-        guard child.wait() == .exited(0), await reached({ access(socket, F_OK) == 0 }) else {
+        guard child.wait() == .exited(0), await reached({ acceptsConnections(socket) }) else {
             throw Failure(description: (try? String(contentsOfFile: directory.file("log"), encoding: .utf8)) ?? "")
         }
     }
