@@ -144,7 +144,7 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION larder_data.pick_within_limits IS
-    'As pick_of_batch, and of each queue no more than its limits allow. some_left: it has left rows for that.';
+    'As pick_of_batch, within the limits of each queue. some_left: rows were left because of a limit.';
 
 CREATE FUNCTION larder_data.jobs_of_claim(worker bigint, claim_no bigint) RETURNS bigint[]
 LANGUAGE plpgsql AS $$

@@ -45,6 +45,9 @@ BEGIN
         moved := moved + 1;
         PERFORM pg_notify('larder_batch', finished.id::text)
         WHERE EXISTS (SELECT FROM larder_data.batch_notify x WHERE x.batch_id = finished.id);
+        UPDATE larder_data.webhook w SET due_at = clock_timestamp(), attempts = 0, delivered_at = NULL,
+            http_status = NULL, error = NULL
+        WHERE w.batch_id = finished.id;
     END LOOP;
     -- Those of batches that are not finished are needed. One that a late enqueue has locked stays until the batch is
     -- deleted.
@@ -56,4 +59,4 @@ BEGIN
     RETURN moved;
 END $$;
 COMMENT ON FUNCTION larder_data.maintenance_finish IS
-    'Seals and finishes batches, and notifies channel larder_batch if they ask for it.';
+    'Seals and finishes batches, notifies channel larder_batch if they ask for it, and makes their webhooks due.';

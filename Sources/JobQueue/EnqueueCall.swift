@@ -31,23 +31,21 @@ extension EnqueueRequest {
                 FROM larder.enqueue_list($1::json, $2, $3::json[], $4::json[], $5, $6, dry_run => \(isDryRun)) ORDER BY ord
                 """,
                 [
-                    .text(try sharedJSON), .texts(urls), .optionalTexts(try ownJSON), .optionalTexts(metas),
+                    .text(try sharedJSON()), .texts(urls), .optionalTexts(try ownJSON), .optionalTexts(metas),
                     .text(source?.name), .integer(Int64(source?.from ?? 0)),
                 ]
             )
         }
     }
 
-    /// What all URLs share.
-    var sharedJSON: String {
-        get throws(QueueError) {
-            try Self.json(
-                Call(
-                    batch: batchID.map(String.init) ?? batch, pipeline: pipeline, pipeline_spec: spec,
-                    priority: priority, run_at: start.time, delay_ms: start.delay, options: Int64(bitPattern: options),
-                    context: context, max_attempts: maxAttempts, retry_base_ms: retryBase?.milliseconds, queue: queue,
-                    fresh_for_ms: freshFor?.milliseconds, cache_id: cacheID))
-        }
+    /// What all URLs share; `onFinished` is for a schedule.
+    func sharedJSON(onFinished: String? = nil) throws(QueueError) -> String {
+        try Self.json(
+            Call(
+                batch: batchID.map(String.init) ?? batch, pipeline: pipeline, pipeline_spec: spec, priority: priority,
+                run_at: start.time, delay_ms: start.delay, options: Int64(bitPattern: options), context: context,
+                max_attempts: maxAttempts, retry_base_ms: retryBase?.milliseconds, queue: queue,
+                fresh_for_ms: freshFor?.milliseconds, cache_id: cacheID, on_finished: onFinished))
     }
 
     /// What each URL has of its own.
@@ -83,6 +81,7 @@ extension EnqueueRequest {
         var queue: String?
         var fresh_for_ms: Int64?
         var cache_id: String?
+        var on_finished: String?
     }
 
     private static func json(_ call: Call) throws(QueueError) -> String {

@@ -31,13 +31,14 @@ struct Migration: Sendable {
         Migration("0024_retry", PackageResources._024_retry_sql),
         Migration("0025_rescue", PackageResources._025_rescue_sql),
         Migration("0026_finish", PackageResources._026_finish_sql),
-        Migration("0027_retention", PackageResources._027_retention_sql),
-        Migration("0028_vacuum", PackageResources._028_vacuum_sql),
-        Migration("0029_schedules", PackageResources._029_schedules_sql),
-        Migration("0030_views", PackageResources._030_views_sql),
-        Migration("0031_health", PackageResources._031_health_sql),
-        Migration("0032_actions", PackageResources._032_actions_sql),
-        Migration("0033_roles", PackageResources._033_roles_sql),
+        Migration("0027_webhooks", PackageResources._027_webhooks_sql),
+        Migration("0028_retention", PackageResources._028_retention_sql),
+        Migration("0029_vacuum", PackageResources._029_vacuum_sql),
+        Migration("0030_schedules", PackageResources._030_schedules_sql),
+        Migration("0031_views", PackageResources._031_views_sql),
+        Migration("0032_health", PackageResources._032_health_sql),
+        Migration("0033_actions", PackageResources._033_actions_sql),
+        Migration("0034_roles", PackageResources._034_roles_sql),
     ]
 
     init(_ name: String, _ bytes: [UInt8]) {

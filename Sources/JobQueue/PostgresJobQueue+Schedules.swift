@@ -55,8 +55,10 @@ extension PostgresJobQueue {
     ///   - query: a SELECT with a column `url` and any of `priority`, `pipeline`, `at`, `name` and `meta`, with qualified
     ///     names of tables that the role `larder_schedule` may read; nil to enqueue the URLs of the request.
     ///   - request: the settings of each run, and its list of at most 200,000 URLs; its batch is not used.
+    ///   - onFinished: the URL of the webhook of each run; nil for none.
     public func setSchedule(
-        _ name: String, cron: String, timeZone: String, query: String?, request: EnqueueRequest
+        _ name: String, cron: String, timeZone: String, query: String?, request: EnqueueRequest,
+        onFinished: String? = nil
     ) async throws(QueueError) -> String {
         var shared = request
         (shared.batch, shared.batchID) = (nil, nil)
@@ -69,7 +71,9 @@ extension PostgresJobQueue {
             SELECT extract(epoch FROM larder.schedule_set($1, $2, $3, $4, $5::text[], $6::json[], $7::json[], $8::json))
                 ::numeric * 1000000
             """,
-            [.text(name), .text(cron), .text(timeZone), .text(query)] + list + [.text(try shared.sharedJSON)]
+            [.text(name), .text(cron), .text(timeZone), .text(query)] + list + [
+                .text(try shared.sharedJSON(onFinished: onFinished))
+            ]
         ) { rows throws(QueueError) in rows.time(0, 0) ?? "" }
     }
 

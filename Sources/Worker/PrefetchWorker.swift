@@ -27,6 +27,8 @@ public struct PrefetchWorker: Sendable {
         var lastStatements = Duration.seconds(5)
         /// The cache that the worker expires every hour and at its end, with its policy; none by default.
         public var expiry: (store: any ImageStore, policy: ExpiryPolicy)?
+        /// The signing key of webhooks and what posts them; none by default, then the worker posts no webhooks.
+        package var webhooks: (downloader: ImageDownloader, key: [UInt8])?
         /// Further services, none by default.
         public var services: [any WorkerService] = []
         /// The limiter of the loader's downloads; its origin states are exchanged with other workers. None by default.
@@ -108,6 +110,9 @@ public struct PrefetchWorker: Sendable {
         ]
         if let (store, policy) = configuration.expiry {
             services.append(ExpiryService(store: store, policy: policy, shutdown: shutdown, observe: observe))
+        }
+        if let (downloader, key) = configuration.webhooks {
+            services.append(WebhookService(downloader: downloader, key: key, queue: queue, observe: observe))
         }
         return services + configuration.services
     }

@@ -1,4 +1,5 @@
 public import DiskCache
+public import Downloader
 public import ImageModel
 public import JobQueue
 public import Prefetcher
@@ -21,6 +22,8 @@ public enum WorkerEvent: Sendable {
     /// and claims others with all its slots. Once per profile and batch, until no such job was returned for two
     /// minutes.
     case profileFault(ProfileFault)
+    /// A webhook of a batch was posted; nil when it was delivered, else it is tried again.
+    case webhook(batch: Int64, error: FetchError?)
     /// Expired files were deleted from the cache.
     case expired(ExpiryReport)
     /// The cache could not be expired. The worker tries again after an hour.

@@ -37,6 +37,8 @@ public struct FetchRequest: Sendable {
     public var deadline: ContinuousClock.Instant?
     /// Whether an equal request may share the transfer, `true` by default.
     public var mayShare = true
+    /// Whether a response without a body is no failure, `false` by default.
+    package var acceptsEmptyBody = false
     /// Limits in place of the downloader's.
     package var limits: FetchLimits?
     /// An address policy in place of the downloader's.

@@ -63,7 +63,9 @@ final class BodySink {
 
     func end(expected: Int64?) {
         guard failure == nil else { return }
-        if case .unrecognised = verdict { return fail(.badImageData, "the body is not an image (\(received) bytes)") }
+        if case .unrecognised = verdict, received > 0 || !request.acceptsEmptyBody {
+            return fail(.badImageData, "the body is not an image (\(received) bytes)")
+        }
         if let progress = request.progress, let step = throttle.end(received: received, expected: expected) {
             progress(step)
         }

@@ -214,7 +214,7 @@ final class ResponseHandler {
     func finish() throws(FetchError) -> FetchResponse {
         switch verdict {
         case .body(let head)?:
-            if bytes == 0 { throw error(.badImageData, "the body is empty") }
+            if bytes == 0 && !request.fetch.acceptsEmptyBody { throw error(.badImageData, "the body is empty") }
             if resumption != nil, let expected, bytes != expected {
                 throw error(.connectionLost, "the continued body has \(bytes) bytes instead of \(expected)")
             }

@@ -23,6 +23,9 @@ struct EnqueueOptions {
                 "context", .value("JSON"),
                 "SDWebImage's context by its keys, such as '{\"imageThumbnailPixelSize\":{\"width\":64,\"height\":64}}'"
             ),
+            Option(
+                "on-finished", .value("URL"),
+                "a URL that a worker posts the batch's counts to when it is finished; docs/webhooks.md"),
             Option("retries", .value("N"), "attempts after the first, default 3"),
             Option(
                 "retry-base", .value("DURATION"),
@@ -35,6 +38,8 @@ struct EnqueueOptions {
     /// The source of the URLs in messages.
     let origin: String
     var template: EnqueueRequest
+    /// The URL of the batch's webhook; nil for none.
+    let onFinished: String?
     /// The pipeline of `--variant` options, to be stored first.
     let adHoc: Pipeline?
 
@@ -58,6 +63,8 @@ struct EnqueueOptions {
         request.maxAttempts = try arguments.number("retries", in: 0...99).map { $0 + 1 }
         request.retryBase = try arguments.duration("retry-base")
         if let at = try arguments.value("at") { request.start = try Self.start(at) }
+
+        onFinished = try arguments.value("on-finished")
 
         let variants = try VariantJSON.variants(try arguments.list("variant"))
         if variants.isEmpty {

@@ -20,8 +20,12 @@ struct WorkerSetup {
     static let certificateOption = Option(
         "allow-invalid-certificates", "honour AllowInvalidSSLCertificates, which accepts any certificate")
 
+    static let webhookOption = Option(
+        "webhook-secret-file", .value("FILE"),
+        "sign and post the webhooks of finished batches with the secret in FILE; docs/webhooks.md")
+
     static let options =
-        limits + [fallbackOption, certificateOption, Settings.databaseOption, Settings.cacheOption]
+        limits + [fallbackOption, certificateOption, webhookOption, Settings.databaseOption, Settings.cacheOption]
         + StoreOptions.options + Limits.fetchOptions + Limits.originOptions + Limits.transcodeOptions
 
     /// How long one call waits for an unavailable database. The worker's loops repeat calls during a longer outage and
@@ -46,6 +50,7 @@ struct WorkerSetup {
         downloader = ImageDownloader(fetching, resolver: try Limits.resolver(arguments))
         let (slots, grace) = try Self.limits(of: arguments)
         let runtime = try arguments.duration("max-runtime")
+        let webhookKey = try arguments.value(Self.webhookOption.name).map(WebhookSecret.key)
 
         // Opening creates, reads and locks files.
         let (store, cacheID) = try await ThreadPool(name: "cache", threads: 1).run { () throws(StoreError) in
@@ -64,6 +69,7 @@ struct WorkerSetup {
                 name: "\(Machine.host):\(getpid())", host: Machine.host, processID: Int(getpid()),
                 version: Larder.version, slots: slots, cacheID: cacheID))
         configuration.origins = downloader.origins
+        if let webhookKey { configuration.webhooks = (downloader, webhookKey) }
         if let grace { configuration.grace = grace }
         configuration.runtime = runtime
         self.configuration = configuration
@@ -72,6 +78,13 @@ struct WorkerSetup {
     /// `--slots` and `--grace`.
     static func limits(of arguments: Arguments) throws(CommandError) -> (slots: Int, grace: Duration?) {
         (try arguments.number("slots", in: 1...10_000) ?? 32, try arguments.duration("grace"))
+    }
+
+    /// Posts the webhooks of batches that are finished now, before the process ends.
+    func sendWebhooks(of queue: PostgresJobQueue) async {
+        guard let (downloader, key) = configuration.webhooks else { return }
+        _ = try? await queue.maintain(force: true)
+        await WebhookService(downloader: downloader, key: key, queue: queue).sendDue()
     }
 
     /// Ends the transcoders.

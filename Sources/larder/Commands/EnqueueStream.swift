@@ -36,6 +36,7 @@ struct EnqueueStream {
             name: request.batch, pipeline: request.pipeline, priority: request.priority, queue: request.queue)
         request.batchID = batch
         do {
+            if let url = options.onFinished { try await queue.setWebhook(of: .id(batch), to: url) }
             var lists: [String] = []
             var count = 0
             repeat {

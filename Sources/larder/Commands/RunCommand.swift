@@ -83,7 +83,11 @@ extension Command {
                         ? ProgressWatch(queue: queue, draw: printer.progress) {
                             LoadStageName.text(setup.manager.inFlight)
                         } : nil
-                    return try await showing(watch, of: batch) { try await worker.run(until: stop) }
+                    return try await showing(watch, of: batch) {
+                        let summary = try await worker.run(until: stop)
+                        if stop.urgency == .none { await setup.sendWebhooks(of: queue) }
+                        return summary
+                    }
                 }
             }
             Signals.release()

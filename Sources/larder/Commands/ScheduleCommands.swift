@@ -63,7 +63,8 @@ extension Command {
             throw CommandError.larder(.badLine, "\(bad.count.counted("bad line")); the schedule is not set")
         }
         let next = try await Settings(arguments).openQueue(starting: true).setSchedule(
-            name, cron: cron, timeZone: try arguments.value("time-zone") ?? "UTC", query: query, request: request)
+            name, cron: cron, timeZone: try arguments.value("time-zone") ?? "UTC", query: query, request: request,
+            onFinished: options.onFinished)
         try Console.show(
             ["name": name, "nextAt": next, "urls": query == nil ? request.urls.count : nil], arguments,
             "schedule \(PrintableText.text(name)): next at \(next)")

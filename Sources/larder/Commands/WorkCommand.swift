@@ -82,7 +82,9 @@ extension Command {
                     progress?.observe(event)
                     if !isQuiet { log.write(event, to: printer) }
                 }
-                return try await DrainOverlap.run(worker, until: stop)
+                let summary = try await DrainOverlap.run(worker, until: stop)
+                if configuration.end == .drained, stop.urgency == .none { await setup.sendWebhooks(of: queue) }
+                return summary
             }
         }
         await server?.close()

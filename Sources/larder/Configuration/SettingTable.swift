@@ -28,13 +28,16 @@ enum SettingTable {
             "limits",
             WorkerSetup.limits + (Limits.fetchOptions + Limits.transcodeOptions).filter(isLimit))
         + section("origins", (Limits.fetchOptions + Limits.originOptions).filter(isOfOrigin))
+        + section("webhooks", [WorkerSetup.webhookOption], naming: ["webhook-secret-file": "secret-file"])
         + section("metrics", [WorkerEndpoint.option])
         + section(
             "log", [EventLog.formatOption, EventLog.levelOption],
             naming: ["log-format": "format", "log-level": "level"])
 
     static let databaseURL = Setting(section: "database", key: "url", option: Settings.databaseOption)
-    static let sections = ["database", "cache", "download", "transcode", "limits", "origins", "metrics", "log"]
+    static let sections = [
+        "database", "cache", "download", "transcode", "limits", "origins", "webhooks", "metrics", "log",
+    ]
     /// The keys of `[origins."HOST"]`.
     static let originKeys = ["rate", "connections", "streams"]
 

@@ -33,6 +33,7 @@ struct WorkerMetrics {
     private var blocked = 0
     private var databaseErrors = 0
     private var leasesLost = 0
+    private var webhooks = (sent: 0, failed: 0)
 
     mutating func add(_ event: WorkerEvent) {
         switch event {
@@ -42,6 +43,7 @@ struct WorkerMetrics {
         case .queueUnavailable: databaseErrors += 1
         case .leaseLost: leasesLost += 1
         case .localFault(let fault): localFault = fault?.message
+        case .webhook(_, let error): if error == nil { webhooks.sent += 1 } else { webhooks.failed += 1 }
         case .stopping: isStopping = true
         case .profileFault, .expired, .expiryFailed: break
         }
@@ -96,6 +98,9 @@ struct WorkerMetrics {
         ] {
             page.add(name, .counter, help, Double(value))
         }
+        page.add(
+            "larder_webhook_attempts_total", .counter, "Attempts to deliver a webhook.",
+            [([("outcome", "failed")], Double(webhooks.failed)), ([("outcome", "sent")], Double(webhooks.sent))])
         page.add(
             "larder_local_fault", .gauge, "1 while the worker lacks what every job needs.", localFault == nil ? 0 : 1)
     }

@@ -1,5 +1,6 @@
 import Concurrency
 import DiskCache
+import Downloader
 import Foundation
 import ImageModel
 import JobQueue
@@ -78,6 +79,9 @@ struct EventLog: Sendable {
         case .stopping(let running): return (.info, "stopping", [("running", running)])
         case .queueUnavailable(let error): return (.warning, "queue_unavailable", [("error", error.description)])
         case .completed(let report): return (level(of: report), "completed", fields(report))
+        case .webhook(let batch, nil): return (.info, "webhook_sent", [("batch", batch)])
+        case .webhook(let batch, let error?):
+            return (.warning, "webhook_failed", [("batch", batch), ("error", error.description)])
         case .expired(let report):
             let (age, size) = (report.expiredByAge, report.expiredBySize)
             return (

@@ -152,6 +152,7 @@ BEGIN
     DELETE FROM larder_data.batch_detail x WHERE x.batch_id = batch;
     DELETE FROM larder_data.batch_source x WHERE x.batch_id = batch;
     DELETE FROM larder_data.batch_notify x WHERE x.batch_id = batch;
+    DELETE FROM larder_data.webhook x WHERE x.batch_id = batch;
     DELETE FROM larder_data.adding x WHERE x.batch_id = batch;
     DELETE FROM larder_data.batch x WHERE x.id = batch;
     RETURN jobs + items + 1;

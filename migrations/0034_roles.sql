@@ -43,12 +43,14 @@ COMMENT ON TABLE larder_data.permission IS
     'Functions and views of schema larder that a role may use, by name. larder_reader may also read all views, and '
     'larder_admin use everything.';
 INSERT INTO larder_data.permission (role, name)
-SELECT 'larder_producer', unnest('{enqueue,enqueue_many,enqueue_list,batch_open,batch_id,batch_seal,batch_pause,
-    batch_resume,batch_source,batch_source_end,pipeline_set,notify,wait_batch,ready_v1,progress,pipeline}'::text[])
+SELECT 'larder_producer', unnest('{enqueue,enqueue_many,enqueue_list,batch_open,batch_id,batch_seal,
+    batch_on_finished,batch_pause,batch_resume,batch_source,batch_source_end,pipeline_set,notify,wait_batch,
+    ready_v1,progress,pipeline}'::text[])
 UNION ALL
-SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,complete_v1,release_v1,heartbeat_v1,worker_stop_v1,snooze_v1,
-    drain_start_v1,worker_fault_v1,origin_report_v1,origin_holds_v1,origin_faults_v1,maintain,run_schedule_v1,
-    remaining,ready_v1,batch_id,progress,pipeline,record,failed,gauges_v1}'::text[])
+SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,complete_v1,release_v1,heartbeat_v1,worker_stop_v1,
+    snooze_v1,drain_start_v1,worker_fault_v1,origin_report_v1,origin_holds_v1,origin_faults_v1,maintain,
+    run_schedule_v1,take_webhook_v1,webhook_done_v1,remaining,ready_v1,batch_id,progress,pipeline,record,failed,
+    gauges_v1}'::text[])
 UNION ALL
 SELECT 'larder_reader', unnest('{check,wait_batch,batch_id,remaining,ready_v1,job_status,blocklist_page}'::text[]);
 

@@ -146,6 +146,20 @@ SELECT 'warning', 'a schedule is late', format('%s, since %s', s.name, to_char(s
     'start a worker: larder work'
 FROM larder_data.schedule s WHERE s.next_at < clock_timestamp() - interval '30 s' AND s.paused_at IS NULL
 UNION ALL
+SELECT 'error', 'a webhook fails', format('batch %s, %s attempts: %s%s', w.batch_id, w.attempts, w.error,
+        CASE WHEN w.due_at IS NULL THEN '; it is not tried again' END),
+    'correct what the error says; larder.batch_on_finished() sets the URL again and sends at once'
+FROM (SELECT x.* FROM larder_data.webhook x WHERE x.error IS NOT NULL AND x.delivered_at IS NULL
+      ORDER BY x.batch_id DESC LIMIT 20) AS w
+UNION ALL
+SELECT 'warning', 'webhooks are not sent', format('%s%s, the first was due at %s', w.n,
+        CASE WHEN w.n = 1000 THEN ' or more' END, to_char(w.due_at, 'YYYY-MM-DD HH24:MI:SS TZ')),
+    'start a worker with --webhook-secret-file, docs/webhooks.md'
+FROM (SELECT count(*) AS n, min(x.due_at) AS due_at FROM (
+    SELECT y.due_at FROM larder_data.webhook y WHERE y.due_at < clock_timestamp() - interval '2 min' LIMIT 1000) AS x)
+    AS w
+WHERE w.n > 0
+UNION ALL
 SELECT 'info', 'a schedule is paused', format('%s, since %s', s.name, to_char(s.paused_at, 'YYYY-MM-DD HH24:MI:SS TZ')),
     'larder.schedule_resume() resumes it'
 FROM larder_data.schedule s WHERE s.paused_at IS NOT NULL

@@ -120,8 +120,8 @@ END $$;
 COMMENT ON FUNCTION larder_data.cron_next IS
     'The first time after `after` that a cron expression means in a time zone; NULL if there is none within 8 years.';
 
--- A query of a schedule has the rights of the role larder_schedule only, which can read what it was granted, whoever
--- set the schedule and whatever login the worker has. The caller undoes everything that the query changed.
+-- A query of a schedule has the rights of the role larder_schedule only, which can read what it was granted. Neither
+-- the role that set the schedule nor the login of the worker matters. The caller undoes all changes of the query.
 CREATE FUNCTION larder_data.schedule_rows(query text) RETURNS SETOF json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -211,6 +211,7 @@ BEGIN
     PERFORM larder_data.find_queue(coalesce(request ->> 'queue', 'default'));
     PERFORM larder_data.find_pipeline(request ->> 'pipeline') WHERE request ->> 'pipeline_spec' IS NULL
         AND request ->> 'pipeline' IS NOT NULL;
+    PERFORM larder_data.check_webhook(request ->> 'on_finished');
     PERFORM larder_data.rows_of_query(statement, true) WHERE statement IS NOT NULL;
     INSERT INTO larder_data.schedule AS s (name, cron, time_zone, query, urls, settings, metas, request, next_at)
     VALUES (name, cron, time_zone, statement, urls, settings, metas, request, first_at)
@@ -224,7 +225,8 @@ COMMENT ON FUNCTION larder.schedule_set IS
     'Creates or replaces a schedule, and returns when it is next due. Each run is a new run of the batch of that name. '
     'query: a SELECT with a column url and any of priority, pipeline, at, name and meta, at most 200,000 rows; it runs '
     'with the rights of the role larder_schedule and finds names only when they are qualified. urls, settings, metas, '
-    'request: instead, as of larder.enqueue_list; request also for a query.';
+    'request: instead, as of larder.enqueue_list; request also for a query, and with on_finished, the URL of the '
+    'webhook of each run.';
 
 CREATE FUNCTION larder_data.change_schedule(name text, is_paused boolean, due_at timestamptz) RETURNS void
 LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
@@ -318,6 +320,7 @@ BEGIN
     END IF;
     batch := (larder_data.open_batch(s.name, coalesce(s.request ->> 'queue', 'default'), NULL, NULL, NULL)).id;
     urls := larder_data.enqueue_schedule(s, batch);
+    PERFORM larder.batch_on_finished(batch::text, s.request ->> 'on_finished');
     PERFORM larder.batch_seal(batch::text);
     -- Until here it belongs to the login of the worker.
     UPDATE larder_data.batch b SET owner = s.owner WHERE b.id = batch;

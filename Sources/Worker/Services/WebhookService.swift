@@ -1,0 +1,80 @@
+internal import Concurrency
+package import Downloader
+private import FoundationEssentials
+private import ImageModel
+package import JobQueue
+
+/// Posts the webhooks of finished batches, signed as Standard Webhooks 1.0 describes.
+///
+/// The headers are `webhook-id`, `webhook-timestamp` and `webhook-signature`. The last one is `v1,` and the HMAC with
+/// SHA-256, in base64, of the id, the timestamp and the body, joined by full stops.
+package struct WebhookService: WorkerService {
+    /// Posts under the worker's address policy.
+    let downloader: ImageDownloader
+    /// The signing key.
+    let key: [UInt8]
+    let queue: PostgresJobQueue
+    let observe: @Sendable (WorkerEvent) -> Void
+
+    /// Time between two looks for webhooks that are due.
+    private static let interval = Duration.seconds(5)
+
+    /// - Parameter observe: called for each attempt and for each error of the database.
+    package init(
+        downloader: ImageDownloader, key: [UInt8], queue: PostgresJobQueue,
+        observe: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
+    ) {
+        self.downloader = downloader
+        self.key = key
+        self.queue = queue
+        self.observe = observe
+    }
+
+    /// Posts what is due, every 5 s.
+    package func run() async {
+        while !Task.isCancelled {
+            await sendDue()
+            try? await Task.sleep(for: Self.interval)
+        }
+    }
+
+    /// Posts the webhooks that are due, one after another.
+    package func sendDue() async {
+        do throws(QueueError) {
+            while !Task.isCancelled, let webhook = try await queue.takeWebhook() {
+                try await send(webhook)
+            }
+        } catch {
+            observe(.queueUnavailable(error))
+        }
+    }
+
+    private func send(_ webhook: DueWebhook) async throws(QueueError) {
+        var status: Int?
+        var failure: FetchError?
+        do throws(FetchError) {
+            status = try await downloader.post(
+                Array(webhook.payload.utf8), to: webhook.url, headers: try Self.headers(of: webhook, key: key))
+        } catch {
+            // Cancelled with the worker: another one sends it in a minute.
+            if error.code == .cancelled { return }
+            status = error.httpStatus
+            failure = error
+        }
+        try await queue.finish(webhook, status: status, error: failure?.description)
+        observe(.webhook(batch: webhook.batch, error: failure))
+    }
+
+    /// The headers of an attempt.
+    static func headers(of webhook: DueWebhook, key: [UInt8]) throws(FetchError) -> [HeaderField] {
+        let signed = "\(webhook.id).\(webhook.sentAt).\(webhook.payload)"
+        guard let code = HMACSHA256.code(of: Array(signed.utf8), key: key) else {
+            throw FetchError(.localFault, "no memory to sign a webhook")
+        }
+        return [
+            HeaderField("Content-Type", "application/json"), HeaderField("Accept", "*/*"),
+            HeaderField("webhook-id", webhook.id), HeaderField("webhook-timestamp", "\(webhook.sentAt)"),
+            HeaderField("webhook-signature", "v1,\(Data(code).base64EncodedString())"),
+        ]
+    }
+}
