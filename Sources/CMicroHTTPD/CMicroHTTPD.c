@@ -1,4 +1,5 @@
 #include "CMicroHTTPD.h"
+#include "Request.h"
 
 #include <microhttpd.h>
 #include <pthread.h>
@@ -12,18 +13,6 @@ struct larder_http {
     larder_http_handler handler;
     void *context;
     size_t body;
-};
-
-struct larder_http_request {
-    struct MHD_Connection *connection;
-    char *method, *path, *body;
-    size_t length;
-    bool is_too_long, is_asked;
-    struct MHD_Response *response;
-    unsigned status;
-    /// Protects the following: the answer may come from another thread while the handler returns.
-    pthread_mutex_t lock;
-    bool is_answered, is_suspended;
 };
 
 const char *larder_http_method(const larder_http_request *request) { return request->method; }

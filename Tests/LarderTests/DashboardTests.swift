@@ -118,7 +118,7 @@ struct DashboardTests {
             #expect(answer.status == 200, "\(route.path): \(answer.text)")
             lines.append("/api/v1/\(route.path)\t\(answer.text.trimmingCharacters(in: .newlines))")
         }
-        #expect(lines.count == 13)
+        #expect(lines.count == 14)
         let batch = try #require(try await server.call("/api/v1/batches/1").object()["batch"] as? [String: Any])
         #expect(batch["succeeded"] as? Int == 1 && batch["failed"] as? Int == 1)
 
@@ -210,6 +210,18 @@ struct DashboardTests {
         for outside in ["/cache/", "/cache/nothing", "/cache/..%2F..%2Fetc%2Fpasswd", "/cache/.larder-id"] {
             #expect(try await server.call(outside, ["--path-as-is"]).status == 404, "\(outside)")
         }
+        let job = try #require(try await scene.sql("SELECT job_id FROM larder.record"))
+        for (file, status) in [
+            ("b/original/\(job)", 200), ("1/original/\(job)", 200), ("b/small/\(job)", 200), ("b/none/\(job)", 404),
+            ("b/original/99", 404), ("b/original/x", 404), ("c/original/\(job)", 404), ("original/\(job)", 404),
+        ] {
+            let answer = try await server.call("/batch/" + file, ["-D", "-", "-o", "/dev/null"])
+            #expect(answer.status == status, "\(file)")
+            if file.contains("original"), status == 200 { #expect(answer.text.contains("Content-Length: \(size)")) }
+        }
+        let images = try #require(
+            try await server.call("/api/v1/batches/1/images").object()["images"] as? [[String: Any]])
+        #expect(images.map { $0["variant"] as? String } == [nil, "small"])
         let report = try await server.call("/report/1", ["-i"]).text
         #expect(report.contains("text/html") && report.contains("data:image/webp;base64,"))
         #expect(try await server.call("/report/9").status == 404)

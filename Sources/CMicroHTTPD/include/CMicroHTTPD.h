@@ -1,4 +1,5 @@
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 /// An HTTP/1.1 server with a thread of its own. MHD_start_daemon takes a variable number of arguments, which Swift
@@ -34,6 +35,18 @@ void larder_http_begin_file(larder_http_request *request, unsigned status, int f
 void larder_http_add_header(larder_http_request *request, const char *name, const char *value);
 /// Sends the answer. The request is invalid afterwards.
 void larder_http_end_answer(larder_http_request *request);
+
+/// An answer whose end is not known when it begins. It has two owners: who sends, and the connection.
+typedef struct larder_http_stream larder_http_stream;
+
+/// Begins an answer that larder_http_push continues, in place of larder_http_begin_answer; NULL without memory. It must
+/// be ended by larder_http_end_stream.
+larder_http_stream *larder_http_begin_stream(larder_http_request *request, unsigned status);
+/// Sends bytes, on any thread, without waiting: they are copied. False when the client has gone, or when it has not
+/// read the last megabyte. No bytes only ask that.
+bool larder_http_push(larder_http_stream *stream, const void *bytes, size_t length);
+/// Ends the answer after the bytes pushed. The stream is invalid afterwards.
+void larder_http_end_stream(larder_http_stream *stream);
 
 /// Closes all connections and waits for the thread. All requests must be answered.
 void larder_http_stop(larder_http *server);

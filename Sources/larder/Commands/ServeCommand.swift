@@ -41,7 +41,13 @@ extension Command {
             group.addTask {
                 await withDiscardingTaskGroup { group in
                     for await (request, reply) in requests {
-                        group.addTask { reply.send(await dashboard.answer(request)) }
+                        group.addTask {
+                            let answer = await dashboard.answer(request)
+                            guard let send = answer.stream else { return reply.send(answer) }
+                            guard let stream = reply.stream(answer) else { return }
+                            await send(stream)
+                            stream.end()
+                        }
                     }
                 }
             }

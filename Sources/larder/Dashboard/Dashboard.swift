@@ -6,7 +6,7 @@ struct Dashboard: Sendable {
     /// Nothing is loaded from elsewhere. The hashes are those of a report, which has its script inside.
     private static let policy =
         "default-src 'none'; style-src 'self' '\(ReportPage.styleHash)'; "
-        + "script-src 'self' '\(ReportPage.scriptHash)'; connect-src 'self'; img-src 'self' data:; "
+        + "script-src 'self' '\(ReportPage.scriptHash)'; connect-src 'self'; img-src 'self' data: blob:; "
         + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     private static let headers = [
         (name: "Content-Security-Policy", value: policy), (name: "Referrer-Policy", value: "no-referrer"),
@@ -20,6 +20,8 @@ struct Dashboard: Sendable {
     /// A report decodes images with as many processes as there are cores.
     private let reporting = AsyncSemaphore(1)
     private let answers = DashboardAnswers()
+    /// Streams of events that are open.
+    private let viewers = Locked(0)
     /// Writes a line about each change.
     let log: @Sendable (String) -> Void
 
@@ -44,10 +46,13 @@ struct Dashboard: Sendable {
                 return request.path == "/readyz"
                     ? HTTPAnswer(body: Array("ready\n".utf8))
                     : HTTPAnswer(type: MetricsText.type, body: Array(metrics(gauges).utf8))
+            case "/api/v1/events" where request.method == "GET": return try events(request)
             case "/api/v1/openapi.json": return Self.json(200, DashboardOpenAPI.document)
             case let path where path.hasPrefix("/cache/") && request.isReading:
                 guard let place else { return .notFound }
                 return try await DashboardCache(place).answer(request, key: String(path.dropFirst("/cache/".count)))
+            case let path where path.hasPrefix("/batch/") && request.isReading:
+                return try await image(request, path.dropFirst("/batch/".count))
             case let path where path.hasPrefix("/report/") && request.isReading:
                 guard let batch = Int64(path.dropFirst("/report/".count)) else { return .notFound }
                 return try await report(on: batch)
@@ -85,6 +90,39 @@ struct Dashboard: Sendable {
         } catch {
             try? await queue.failAction(action, CommandError(error).message)
             throw error
+        }
+    }
+
+    /// The file of `NAME/VARIANT/JOB`; `original` is the variant of the original. A name may contain slashes.
+    private func image(_ request: HTTPRequest, _ path: Substring) async throws -> HTTPAnswer {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard let place, parts.count >= 3, let job = parts.last.flatMap({ Int64($0) }) else { return .notFound }
+        let name = parts.dropLast(2).joined(separator: "/")
+        let variant = String(parts[parts.count - 2])
+        let image = try await queue.image(of: .name(name), job: job, variant: variant == "original" ? nil : variant)
+        guard let image else { return .notFound }
+        return try await DashboardCache(place).answer(request, key: image.key)
+    }
+
+    /// The stream of the questions that the request names.
+    private func events(_ request: HTTPRequest) throws -> HTTPAnswer {
+        let events = try DashboardEvents(request.arguments["paths"])
+        guard viewers.withLock({ $0 < DashboardEvents.streams }) else {
+            return Self.failure(503, .usage("\(DashboardEvents.streams) pages are open already"))
+        }
+        var answer = HTTPAnswer(type: "text/event-stream")
+        answer.stream = { stream in
+            viewers.withLock { $0 += 1 }
+            defer { viewers.withLock { $0 -= 1 } }
+            await events.run(to: stream) { question in await read(question) }
+        }
+        return answer
+    }
+
+    /// The answer to a question of a stream, whose user was let in at its beginning.
+    private func read(_ question: HTTPRequest) async -> HTTPAnswer {
+        do { return try await call(question, nil) } catch {
+            return Self.failure(Self.status(of: error), CommandError(error))
         }
     }
 

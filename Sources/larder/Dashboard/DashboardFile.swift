@@ -5,7 +5,9 @@ enum DashboardFile {
         "/style.css": HTTPAnswer(type: "text/css; charset=utf-8", body: Array(PageStyle.text.utf8)),
         "/script.js": HTTPAnswer(
             type: "text/javascript; charset=utf-8",
-            body: Array((PageScript.text + DashboardScript.text + DashboardPages.text).utf8)),
+            body: Array(
+                (PageScript.text + DashboardScript.text + DashboardImages.text + DashboardPages.text
+                    + DashboardLive.text).utf8)),
         "/favicon.ico": HTTPAnswer(status: 204, body: []),
     ]
 

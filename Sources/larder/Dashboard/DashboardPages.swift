@@ -143,7 +143,7 @@ enum DashboardPages {
         };
 
         async function batchPage(id) {
-          const { batch } = await call("batches/" + id);
+          const [{ batch }, { images }] = await Promise.all([call("batches/" + id), call(`batches/${id}/images?limit=24`)]);
           pages.batch.title = "Batch " + batch.batch;
           const change = (title, verb, question, danger) =>
             button(title, `batches/${id}/${verb}`, {}, question, danger);
@@ -168,6 +168,8 @@ enum DashboardPages {
               ["median of a job", batch.p50Ms === null ? "–" : batch.p50Ms + " ms"],
               ["95 % of jobs", batch.p95Ms === null ? "–" : batch.p95Ms + " ms"],
             ]),
+            make("h2", {}, "Newest images"),
+            gallery(id, images),
             make("h2", {}, "Failures"),
             table([
               ["Error", (row) => `${row.domain} ${row.code}`, "long"], ["Items", (row) => number(row.items), "number"],
@@ -200,60 +202,6 @@ enum DashboardPages {
             },
           }, "Report");
         }
-
-        let shown = "", last = "";
-
-        function tokenForm() {
-          const input = make("input", { type: "password", id: "token", autocomplete: "off", required: "" });
-          return make("form", {
-            onsubmit: (event) => { event.preventDefault(); sessionStorage.setItem(tokenKey, input.value.trim()); show(); },
-          }, make("h1", {}, "Token"), make("p", {}, make("label", { for: "token" }, "The token of this dashboard ")),
-            make("p", { class: "actions" }, input, make("button", {}, "Open")));
-        }
-
-        async function show() {
-          const [name, id] = location.hash.replace(/^#\/?/, "").split("/");
-          const isBatch = name === "batches" && /^\d+$/.test(id || "");
-          const page = isBatch ? pages.batch : pages[name] || pages.batches;
-          const key = location.hash;
-          try {
-            const content = await page.read();
-            if (key !== location.hash) return;
-            const title = page.title;
-            const view = make("div", {}, make("h1", {}, title), content.flat(2).filter((part) => part));
-            // An unchanged page keeps its focus, selection and scroll.
-            if (shown === key && last === view.outerHTML) { connection.textContent = "live"; return; }
-            const focus = shown === key ? [...main.querySelectorAll("a, button, input, [tabindex]")].indexOf(document.activeElement) : -1;
-            main.replaceChildren(view);
-            if (focus >= 0) [...main.querySelectorAll("a, button, input, [tabindex]")][focus]?.focus();
-            document.title = title + " – Larder";
-            [shown, last] = [key, view.outerHTML];
-            connection.className = "";
-            connection.textContent = "live";
-          } catch (failure) {
-            if (failure.status === 401) {
-              if (!main.querySelector("#token")) main.replaceChildren(tokenForm());
-              shown = "";
-              return;
-            }
-            connection.className = "lost";
-            connection.textContent = failure.status ? failure.message : "the server does not answer";
-          }
-          for (const link of document.querySelectorAll("nav a")) {
-            const isCurrent = link.dataset.page === (isBatch || !pages[name] ? "batches" : name);
-            if (isCurrent) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
-          }
-        }
-
-        document.querySelector("nav").append(...Object.entries(pages).filter(([, page]) => !page.isHidden).map(([name, page]) =>
-          make("a", { href: "#/" + name, "data-page": name }, page.title)));
-        window.addEventListener("hashchange", async () => { await show(); main.focus(); });
-        async function loop() {
-          const isBusy = document.querySelector("dialog") || document.activeElement?.matches("main input");
-          if (document.visibilityState === "visible" && !isBusy) await show();
-          setTimeout(loop, 2000);
-        }
-        loop();
 
         """#
 }

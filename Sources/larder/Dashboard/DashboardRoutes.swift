@@ -25,6 +25,13 @@ extension DashboardRoute {
             let next = page.count < limit ? nil : page.last.map { Int($0.cursor.number) }
             return ["failures": page.map(\.json), "next": next]
         },
+        get(
+            "batches/{id}/images", "The files of a batch's newest jobs that succeeded, at most of `limit` jobs.",
+            arguments: ["limit"], [("images", .objects(image))]
+        ) { call in
+            let limit = try call.number("limit", in: 1...200, default: 24)
+            return ["images": try await call.queue.images(of: call.number, limit: limit).map(\.json)]
+        },
         get("queues", "The queues.", [("queues", .lines(of: "queue list"))]) { call in
             ["queues": try await call.queue.queues().map(\.json)]
         },
@@ -77,6 +84,10 @@ extension DashboardRoute {
     private static let failure = [
         "url": "string", "domain": "string", "code": "integer", "message": "string", "attempts": "integer",
         "meta": "object?",
+    ]
+    private static let image = [
+        "job": "integer", "url": "string", "variant": "string?", "key": "string", "format": "string?",
+        "width": "integer?", "height": "integer?", "bytes": "integer?",
     ]
     private static let worker = [
         "worker": "string", "name": "string", "host": "string", "version": "string", "slots": "integer",

@@ -20,21 +20,26 @@ enum DashboardScript {
         }
 
         /** A request with the token. */
-        function authorized(path, body) {
+        function authorized(path, body, signal) {
           const headers = {};
           const token = sessionStorage.getItem(tokenKey);
           if (token) headers["Authorization"] = "Bearer " + token;
           if (body) headers["Content-Type"] = "application/json";
-          const options = { headers, cache: "no-store", method: body ? "POST" : "GET" };
+          const options = { headers, signal, cache: "no-store", method: body ? "POST" : "GET" };
           if (body) options.body = JSON.stringify(body);
           return fetch(path, options);
         }
 
+        /** A change, when there is a body; else what the server's events said last, or the answer to a request. */
         async function call(path, body) {
+          if (!body) live.wanted.add(path);
+          if (!body && live.answers.has(path)) return live.answers.get(path);
           const response = await authorized("api/v1/" + path, body);
           allowsChanges = response.headers.get("Larder-Changes") === "allowed";
           const answer = await response.json();
           if (!response.ok) throw new Failure(response.status, answer.error ? answer.error.message : response.statusText);
+          // What was known before a change is old.
+          if (body) live.answers.clear();
           return answer;
         }
 

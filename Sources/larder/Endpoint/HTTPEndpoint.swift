@@ -1,6 +1,5 @@
 import CMicroHTTPD
 import Concurrency
-import Dispatch
 import Synchronization
 
 /// An HTTP server on a thread of its own, by libmicrohttpd: epoll, keep-alive, limits and parsing are the library's.
@@ -10,7 +9,7 @@ final class HTTPEndpoint: Sendable {
 
     /// What a request carries; others are dropped.
     static let headers = ["host", "origin", "authorization", "content-type", "range", "if-range", "if-none-match"]
-    static let arguments = ["after", "limit", "minutes", "queue"]
+    static let arguments = ["after", "limit", "minutes", "paths", "queue"]
     /// Of a request, in bytes.
     static let longestBody = 65_536
 
@@ -23,9 +22,7 @@ final class HTTPEndpoint: Sendable {
     private final class Context: Sendable {
         let handler: Handler
         let headers: [String]
-        /// Requests without an answer.
-        let open = DispatchGroup()
-        let isClosing = Atomic(false)
+        let open = OpenRequests()
 
         init(_ handler: @escaping Handler, headers: [String]) {
             self.handler = handler
@@ -33,8 +30,8 @@ final class HTTPEndpoint: Sendable {
         }
 
         func answer(_ request: OpaquePointer) {
-            let reply = HTTPReply(request, open: open)
-            if isClosing.load(ordering: .relaxed) {
+            let reply = HTTPReply(request, of: open)
+            if open.isClosing {
                 return reply.send(HTTPAnswer(status: 503, body: Array("stopping\n".utf8)))
             }
             handler(read(request), reply)
@@ -89,9 +86,8 @@ final class HTTPEndpoint: Sendable {
 
     /// Ends the server when the requests under way are answered; new ones are answered 503.
     func close() async {
-        context.isClosing.store(true, ordering: .relaxed)
         await ThreadPool(name: "listen", threads: 1).run { [self] in
-            context.open.wait()
+            context.open.close()
             server.withLock { $0 = nil }
         }
     }

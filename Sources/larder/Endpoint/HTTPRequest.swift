@@ -27,6 +27,8 @@ struct HTTPAnswer: Sendable {
     var body: [UInt8] = []
     /// Sent instead of the body.
     var file: HTTPFilePart?
+    /// Sends the body piece by piece, in place of it; returns at its end.
+    var stream: (@Sendable (HTTPStream) async -> Void)?
 
     static let notFound = HTTPAnswer(status: 404, body: Array("not found\n".utf8))
     static let wrongMethod = HTTPAnswer(

@@ -71,3 +71,12 @@ extension OperatorAction {
         ["at": at, "login": login, "actor": actor, "verb": verb, "target": target, "error": error]
     }
 }
+
+extension BatchImage {
+    var json: JSONObject {
+        [
+            "job": Int(job), "url": ShownURL.text(url), "variant": variant, "key": key, "format": format,
+            "width": width, "height": height, "bytes": bytes,
+        ]
+    }
+}

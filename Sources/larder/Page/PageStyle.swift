@@ -58,6 +58,10 @@ enum PageStyle {
         .bar svg { width: 100%; height: 8px; display: block; }
         .chart { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 12px; }
         .chart svg { width: 100%; height: 140px; display: block; }
+        .images { display: grid; grid-template-columns: repeat(auto-fill, minmax(110px, 1fr)); gap: 10px; }
+        .images figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 6px; }
+        .images img, .gallery figure > span { display: block; width: 100%; height: 96px; object-fit: contain; }
+        .images figcaption { color: var(--quiet); font-size: 12px; overflow-wrap: anywhere; }
         .fill-good { fill: var(--good); } .fill-bad { fill: var(--bad); } .fill-quiet { fill: var(--quiet); }
         button, input {
           font: inherit; color: var(--text); background: var(--card); border: 1px solid var(--line);
