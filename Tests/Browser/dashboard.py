@@ -1,4 +1,4 @@
-"""Opens every page of the dashboard, presses buttons and uses the keyboard: dashboard.py URL TOKEN NAME."""
+"""Opens every page of the dashboard, presses buttons and uses the keyboard: dashboard.py URL TOKEN NAME IMAGE."""
 
 import json
 import sys
@@ -6,8 +6,9 @@ import urllib.request
 
 from pages import SCHEMES, WIDTHS, browser, check_rules, expect, finish, page
 
-url, token, name = sys.argv[1:]
-PAGES = ["batches", "queues", "workers", "origins", "blocklist", "schedules", "failures", "actions", "pipelines", "health"]
+url, token, name, image = sys.argv[1:]
+PAGES = ["batches", "queues", "workers", "origins", "blocklist", "schedules", "failures", "actions", "pipelines",
+         "preview", "health"]
 
 
 def change(path):
@@ -48,6 +49,13 @@ with browser() as chromium:
         opened.keyboard.press("Enter")
         opened.get_by_role("dialog").get_by_role("button", name="Yes").click()
         opened.get_by_text("http://a.example/spam.jpg", exact=True).wait_for()
+        opened.goto(url + "#/preview")
+        opened.fill("#preview-url", image)
+        opened.fill("#preview-variants", '[{"name": "thumb", "thumbnail": {"width": 16, "height": 16}}]')
+        opened.keyboard.press("Tab")
+        opened.keyboard.press("Enter")
+        opened.wait_for_selector(".previews img")
+        expect(opened.evaluate("document.querySelector('.previews img').naturalWidth") == 16, "the preview is not drawn")
         # The keyboard alone: skip link, navigation, focus on the new page.
         opened.goto(url + "#/queues")
         opened.reload()

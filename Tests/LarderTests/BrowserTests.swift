@@ -42,7 +42,9 @@ struct BrowserTests {
             String(decoding: process.outputSoFar, as: UTF8.self).firstMatch(of: /"port":(\d+)/).flatMap { Int($0.1) }
         }
         #expect(await process.reaches { _ in port() != nil })
-        let found = try await faults("dashboard.py", ["http://127.0.0.1:\(try #require(port()))/", token, name])
+        let found = try await faults(
+            "dashboard.py",
+            ["http://127.0.0.1:\(try #require(port()))/", token, name, try scene.serve("plain.jpg", at: "/a.jpg")])
         #expect(found.isEmpty, "\(found)")
         #expect(
             try await scene.sql("SELECT string_agg(verb || ' ' || target, ', ' ORDER BY action) FROM larder.action")

@@ -10,7 +10,8 @@ extension Command {
             Listens on this machine only, without a token, and changes nothing, unless told otherwise. Another address needs
             --token-file, or --user-header behind a proxy that authenticates its users, and so does --allow-changes. There is
             no TLS: use a proxy. The API is under /api/v1, described by /api/v1/openapi.json. The database login decides what
-            can be read and changed: larder_reader suffices to look, changes need larder_admin.
+            can be read and changed: larder_reader suffices to look, changes need larder_admin. With --allow-changes the page
+            Preview makes variants of an image as a worker with the same options would, and stores nothing.
             """,
         examples: ["larder serve", "larder serve --listen :8090 --token-file /etc/larder/token --allow-changes"],
         options: [
@@ -22,7 +23,7 @@ extension Command {
             Option("allow-changes", "permit pause, resume, cancel, retry, discard and the other changes"),
             Option("serve-cache", "show the images of the cache; without it only on loopback"),
             Settings.databaseOption,
-        ] + CachePlace.options
+        ] + CachePlace.options + Limits.fetchOptions + Limits.transcodeOptions
     ) { arguments in
         let address = try WorkerEndpoint.address(arguments) ?? ListenAddress(host: "127.0.0.1", port: 8_090)
         let access = try DashboardAccess(arguments, address)
@@ -30,7 +31,11 @@ extension Command {
         await Signals.deliver(to: stop)
         let queue = try await Settings(arguments).openQueue(starting: true)
         let place = address.isLoopback || arguments.flag("serve-cache") ? try CachePlace(arguments) : nil
-        let dashboard = Dashboard(queue: queue, access: access, place: place) { Console.note("larder: \($0)") }
+        let preview = DashboardPreview(
+            place: place, fetching: try Limits.fetch(arguments), transcoding: try Limits.transcoders(arguments))
+        let dashboard = Dashboard(queue: queue, access: access, place: place, preview: preview) {
+            Console.note("larder: \($0)")
+        }
         // At most one request per connection waits here.
         let (requests, waiting) = AsyncStream.makeStream(
             of: (HTTPRequest, HTTPReply).self, bufferingPolicy: .bufferingOldest(HTTPEndpoint.connections))

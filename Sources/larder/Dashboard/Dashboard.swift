@@ -1,5 +1,7 @@
 import Concurrency
+import Downloader
 import JobQueue
+import Transcoder
 
 /// The dashboard: its pages, its API, metrics and probes, for one database.
 struct Dashboard: Sendable {
@@ -17,6 +19,7 @@ struct Dashboard: Sendable {
     let access: DashboardAccess
     /// Where the images are; nil when they are not shown.
     let place: CachePlace?
+    let preview: DashboardPreview
     /// A report decodes images with as many processes as there are cores.
     private let reporting = AsyncSemaphore(1)
     private let answers = DashboardAnswers()
@@ -46,6 +49,8 @@ struct Dashboard: Sendable {
                 return request.path == "/readyz"
                     ? HTTPAnswer(body: Array("ready\n".utf8))
                     : HTTPAnswer(type: MetricsText.type, body: Array(metrics(gauges).utf8))
+            case "/api/v1/preview" where request.method == "POST":
+                return Self.json(200, try await preview.answer(request.body))
             case "/api/v1/events" where request.method == "GET": return try events(request)
             case "/api/v1/openapi.json": return Self.json(200, DashboardOpenAPI.document)
             case let path where path.hasPrefix("/cache/") && request.isReading:
@@ -156,6 +161,8 @@ struct Dashboard: Sendable {
 
     /// The HTTP status of an error.
     static func status(of error: any Error) -> UInt32 {
+        // About the image of a preview.
+        if error is FetchError || error is TranscodeError { return 422 }
         guard let error = error as? QueueError else {
             return (error as? CommandError)?.exit == .wrongUsage ? 400 : 500
         }

@@ -64,7 +64,7 @@ enum DashboardLive {
           timer = setTimeout(() => {
             timer = null;
             if (document.visibilityState !== "visible") return;
-            if (document.querySelector("dialog") || document.activeElement?.matches("main input")) soon(retryPause);
+            if (document.querySelector("dialog") || document.activeElement?.matches("main input, main textarea")) soon(retryPause);
             else show();
           }, pause);
         }

@@ -138,6 +138,7 @@ enum DashboardPages {
                 make("pre", { tabindex: "0" }, JSON.stringify(JSON.parse(row.spec), null, 2))]);
             },
           },
+          preview: { title: "Preview", async read() { return previewPage((await call("pipelines")).pipelines); } },
           batch: { title: "Batch", isHidden: true, read: () => batchPage(location.hash.split("/")[2]) },
           health: { title: "Health", async read() { return [findings((await call("health")).findings)]; } },
         };
@@ -165,13 +166,13 @@ enum DashboardPages {
               ["blocked", number(batch.blocked)], ["retries", number(batch.retries)], ["downloads", number(batch.downloads)],
               ["variants", number(batch.variants)], ["received", bytes(batch.bytesIn)], ["stored", bytes(batch.bytesOut)],
               ["items per second", batch.rate.toFixed(1)], ["left", duration(batch.etaSeconds)],
-              ["median of a job", batch.p50Ms === null ? "–" : batch.p50Ms + " ms"],
-              ["95 % of jobs", batch.p95Ms === null ? "–" : batch.p95Ms + " ms"],
+              ["median of a job", batch.p50Ms === null ? "–" : Math.round(batch.p50Ms) + " ms"],
+              ["95 % of jobs", batch.p95Ms === null ? "–" : Math.round(batch.p95Ms) + " ms"],
             ]),
             make("h2", {}, "Newest images"),
             gallery(id, images),
             make("h2", {}, "Failures"),
-            table([
+            batch.topErrors.length === 0 ? null : table([
               ["Error", (row) => `${row.domain} ${row.code}`, "long"], ["Items", (row) => number(row.items), "number"],
               ["", (row) => button("Retry", `batches/${id}/retry-error`, { domain: row.domain, code: row.code },
                 `Retry the items that failed with ${row.domain} ${row.code}?`), "actions"],

@@ -60,13 +60,20 @@ enum PageStyle {
         .chart svg { width: 100%; height: 140px; display: block; }
         .images { display: grid; grid-template-columns: repeat(auto-fill, minmax(110px, 1fr)); gap: 10px; }
         .images figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 6px; }
-        .images img, .gallery figure > span { display: block; width: 100%; height: 96px; object-fit: contain; }
+        .images img, .images figure > span { display: block; width: 100%; height: 96px; object-fit: contain; }
         .images figcaption { color: var(--quiet); font-size: 12px; overflow-wrap: anywhere; }
+        .previews { display: grid; grid-template-columns: repeat(auto-fill, minmax(240px, 1fr)); gap: 14px; }
+        .previews figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 10px; }
+        .previews img { display: block; max-width: 100%; max-height: 480px; margin: 0 auto 8px; }
+        .previews p { margin: 4px 0; }
+        .previews code { font-size: 12px; color: var(--quiet); overflow-wrap: anywhere; }
         .fill-good { fill: var(--good); } .fill-bad { fill: var(--bad); } .fill-quiet { fill: var(--quiet); }
-        button, input {
+        form label { display: block; }
+        button, input, textarea {
           font: inherit; color: var(--text); background: var(--card); border: 1px solid var(--line);
           border-radius: 6px; padding: 4px 12px;
         }
+        textarea { width: 100%; font-family: ui-monospace, monospace; font-size: 13px; }
         input, form label { max-width: 100%; }
         button { cursor: pointer; }
         button:hover { border-color: var(--accent); }
