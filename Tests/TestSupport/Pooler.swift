@@ -1,6 +1,7 @@
 import Concurrency
 import Foundation
 import Glibc
+import JobQueue
 
 /// A private pgbouncer in transaction mode before a server, gone with its last reference or the process.
 ///
@@ -37,6 +38,7 @@ public final class Pooler: Sendable {
             auth_query = SELECT rolname, '' FROM pg_roles WHERE rolname = $1
             pool_mode = transaction
             max_client_conn = 2000
+            listen_backlog = 1024
             default_pool_size = \(poolSize)
             server_idle_timeout = 60
             ignore_startup_parameters = extra_float_digits,options
@@ -48,9 +50,11 @@ public final class Pooler: Sendable {
         var child = try ChildProcess(
             "/usr/sbin/pgbouncer", ["-q", "-d"] + account + [directory.file("pgbouncer.ini")],
             descriptors: [-1, -1, -1])
-        // It goes into the background before it listens.
-        let socket = directory.file(".s.PGSQL.6432")
-        guard child.wait() == .exited(0), await reached({ acceptsConnections(socket) }) else {
+        // It goes into the background before it listens, and is ready when it passes a statement on to the server.
+        let postgres = url("postgres")
+        guard child.wait() == .exited(0),
+            await reached({ (try? AdminSession(postgres).execute("SELECT 1")) == "1" })
+        else {
             throw Failure(description: (try? String(contentsOfFile: directory.file("log"), encoding: .utf8)) ?? "")
         }
     }
