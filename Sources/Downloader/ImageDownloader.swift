@@ -69,7 +69,7 @@ public final class ImageDownloader: Sendable {
                 throw refusal.error(url, origins.settings)
             }
             let lookupStart = ContinuousClock.now
-            request.addresses = try await judged(url.origin) { () throws(FetchError) in
+            request.addresses = try await judged(url.origin, []) { () throws(FetchError) in
                 try await addresses(for: request)
             }
             timings.lookup += .now - lookupStart
@@ -77,7 +77,7 @@ public final class ImageDownloader: Sendable {
             guard request.timeLeft > .zero else {
                 throw FetchError(.timedOut, "\(url): not done within the total limit of \(request.limits.total)")
             }
-            var response = try await judged(url.origin) { () throws(FetchError) in
+            var response = try await judged(url.origin, request.addresses) { () throws(FetchError) in
                 try await transfers.perform(request, into: file)
             }
             timings.add(response.timings)
@@ -92,20 +92,19 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// Runs one step of a request to an origin. While no origin is reached at all, a failure to reach this one is this
-    /// machine's fault.
+    /// Runs one step of a request to an origin. A failure that may be this machine's fault is so when there is evidence
+    /// for it: the gateway to the addresses is dead, or what `LocalEvidence` collects.
     private func judged<Value>(
-        _ origin: Origin, _ step: () async throws(FetchError) -> Value
+        _ origin: Origin, _ addresses: [IPAddress], _ step: () async throws(FetchError) -> Value
     ) async throws(FetchError) -> Value {
         do throws(FetchError) {
             return try await step()
         } catch {
-            guard error.mayBeLocal, origins.limits.withLock({ $0.reachability.fail(origin, at: .now) }) else {
-                throw error
-            }
-            throw FetchError(
-                .localFault, "\(error.message); none of the last \(Reachability.origins) origins responded",
-                curlCode: error.curlCode)
+            guard let cause = error.localCause,
+                let reason = (cause == .network ? LocalFault.deadGateway(to: addresses) : nil)
+                    ?? origins.limits.withLock({ $0.evidence.reason(cause, origin, at: .now) })
+            else { throw error }
+            throw FetchError(.localFault, "\(error.message); \(reason)", curlCode: error.curlCode)
         }
     }
 
@@ -118,7 +117,12 @@ public final class ImageDownloader: Sendable {
         if let literal = url.literal, let refusal = request.policy.refusal(of: literal) {
             throw FetchError(.addressRefused, "\(url): refused address: \(literal) (\(refusal))")
         }
-        return try await lookUp(proxy, request.limits) { _ in nil }
+        do throws(FetchError) {
+            return try await lookUp(proxy, request.limits) { _ in nil }
+        } catch {
+            guard error.code != .cancelled else { throw error }
+            throw FetchError(.localFault, "\(url): the proxy: \(error.message)")
+        }
     }
 
     private func lookUp(
@@ -137,9 +141,9 @@ public final class ImageDownloader: Sendable {
             case .timedOut:
                 FetchError(
                     .timedOut, "\(url): the name \(host) was not found within the limit of \(limits.lookup)",
-                    mayBeLocal: true)
+                    localCause: .network)
             case .serverFailed:
-                FetchError(.nameNotFound, "\(url): the name servers failed to look up \(host)", mayBeLocal: true)
+                FetchError(.nameNotFound, "\(url): the name servers failed to look up \(host)", localCause: .network)
             case .unreachable:
                 FetchError(.localFault, "\(url): the name \(host) was not looked up: no name server can be reached")
             case .cancelled: FetchError(.cancelled, "\(url): cancelled")

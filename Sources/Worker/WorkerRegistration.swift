@@ -1,4 +1,5 @@
 internal import Concurrency
+internal import Downloader
 internal import ImageModel
 internal import JobQueue
 
@@ -39,6 +40,7 @@ struct WorkerRegistration: Sendable {
                     grace: configuration.grace), summary: summary))
         pipelines = PipelineCache(queue: worker.queue)
         completer = BatchCompleter(session: session, state: state, wake: wake, observe: worker.observe)
+        configuration.origins?.limits.withLock { $0.evidence.clockOffset = session.clockOffset }
         worker.observe(.started(worker: session.id))
     }
 
@@ -53,7 +55,8 @@ struct WorkerRegistration: Sendable {
     /// Works until `WorkerState` has a reason to end. All tasks that it started have ended when it returns.
     func run() async -> (summary: PrefetchWorker.Summary, ending: WorkerState.Ending) {
         let heartbeat = HeartbeatService(
-            session: session, lease: lease, running: running, wake: wake, observe: worker.observe)
+            session: session, lease: lease, running: running, origins: configuration.origins, wake: wake,
+            observe: worker.observe)
         var services: [any WorkerService] = [heartbeat, completer]
         if let origins = configuration.origins {
             services.append(

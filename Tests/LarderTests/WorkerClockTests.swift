@@ -1,3 +1,5 @@
+import Glibc
+import JobQueue
 import TestSupport
 import Testing
 
@@ -23,6 +25,38 @@ struct WorkerClockTests {
         #expect(try await scene.sql("SELECT count(*) \(records) AND finished_at \(recent)") == "6")
         let workers = "SELECT count(*) FROM larder_data.worker WHERE rescued_at IS NULL"
         #expect(try await scene.sql("\(workers) AND started_at \(recent) AND heartbeat_at \(recent)") == "1")
+        #expect(try await scene.faults() == [])
+    }
+
+    @Test(
+        .enabled(if: SilentDatabaseTests.clockLibrary != nil && NginxServer.program != nil, "needs libfaketime, nginx"))
+    func `a worker whose clock is past the dates of the only certificate fails no job, and names the clock`()
+        async throws
+    {
+        let scene = try await Scene()
+        // Its certificate is valid for two days.
+        let server = try NginxServer(tls: true)
+        let profiles = scene.directory.file("profiles.json")
+        try scene.directory.write(
+            #"{"cdn": {"origins": ["\#(server.url(""))"], "authorities": "\#(server.certificate ?? "")"}}"#.utf8,
+            to: "profiles.json")
+        var request = EnqueueRequest(urls: (0..<20).map { server.url("/\($0).jpg") }, batch: "b")
+        request.context = #"{"credentials": "cdn"}"#
+        _ = try await scene.queue.enqueue(request)
+        var work = scene.larder(["work", "--credentials", profiles])
+        work.environment["LARDER_ALLOW_PORT"] = "\(server.port)"
+        work.environment["LD_PRELOAD"] = SilentDatabaseTests.clockLibrary
+        work.environment["FAKETIME"] = "+10d"
+        work.environment["FAKETIME_DONT_FAKE_MONOTONIC"] = "1"
+        let worker = try work.start()
+        #expect(
+            await worker.reaches { _ in
+                scene.holds("EXISTS (SELECT FROM larder.health WHERE detail LIKE '%clock is 86____ s ahead of%')")
+            }, "\(String(decoding: worker.errorsSoFar, as: UTF8.self))")
+        worker.signal(SIGTERM)
+        #expect(await worker.outcome().code == 0)
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.job WHERE attempt = 0") == "20")
+        #expect(try await scene.sql("SELECT count(*) FROM larder_data.blocklist") == "0")
         #expect(try await scene.faults() == [])
     }
 }

@@ -25,8 +25,8 @@ package struct OriginLimits: Sendable {
     private let configuration: FetchConfiguration
     /// Which failures count against an origin.
     package var faults = OriginFaults()
-    /// Whether any origin is reached.
-    var reachability = Reachability()
+    /// Which failures are this machine's.
+    package var evidence: LocalEvidence
     private var states: [Origin: OriginState] = [:]
     /// Waiting transfers of each origin, in the order of their tickets.
     private var waiting: [Origin: [Waiting]] = [:]
@@ -39,6 +39,8 @@ package struct OriginLimits: Sendable {
             "a limit of transfers is at least 1")
         self.configuration = configuration
         settings = configuration.origins
+        evidence = LocalEvidence(
+            authorities: configuration.authorities ?? CertificateAuthorities.systemPath ?? "")
     }
 
     var waitingCount: Int { waiting.values.reduce(0) { $0 + $1.count } }
@@ -104,7 +106,7 @@ package struct OriginLimits: Sendable {
     @discardableResult
     mutating func end(_ permit: OriginPermit, _ outcome: RequestOutcome, at now: Instant) -> Bool {
         running -= 1
-        if case .answered = outcome { reachability.answered() }
+        if case .answered = outcome { evidence.answered(permit.origin) }
         let newer = states[permit.origin]?.end(permit, outcome, faults, at: now) ?? []
         note([permit.origin: newer])
         if waiting[permit.origin] == nil, states[permit.origin]?.running == 0 { states[permit.origin]?.becomeIdle() }

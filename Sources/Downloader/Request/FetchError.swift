@@ -35,9 +35,8 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     /// With `localFault`: the credential profile that this machine cannot use, which concerns only the requests that
     /// name it; nil when every download is concerned. Escaped, at most 64 characters.
     public let profile: String?
-    /// Whether the cause may be this machine's network as well as the origin's: no response in time, no route to the
-    /// host, or name servers that fail. Many such failures and no response at all are a `localFault`.
-    package let mayBeLocal: Bool
+    /// What of this machine may be the cause as well as the origin; nil when nothing may. `LocalEvidence` decides.
+    package let localCause: LocalCause?
 
     /// Creates an error.
     public init(
@@ -46,12 +45,12 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
     ) {
         self.init(
             code, message, httpStatus: httpStatus, retryAfter: retryAfter, curlCode: curlCode, profile: profile,
-            mayBeLocal: false)
+            localCause: nil)
     }
 
     package init(
         _ code: Code, _ message: String, httpStatus: Int? = nil, retryAfter: Duration? = nil, curlCode: Int32? = nil,
-        profile: String? = nil, mayBeLocal: Bool
+        profile: String? = nil, localCause: LocalCause?
     ) {
         self.code = code
         self.message = message
@@ -59,7 +58,7 @@ public struct FetchError: Error, Sendable, Equatable, CustomStringConvertible {
         self.retryAfter = retryAfter
         self.curlCode = curlCode
         self.profile = profile
-        self.mayBeLocal = mayBeLocal
+        self.localCause = localCause
     }
 
     /// Domain and code.

@@ -33,6 +33,21 @@ extension FetchError.Code {
     }
 }
 
+extension LocalCause {
+    /// Reads OpenSSL's result of a refused certificate, `X509_V_ERR_…`; nil for a certificate with another fault, such
+    /// as the name of another host.
+    init?(verification result: Int) {
+        switch result {
+        // Not yet valid or no longer valid: the certificate (9, 10), a revocation list (11, 12).
+        case 9...12: self = .certificateDates
+        // No certificate of the issuer (2, 20, 21), self-signed, alone or as the last of the chain (18, 19), not
+        // trusted (27).
+        case 2, 18...21, 27: self = .certificateIssuer
+        default: return nil
+        }
+    }
+}
+
 extension CredentialProfile {
     /// The file of the profile that libcurl could not use, with the key's when either may be meant; nil for a failure
     /// that has another cause.

@@ -81,6 +81,11 @@ final class CurlTransfer {
         {
             return FetchError(.localFault, "\(request.url): not connected, \(reason)", curlCode: Int32(code.rawValue))
         }
+        if let proxy = request.proxy, isProxyFailure(code) {
+            return FetchError(
+                .localFault, "\(request.url): the proxy \(proxy.url.origin) cannot be used: \(easy.errorMessage(code))",
+                curlCode: Int32(code.rawValue))
+        }
         if let name = request.profileName, let file = request.credentials?.file(refusedBy: code) {
             return FetchError(
                 .localFault,
@@ -96,7 +101,32 @@ final class CurlTransfer {
         return FetchError(
             kind, "\(request.url): \(message)", httpStatus: status > 0 ? status : nil,
             curlCode: Int32(code.rawValue),
-            mayBeLocal: kind == .timedOut || code == CURLE_COULDNT_CONNECT && LocalFault.isPossible(number))
+            localCause: localCause(code, number, request))
+    }
+
+    /// What of this machine may be the cause of a failure, as well as the origin.
+    private func localCause(_ code: CURLcode, _ number: Int32, _ request: HTTPRequest) -> LocalCause? {
+        switch code {
+        case CURLE_OPERATION_TIMEDOUT: .network
+        case CURLE_COULDNT_CONNECT: LocalFault.isPossible(number) ? .network : nil
+        case CURLE_PEER_FAILED_VERIFICATION:
+            LocalCause(verification: easy.count(CURLINFO_SSL_VERIFYRESULT)).flatMap { cause in
+                // Authorities of a profile concern its origins only.
+                cause == .certificateIssuer && request.credentials?.authorities != nil ? nil : cause
+            }
+        default: nil
+        }
+    }
+
+    /// Whether a failure is that of a proxy, which is part of this machine's configuration. Once it is connected, it
+    /// may be the origin that does not respond.
+    private func isProxyFailure(_ code: CURLcode) -> Bool {
+        switch code {
+        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT: true
+        case CURLE_OPERATION_TIMEDOUT: easy.time(CURLINFO_CONNECT_TIME_T) == .zero
+        case CURLE_PEER_FAILED_VERIFICATION: easy.count(CURLINFO_PROXY_SSL_VERIFYRESULT) != 0
+        default: false
+        }
     }
 
     // MARK: - Callbacks

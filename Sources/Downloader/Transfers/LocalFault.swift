@@ -15,6 +15,18 @@ package enum LocalFault {
     /// gives the same numbers as a host that is.
     static func isPossible(_ number: Int32) -> Bool { number == EHOSTUNREACH || isRouteFault(number) }
 
+    /// Which gateway on the way to all of these addresses does not answer the kernel; nil when one may answer. Without
+    /// addresses: on the way to a public one, for lookups. The kernel shows neighbours as files for IPv4 only.
+    static func deadGateway(to addresses: [IPAddress]) -> String? {
+        let addresses = (addresses.isEmpty ? [publicAddress] : addresses).filter { $0.family == .v4 }
+        guard !addresses.isEmpty, let routes = RouteTable.ofKernel() else { return nil }
+        let dead = addresses.compactMap { routes.deadGateway(to: $0) }
+        return dead.count == addresses.count ? "the gateway \(dead[0]) does not answer" : nil
+    }
+
+    /// 198.51.100.1, of a range for documentation.
+    private static let publicAddress = IPAddress(v4: 0xc633_6401)
+
     private static func isRouteFault(_ number: Int32) -> Bool {
         [ENETUNREACH, ENETDOWN, EADDRNOTAVAIL].contains(number)
     }
@@ -24,8 +36,7 @@ package enum LocalFault {
         var v4 = sockaddr_in()
         v4.sin_family = sa_family_t(AF_INET)
         v4.sin_port = UInt16(443).bigEndian
-        // 198.51.100.1, of a range for documentation.
-        v4.sin_addr.s_addr = UInt32(0xc633_6401).bigEndian
+        v4.sin_addr.s_addr = UInt32(truncatingIfNeeded: publicAddress.bits).bigEndian
         var v6 = sockaddr_in6()
         v6.sin6_family = sa_family_t(AF_INET6)
         v6.sin6_port = UInt16(443).bigEndian

@@ -146,12 +146,12 @@ final class SharedTransfer {
         if start + request.timeLeft + handler.pausedTime <= now {
             return FetchError(
                 .timedOut, "\(request.url): not done within the total limit of \(request.limits.total)",
-                mayBeLocal: true)
+                localCause: .network)
         }
         let idle = request.limits.idle
         let isIdle = !handler.isQueued && !(isStopped && handler.sharesConnection)
         guard isIdle, handler.lastActivity + idle <= now else { return nil }
-        return FetchError(.timedOut, "\(request.url): silent for the idle limit of \(idle)", mayBeLocal: true)
+        return FetchError(.timedOut, "\(request.url): silent for the idle limit of \(idle)", localCause: .network)
     }
 
     /// Ends all subscribers with the result of curl, or with `error`, each once its file is written. The handle must be

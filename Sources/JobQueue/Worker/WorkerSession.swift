@@ -8,12 +8,15 @@ public final class WorkerSession: Sendable {
     public let id: Int64
     /// How long after a heartbeat the database gives the jobs to other workers; 15 s by default.
     public let lease: Duration
+    /// How far this machine's time of day was ahead of the database's at the start, see `HeartbeatReply.clockOffset`.
+    public let clockOffset: Duration
     let queue: PostgresJobQueue
     let claims = Locked(ClaimSequence())
 
-    init(id: Int64, lease: Duration, queue: PostgresJobQueue) {
+    init(id: Int64, lease: Duration, clockOffset: Duration = .zero, queue: PostgresJobQueue) {
         self.id = id
         self.lease = lease
+        self.clockOffset = clockOffset
         self.queue = queue
     }
 
@@ -23,9 +26,10 @@ public final class WorkerSession: Sendable {
     /// A lease that has expired is not extended, see `HeartbeatReply.leaseExpired`. Throws `.workerLost` when the
     /// worker was stopped.
     public func heartbeat() async throws(QueueError) -> HeartbeatReply {
-        try await queue.ask(
+        let sent = TimeOfDay.now
+        return try await queue.ask(
             """
-            SELECT lease_ms, lease_expired, c.job, c.claim FROM larder.heartbeat_v1($1, $2) AS b
+            SELECT lease_ms, lease_expired, c.job, c.claim, extract(epoch FROM clock_timestamp()) FROM larder.heartbeat_v1($1, $2) AS b
             LEFT JOIN LATERAL unnest(b.cancelled_jobs, b.cancelled_claims) AS c (job, claim) ON true
             """, [.integer(id), .integer(claims.withLock { $0.oldest })], maxWait: .zero, on: queue.heartbeats
         ) { rows throws(QueueError) in
@@ -36,7 +40,9 @@ public final class WorkerSession: Sendable {
                 guard let job = rows.integer(row, 2), let number = rows.integer(row, 3) else { return nil }
                 return Claim(job: job, number: number)
             }
-            return HeartbeatReply(cancelled: cancelled, leaseExpired: expired, lease: .milliseconds(lease))
+            return HeartbeatReply(
+                cancelled: cancelled, leaseExpired: expired, lease: .milliseconds(lease),
+                clockOffset: TimeOfDay.offset(of: rows.number(0, 4), sent: sent))
         }
     }
 
@@ -76,8 +82,12 @@ extension PostgresJobQueue {
     /// Registers a worker. Throws `.protocolMismatch` when the database does not offer this program's protocol,
     /// `.notMigrated`, `.invalidArgument`.
     public func startWorker(_ description: WorkerDescription) async throws(QueueError) -> WorkerSession {
-        let (id, lease) = try await ask(
-            "SELECT worker_id, lease_ms FROM larder.worker_start_v1($1, $2, $3::int, $4, $5::int, $6)",
+        let sent = TimeOfDay.now
+        return try await ask(
+            """
+            SELECT worker_id, lease_ms, extract(epoch FROM clock_timestamp())
+            FROM larder.worker_start_v1($1, $2, $3::int, $4, $5::int, $6)
+            """,
             [
                 .text(description.name), .text(description.host), .integer(Int64(description.processID)),
                 .text(description.version), .integer(Int64(description.slots)), .text(description.cacheID),
@@ -86,8 +96,9 @@ extension PostgresJobQueue {
             guard let id = rows.integer(0, 0), let lease = rows.integer(0, 1) else {
                 throw QueueError(.unexpectedAnswer, "no id for the worker")
             }
-            return (id, lease)
+            return WorkerSession(
+                id: id, lease: .milliseconds(lease), clockOffset: TimeOfDay.offset(of: rows.number(0, 2), sent: sent),
+                queue: self)
         }
-        return WorkerSession(id: id, lease: .milliseconds(lease), queue: self)
     }
 }

@@ -1,4 +1,5 @@
 internal import Concurrency
+internal import Downloader
 internal import JobQueue
 
 /// Extends the lease with heartbeats and cancels the attempts whose jobs were cancelled.
@@ -9,6 +10,8 @@ struct HeartbeatService: WorkerService {
     let session: WorkerSession
     let lease: Lease
     let running: RunningTasks<Claim>
+    /// Where it is kept how far this machine's clock is off; nil for a loader without origins.
+    let origins: OriginLimiter?
     /// Wakes the claim loop.
     let wake: AsyncEvent
     let observe: @Sendable (WorkerEvent) -> Void
@@ -24,6 +27,7 @@ struct HeartbeatService: WorkerService {
                     lease.lose()
                     return wake.signal()
                 }
+                origins?.limits.withLock { $0.evidence.clockOffset = reply.clockOffset }
                 lease.confirm(sentAt: sent, seconds: reply.lease.seconds)
                 running.cancel(reply.cancelled)
             } catch {

@@ -87,6 +87,25 @@ struct ProxyTunnelTests {
         }
     }
 
+    @Test(arguments: ["http", "https"])
+    func `a proxy that is not there, is not found or has an unknown certificate is this machine's fault`(
+        scheme: String
+    ) async throws {
+        let closed = try DeadPort()
+        let proxies = ["http://127.0.0.1:\(closed.port)", "http://proxy.test:3128", "https://127.0.0.1:\(origin.port)"]
+        for address in proxies {
+            var configuration = FetchConfiguration(policy: loopback(origin.port))
+            configuration.proxy = try FetchProxy(address)
+            let downloader = ImageDownloader(configuration, resolver: StubResolver([:]))
+            for _ in 0..<3 {
+                let error = await downloader.failure("\(scheme)://\(target)/a")
+                #expect(error?.row == "LarderErrorDomain 501" && error?.message.contains("the proxy") == true)
+            }
+            let origin = try SourceURL("\(scheme)://\(target)/").origin
+            #expect(downloader.origins.limits.withLock { $0.takeChanges() }[origin] == nil)
+        }
+    }
+
     @Test func `a redirect from https to http, a refused port and a refused address stay refused`() async throws {
         open()
         let downloader = try downloader()

@@ -47,7 +47,7 @@ struct ReachabilityTests {
     @Test func `time-outs, hosts without a route and name servers that fail may be local; other failures are not`() {
         for number in [EHOSTUNREACH, ENETUNREACH, ENETDOWN] { #expect(LocalFault.isPossible(number)) }
         for number in [0, ECONNREFUSED, ECONNRESET, ETIMEDOUT] { #expect(!LocalFault.isPossible(number)) }
-        #expect(!FetchError(.cannotConnect, "").mayBeLocal)
+        #expect(FetchError(.cannotConnect, "").localCause == nil)
     }
 
     @Test func `refused connections are -1004 of every origin`() async throws {

@@ -1,0 +1,55 @@
+internal import Concurrency
+
+/// What of this machine may have caused a failure that may be the origin's as well.
+package enum LocalCause: Sendable, Equatable {
+    /// Its network: no response in time, no route to the host, or name servers that fail.
+    case network
+    /// Its clock, or an outdated file of authorities: a certificate is not valid at this time.
+    case certificateDates
+    /// Its file of authorities, or a proxy that intercepts TLS: the issuer of a certificate is unknown.
+    case certificateIssuer
+}
+
+/// Whether failures that may be this machine's are so. A pure value.
+package struct LocalEvidence: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    /// Origins whose certificates are refused, none being accepted, and mean that this machine is at fault. Fewer than
+    /// silent origins (`Reachability.origins`), because an origin with a bad certificate is rarer than a dead one.
+    static let refusedOrigins = 4
+    /// The difference of clocks from which refused dates are this machine's fault.
+    static let longestClockOffset = Duration.seconds(300)
+
+    /// How far this machine's time of day is ahead of the database's.
+    package var clockOffset = Duration.zero
+    private let authorities: String
+    private var network = Reachability()
+    private var certificates = Reachability(origins: Self.refusedOrigins)
+
+    /// - Parameter authorities: the path of the file of certificate authorities.
+    init(authorities: String) { self.authorities = authorities }
+
+    /// An origin has responded, with any status.
+    mutating func answered(_ origin: Origin) {
+        network.answered()
+        if origin.scheme == .https { certificates.answered() }
+    }
+
+    /// Why a request to `origin` that failed with a possible `cause` failed by this machine's fault; nil when the
+    /// origin may be at fault itself.
+    mutating func reason(_ cause: LocalCause, _ origin: Origin, at now: Instant) -> String? {
+        switch cause {
+        case .network:
+            return network.fail(origin, at: now) ? "none of the last \(Reachability.origins) origins responded" : nil
+        case .certificateDates where abs(clockOffset.seconds) > Self.longestClockOffset.seconds:
+            let side = clockOffset < .zero ? "behind" : "ahead of"
+            return "this machine's clock is \(Int(abs(clockOffset.seconds))) s \(side) the database's"
+        case .certificateDates, .certificateIssuer:
+            guard certificates.fail(origin, at: now) else { return nil }
+            return """
+                the certificates of the last \(Self.refusedOrigins) origins were refused: check this machine's clock and \
+                its file of certificate authorities \(authorities)
+                """
+        }
+    }
+}
