@@ -27,19 +27,23 @@ COMMENT ON FUNCTION larder_data.check_webhook IS 'Fails unless a text can be the
 
 -- Under the lock of the batch: one that is finished at this moment would not see a webhook that is not committed.
 CREATE FUNCTION larder.batch_on_finished(batch text, url text) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 DECLARE
     b larder_data.batch := larder_data.lock_batch(batch_on_finished.batch);
 BEGIN
     PERFORM larder_data.check_webhook(batch_on_finished.url);
-    IF batch_on_finished.url IS NULL THEN
-        DELETE FROM larder_data.webhook w WHERE w.batch_id = b.id;
-        RETURN;
-    END IF;
-    INSERT INTO larder_data.webhook AS w (batch_id, url, due_at)
-    VALUES (b.id, batch_on_finished.url, CASE WHEN b.finished_at IS NOT NULL THEN clock_timestamp() END)
-    ON CONFLICT (batch_id) DO UPDATE SET url = excluded.url, due_at = excluded.due_at, attempts = 0,
-        delivered_at = NULL, http_status = NULL, error = NULL;
+    BEGIN
+        IF batch_on_finished.url IS NULL THEN
+            DELETE FROM larder_data.webhook w WHERE w.batch_id = b.id;
+            RETURN;
+        END IF;
+        INSERT INTO larder_data.webhook AS w (batch_id, url, due_at)
+        VALUES (b.id, batch_on_finished.url, CASE WHEN b.finished_at IS NOT NULL THEN clock_timestamp() END)
+        ON CONFLICT (batch_id) DO UPDATE SET url = excluded.url, due_at = excluded.due_at, attempts = 0,
+            delivered_at = NULL, http_status = NULL, error = NULL;
+    EXCEPTION WHEN lock_not_available THEN
+        PERFORM larder_data.raise_locked(format('the webhook of batch "%s"', batch), 'larder_data.webhook');
+    END;
 END $$;
 COMMENT ON FUNCTION larder.batch_on_finished IS
     'Sets the URL to which a worker posts the counts of a batch when it is finished, now if it already is; NULL for '

@@ -171,6 +171,9 @@ BEGIN
         WHEN SQLSTATE 'LA012' THEN
             NULL;
         WHEN OTHERS THEN
+            IF SQLSTATE = '55P03' AND NOT is_trial THEN
+                RAISE;
+            END IF;
             RAISE EXCEPTION 'the query fails: % (SQLSTATE %)', SQLERRM, SQLSTATE USING ERRCODE = '22023',
                 HINT = 'names of tables are qualified, and the role larder_schedule may SELECT from them';
     END;
@@ -190,7 +193,7 @@ CREATE FUNCTION larder.schedule_set(
     name text, cron text, time_zone text DEFAULT 'UTC', query text DEFAULT NULL, urls text[] DEFAULT NULL,
     settings json[] DEFAULT NULL, metas json[] DEFAULT NULL, request json DEFAULT '{}'
 ) RETURNS timestamptz
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 #variable_conflict use_variable
 DECLARE
     statement text := regexp_replace(query, '[\s;]+$', '');
@@ -220,6 +223,8 @@ BEGIN
         urls = excluded.urls, settings = excluded.settings, metas = excluded.metas, request = excluded.request,
         next_at = excluded.next_at, last_error = NULL;
     RETURN first_at;
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM larder_data.raise_locked(format('schedule "%s"', name), 'larder_data.schedule');
 END $$;
 COMMENT ON FUNCTION larder.schedule_set IS
     'Creates or replaces a schedule, and returns when it is next due. Each run is a new run of the batch of that name. '
@@ -229,7 +234,7 @@ COMMENT ON FUNCTION larder.schedule_set IS
     'webhook of each run.';
 
 CREATE FUNCTION larder_data.change_schedule(name text, is_paused boolean, due_at timestamptz) RETURNS void
-LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 BEGIN
     UPDATE larder_data.schedule s SET
         paused_at = CASE WHEN is_paused THEN coalesce(s.paused_at, clock_timestamp()) END,
@@ -239,6 +244,8 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION 'unknown schedule "%"', name USING ERRCODE = 'LA013';
     END IF;
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM larder_data.raise_locked(format('schedule "%s"', name), 'larder_data.schedule');
 END $$;
 COMMENT ON FUNCTION larder_data.change_schedule IS
     'Pauses or resumes a schedule, and sets when it is due; one that was paused is next due at its next time.';
@@ -257,12 +264,14 @@ COMMENT ON FUNCTION larder.schedule_run IS
     'Makes a schedule due now: a worker runs it within 5 s. A paused one is resumed.';
 
 CREATE FUNCTION larder.schedule_remove(name text) RETURNS void
-LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 BEGIN
     DELETE FROM larder_data.schedule s WHERE s.name = schedule_remove.name;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'unknown schedule "%"', name USING ERRCODE = 'LA013';
     END IF;
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM larder_data.raise_locked(format('schedule "%s"', name), 'larder_data.schedule');
 END $$;
 COMMENT ON FUNCTION larder.schedule_remove IS 'Deletes a schedule. Its batches stay.';
 
@@ -308,11 +317,16 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder_data.enqueue_schedule IS 'Enqueues what a schedule yields now; answers how many URLs.';
 
-CREATE FUNCTION larder_data.run_schedule(s larder_data.schedule, OUT batch bigint, OUT urls bigint, OUT error text)
-LANGUAGE plpgsql AS $$
+-- A lock that another transaction holds, for example as it has inserted one of the jobs, is waited for as long as an
+-- operator's call waits: the transaction keeps the row of the schedule locked, and other schedules from being run.
+CREATE FUNCTION larder_data.run_schedule(
+    s larder_data.schedule, OUT batch bigint, OUT urls bigint, OUT error text, OUT is_postponed boolean
+)
+LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 DECLARE
     latest larder_data.batch;
 BEGIN
+    is_postponed := false;
     SELECT * INTO latest FROM larder_data.batch b WHERE b.name = s.name ORDER BY b.run DESC LIMIT 1;
     IF FOUND AND NOT larder_data.is_over(latest) THEN
         error := format('batch %s@%s is not finished', latest.name, latest.run);
@@ -327,13 +341,19 @@ BEGIN
 EXCEPTION
     WHEN serialization_failure OR deadlock_detected THEN
         RAISE;
+    WHEN lock_not_available OR SQLSTATE 'LA010' THEN
+        is_postponed := true;
+        error := format('postponed by 5 s: another transaction holds a lock (SQLSTATE %s)', SQLSTATE);
+        batch := NULL;
+        urls := NULL;
     WHEN OTHERS OR query_canceled THEN
         error := format('%s (SQLSTATE %s)', SQLERRM, SQLSTATE);
         batch := NULL;
         urls := NULL;
 END $$;
 COMMENT ON FUNCTION larder_data.run_schedule IS
-    'Enqueues a schedule as a new run of its batch, unless the one before is not finished; or answers why not.';
+    'Enqueues a schedule as a new run of its batch, unless the one before is not finished; or answers why not. '
+    'is_postponed: this run is still to be made.';
 
 CREATE FUNCTION larder.run_schedule_v1() RETURNS TABLE (schedule text, batch_id bigint, urls bigint, error text)
 LANGUAGE plpgsql AS $$
@@ -356,12 +376,15 @@ BEGIN
     END LOOP;
     r := larder_data.run_schedule(s);
     UPDATE larder_data.schedule x SET
-        next_at = larder_data.cron_next(s.cron, s.time_zone, clock_timestamp()), last_at = clock_timestamp(),
+        next_at = CASE WHEN r.is_postponed THEN clock_timestamp() + interval '5 s'
+            ELSE larder_data.cron_next(s.cron, s.time_zone, clock_timestamp()) END,
+        last_at = CASE WHEN r.is_postponed THEN x.last_at ELSE clock_timestamp() END,
         last_batch = coalesce(r.batch, x.last_batch), last_urls = coalesce(r.urls, x.last_urls), last_error = r.error,
-        missed = x.missed + skipped + (r.error IS NOT NULL)::int
+        missed = x.missed + skipped + (r.error IS NOT NULL AND NOT r.is_postponed)::int
     WHERE x.id = s.id;
     RETURN QUERY SELECT s.name, r.batch, r.urls, r.error;
 END $$;
 COMMENT ON FUNCTION larder.run_schedule_v1 IS
     'Runs the schedule that is due for longest, if any, in this transaction. Workers call it every 5 s and again after '
-    'each row. Any number of callers: a schedule that another one runs is skipped.';
+    'each row. Any number of callers: a schedule that another one runs is skipped. A run that waits for a lock for '
+    '1.5 s is made 5 s later.';

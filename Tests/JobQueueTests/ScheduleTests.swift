@@ -169,6 +169,50 @@ struct ScheduleTests {
         }
     }
 
+    @Test func `a run that another transaction keeps from its jobs is made later, and other schedules before it`()
+        async throws
+    {
+        let fixture = try await QueueFixture.make()
+        for (name, url) in [("held", "http://a/held"), ("free", "http://a/free")] {
+            _ = try await fixture.queue.setSchedule(
+                name, cron: "@hourly", timeZone: "UTC", query: nil, request: EnqueueRequest(urls: [url]))
+        }
+        func pass(_ name: String, _ interval: String) async throws {
+            try await fixture.sql(
+                """
+                UPDATE larder_data.schedule SET next_at = clock_timestamp() - interval '\(interval)'
+                WHERE name = '\(name)'
+                """)
+        }
+        try await pass("held", "2 s")
+        try await pass("free", "1 s")
+        let holder = fixture.otherConnection()
+        _ = try await holder.rows("BEGIN")
+        _ = try await holder.rows("SELECT FROM larder.enqueue('http://a/held', batch => 'other')")
+        let error = await #expect(throws: QueueError.self) { try await fixture.queue.maintain(.schedule) }
+        #expect(error?.message == "schedule held: postponed by 5 s: another transaction holds a lock (SQLSTATE 55P03)")
+        #expect(
+            try await fixture.value(
+                """
+                SELECT concat_ws(' ', next_at BETWEEN now() - interval '1 min' AND now() + interval '10 s', missed,
+                    last_at IS NULL, last_batch IS NULL)
+                FROM larder.schedule WHERE name = 'held'
+                """) == "t 0 t t")
+        // The other one is due for less time, and is run next.
+        _ = try await fixture.queue.maintain(.schedule)
+        #expect(try await fixture.value("SELECT string_agg(batch, ' ') FROM larder.progress") == "free")
+        _ = try await holder.rows("COMMIT")
+        await holder.close()
+        try await pass("held", "1 s")
+        #expect(try await fixture.queue.maintain(.schedule) > 0)
+        #expect(
+            try await fixture.value(
+                "SELECT concat_ws(' ', missed, last_error IS NULL, last_urls) FROM larder.schedule WHERE name = 'held'")
+                == "0 t 1")
+        #expect(try await fixture.value("SELECT total FROM larder.progress WHERE batch = 'held'") == "1")
+        try await fixture.expectSound()
+    }
+
     @Test func `a due schedule is work that is left`() async throws {
         let fixture = try await QueueFixture.make()
         _ = try await fixture.queue.setSchedule("s", cron: "@hourly", timeZone: "UTC", query: nil, request: list(1))
