@@ -44,6 +44,8 @@ END $$;
 COMMENT ON FUNCTION larder_data.is_being_added_to IS
     'Whether a transaction that was open at the snapshot may add to a batch, see larder_data.start_adding.';
 
+-- Above READ COMMITTED an old snapshot may show a batch as open that is finished. The rows of `adding` were deleted at
+-- its end, and locking a row that was deleted after the snapshot is a serialization failure.
 CREATE FUNCTION larder_data.start_adding(batch_id bigint) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off AS $$
 BEGIN
@@ -56,11 +58,6 @@ BEGIN
         END IF;
         INSERT INTO larder_data.adding (batch_id)
         SELECT b.id FROM larder_data.batch b WHERE b.id = start_adding.batch_id AND b.sealed_at IS NULL;
-    END IF;
-    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
-        -- An old snapshot may show a batch as open that is finished: then this raises a serialization failure. It
-        -- conflicts with no update of the batch.
-        PERFORM FROM larder_data.batch b WHERE b.id = start_adding.batch_id FOR KEY SHARE;
     END IF;
 END $$;
 COMMENT ON FUNCTION larder_data.start_adding IS

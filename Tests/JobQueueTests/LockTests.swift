@@ -18,6 +18,8 @@ struct LockTests {
         _ = try await worker.complete([Outcome(failed.held, .failed(reason))])
         let job = try #require(try await fixture.enqueue(["http://a/0"], batch: "b")[0].job)
         try await queue.block(["http://a/blocked"])
+        try await fixture.sql("SELECT larder.schedule_set('s', '@daily', urls => ARRAY['http://a/s'])")
+        try await fixture.sql("SELECT larder.batch_on_finished('failed', 'http://hook/')")
         try await fixture.sql("SELECT larder.origin_hold('http://b/', '1 h')")
 
         let holder = fixture.otherConnection()
@@ -27,6 +29,8 @@ struct LockTests {
             "SELECT larder.queue_pause('default')", "SELECT larder.block_url('http://a/blocked', '2 days')",
             "SELECT larder.origin_hold('http://b/', '2 h')", "SELECT FROM larder.pipeline_set('p', '[]')",
             "SELECT FROM larder.enqueue('http://a/failed', batch => 'again', options => 1)",
+            "SELECT larder.schedule_pause('s')",
+            "SELECT FROM larder_data.webhook FOR UPDATE",
         ] {
             _ = try await holder.rows(statement)
         }
@@ -38,7 +42,10 @@ struct LockTests {
             "queue_limit('default', 1)",
             "block_url('http://a/blocked')", "unblock_url('http://a/blocked')", "unblock_all()",
             "origin_hold('http://b/', '1 s')", "origin_clear('http://b/')", "origin_clear()",
-            "pipeline_set('p', '[1]')",
+            "pipeline_set('p', '[1]')", "schedule_set('s', '@hourly', urls => ARRAY['http://a/s'])",
+            "schedule_pause('s')", "schedule_resume('s')", "schedule_run('s')", "schedule_remove('s')",
+            "batch_on_finished('b', 'http://hook/')", "batch_on_finished('failed', 'http://hook/2')",
+            "batch_on_finished('failed', NULL)",
         ]
         await withTaskGroup(of: Void.self) { group in
             for call in calls {
@@ -57,7 +64,8 @@ struct LockTests {
         try await fixture.expectSound()
     }
 
-    @Test func `enqueues that overlap take no multixact`() async throws {
+    @Test(arguments: ["read committed", "repeatable read", "serializable"])
+    func `enqueues that overlap take no multixact`(level: String) async throws {
         let fixture = try await QueueFixture.make()
         let urls = (1...20).map { "http://a/\($0)" }
         try await fixture.enqueue(urls, batch: "b")
@@ -65,7 +73,7 @@ struct LockTests {
         // 4 transactions have a row lock each of the batch, the others a spare one. A pooler has fewer sessions.
         let producers = (0..<(TemporaryDatabase.isPooled ? 8 : 20)).map { _ in fixture.otherConnection() }
         for producer in producers {
-            _ = try await producer.rows("BEGIN")
+            _ = try await producer.rows("BEGIN ISOLATION LEVEL \(level)")
             _ = try await producer.rows("SELECT larder.batch_open('b', notify => true)")
             for _ in 1...2 {
                 _ = try await producer.rows("SELECT FROM larder.enqueue_many($1, batch => 'b')", [.texts(urls)])
@@ -218,6 +226,24 @@ struct LockTests {
         let totals = try await fixture.queue.progress().reduce(0) { $0 + $1.open }
         #expect(totals == (rounds * 2 - failed) * 50)
         for producer in producers { await producer.close() }
+    }
+
+    @Test(arguments: ["repeatable read", "serializable"])
+    func `a transaction that sees a batch as open that is finished adds nothing to it`(level: String) async throws {
+        let fixture = try await QueueFixture.make()
+        _ = try await fixture.sql("SELECT larder.batch_open('b')")
+        let producer = fixture.otherConnection()
+        _ = try await producer.rows("BEGIN ISOLATION LEVEL \(level)")
+        #expect(try await producer.rows("SELECT state FROM larder.progress") == [["open"]])
+        try await fixture.queue.seal(.name("b"))
+        try await fixture.queue.maintain(force: true)
+        #expect(try await fixture.queue.progress(of: .name("b")).state == .finished)
+        let error = await #expect(throws: QueueError.self) {
+            try await producer.rows("SELECT FROM larder.enqueue('http://a/0', batch => 'b')")
+        }
+        #expect(error?.sqlState == "40001")
+        await producer.close()
+        try await fixture.expectSound()
     }
 
     @Test func `a transaction that does not see a live job of its URL joins it after its commit`() async throws {
