@@ -14,7 +14,7 @@ CHAOS_SEED ?= 1
 RELEASE := -c release --product larder --static-swift-stdlib
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo unit test newer chaos sanitize soak fuzz lint check install deb image dist deploy-check clean
+.PHONY: help setup build demo unit test newer isolation chaos sanitize soak fuzz lint check install deb image dist deploy-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,12 @@ test: setup ## run all tests, the queue's once more through a pooler
 	@LARDER_TEST_POOLER=1 scripts/test --skip-build \
 	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter JobQueueTests \
 	    --skip '$(NOT_POOLED)'
+
+isolation: setup ## run the queue's tests with REPEATABLE READ and SERIALIZABLE as the default
+	@for level in "repeatable read" serializable; do \
+	    LARDER_TEST_ISOLATION="$$level" scripts/test \
+	        --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter JobQueueTests || exit; \
+	done
 
 chaos: setup ## CHAOS_SECONDS of faults under load in the built program (CHAOS_SEED: the seed of the faults)
 	@$(MAKE) --no-print-directory build

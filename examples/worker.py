@@ -6,7 +6,7 @@
 Needs psycopg2 (Debian: python3-psycopg2). It has no limits and no address rules, unlike `larder work`.
 On SIGTERM it completes the running downloads and releases the other jobs.
 """
-import concurrent.futures, hashlib, json, os, signal, socket, sys, threading, time, urllib.error, urllib.request
+import concurrent.futures, hashlib, json, os, random, signal, socket, sys, threading, time, urllib.error, urllib.request
 import psycopg2
 
 SLOTS = 8
@@ -35,7 +35,10 @@ class Database:
                 with self.connection.cursor() as cursor:
                     cursor.execute(sql, parameters)
                     return cursor.fetchall()
-            except (psycopg2.OperationalError, psycopg2.InterfaceError):
+            except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
+                if error.pgcode in ("40001", "40P01"):  # it collided with another transaction, and was undone
+                    time.sleep(random.uniform(0, 0.1))
+                    continue
                 if self.connection is not None:
                     self.connection.close()
                 if not patient or stopping.is_set():

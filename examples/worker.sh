@@ -3,7 +3,21 @@
 # Needs psql; DATABASE_URL is the database. On SIGTERM it completes the running job and releases the others.
 set -uo pipefail
 (($#)) || { echo "usage: DATABASE_URL=... $0 COMMAND [ARGUMENT]...   (the URL is added as the last argument)" >&2 && exit 2; }
-ask() { psql -XAtq -F $'\t' -v ON_ERROR_STOP=1 -v worker="${worker-}" "$@" "${DATABASE_URL:?}"; } # SQL on standard input
+ask() { # SQL on standard input; again while it collides with another transaction (40001, 40P01), which has undone it
+    local sql errors code
+    sql=$(</dev/stdin)
+    while true; do
+        {
+            errors=$(psql -XAtq -F $'\t' -v ON_ERROR_STOP=1 -v VERBOSITY=verbose -v worker="${worker-}" "$@" \
+                "${DATABASE_URL:?}" <<<"$sql" 2>&1 >&3)
+            code=$?
+        } 3>&1
+        [[ $errors =~ :\ +(40001|40P01): ]] || break
+        sleep 0.0$((RANDOM % 10))
+    done
+    [[ -z $errors ]] || printf '%s\n' "$errors" >&2
+    return $code
+}
 array() { local IFS=, && echo "[$*]"; } # a JSON array
 worker=$(ask <<<"SELECT worker_id FROM larder.worker_start_v1('worker.sh', '$HOSTNAME', $$, '1', 10)") || exit 1
 stopping=

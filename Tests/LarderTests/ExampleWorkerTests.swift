@@ -65,6 +65,32 @@ struct ExampleWorkerTests {
         try await expectSound(scene)
     }
 
+    @Test func `workers in both languages complete all jobs while transactions are serializable by default`()
+        async throws
+    {
+        let scene = try await Scene()
+        _ = try await scene.sql(
+            """
+            DO $$ BEGIN
+                EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = serializable', current_database());
+            END $$
+            """)
+        for number in 1...120 { scene.origin.on("/\(number)", .body(Array("image".utf8))) }
+        try await enqueue((1...120).map { scene.origin.url("/\($0)") }, in: scene)
+        let workers = try [
+            start("worker.py", [scene.directory.file("a")], in: scene),
+            start("worker.py", [scene.directory.file("b")], in: scene),
+            start("worker.sh", ["true"], in: scene), start("worker.sh", ["true"], in: scene),
+        ]
+        for worker in workers {
+            let outcome = await worker.outcome()
+            #expect(outcome.code == 0 && outcome.errorText.isEmpty, "\(outcome.errorText)")
+        }
+        #expect(try await counts(in: scene) == "120/120/0/0")
+        #expect(try await scene.queue.check().isEmpty)
+        #expect(try await scene.sql("SELECT bool_and(state = 'stopped' AND running = 0) FROM larder.worker") == "t")
+    }
+
     @Test func `the bash worker without a command prints its usage`() async throws {
         let scene = try await Scene()
         try await enqueue(["/bin/true"], in: scene)

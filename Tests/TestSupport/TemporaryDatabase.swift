@@ -3,7 +3,8 @@ import Foundation
 /// A database of its own for one test, dropped with its last reference.
 ///
 /// All of them lie on one private server per test process, or on the one that LARDER_TEST_DATABASE_URL names. With
-/// LARDER_TEST_POOLER=1 a pgbouncer in transaction mode stands before it.
+/// LARDER_TEST_POOLER=1 a pgbouncer in transaction mode stands before it. LARDER_TEST_ISOLATION is the isolation level
+/// of their transactions.
 public final class TemporaryDatabase: Sendable {
     /// How to connect: a URL that libpq, psql and Larder's `--database` take.
     public let url: String
@@ -16,6 +17,12 @@ public final class TemporaryDatabase: Sendable {
 
     /// Whether all tests go through a pooler.
     public static let isPooled = !(ProcessInfo.processInfo.environment["LARDER_TEST_POOLER"] ?? "").isEmpty
+
+    /// The default isolation level of all databases' transactions, from LARDER_TEST_ISOLATION; nil is READ COMMITTED.
+    public static let isolation: String? = {
+        let level = ProcessInfo.processInfo.environment["LARDER_TEST_ISOLATION"] ?? ""
+        return level.isEmpty ? nil : level
+    }()
 
     private init(_ made: (name: String, url: String)) async throws {
         name = made.name
