@@ -69,6 +69,15 @@ struct ChaosTests {
         let refused = try await chaos(table, "--seconds", "5").run()
         #expect(refused.code == 2)
         #expect(refused.text.contains("the relation product"), "\(refused.text)")
+
+        let schedule = try await Scene()
+        _ = try await schedule.sql(
+            "SELECT larder.schedule_set('chaos-s', '@daily', urls => ARRAY['http://127.0.0.1/a'])")
+        #expect(try await chaos(schedule, "--seconds", "5").run().text.contains("holds a schedule"))
+        let webhook = try await Scene()
+        _ = try await webhook.sql(
+            "SELECT larder.batch_on_finished(larder.batch_open('chaos-b')::text, 'http://127.0.0.1/')")
+        #expect(try await chaos(webhook, "--seconds", "5").run().text.contains("holds a webhook"))
     }
 
     @Test func `an unknown kind is wrong usage`() async throws {

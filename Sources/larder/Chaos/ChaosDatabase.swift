@@ -59,6 +59,11 @@ struct ChaosDatabase: Sendable {
             """)
         if let foreign { return foreign }
         guard try await session.execute("SELECT to_regclass('larder.progress')") != nil else { return nil }
+        // A schema that an older program made may not have these tables. Runs add no rows to them.
+        for table in ["schedule", "webhook"]
+        where try await session.execute("SELECT to_regclass('larder_data.\(table)')") != nil {
+            if try await session.execute("SELECT 1 FROM larder_data.\(table) LIMIT 1") != nil { return "a \(table)" }
+        }
         return try await session.execute(
             """
             SELECT what FROM (
