@@ -95,6 +95,24 @@ struct ControlCommandTests {
         #expect(try await scene.faults() == [])
     }
 
+    @Test func `delete asks for confirmation, and deletes a finished batch with its records`() async throws {
+        let scene = try await Scene()
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        #expect(try await scene.larder("run", "--batch", "spring", url).code == 0)
+        _ = try await scene.larder("enqueue", "--batch", "open", scene.origin.url("/b.jpg"))
+        let unsure = try await scene.larder("delete", "spring")
+        #expect(unsure.code == 2 && unsure.errorText.contains("delete batch spring"), "\(unsure.errorText)")
+        #expect(try await scene.larder("delete", "open", "--yes").errorText.contains("batch \"open\" is not finished"))
+        #expect(try await scene.sql("SELECT count(*) FROM larder.progress") == "2")
+        let deleted = try await line(scene, "delete", "spring", "--yes")
+        #expect(deleted["batch"] as? String == "spring" && deleted["total"] as? Int == 1)
+        #expect(deleted["deleted"] as? Bool == true)
+        #expect(try await scene.larder("report", "spring").code == 1)
+        #expect(try await scene.larder("delete", "spring", "--yes").code == 1)
+        #expect(scene.stored.count == 1, "the image stays")
+        #expect(try await scene.faults() == [])
+    }
+
     @Test func `retry runs failed items again and removes them from the report`() async throws {
         let scene = try await Scene()
         let url = scene.origin.url("/a.jpg")

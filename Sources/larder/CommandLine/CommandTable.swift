@@ -2,7 +2,7 @@
 enum CommandTable {
     static let groups: [(title: String, commands: [Command])] = [
         ("jobs", [.run, .enqueue, .work]),
-        ("batches", [.status, .report, .cancel, .pause, .resume, .retry, .discard, .prioritize]),
+        ("batches", [.status, .report, .cancel, .pause, .resume, .retry, .discard, .delete, .prioritize]),
         (
             "cache",
             [
