@@ -103,7 +103,7 @@ let package = Package(
             dependencies: ["Downloader", "ImageModel", "Concurrency", "TestSupport"],
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
-            name: "DiskCacheTests", dependencies: ["DiskCache", "Concurrency", "TestSupport"],
+            name: "DiskCacheTests", dependencies: ["DiskCache", "ImageModel", "Concurrency", "TestSupport"],
             resources: [.copy("Vectors")],
             swiftSettings: strict),
         .testTarget(

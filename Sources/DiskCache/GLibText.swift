@@ -2,12 +2,18 @@ private import CGLib
 
 /// The functions of GLib that return a string.
 enum GLibText {
-    /// The MD5 of `bytes` as 32 lower-case hexadecimal digits (`g_compute_checksum_for_data`).
-    static func md5(of bytes: some Collection<UInt8>) -> String {
+    /// The MD5 of `bytes` as 32 lower-case hexadecimal digits.
+    static func md5(of bytes: some Collection<UInt8>) -> String { digest(of: bytes, G_CHECKSUM_MD5) }
+
+    /// The SHA-1 of `bytes` as 40 lower-case hexadecimal digits.
+    static func sha1(of bytes: some Collection<UInt8>) -> String { digest(of: bytes, G_CHECKSUM_SHA1) }
+
+    /// The corresponding C function is `g_compute_checksum_for_data`.
+    private static func digest(of bytes: some Collection<UInt8>, _ type: GChecksumType) -> String {
         let digest = Array(bytes).withUnsafeBufferPointer {
-            copy(g_compute_checksum_for_data(G_CHECKSUM_MD5, $0.baseAddress, gsize($0.count)))
+            copy(g_compute_checksum_for_data(type, $0.baseAddress, gsize($0.count)))
         }
-        guard let digest else { preconditionFailure("GLib implements G_CHECKSUM_MD5") }
+        guard let digest else { preconditionFailure("GLib implements this digest") }
         return digest
     }
 

@@ -1,7 +1,12 @@
+public import ImageModel
+
 /// SDWebImage's file names: the MD5 of the key, and the extension of its path. Versions before 5.0 had no extension.
 ///
 /// Source: SDWebImage 5.21.5, `SDDiskCache` and `SDTransformedKeyForKey`.
 public struct SDWebImageNaming: CacheNaming {
+    /// `sdwebimage`.
+    public let name = "sdwebimage"
+
     /// A stateless value.
     public init() {}
 
@@ -37,4 +42,10 @@ public struct SDWebImageNaming: CacheNaming {
     public func variantKey(of original: CacheKey, suffixes: [String]) -> CacheKey? {
         suffixes.reduce(original as CacheKey?) { key, suffix in key?.appending(suffix) }
     }
+
+    /// `Variant.keySuffixes`.
+    public func suffixes(of variant: Variant) -> [String] { variant.keySuffixes }
+
+    /// `CacheKey.scaleFactor`.
+    public func scaleFactor(of key: CacheKey) -> Int { key.scaleFactor }
 }

@@ -166,8 +166,6 @@ struct CacheCommit: Sendable {
     private static func withoutKey(_ entry: LoadPlan.Entry, _ original: CacheKey) -> StoredFile {
         StoredFile(
             name: entry.variant.name, key: original.text,
-            error: FailureReason(
-                .transformFailed,
-                "variant \(entry.variant.name): this URL and these transformers make no cache key"))
+            error: FailureReason(.transformFailed, "variant \(entry.variant.name): \(entry.refusal)"))
     }
 }

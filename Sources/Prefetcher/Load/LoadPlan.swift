@@ -9,10 +9,12 @@ internal import Transcoder
 /// Keys and parts come from one processed request, so that a key always names what was made
 /// (SDWebImage 5.21.5 does not guarantee that).
 struct LoadPlan: Sendable {
-    /// A variant and its key; nil when SDWebImage's rules make no key for it.
+    /// A variant and its key; nil when the cache's naming makes no key for it.
     struct Entry: Sendable {
         let variant: Variant
         let key: CacheKey?
+        /// Why there is no key.
+        let refusal: String
     }
 
     /// SDWebImage's limit for ScaleDownLargeImages, in bytes of decoded pixels.
@@ -75,9 +77,7 @@ struct LoadPlan: Sendable {
         let key = (filter.map { $0(request.url) } ?? request.url).map { CacheKey($0) }
         originalKey = key
         let naming = cache.naming
-        variants = (request.variants + (context.result.map { [$0] } ?? [])).map { variant in
-            Entry(variant: variant, key: key.flatMap { naming.variantKey(of: $0, suffixes: variant.keySuffixes) })
-        }
+        variants = Self.entries(request.variants + (context.result.map { [$0] } ?? []), of: key, naming)
 
         // Without a variant the original is the result: SDWebImage's `imageCache`, `queryCacheType` and
         // `storeCacheType` apply to it, and the keys for the original of a transformer do not.
@@ -95,7 +95,7 @@ struct LoadPlan: Sendable {
 
         drawing = options.drawing.union(context.usesAnimatedImage ? .keepsAnimation : [])
             .union(context.encodesFirstFrame ? .encodesFirstFrame : [])
-        scale = context.scale ?? Double(key?.scaleFactor ?? 1)
+        scale = context.scale ?? Double(key.map(naming.scaleFactor) ?? 1)
         scaleDownLimit =
             context.scaleDownLimit ?? (options.contains(.scaleDownLargeImages) ? Self.defaultScaleDownLimit : nil)
     }
@@ -111,6 +111,26 @@ struct LoadPlan: Sendable {
         if variants.isEmpty { return variantStore.contains(.memory) }
         return isMissed && variants.contains { $0.variant.thumbnail == nil }
             && variantStore.union(originalStore).contains(.memory)
+    }
+
+    /// The keys of the variants. A naming may give two variants one key that have two in SDWebImage's; the second has
+    /// none then.
+    private static func entries(_ variants: [Variant], of key: CacheKey?, _ naming: any CacheNaming) -> [Entry] {
+        var seen: Set<CacheKey> = []
+        return variants.map { variant in
+            var refusal = "this URL and these transformers make no cache key"
+            var found: CacheKey?
+            do throws(VariantError) {
+                found = try key.flatMap { key throws(VariantError) in try naming.key(of: variant, from: key) }
+            } catch {
+                refusal = "\(error)"
+            }
+            if let same = found, !seen.insert(same).inserted {
+                found = nil
+                refusal = "another variant has the same cache key; give one a keySuffix"
+            }
+            return Entry(variant: variant, key: found, refusal: refusal)
+        }
     }
 
     private static func part<Part, Described>(

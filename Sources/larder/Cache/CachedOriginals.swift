@@ -88,8 +88,7 @@ struct CachedOriginals {
             guard try exists(original) else { return nil }
             return try variants.allSatisfy { variant in
                 // A variant without a key is never stored.
-                let key = store.naming.variantKey(of: original, suffixes: variant.keySuffixes)
-                return try key.map(exists) ?? true
+                try store.naming.key(of: variant, from: original).map(exists) ?? true
             }
         }
     }

@@ -91,7 +91,7 @@ struct DashboardPreview: Sendable {
         _ variant: Variant, of source: Source, _ key: CacheKey, _ pool: TranscoderPool
     ) async throws -> JSONObject {
         let naming = SDWebImageNaming()
-        let variantKey = naming.variantKey(of: key, suffixes: variant.keySuffixes)
+        let variantKey = try naming.key(of: variant, from: key)
         var line: JSONObject = [
             "name": variant.name, "key": variantKey?.text, "file": variantKey.map(naming.fileName),
         ]
