@@ -40,6 +40,7 @@ newer: setup ## run the queue's tests on Postgres 18
 test: setup ## run all tests, the queue's once more through a pooler
 	@scripts/newer-postgres
 	@scripts/browser
+	@scripts/object-stores
 	@scripts/test --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
 	@LARDER_TEST_POOLER=1 scripts/test --skip-build \
 	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter JobQueueTests \

@@ -38,6 +38,8 @@ let package = Package(
         .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"])]),
         // DiskCache (MD5, names), larder (options)
         .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        // ObjectStore
+        .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
         // larder (lists)
         .systemLibrary(name: "CCSV", providers: [.apt(["libcsv-dev"])]),
         // larder (configuration files)
@@ -55,6 +57,9 @@ let package = Package(
         .target(
             name: "DiskCache", dependencies: ["ImageModel", "Concurrency", "CGLib", "CArchive", "CLinux"],
             swiftSettings: strict),
+        .target(
+            name: "ObjectStore",
+            dependencies: ["ImageModel", "Concurrency", "Downloader", "DiskCache", "CExpat"], swiftSettings: strict),
         .target(
             name: "Transcoder",
             dependencies: ["ImageModel", "Concurrency", "CVips", "CWebP", "CSpng", "CPlanes", "CLinux"],
@@ -76,7 +81,8 @@ let package = Package(
         .executableTarget(
             name: "larder",
             dependencies: [
-                "Worker", "Prefetcher", "JobQueue", "EmbeddedPostgres", "Downloader", "Transcoder", "DiskCache",
+                "Worker", "Prefetcher", "JobQueue", "EmbeddedPostgres", "Downloader", "Transcoder", "ObjectStore",
+                "DiskCache",
                 "ImageModel",
                 "Concurrency", "Measuring", "CGLib", "CCSV", "CTOML", "CMicroHTTPD",
             ],
@@ -106,6 +112,10 @@ let package = Package(
             name: "DiskCacheTests", dependencies: ["DiskCache", "ImageModel", "Concurrency", "TestSupport"],
             resources: [.copy("Vectors")],
             swiftSettings: strict),
+        .testTarget(
+            name: "ObjectStoreTests",
+            dependencies: ["ObjectStore", "Downloader", "DiskCache", "ImageModel", "Concurrency", "TestSupport"],
+            resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
             name: "ImageModelTests", dependencies: ["ImageModel"], resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(

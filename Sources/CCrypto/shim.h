@@ -3,4 +3,5 @@
 // OpenSSL 3 recommends in their place.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/hmac.h>
+#include <openssl/md5.h>
 #include <openssl/sha.h>

@@ -48,6 +48,20 @@ static inline void larder_curl_set_callbacks(CURL *handle, curl_write_callback o
     curl_easy_setopt(handle, CURLOPT_PREREQDATA, context);
 }
 
+/// The callbacks of a request body and its position, both with the same `context`.
+static inline void larder_curl_set_upload(CURL *handle, curl_read_callback on_read, curl_seek_callback on_seek,
+                                          void *context) {
+    curl_easy_setopt(handle, CURLOPT_READFUNCTION, on_read);
+    curl_easy_setopt(handle, CURLOPT_READDATA, context);
+    curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, on_seek);
+    curl_easy_setopt(handle, CURLOPT_SEEKDATA, context);
+}
+
+/// The length of the request body in bytes.
+static inline void larder_curl_set_upload_size(CURL *handle, int64_t size) {
+    curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, (curl_off_t)size);
+}
+
 /// 0 when libcurl has no value.
 static inline long larder_curl_get_long(CURL *handle, CURLINFO info) {
     long value = 0;

@@ -1,3 +1,5 @@
+private import ImageModel
+
 /// Keeps images by file name, for example in a directory or in an object store.
 ///
 /// Storing takes three steps: `begin` creates a temporary file, the caller or a child process writes to its descriptor,
@@ -32,6 +34,14 @@ public protocol ImageStore: Sendable {
 
     /// Opens a file without changing its access time; nil when it does not exist.
     func peek(named name: String) throws(StoreError) -> OpenFile?
+
+    /// The size of a file in bytes; nil when it does not exist. A store on another host does not transfer the file.
+    ///
+    /// - Parameter isUse: whether its access time is set to now.
+    func size(named name: String, isUse: Bool) throws(StoreError) -> Int?
+
+    /// SHA-256 of a file, 64 hexadecimal digits, as the store recorded it, else of its bytes; nil when it does not exist.
+    func digest(named name: String) throws(StoreError) -> String?
 
     /// Deletes a file and returns whether it existed.
     func remove(named name: String) throws(StoreError) -> Bool
@@ -71,12 +81,24 @@ extension ImageStore {
     /// No fallbacks.
     public var fallbacks: [any ImageStore] { [] }
 
+    /// The size of the opened file.
+    public func size(named name: String, isUse: Bool) throws(StoreError) -> Int? {
+        try isUse ? open(named: name)?.size : peek(named: name)?.size
+    }
+
+    /// The digest of the opened file.
+    public func digest(named name: String) throws(StoreError) -> String? {
+        guard let file = try peek(named: name) else { return nil }
+        guard let digest = SHA256Digest.hex(ofFile: file.descriptor) else { throw StoreError("pread", file.path) }
+        return digest
+    }
+
     /// The path of the key's file, relative to the cache root: `default/dff8cd3202a7f9a9529a….png`.
     public func relativePath(of key: CacheKey) -> String { directory + "/" + naming.fileName(of: key) }
 
     /// Whether the store itself has an image for `key`. Does not change access times.
     public func contains(_ key: CacheKey) throws(StoreError) -> Bool {
-        for name in naming.fileNames(of: key) where try peek(named: name) != nil { return true }
+        for name in naming.fileNames(of: key) where try size(named: name, isUse: false) != nil { return true }
         return false
     }
 
@@ -89,6 +111,18 @@ extension ImageStore {
         }
         for fallback in fallbacks {
             if let file = try fallback.peek(named: fallback.naming.fileName(of: key)) { return file }
+        }
+        return nil
+    }
+
+    /// The size of the image for `key` in bytes, whose access time is set to now; nil when neither the store nor a
+    /// fallback has it.
+    public func use(_ key: CacheKey) throws(StoreError) -> Int? {
+        for name in naming.fileNames(of: key) {
+            if let size = try size(named: name, isUse: true) { return size }
+        }
+        for fallback in fallbacks {
+            if let size = try fallback.size(named: fallback.naming.fileName(of: key), isUse: false) { return size }
         }
         return nil
     }

@@ -34,6 +34,12 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case busy
         /// The file system does not support the operation.
         case unsupported
+        /// The clock of this machine differs too much from the store's.
+        case clockSkewed
+        /// A store on another host was not reached, failed, or requests fewer requests.
+        case unreachable
+        /// The machine lacks memory, descriptors or a route.
+        case machine
         /// Any other failure, such as that of a device.
         case inputOutput
     }
@@ -46,17 +52,21 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public let operation: String
     /// The path passed to it.
     public let path: String
+    /// The cause in words, where no system call and no code of this type has it; nil otherwise.
+    public let cause: String?
 
     /// A failure without a system call.
     ///
     /// - Parameters:
     ///   - operation: what failed, as the words after "cannot": `upload`.
     ///   - path: the file, also one of another host.
-    public init(_ code: Code, _ operation: String, _ path: String) {
+    ///   - cause: why, in words; nil by default.
+    public init(_ code: Code, _ operation: String, _ path: String, cause: String? = nil) {
         self.code = code
         self.number = 0
         self.operation = operation
         self.path = path
+        self.cause = cause
     }
 
     /// The failure of a system call, with the current `errno` by default.
@@ -65,20 +75,21 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         self.number = number
         self.operation = operation
         self.path = path
+        cause = nil
     }
 
     /// Whether every file of the store fails in this way, until the machine has space, descriptors, memory or
     /// permission again.
     public var isLocal: Bool {
         // Not EFBIG: a file over the maximum size fails alone.
-        code == .permission || MachineShortage.reason(number) != nil
+        [.permission, .clockSkewed, .machine].contains(code) || MachineShortage.reason(number) != nil
     }
 
     /// One line with the operation, the path and the cause. Control characters in the path are replaced by `?`.
     public var description: String {
         let path = String(path.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? "?" : Character($0) })
         guard number != 0 else {
-            return "cannot \(operation) " + (code == .invalidName ? "'\(path)'" : path) + (code.explanation ?? "")
+            return "cannot \(operation) " + (code == .invalidName ? "'\(path)'" : path) + (cause.map { ": " + $0 } ?? code.explanation ?? "")
         }
         let cause = String(cString: strerror(number))
         return "cannot \(Self.purpose(operation)) \(path): \(cause) (\(operation), errno \(number))"

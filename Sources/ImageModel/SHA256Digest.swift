@@ -19,14 +19,16 @@ package struct SHA256Digest: Sendable {
     }
 
     /// The digest of an open file, 64 hexadecimal digits; nil, and `errno`, when it cannot be read. Blocks.
-    package static func hex(ofFile file: Int32) -> String? {
+    ///
+    /// - Parameter range: a part of the file, all of it by default.
+    package static func hex(ofFile file: Int32, in range: Range<Int> = 0..<Int.max) -> String? {
         var digest = SHA256Digest()
         let piece = 256 << 10
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: piece, alignment: 16)
         defer { buffer.deallocate() }
-        var offset: off_t = 0
+        var offset = off_t(range.lowerBound)
         while true {
-            let count = pread(file, buffer.baseAddress, piece, offset)
+            let count = pread(file, buffer.baseAddress, min(piece, range.upperBound - Int(offset)), offset)
             if count < 0 && errno == EINTR { continue }
             guard count >= 0 else { return nil }
             if count == 0 { return hex(digest.finish()) }

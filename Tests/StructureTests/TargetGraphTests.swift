@@ -6,7 +6,7 @@ import Testing
 struct TargetGraphTests {
     /// A target may depend on the targets above it in this list and on no other.
     static let order = [
-        "ImageModel", "Concurrency", "Downloader", "DiskCache", "Transcoder", "Prefetcher", "JobQueue",
+        "ImageModel", "Concurrency", "Downloader", "DiskCache", "ObjectStore", "Transcoder", "Prefetcher", "JobQueue",
         "EmbeddedPostgres",
         "Worker", "Measuring", "larder",
     ]
@@ -16,7 +16,7 @@ struct TargetGraphTests {
         "CCurl": ["Downloader"], "CCares": ["Downloader"], "CCrypto": ["ImageModel"],
         "CVips": ["Transcoder"], "CWebP": ["Transcoder"], "CSpng": ["Transcoder"], "CPlanes": ["Transcoder"],
         "CPostgres": ["JobQueue"], "CArchive": ["DiskCache"], "CCSV": ["larder"],
-        "CMicroHTTPD": ["larder"], "CTOML": ["larder"],
+        "CMicroHTTPD": ["larder"], "CTOML": ["larder"], "CExpat": ["ObjectStore"],
         "CGLib": ["DiskCache", "larder"],
     ]
 

@@ -98,7 +98,7 @@ public struct BundleImport: Sendable {
     ) throws(StoreError) {
         // An equal file keeps its dates.
         let fault = try store.fault(of: entry.name, bytes: entry.bytes, sha256: entry.sha256)
-        let size = try store.peek(named: entry.name)?.size ?? 0
+        let size = try store.size(named: entry.name, isUse: false) ?? 0
         let isKept = fault != nil && !replaces && size > 0
         let file = fault == nil || isKept ? nil : try store.begin()
         let mismatch = StoreError(.damaged, "match '\(entry.name)' with the manifest in", source)

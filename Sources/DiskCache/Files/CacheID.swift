@@ -36,8 +36,17 @@ package enum CacheID {
     private static func read(_ path: String) throws(StoreError) -> String? {
         guard let file = try Descriptor(ifPresent: path, O_RDONLY | O_NONBLOCK) else { return nil }
         let text = String(decoding: try file.read(64, at: 0, from: path), as: UTF8.self)
+        guard let id = parse(text) else { throw StoreError(.damaged, "parse the cache id in", path) }
+        return id
+    }
+
+    /// The id in the text of its file; nil for any other text.
+    package static func parse(_ text: String) -> String? {
         guard text.utf8.count == 37, text.hasSuffix("\n"), text.dropLast().allSatisfy({ $0.isHexDigit || $0 == "-" })
-        else { throw StoreError(.damaged, "parse the cache id in", path) }
+        else { return nil }
         return String(text.dropLast())
     }
+
+    /// A new id.
+    package static func random() -> String { GLibText.randomUUID() }
 }

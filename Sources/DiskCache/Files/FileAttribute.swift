@@ -2,7 +2,7 @@ private import CLinux
 import Glibc
 
 /// SDWebImage's attribute; Linux requires the prefix `user.`.
-let extendedDataAttribute = "com.hackemist.SDDiskCache"
+package let extendedDataAttribute = "com.hackemist.SDDiskCache"
 
 extension OpenFile {
     /// The extended attribute `user.NAME`; nil when there is none or the file system has no attributes.
@@ -29,6 +29,13 @@ extension TemporaryFile {
     /// - Throws: `StoreError`, `tooLarge` when it exceeds the file system's limit; ext4 has 4 kB for all attributes of
     ///   a file.
     public func setExtendedData(_ data: [UInt8]) throws(StoreError) { try setAttribute(extendedDataAttribute, data) }
+
+    /// The extended attribute `user.NAME`; nil when there is none or it cannot be read.
+    package func attribute(_ name: String) -> [UInt8]? {
+        var data = [UInt8](repeating: 0, count: 64 << 10)  // XATTR_SIZE_MAX
+        let length = larder_get_attribute(descriptor, "user." + name, &data, data.count)
+        return length >= 0 ? Array(data.prefix(length)) : nil
+    }
 
     /// Sets the extended attribute `user.NAME`; `setExtendedData` has the details.
     package func setAttribute(_ name: String, _ value: [UInt8]) throws(StoreError) {

@@ -26,6 +26,9 @@ public final class TemporaryFile: Sendable {
         if unlink(path) == 0 && fstat(descriptor, &status) == 0 && status.st_nlink == 0 { ftruncate(descriptor, 0) }
     }
 
+    /// Deletes the name and leaves the bytes to those who have the file open.
+    package func detach() { unlink(path) }
+
     /// The open file, valid as long as this object exists; it may be passed to a child process.
     public var descriptor: Int32 { file.number }
 
@@ -33,6 +36,14 @@ public final class TemporaryFile: Sendable {
     ///
     /// - Throws: `StoreError`, `diskFull` when they do not fit.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) { try file.write(bytes, to: path) }
+
+    /// Writes all of `bytes`; like `write(_:)` with a buffer.
+    package func write(_ bytes: [UInt8]) throws(StoreError) {
+        try bytes.withBytes { (bytes) throws(StoreError) in try write(bytes) }
+    }
+
+    /// Bytes written so far.
+    package var size: Int { get throws(StoreError) { Int(try file.status(of: path).st_size) } }
 
     /// Reads everything that was written.
     package func bytes() throws(StoreError) -> [UInt8] {

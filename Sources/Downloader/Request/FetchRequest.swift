@@ -39,6 +39,11 @@ public struct FetchRequest: Sendable {
     public var mayShare = true
     /// Whether a response without a body is no failure, `false` by default.
     package var acceptsEmptyBody = false
+    /// Whether this is a call of a service, not a download: any method may be sent, and a redirect is returned as it
+    /// is. `false` by default.
+    package var isServiceCall = false
+    /// A part of an open file as the request body, in place of `body`; nil by default.
+    package var upload: UploadedPart?
     /// Limits in place of the downloader's.
     package var limits: FetchLimits?
     /// An address policy in place of the downloader's.

@@ -43,7 +43,7 @@ struct HTTPRequest: Sendable {
         guard (1...32).contains(method.utf8.count), method.utf8.allSatisfy({ (0x41...0x5a).contains($0) }) else {
             throw refusal("the method is not a word of ASCII letters")
         }
-        guard method != "CONNECT" && method != "HEAD" else {
+        guard method != "CONNECT" && (method != "HEAD" || fetch.isServiceCall) else {
             throw refusal("the method \(method) returns no image")
         }
         if let bad = headers.first(where: { !$0.isSendable }) {
@@ -112,11 +112,11 @@ struct HTTPRequest: Sendable {
     /// Whether the handle may serve other requests afterwards: it keeps user, password, cookies and method.
     var leavesHandleClean: Bool {
         !url.hasUserinfo && credentials == nil && cookies == nil && method == "GET" && body == nil
-            && !allowsInvalidCertificates
+            && !allowsInvalidCertificates && fetch.upload == nil
     }
 
     /// Whether a broken response may be continued with a range request.
-    var mayResume: Bool { method == "GET" && body == nil && headers["Range"] == nil }
+    var mayResume: Bool { method == "GET" && body == nil && fetch.upload == nil && headers["Range"] == nil }
 
     /// The range of a partial response that was not requested; nil for any other response.
     func unrequestedRange(_ head: ResponseHead) -> String? {

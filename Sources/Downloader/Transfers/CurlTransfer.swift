@@ -13,6 +13,8 @@ final class CurlTransfer {
     private let longestHold: Duration
     /// The error number of the last socket that could not be opened; 0 when all could.
     private var socketError: Int32 = 0
+    /// How many bytes of the uploaded part libcurl has received.
+    private var sent = 0
 
     /// Nil only when memory is short.
     init?(_ configuration: FetchConfiguration) {
@@ -27,6 +29,13 @@ final class CurlTransfer {
             { context, _, address in CurlTransfer.of(context)?.onSocket(address) ?? -1 },
             { context, peer, _, _, _ in CurlTransfer.of(context)?.onRequest(peer) ?? CURL_PREREQFUNC_ABORT },
             Unmanaged.passUnretained(self).toOpaque())
+        larder_curl_set_upload(
+            self.easy.pointer,
+            { buffer, size, count, context in
+                CurlTransfer.of(context)?.onRead(buffer, size * count) ?? Int(CURL_READFUNC_ABORT)
+            },
+            { context, offset, origin in CurlTransfer.of(context)?.onSeek(offset, origin) ?? CURL_SEEKFUNC_FAIL },
+            Unmanaged.passUnretained(self).toOpaque())
     }
 
     /// Prepares the handle for a try of a request; it must not be in a multi handle.
@@ -34,9 +43,11 @@ final class CurlTransfer {
         self.request = request
         self.handler = handler
         socketError = 0
+        sent = 0
         easy.clearError()
         easy.set(request, http2: http2)
-        headers = easy.setHeaders(request.sentHeaders + handler.resumptionHeaders)
+        headers = easy.setHeaders(
+            request.sentHeaders + handler.resumptionHeaders, sendsBody: request.fetch.upload != nil)
         addresses = easy.setAddresses(request)
     }
 
@@ -160,6 +171,23 @@ final class CurlTransfer {
         // It continues after the call, too.
         if !handler.isEncoded, handler.pausedAt == nil, handler.adjustPause(at: now) { easy.pause(true) }
         return count
+    }
+
+    /// The next piece of an uploaded part. Read here, as it was written a moment ago and lies in the page cache.
+    private func onRead(_ buffer: UnsafeMutablePointer<CChar>?, _ capacity: Int) -> Int {
+        guard let buffer, let upload = request?.fetch.upload else { return 0 }
+        handler?.sends(at: .now)
+        let count = upload.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: capacity), at: sent)
+        guard let count else { return Int(CURL_READFUNC_ABORT) }
+        sent += count
+        return count
+    }
+
+    /// libcurl sends the part again over another connection.
+    private func onSeek(_ offset: curl_off_t, _ origin: Int32) -> Int32 {
+        guard origin == SEEK_SET, offset >= 0 else { return CURL_SEEKFUNC_CANTSEEK }
+        sent = Int(offset)
+        return CURL_SEEKFUNC_OK
     }
 
     /// The second check of addresses: no socket for a refused one, independent of its source.

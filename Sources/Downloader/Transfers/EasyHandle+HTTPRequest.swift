@@ -61,7 +61,15 @@ extension EasyHandle {
                 larder_curl_set_data(pointer, CURLOPT_COPYPOSTFIELDS, bytes.baseAddress)
             }
         }
-        if request.method != "GET" || request.body != nil { set(CURLOPT_CUSTOMREQUEST, request.method) }
+        if let upload = request.fetch.upload {
+            set(CURLOPT_UPLOAD, 1)
+            larder_curl_set_upload_size(pointer, Int64(upload.count))
+        } else if request.method == "HEAD" {
+            set(CURLOPT_NOBODY, 1)
+        }
+        if request.method != "GET" || request.body != nil || request.fetch.upload != nil {
+            set(CURLOPT_CUSTOMREQUEST, request.method)
+        }
         if let credentials = request.credentials { set(credentials) }
     }
 
@@ -85,8 +93,12 @@ extension EasyHandle {
     }
 
     /// Sets the headers; the list must live as long as they are set.
-    func setHeaders(_ headers: [HeaderField]) -> CurlList? {
-        setList(CURLOPT_HTTPHEADER, headers.map { "\($0.name):\($0.value.isEmpty ? "" : " ")\($0.value)" })
+    ///
+    /// - Parameter sendsBody: whether a body is sent; it then follows the headers at once, without `Expect`.
+    func setHeaders(_ headers: [HeaderField], sendsBody: Bool) -> CurlList? {
+        let expect = sendsBody ? ["Expect:"] : []
+        return setList(
+            CURLOPT_HTTPHEADER, headers.map { "\($0.name):\($0.value.isEmpty ? "" : " ")\($0.value)" } + expect)
     }
 
     /// Pins the addresses: libcurl uses `+host:port:address,…` in place of a lookup and drops it after a minute. The

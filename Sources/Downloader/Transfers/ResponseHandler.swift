@@ -126,6 +126,9 @@ final class ResponseHandler {
         return false
     }
 
+    /// A piece of the request body is sent.
+    func sends(at now: ContinuousClock.Instant) { lastActivity = now }
+
     // MARK: - The response
 
     /// A status line. libcurl responds to a demand for a password itself, so one request may have several.
@@ -154,7 +157,7 @@ final class ResponseHandler {
             return false
         }
         let contentLength = head.headers["Content-Length"].flatMap { Int64($0) }
-        if let location, [301, 302, 303, 307, 308].contains(head.status) {
+        if !request.fetch.isServiceCall, let location, [301, 302, 303, 307, 308].contains(head.status) {
             return discard(.redirect(location, status: head.status), contentLength)
         }
         if head.status == 304 && request.isConditional { return discard(.notModified(head), nil) }

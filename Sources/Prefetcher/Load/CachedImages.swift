@@ -69,8 +69,12 @@ struct CachedImages: Sendable {
         if plan.variantQuery.contains(.memory), let bytes = plan.memory?.value(for: key) {
             return Hit(size: bytes.count, isRemembered: true)
         }
-        guard plan.variantQuery.contains(.disk), let file = try plan.cache.open(key) else { return nil }
-        if plan.variantStore.contains(.memory) { try remember(file, key, plan.memory) }
+        guard plan.variantQuery.contains(.disk) else { return nil }
+        guard plan.variantStore.contains(.memory), plan.memory != nil else {
+            return try plan.cache.use(key).map { Hit(size: $0, isRemembered: false) }
+        }
+        guard let file = try plan.cache.open(key) else { return nil }
+        try remember(file, key, plan.memory)
         return Hit(size: file.size, isRemembered: false)
     }
 

@@ -1,28 +1,60 @@
 import Concurrency
 import DiskCache
 import Glibc
+import ObjectStore
 
 /// The cache that a command works on.
 struct CachePlace {
-    let layout: CacheLayout
     let store: any ImageStore
+    /// The paths of a cache in a directory; nil for a bucket.
+    private let paths: CacheLayout?
     /// Runs file operations, which block.
     let disk = ThreadPool(name: "cache", threads: 1)
 
-    static let options = [
-        Settings.cacheOption,
-        Option("namespace", .value("NAME"), "the directory in the cache root, default 'default'"),
-    ]
+    static let options =
+        [
+            Settings.cacheOption,
+            Option("namespace", .value("NAME"), "the directory in the cache root, default 'default'"),
+        ] + ObjectStoreOptions.options
 
     init(_ arguments: Arguments) throws {
-        layout = try CacheLayout(
-            root: Settings(arguments).cacheRoot, namespace: try arguments.value("namespace") ?? "default")
-        store = DirectoryStore(layout)
+        try self.init(arguments, root: Settings(arguments).cacheRoot)
+    }
+
+    /// The cache in `root`, a directory or the URL of a bucket.
+    ///
+    /// - Parameter isFilled: whether many files will be looked up before they are stored.
+    init(_ arguments: Arguments, root: String, isFilled: Bool = false) throws {
+        let namespace = try arguments.value("namespace") ?? "default"
+        if BucketAddress.isBucket(root) {
+            paths = nil
+            store = try ObjectStoreOptions.store(
+                root, arguments, home: Settings(arguments).home, namespace: namespace, usesLocal: false,
+                holdsNames: isFilled)
+        } else {
+            let layout = try CacheLayout(root: root, namespace: namespace)
+            paths = layout
+            store = DirectoryStore(layout)
+        }
+    }
+
+    /// The store in `root`, which is created where it is a directory, with its cache id.
+    static func created(_ arguments: Arguments, root: String) async throws -> any ImageStore {
+        let place = try CachePlace(arguments, root: root, isFilled: true)
+        return try await place.disk.run { [paths = place.paths, store = place.store] () throws(StoreError) in
+            var created = store
+            if let paths {
+                created = try DirectoryStore(opening: paths.root, namespace: paths.namespace, naming: paths.naming)
+            }
+            _ = try created.cacheID
+            return created
+        }
     }
 
     /// Nil when there is no cache. Creates nothing.
     init?(ifPresent arguments: Arguments) throws {
-        guard try Settings.existingCache(Settings(arguments).cacheRoot) != nil else { return nil }
+        let root = try Settings(arguments).cacheRoot
+        guard try BucketAddress.isBucket(root) || Settings.existingCache(root) != nil else { return nil }
         try self.init(arguments)
     }
 
@@ -30,24 +62,55 @@ struct CachePlace {
     init(ofExisting arguments: Arguments) throws {
         try self.init(arguments)
         var status = stat()
-        guard stat(layout.directory, &status) != 0, errno == ENOENT else { return }
-        throw CommandError.larder(.file, "there is no cache at \(layout.directory)")
+        guard let paths, stat(paths.directory, &status) != 0, errno == ENOENT else { return }
+        throw CommandError.larder(.file, "there is no cache at \(paths.directory)")
     }
 
     /// The place of a command that deletes files.
     ///
     /// - Throws: a `CommandError` when the cache does not exist, or when the root has no cache id, which Larder writes
     ///   when it first stores to it.
-    init(ofOwn arguments: Arguments) throws {
+    init(ofOwn arguments: Arguments) async throws {
         try self.init(ofExisting: arguments)
-        guard access(layout.root + "/" + CacheID.fileName, F_OK) != 0 else { return }
+        guard try await !hasID() else { return }
         throw CommandError.larder(
-            .file, "\(layout.root) is not a cache of Larder: it has no \(CacheID.fileName); nothing was deleted")
+            .file, "\(root) is not a cache of Larder: it has no \(CacheID.fileName); nothing was deleted")
+    }
+
+    /// The id of the cache in `root`; nil when there is none. Creates nothing.
+    static func id(_ arguments: Arguments, of root: String) async throws -> String? {
+        guard BucketAddress.isBucket(root) else { return try Settings.existingCache(root)?.cacheID }
+        let place = try CachePlace(arguments, root: root)
+        return try await place.disk.run { [store = place.store] in try (store as? S3Store)?.existingID() }
+    }
+
+    private func hasID() async throws -> Bool {
+        if let paths { return access(paths.root + "/" + CacheID.fileName, F_OK) == 0 }
+        return try await disk.run { [store] in try (store as? S3Store)?.existingID() } != nil
+    }
+
+    private var root: String { paths?.root ?? String(title.dropLast(store.directory.count + 1)) }
+
+    /// The directory or the URL of the images, for messages.
+    var title: String { paths?.directory ?? String(location(of: "").dropLast()) }
+
+    /// The path or the URL of a file.
+    func location(of name: String) -> String {
+        paths.map { $0.directory + "/" + name } ?? (store as? S3Store)?.url(of: name) ?? name
+    }
+
+    /// The paths of a cache in a directory.
+    ///
+    /// - Throws: wrong usage for a bucket.
+    func layout(of command: String) throws(CommandError) -> CacheLayout {
+        guard let paths else { throw .usage("\(command): --cache must be a directory") }
+        return paths
     }
 
     /// The path of the manifest in the cache root; nil when there is none.
     var manifest: String? {
-        let path = layout.root + "/" + BundleLayout.manifest
+        guard let paths else { return nil }
+        let path = paths.root + "/" + BundleLayout.manifest
         return access(path, F_OK) == 0 ? path : nil
     }
 

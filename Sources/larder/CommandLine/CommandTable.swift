@@ -7,7 +7,7 @@ enum CommandTable {
             "cache",
             [
                 .cachePath, .cacheStat, .cacheList, .cacheVerify, .cacheTrim, .cacheClear, .cacheShare,
-                .cacheExport, .cacheImport, .cacheTable, .cacheMap,
+                .cacheExport, .cacheImport, .cacheCopy, .cacheTable, .cacheMap,
             ]
         ),
         ("pictures", [.key, .sniff, .transform, .fetch]),

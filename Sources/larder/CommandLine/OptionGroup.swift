@@ -19,6 +19,7 @@ struct OptionGroup {
     private static let subjects: [(title: String, options: [Option])] = [
         ("downloads", Limits.fetchOptions), ("origins", Limits.originOptions),
         ("images", Limits.transcodeOptions), ("the cache", StoreOptions.options + ExpiryOptions.work),
+        ("a bucket as the cache", ObjectStoreOptions.options),
     ]
 
     /// The groups of a command; the first is what the short help shows.

@@ -2,6 +2,7 @@ import DiskCache
 import EmbeddedPostgres
 import Glibc
 import JobQueue
+import ObjectStore
 import Worker
 
 /// The database and the cache of a command: from options, else variables, else defaults.
@@ -16,12 +17,13 @@ struct Settings {
         "database", .value("URL"),
         "the Postgres to use; default: LARDER_DATABASE_URL, DATABASE_URL, else the embedded one")
     static let cacheOption = Option(
-        "cache", .value("DIR"), "the cache root; default: LARDER_CACHE, else LARDER_HOME/cache")
+        "cache", .value("DIR"),
+        "the cache root, or s3://BUCKET/PREFIX; default: LARDER_CACHE, else LARDER_HOME/cache")
 
     init(_ arguments: Arguments) throws(CommandError) {
         guard let home = Self.home(arguments.variable) else { throw .usage("LARDER_HOME or HOME must be set") }
         self.home = home
-        cacheRoot = try arguments.value("cache").map(Self.absolute) ?? home + "/cache"
+        cacheRoot = try arguments.value("cache").map(Self.cachePlace) ?? home + "/cache"
         databaseURL =
             try arguments.value("database") ?? arguments.variable("LARDER_DATABASE_URL")
             ?? arguments.variable("DATABASE_URL")
@@ -115,7 +117,10 @@ struct Settings {
         }
     }
 
-    private static func absolute(_ path: String) -> String {
+    /// The URL of a bucket as it is, else an absolute path.
+    private static func cachePlace(_ text: String) -> String { BucketAddress.isBucket(text) ? text : absolute(text) }
+
+    static func absolute(_ path: String) -> String {
         if path.hasPrefix("/") { return path }
         guard let current = getcwd(nil, 0) else { return path }
         defer { free(current) }

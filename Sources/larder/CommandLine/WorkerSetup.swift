@@ -3,6 +3,7 @@ import DiskCache
 import Downloader
 import Glibc
 import JobQueue
+import ObjectStore
 import Prefetcher
 import Transcoder
 import Worker
@@ -26,7 +27,8 @@ struct WorkerSetup {
 
     static let options =
         limits + [fallbackOption, certificateOption, webhookOption, Settings.databaseOption, Settings.cacheOption]
-        + StoreOptions.options + Limits.fetchOptions + Limits.originOptions + Limits.transcodeOptions
+        + StoreOptions.options + ObjectStoreOptions.options + Limits.fetchOptions + Limits.originOptions
+        + Limits.transcodeOptions
 
     /// How long one call waits for an unavailable database. The worker's loops repeat calls during a longer outage and
     /// check for a shutdown before each.
@@ -53,9 +55,15 @@ struct WorkerSetup {
         let webhookKey = try arguments.value(Self.webhookOption.name).map(WebhookSecret.key)
 
         // Opening creates, reads and locks files.
-        let (store, cacheID) = try await ThreadPool(name: "cache", threads: 1).run { () throws(StoreError) in
-            let store = try DirectoryStore(
-                opening: cacheRoot, durability: durability, permissions: permissions, fallbacks: fallbacks)
+        let isBucket = BucketAddress.isBucket(cacheRoot)
+        let home = try Settings(arguments).home
+        let (store, cacheID) = try await ThreadPool(name: "cache", threads: 1).run { () throws in
+            let store: any ImageStore =
+                isBucket
+                ? try ObjectStoreOptions.store(
+                    cacheRoot, arguments, home: home, usesLocal: true, fallbacks: fallbacks)
+                : try DirectoryStore(
+                    opening: cacheRoot, durability: durability, permissions: permissions, fallbacks: fallbacks)
             return (store, try store.cacheID)
         }
         cache = store
@@ -63,6 +71,8 @@ struct WorkerSetup {
         var managing = ImageManager.Configuration(sources: [downloader])
         managing.namedSources["web"] = downloader
         managing.limits = transcoding.limits
+        // Each upload holds a thread while it waits for the server, and no transcoder.
+        if isBucket { managing.diskThreads = try ObjectStoreOptions.transfers(arguments) }
         manager = ImageManager(cache: cache, transcoders: transcoders, configuration: managing)
         var configuration = PrefetchWorker.Configuration(
             WorkerDescription(

@@ -3,6 +3,7 @@ import DiskCache
 import Glibc
 import ImageModel
 import JobQueue
+import ObjectStore
 
 extension Command {
     static let cacheExport = Command(
@@ -83,10 +84,16 @@ extension Command {
         let durability = try StoreOptions.durability(arguments)
         let permissions = try StoreOptions.permissions(arguments)
         let replaces = arguments.flag("replace")
-        let report = try await place.disk.run { [layout = place.layout] in
-            let store = try DirectoryStore(
-                opening: layout.root, namespace: layout.namespace, naming: layout.naming, durability: durability,
-                permissions: permissions)
+        let layout = place.store is S3Store ? nil : try place.layout(of: "cache import")
+        let report = try await place.disk.run { [given = place.store, layout] in
+            var store = given
+            if let layout {
+                store = try DirectoryStore(
+                    opening: layout.root, namespace: layout.namespace, naming: layout.naming, durability: durability,
+                    permissions: permissions)
+            }
+            // A cache that Larder stored to has an id.
+            _ = try store.cacheID
             var progress = WalkProgress("files imported")
             defer { progress.end() }
             return try BundleImport(into: store, replacing: replaces).run(bundle) { progress.count() }

@@ -12,10 +12,10 @@ extension Command {
             Option("dry-run", "delete nothing, print what would be deleted"), Confirmation.option,
         ]
     ) { arguments in
-        let place = try CachePlace(ofOwn: arguments)
+        let place = try await CachePlace(ofOwn: arguments)
         let isDryRun = arguments.flag("dry-run")
         if !isDryRun {
-            try Confirmation.ask("delete every image of \(place.layout.directory)", arguments, of: "cache clear")
+            try Confirmation.ask("delete every image of \(place.title)", arguments, of: "cache clear")
         }
         let total = await place.total()
         let (deleted, bytes) = try await place.disk.run { [store = place.store] in

@@ -17,11 +17,11 @@ extension Command {
         for key in keys.map(CacheKey.init) {
             if arguments.flag("json") {
                 let exists = try await place.disk.run { [store = place.store] in
-                    try store.peek(named: store.naming.fileName(of: key)) != nil
+                    try store.size(named: store.naming.fileName(of: key), isUse: false) != nil
                 }
                 try Console.json(["key": key.text, "path": place.store.relativePath(of: key), "exists": exists])
             } else {
-                Console.line(place.layout.path(of: key))
+                Console.line(place.location(of: place.store.naming.fileName(of: key)))
             }
         }
         return .done

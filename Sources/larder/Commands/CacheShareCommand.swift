@@ -17,10 +17,11 @@ extension Command {
         ]
     ) { arguments in
         let place = try CachePlace(ofExisting: arguments)
+        let layout = try place.layout(of: "cache share")
         let isDryRun = arguments.flag("dry-run")
         let listsFiles = arguments.flag("files")
         let total = await place.total(isSlow: true)
-        let report = try await place.disk.run { [layout = place.layout] in
+        let report = try await place.disk.run { [layout] in
             var progress = WalkProgress("files seen", of: total)
             defer { progress.end() }
             return try Reflink(DirectoryStore(layout), isDryRun: isDryRun).run(

@@ -19,7 +19,7 @@ extension Command {
         ]
     ) { arguments in
         let isDryRun = arguments.flag("dry-run")
-        let place = isDryRun ? try CachePlace(ofExisting: arguments) : try CachePlace(ofOwn: arguments)
+        let place = isDryRun ? try CachePlace(ofExisting: arguments) : try await CachePlace(ofOwn: arguments)
         var policy = try ExpiryOptions.policy(arguments, age: ExpiryPolicy().maxAge)
         if let spare = try arguments.duration("spare") { policy.sparing = spare }
         let listsFiles = arguments.flag("files")

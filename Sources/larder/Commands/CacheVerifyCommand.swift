@@ -22,7 +22,7 @@ extension Command {
         ]
     ) { arguments in
         let removes = arguments.flag("remove") && !arguments.flag("dry-run")
-        let place = removes ? try CachePlace(ofOwn: arguments) : try CachePlace(ofExisting: arguments)
+        let place = removes ? try await CachePlace(ofOwn: arguments) : try CachePlace(ofExisting: arguments)
         let pool = arguments.flag("no-decode") ? nil : TranscoderPool(configuration: try Limits.transcoders(arguments))
         var verification = CacheVerification(
             place: place, arguments: arguments, formats: try Limits.formats(arguments),

@@ -4,6 +4,7 @@ import EmbeddedPostgres
 import Glibc
 import ImageModel
 import JobQueue
+import ObjectStore
 import Transcoder
 
 extension Command {
@@ -15,14 +16,18 @@ extension Command {
             to make is skipped ("ok":null with --json).
             """,
         examples: ["larder doctor"],
-        options: [Settings.databaseOption, Settings.cacheOption] + Limits.transcodeOptions
+        options: [Settings.databaseOption, Settings.cacheOption] + ObjectStoreOptions.options + Limits.transcodeOptions
     ) { arguments in
         var checkup = Checkup(json: arguments.flag("json"))
         checkup.passed("larder", Larder.version)
         let settings = try Settings(arguments)
         try await checkup.codecs(try Limits.transcoders(arguments))
         checkup.authorities()
-        checkup.cache(settings.cacheRoot)
+        if BucketAddress.isBucket(settings.cacheRoot) {
+            await checkup.bucket(try CachePlace(arguments))
+        } else {
+            checkup.cache(settings.cacheRoot)
+        }
         await checkup.database(settings)
         return checkup.failed ? .failed : .done
     }
@@ -108,6 +113,19 @@ private struct Checkup {
             passed("cache", "\(cache.layout.directory), id \(try cache.cacheID)")
         } catch {
             record("cache", ok: false, error.description)
+        }
+    }
+
+    /// Stores, reads and deletes a small object.
+    mutating func bucket(_ place: CachePlace) async {
+        do {
+            let id = try await place.disk.run { [store = place.store] in
+                try (store as? S3Store)?.probe()
+                return try (store as? S3Store)?.existingID()
+            }
+            passed("cache", "\(place.title) can be written and read, \(id.map { "id \($0)" } ?? "without an id yet")")
+        } catch {
+            record("cache", ok: false, "\(error)")
         }
     }
 

@@ -35,15 +35,14 @@ extension Command {
                 "the cache for --fresh-for and --from-cache, not created; default: the only cache that workers fill"),
             CachedOriginals.option,
             Settings.databaseOption,
-        ]
+        ] + ObjectStoreOptions.options
     ) { arguments in
         let json = arguments.flag("json")
         var options = try EnqueueOptions(arguments)
         options.template.freshFor = try arguments.duration("fresh-for")
         if options.template.freshFor != nil, let root = try arguments.value("cache") {
-            if let cache = try Settings.existingCache(root) {
-                options.template.cacheID = try cache.cacheID
-            } else {
+            options.template.cacheID = try await CachePlace.id(arguments, of: root)
+            if options.template.cacheID == nil {
                 Console.note("larder: --cache: there is no cache in \(root) yet, so nothing is fresh")
                 options.template.freshFor = nil
             }

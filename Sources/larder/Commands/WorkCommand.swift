@@ -2,6 +2,7 @@ import Concurrency
 import DiskCache
 import Glibc
 import JobQueue
+import ObjectStore
 import Prefetcher
 import Worker
 
@@ -38,6 +39,11 @@ extension Command {
         await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
         let expiry = try ExpiryOptions.policy(arguments, age: nil)
+        if BucketAddress.isBucket(settings.cacheRoot), expiry.maxAge != nil || expiry.maxSize > 0 {
+            throw CommandError.usage(
+                "--max-age and --max-size: objects of \(settings.cacheRoot) expire by a life-cycle rule of the bucket; "
+                    + "--s3-local-size and --s3-local-age limit the directory in front of it")
+        }
         let address = try WorkerEndpoint.address(arguments)
         let setup = try await WorkerSetup(arguments, cacheRoot: settings.cacheRoot)
         var configuration = setup.configuration

@@ -17,7 +17,9 @@ enum SettingTable {
     static let all: [Setting] =
         [databaseURL]
         + section(
-            "cache", [Settings.cacheOption, WorkerSetup.fallbackOption] + StoreOptions.options + ExpiryOptions.work,
+            "cache",
+            [Settings.cacheOption, WorkerSetup.fallbackOption] + StoreOptions.options + ExpiryOptions.work
+                + ObjectStoreOptions.options,
             naming: ["cache": "dir"])
         + section(
             "download",

@@ -1,0 +1,50 @@
+/// Copies files from one store into another, under the same names. A file that is there with the same bytes is skipped,
+/// so that a copy that was interrupted can be run again.
+public struct StoreCopy: Sendable {
+    /// What was done with a file.
+    public enum Outcome: Sendable, Hashable {
+        /// Stored in the destination.
+        case copied
+        /// The destination has the same bytes.
+        case present
+        /// The destination has other bytes, which are kept.
+        case kept
+        /// The source no longer has it.
+        case vanished
+    }
+
+    private static let attributes = ["larder.validators", extendedDataAttribute]
+
+    private let source: any ImageStore
+    private let destination: any ImageStore
+    private let replaces: Bool
+
+    /// - Parameter replaces: whether files with other bytes are replaced; false by default, because they may be newer.
+    public init(from source: any ImageStore, to destination: any ImageStore, replacing replaces: Bool = false) {
+        self.source = source
+        self.destination = destination
+        self.replaces = replaces
+    }
+
+    /// Copies one file with its extended data and validators. Blocks.
+    ///
+    /// - Parameter size: in bytes, as the source lists it.
+    public func copy(_ name: String, size: Int) throws(StoreError) -> Outcome {
+        if let there = try destination.size(named: name, isUse: false) {
+            if there == size, let digest = try destination.digest(named: name),
+                try source.digest(named: name) == digest
+            {
+                return .present
+            }
+            if !replaces { return .kept }
+        }
+        guard let file = try source.peek(named: name) else { return .vanished }
+        let target = try destination.begin()
+        try file.forEachBlock { (block) throws(StoreError) in try target.write(block) }
+        for attribute in Self.attributes {
+            if let value = try file.attribute(attribute) { try target.setAttribute(attribute, value) }
+        }
+        _ = try destination.commit(target, named: name) { true }
+        return .copied
+    }
+}

@@ -1,0 +1,90 @@
+internal import Downloader
+
+/// A bucket, the prefix of its objects, and the server that has it.
+public struct BucketAddress: Sendable, Hashable, CustomStringConvertible {
+    /// The bucket's name.
+    public let bucket: String
+    /// The prefix of all keys without slashes at its ends; empty for none.
+    public let prefix: String
+    /// The server.
+    let endpoint: Origin
+    /// The region that requests are signed for.
+    public let region: String
+    /// Whether the bucket is the first component of the path, not part of the host.
+    public let usesPathStyle: Bool
+    private let scheme: String
+
+    /// Whether a text is the URL of a bucket: `s3://…` or `gs://…`.
+    public static func isBucket(_ text: String) -> Bool { text.hasPrefix("s3://") || text.hasPrefix("gs://") }
+
+    /// Reads `s3://BUCKET/PREFIX` or `gs://BUCKET/PREFIX`.
+    ///
+    /// - Parameters:
+    ///   - endpoint: the server's URL; by default `https://s3.REGION.amazonaws.com`, for `gs://`
+    ///     `https://storage.googleapis.com`.
+    ///   - region: `us-east-1` by default, for `gs://` `auto`.
+    ///   - pathStyle: by default true for an endpoint that is given, for `gs://`, and for a name with a full stop.
+    /// - Throws: `invalidAddress`.
+    public init(
+        _ url: String, endpoint: String? = nil, region: String? = nil, pathStyle: Bool? = nil
+    ) throws(ObjectStoreError) {
+        guard Self.isBucket(url) else {
+            throw ObjectStoreError(.invalidAddress, "'\(url)' is not s3://BUCKET/PREFIX")
+        }
+        scheme = String(url.prefix(2))
+        let parts = url.dropFirst(5).split(separator: "/", omittingEmptySubsequences: false)
+        bucket = parts.first.map(String.init) ?? ""
+        guard Self.isName(bucket) else {
+            throw ObjectStoreError(.invalidAddress, "\(url): '\(bucket)' cannot be the name of a bucket")
+        }
+        prefix = parts.dropFirst().filter { !$0.isEmpty }.joined(separator: "/")
+        guard prefix.utf8.count <= 700, !prefix.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else {
+            throw ObjectStoreError(.invalidAddress, "\(url): the prefix is too long or has control characters")
+        }
+        let isGoogle = scheme == "gs"
+        self.region = region ?? (isGoogle ? "auto" : "us-east-1")
+        let server =
+            endpoint ?? (isGoogle ? "https://storage.googleapis.com" : "https://s3.\(self.region).amazonaws.com")
+        do throws(FetchError) {
+            let parsed = try SourceURL(server)
+            guard !parsed.hasUserinfo, !server.contains("?"), !server.contains("#"),
+                parsed.description == "\(parsed.origin)/"
+            else {
+                throw FetchError(.invalidURL, "only scheme, host and port are expected")
+            }
+            self.endpoint = parsed.origin
+        } catch {
+            throw ObjectStoreError(.invalidAddress, "the endpoint '\(server)': \(error.message)")
+        }
+        usesPathStyle = pathStyle ?? (endpoint != nil || isGoogle || bucket.contains("."))
+    }
+
+    /// The Host header, with the port where it is not the scheme's default.
+    var host: String {
+        let server = endpoint.description.dropFirst(endpoint.scheme.rawValue.count + 3)
+        return usesPathStyle ? String(server) : "\(bucket).\(server)"
+    }
+
+    /// The encoded path of an object, or of the bucket itself.
+    func path(of key: String?) -> String {
+        let object = key.map(URIEscape.path) ?? ""
+        return usesPathStyle ? "/\(bucket)" + (key == nil ? "" : "/" + object) : "/" + object
+    }
+
+    /// The URL of an object for messages.
+    func url(of key: String) -> String { "\(scheme)://\(bucket)/\(key)" }
+
+    /// What tells it from every other address: the server as well.
+    public var identity: String { "\(endpoint) \(self)" }
+
+    /// `s3://BUCKET/PREFIX`.
+    public var description: String { "\(scheme)://\(bucket)" + (prefix.isEmpty ? "" : "/\(prefix)") }
+
+    /// Letters, digits, hyphens, full stops and underscores, 3 to 255: the names that some server allows.
+    private static func isName(_ text: String) -> Bool {
+        (3...255).contains(text.utf8.count) && text != "..."
+            && text.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) || "-._".utf8.contains(byte)
+            }
+    }
+}

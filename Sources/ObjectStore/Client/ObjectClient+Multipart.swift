@@ -1,0 +1,67 @@
+package import Downloader
+
+/// A multipart upload whose parts are sent; the object appears when it is completed.
+package struct PendingUpload: Sendable {
+    fileprivate let key: String
+    fileprivate let id: String
+    /// The parts as XML.
+    fileprivate let parts: String
+}
+
+extension ObjectClient {
+    /// Sends a file in parts, each of which is sent again alone after a failure. No object appears.
+    ///
+    /// - Parameters:
+    ///   - partSize: bytes of each part but the last, at least 5 MiB.
+    ///   - digest: SHA-256 of a part of the file, 64 hexadecimal digits; nil when it cannot be read.
+    package func putParts(
+        of file: Int32, size: Int, partSize: Int, as key: String, headers: [HeaderField],
+        digest: @Sendable (_ offset: Int, _ count: Int) -> String?
+    ) async throws(ObjectStoreError) -> PendingUpload {
+        var begin = ObjectRequest(method: "POST", key: key, query: [("uploads", "")])
+        begin.headers = headers
+        guard let id = XMLNode(try await send(begin).body)?["UploadId"]?.text, !id.isEmpty else {
+            throw ObjectStoreError(.refused, "\(bucket.url(of: key)): the server began no multipart upload")
+        }
+        var parts = ""
+        do throws(ObjectStoreError) {
+            for (index, offset) in stride(from: 0, to: size, by: partSize).enumerated() {
+                let count = min(partSize, size - offset)
+                guard let sha256 = digest(offset, count) else {
+                    throw ObjectStoreError(.fileFailed, "cannot read the file of \(bucket.url(of: key))")
+                }
+                var request = ObjectRequest(
+                    method: "PUT", key: key, query: [("partNumber", String(index + 1)), ("uploadId", id)])
+                request.body = .part(UploadedPart(of: file, offset: offset, count: count), sha256: sha256)
+                let etag = try await send(request).headers["ETag"] ?? ""
+                parts += "<Part><PartNumber>\(index + 1)</PartNumber><ETag>\(Self.escaped(etag))</ETag></Part>"
+            }
+        } catch {
+            await abort(PendingUpload(key: key, id: id, parts: ""))
+            throw error
+        }
+        return PendingUpload(key: key, id: id, parts: parts)
+    }
+
+    /// Makes the object of an upload appear. After a failure the upload is still pending.
+    package func complete(
+        _ upload: PendingUpload, if condition: WriteCondition
+    ) async throws(ObjectStoreError) {
+        var request = ObjectRequest(method: "POST", key: upload.key, query: [("uploadId", upload.id)])
+        request.headers = condition.headers
+        request.body = .bytes(Array("<CompleteMultipartUpload>\(upload.parts)</CompleteMultipartUpload>".utf8))
+        let answer = try await send(request).body
+        // The status is sent before the parts are joined: a failure is in the body.
+        if XMLNode(answer)?.name == "Error" { throw ObjectStoreError(status: 500, body: answer) }
+    }
+
+    /// Deletes the parts of an upload, which are paid for until then. What this misses, a life-cycle rule deletes.
+    package func abort(_ upload: PendingUpload) async {
+        do throws(ObjectStoreError) {
+            _ = try await send(
+                ObjectRequest(method: "DELETE", key: upload.key, query: [("uploadId", upload.id)]))
+        } catch {
+            // The upload was completed meanwhile, or the server is not reached.
+        }
+    }
+}

@@ -1,0 +1,137 @@
+internal import Downloader
+private import Glibc
+
+/// Sends signed requests to a bucket, again where that may help, as many at once as the configuration allows.
+///
+/// The server is the operator's choice: its address is open to this client whatever the policy of downloads is. The
+/// limits per origin of the downloader are the circuit: after ten failures in a row requests wait until a single one
+/// succeeds, and 503 lowers how many are sent at once.
+package final class ObjectClient: Sendable {
+    /// The settings of a client.
+    package struct Configuration: Sendable {
+        /// Requests at once, `16`.
+        package var transfers = 16
+        /// How long the server may be silent, `15 s`.
+        package var idle = Duration.seconds(15)
+        package var retries = RetrySchedule()
+        /// How long requests wait while the circuit is open, `20 s`.
+        package var maxWait = Duration.seconds(20)
+        /// A PEM file of certificate authorities, nil for the system's.
+        package var authorities: String?
+        package var userAgent = FetchConfiguration.userAgent()
+
+        /// The defaults.
+        package init() {}
+    }
+
+    /// The head of a response, and its body where it has no file.
+    struct Response: Sendable {
+        let headers: [HeaderField]
+        let body: [UInt8]
+    }
+
+    /// The bucket that requests go to.
+    package let bucket: BucketAddress
+    private let downloader: ImageDownloader
+    private let credentials: CredentialCache
+    private let retries: RetrySchedule
+    private let limits: FetchLimits
+    private static let longestError = 64 << 10
+
+    /// A client with a network thread of its own.
+    package init(
+        _ bucket: BucketAddress, credentials: CredentialCache, configuration: Configuration = Configuration()
+    ) {
+        self.bucket = bucket
+        self.credentials = credentials
+        retries = configuration.retries
+        var limits = FetchLimits()
+        limits.idle = configuration.idle
+        limits.total = .seconds(600)
+        limits.body = .max
+        self.limits = limits
+        var fetching = FetchConfiguration(
+            policy: AddressPolicy(
+                allowedAddresses: ["0.0.0.0/0", "::/0"].compactMap { CIDR($0) }, allowedPorts: [bucket.endpoint.port]),
+            limits: limits, userAgent: configuration.userAgent)
+        fetching.transfers = configuration.transfers
+        fetching.transfersPerOrigin = configuration.transfers
+        fetching.streamsPerOrigin = configuration.transfers
+        fetching.authorities = configuration.authorities
+        fetching.origins.open = .seconds(2)
+        fetching.origins.maxWait = configuration.maxWait
+        downloader = ImageDownloader(fetching)
+    }
+
+    /// Sends a request until it succeeds, or another try does not help.
+    ///
+    /// - Parameter file: receives the body of a successful response, from its beginning; its length is then the body's.
+    /// - Throws: `ObjectStoreError` of the last try.
+    func send(_ request: ObjectRequest, into file: Int32? = nil) async throws(ObjectStoreError) -> Response {
+        var attempt = 1
+        var isRenewed = false
+        while true {
+            let key = try await credentials.key()
+            do throws(ObjectStoreError) {
+                return try await sendOnce(request, key, into: file)
+            } catch {
+                if error.code == .badCredentials, !isRenewed {
+                    // They may have been replaced in their file, or have expired early.
+                    isRenewed = true
+                    credentials.invalidate(key)
+                    if try await credentials.key() != key { continue }
+                }
+                guard let pause = retries.pause(after: attempt, error, fraction: Double.random(in: 0...1)) else {
+                    throw error
+                }
+                attempt += 1
+                try? await Task.sleep(for: pause)
+            }
+        }
+    }
+
+    private func sendOnce(
+        _ request: ObjectRequest, _ key: AccessKey, into file: Int32?
+    ) async throws(ObjectStoreError) -> Response {
+        guard var signed = request.signed(by: key, for: bucket, at: time(nil)) else {
+            throw ObjectStoreError(.localFault, "no memory to sign a request")
+        }
+        let response: FetchResponse
+        let body: [UInt8]
+        do throws(FetchError) {
+            if let file {
+                try Self.empty(file)
+                response = try await downloader.call(signed, into: file)
+                body = Self.isSuccess(response) ? [] : Self.beginning(of: file)
+            } else {
+                var limits = limits
+                // The head of an object has its length, and no body.
+                if request.method != "HEAD" { limits.body = request.longestResponse }
+                signed.limits = limits
+                let answer = try MemoryFile(name: "response")
+                response = try await downloader.call(signed, into: answer.descriptor)
+                body = answer.prefix(response.bytes)
+            }
+        } catch {
+            throw ObjectStoreError(error)
+        }
+        guard Self.isSuccess(response) else { throw ObjectStoreError(status: response.status ?? 0, body: body) }
+        return Response(headers: response.headers, body: body)
+    }
+
+    private static func isSuccess(_ response: FetchResponse) -> Bool {
+        (200..<300).contains(response.status ?? 0)
+    }
+
+    private static func empty(_ file: Int32) throws(FetchError) {
+        guard ftruncate(file, 0) == 0, lseek(file, 0, SEEK_SET) == 0 else {
+            throw FetchError(.writeFailed, "cannot empty the file of a response: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    private static func beginning(of file: Int32) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: longestError) { buffer, count in
+            count = max(0, pread(file, buffer.baseAddress, buffer.count, 0))
+        }
+    }
+}

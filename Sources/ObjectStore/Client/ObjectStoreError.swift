@@ -1,0 +1,132 @@
+package import Downloader
+
+/// A failure of an object store or of the way to it.
+public struct ObjectStoreError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kind of failure, decided once, from the error code of the server's response or from its status.
+    public enum Code: String, Sendable {
+        /// The bucket does not exist.
+        case noBucket
+        /// The object, or the multipart upload, does not exist.
+        case noObject
+        /// `If-Match` or `If-None-Match` does not hold.
+        case preconditionFailed
+        /// The credentials do not permit the operation.
+        case accessDenied
+        /// There are no credentials, or the server does not accept them.
+        case badCredentials
+        /// This machine's clock differs too much from the server's.
+        case clockSkewed
+        /// The server has another region or address for the bucket.
+        case otherRegion
+        /// The server requests fewer requests.
+        case throttled
+        /// The server failed, or ended a slow request.
+        case serverFailed
+        /// The bytes that the server received differ from their digest.
+        case badDigest
+        /// Another write of the same object is under way.
+        case conflict
+        /// The server does not offer the operation.
+        case unsupported
+        /// The server was not reached, or the connection was lost.
+        case unreachable
+        /// Too many requests failed: none is sent for a moment.
+        case held
+        /// This machine lacks memory, descriptors or a route.
+        case localFault
+        /// A local file, of the body or of a response, cannot be used.
+        case fileFailed
+        /// An address or a setting cannot be used.
+        case invalidAddress
+        /// Any other refusal, or a response that cannot be parsed.
+        case refused
+    }
+
+    /// The kind of failure.
+    public let code: Code
+    /// One line; it contains no secret.
+    public let message: String
+    /// The status of the response; nil without one.
+    public let status: Int?
+
+    /// A failure of which the server says nothing.
+    public init(_ code: Code, _ message: String, status: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.status = status
+    }
+
+    /// The failure that a response reports.
+    ///
+    /// - Parameter body: the beginning of its body, an XML document where the server sends one.
+    init(status: Int, body: [UInt8]) {
+        let document = XMLNode(body)
+        let error = document?.name == "ErrorResponse" ? document?["Error"] : document
+        let word = error?["Code"]?.text ?? ""
+        let said = error?["Message"]?.text ?? ""
+        let detail = [word, said].filter { !$0.isEmpty }.joined(separator: ": ")
+        self.init(
+            Self.codes[word] ?? Self.code(of: status),
+            "HTTP status \(status)" + (detail.isEmpty ? "" : ", " + Self.printable(detail)), status: status)
+    }
+
+    /// A failure of the transfer.
+    package init(_ error: FetchError) {
+        let code: Code =
+            switch error.code {
+            case .localFault: .localFault
+            case .originHeld: .held
+            case .writeFailed: .fileFailed
+            case .invalidURL, .unsupportedScheme, .invalidOperation: .invalidAddress
+            case .certificateRefused, .addressRefused, .portRefused: .refused
+            default: .unreachable
+            }
+        self.init(code, error.message, status: error.httpStatus)
+    }
+
+    /// Whether the same request may succeed a moment later.
+    public var isTransient: Bool {
+        switch code {
+        case .throttled, .serverFailed, .badDigest, .conflict, .unreachable: true
+        default: false
+        }
+    }
+
+    /// One line.
+    public var description: String { message }
+
+    /// The error codes of S3 and of servers compatible with it.
+    private static let codes: [String: Code] = [
+        "NoSuchBucket": .noBucket, "NoSuchKey": .noObject, "NoSuchUpload": .noObject,
+        "PreconditionFailed": .preconditionFailed, "AccessDenied": .accessDenied, "AllAccessDisabled": .accessDenied,
+        "AccountProblem": .accessDenied, "InvalidAccessKeyId": .badCredentials,
+        "SignatureDoesNotMatch": .badCredentials, "ExpiredToken": .badCredentials, "InvalidToken": .badCredentials,
+        "TokenRefreshRequired": .badCredentials, "ExpiredTokenException": .badCredentials,
+        "InvalidIdentityToken": .badCredentials, "RequestTimeTooSkewed": .clockSkewed, "RequestExpired": .clockSkewed,
+        "PermanentRedirect": .otherRegion, "TemporaryRedirect": .otherRegion,
+        "AuthorizationHeaderMalformed": .otherRegion, "IllegalLocationConstraintException": .otherRegion,
+        "SlowDown": .throttled, "ServiceUnavailable": .throttled, "Throttling": .throttled,
+        "TooManyRequests": .throttled, "InternalError": .serverFailed, "RequestTimeout": .serverFailed,
+        "BadDigest": .badDigest, "InvalidDigest": .badDigest, "XAmzContentSHA256Mismatch": .badDigest,
+        "XAmzContentChecksumMismatch": .badDigest, "IncompleteBody": .badDigest,
+        "OperationAborted": .conflict, "ConditionalRequestConflict": .conflict, "NotImplemented": .unsupported,
+    ]
+
+    private static func code(of status: Int) -> Code {
+        switch status {
+        case 300..<400: .otherRegion
+        case 401, 403: .accessDenied
+        case 404: .noObject
+        case 409: .conflict
+        case 412: .preconditionFailed
+        case 429, 503: .throttled
+        case 501: .unsupported
+        case 500..<600: .serverFailed
+        default: .refused
+        }
+    }
+
+    private static func printable(_ text: String) -> String {
+        String(text.unicodeScalars.prefix(300).map { $0.value < 0x20 || $0.value == 0x7f ? " " : Character($0) })
+    }
+}

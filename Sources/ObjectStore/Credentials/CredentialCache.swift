@@ -1,0 +1,156 @@
+private import Concurrency
+private import Downloader
+private import Glibc
+
+/// The current credentials of a source: requested once for all callers, and again five minutes before they expire.
+package final class CredentialCache: Sendable {
+    /// In seconds.
+    private static let margin = 300
+    /// How long credentials without an expiration from a file are used, in seconds.
+    private static let fileLifetime = 60
+    private static let maximumBytes = 64 << 10
+
+    private struct Held: Sendable {
+        let key: AccessKey
+        /// Seconds since 1970 from which new ones are requested; nil for never.
+        let renewal: Int?
+    }
+
+    private let source: CredentialSource
+    private let held = Locked<Held?>(nil)
+    private let flights = SingleFlight<Int, Result<AccessKey, ObjectStoreError>>()
+    private let files = ThreadPool(name: "credentials", threads: 1)
+    private let clock: @Sendable () -> Int
+    /// Reaches only the address of the service that issues the credentials.
+    private let downloader: ImageDownloader?
+
+    /// - Parameter clock: seconds since 1970; the host's by default.
+    package init(_ source: CredentialSource, clock: @escaping @Sendable () -> Int = { time(nil) }) {
+        self.source = source
+        self.clock = clock
+        downloader = Self.policy(for: source).map { policy in
+            var limits = FetchLimits()
+            limits.body = Int64(Self.maximumBytes)
+            limits.total = .seconds(10)
+            return ImageDownloader(FetchConfiguration(policy: policy, limits: limits))
+        }
+    }
+
+    /// Valid credentials.
+    ///
+    /// - Throws: `badCredentials`, or why the service was not reached. Held ones that have not expired yet are returned
+    ///   in place of a failure.
+    package func key() async throws(ObjectStoreError) -> AccessKey {
+        let now = clock()
+        let found = held.withLock { $0 }
+        if let found, found.renewal.map({ now < $0 }) ?? true { return found.key }
+        let result = await flights.run(0) { await self.renew(at: now) }
+        switch result {
+        case .success(let key)?: return key
+        case .failure(let error)?:
+            if let found, let end = found.key.expiration, now < end { return found.key }
+            throw error
+        case nil: throw ObjectStoreError(.unreachable, "cancelled")
+        }
+    }
+
+    /// The server does not accept these credentials: the next call requests new ones.
+    package func invalidate(_ key: AccessKey) {
+        held.withLock { if $0?.key == key { $0 = nil } }
+    }
+
+    private func renew(at now: Int) async -> Result<AccessKey, ObjectStoreError> {
+        do throws(ObjectStoreError) {
+            let key = try await request()
+            let renewal = key.expiration.map { max(now + 1, $0 - Self.margin) }
+            held.withLock { $0 = Held(key: key, renewal: renewal ?? (isFile ? now + Self.fileLifetime : nil)) }
+            return .success(key)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private var isFile: Bool { if case .file = source { true } else { false } }
+
+    private func request() async throws(ObjectStoreError) -> AccessKey {
+        switch source {
+        case .fixed(let key): return key
+        case .file(let path, let profile):
+            return try SharedCredentials.key(of: profile, in: try await text(of: path), path: path)
+        case .container(let url, let token, let tokenFile):
+            var request = FetchRequest(url)
+            var authorization = token
+            if let tokenFile { authorization = try await line(of: tokenFile) }
+            if let authorization { request.headers = [HeaderField("Authorization", authorization)] }
+            return try CredentialAnswer.container(try await send(request))
+        case .webIdentity(let tokenFile, let role, let session, let endpoint):
+            var request = FetchRequest(endpoint + "/")
+            request.method = "POST"
+            let form = [
+                ("Action", "AssumeRoleWithWebIdentity"), ("Version", "2011-06-15"), ("RoleArn", role),
+                ("RoleSessionName", session), ("WebIdentityToken", try await line(of: tokenFile)),
+            ]
+            request.body = Array(form.map { "\($0)=\(URIEscape.query($1))" }.joined(separator: "&").utf8)
+            request.headers = [HeaderField("Content-Type", "application/x-www-form-urlencoded")]
+            return try CredentialAnswer.webIdentity(try await send(request))
+        }
+    }
+
+    private func send(_ request: FetchRequest) async throws(ObjectStoreError) -> [UInt8] {
+        guard let downloader else { throw ObjectStoreError(.badCredentials, "the source has no address") }
+        do throws(FetchError) {
+            let answer = try MemoryFile(name: "credentials")
+            let status = try await downloader.call(request, into: answer.descriptor).status ?? 0
+            let body = answer.prefix(Self.maximumBytes)
+            guard (200..<300).contains(status) else {
+                let error = ObjectStoreError(status: status, body: body)
+                throw FetchError(status < 500 ? .loginDenied : .connectionLost, "\(request.url): \(error.message)")
+            }
+            return body
+        } catch {
+            throw error.code == .loginDenied
+                ? ObjectStoreError(.badCredentials, error.message) : ObjectStoreError(error)
+        }
+    }
+
+    private func line(of path: String) async throws(ObjectStoreError) -> String {
+        String(try await text(of: path).split(whereSeparator: \.isNewline).first ?? "")
+    }
+
+    /// A small file; blocks a thread of its own.
+    private func text(of path: String) async throws(ObjectStoreError) -> String {
+        try await files.run { () throws(ObjectStoreError) in
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else {
+                let reason = String(cString: strerror(errno))
+                throw ObjectStoreError(.badCredentials, "cannot read credentials from \(path): \(reason)")
+            }
+            defer { close(descriptor) }
+            let bytes = [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, count in
+                count = max(0, pread(descriptor, buffer.baseAddress, buffer.count, 0))
+            }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    /// The address and port of the service only. A container's endpoint without TLS must be at one of the addresses
+    /// that ECS and EKS use, or on this host.
+    private static func policy(for source: CredentialSource) -> AddressPolicy? {
+        switch source {
+        case .fixed, .file: nil
+        case .container(let url, _, _):
+            AddressPolicy(
+                allowedAddresses: ["169.254.170.2", "169.254.170.23", "fd00:ec2::23", "127.0.0.0/8", "::1"]
+                    .compactMap { CIDR($0) },
+                allowedPorts: port(of: url))
+        case .webIdentity(_, _, _, let endpoint):
+            // Chosen by the operator, as the store's endpoint.
+            AddressPolicy(
+                allowedAddresses: ["0.0.0.0/0", "::/0"].compactMap { CIDR($0) }, allowedPorts: port(of: endpoint))
+        }
+    }
+
+    private static func port(of url: String) -> Set<UInt16> {
+        do throws(FetchError) { return [try Origin(of: url).port] } catch { return [] }
+    }
+}

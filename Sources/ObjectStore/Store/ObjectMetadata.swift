@@ -1,0 +1,58 @@
+internal import DiskCache
+internal import Downloader
+private import FoundationEssentials
+private import ImageModel
+
+/// What an object has beside its bytes: content type, digest, and the attributes of the file that it was made of.
+struct ObjectMetadata: Sendable {
+    /// The attributes that are kept, and the names of their metadata.
+    private static let attributes = [
+        ("larder.validators", "larder-validators"), (extendedDataAttribute, "sdwebimage-extended-data"),
+    ]
+    /// Of all metadata of an object, by the API.
+    private static let maximumBytes = 2048
+    private static let digestName = "sha256"
+
+    /// SHA-256 of the bytes, 64 hexadecimal digits; nil for an object that another program stored.
+    let sha256: String?
+    private var values: [String: String]
+
+    /// Reads the attributes of a file. Blocks.
+    ///
+    /// - Throws: `tooLarge` for extended data that does not fit; validators that do not fit are left out.
+    init(of file: TemporaryFile, sha256: String) throws(StoreError) {
+        self.sha256 = sha256
+        values = [Self.digestName: sha256]
+        for (attribute, name) in Self.attributes {
+            guard let bytes = file.attribute(attribute) else { continue }
+            let text = Data(bytes).base64EncodedString()
+            let used = values.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+            if used + name.utf8.count + text.utf8.count <= Self.maximumBytes {
+                values[name] = text
+            } else if attribute == extendedDataAttribute {
+                throw StoreError(.tooLarge, "store extended data of \(bytes.count) bytes with", file.path)
+            }
+        }
+    }
+
+    /// The metadata of a stored object.
+    init(_ head: ObjectHead) {
+        sha256 = head.metadata[Self.digestName]
+        values = head.metadata
+    }
+
+    /// The headers of an upload.
+    func headers(contentType: String, cacheControl: String?) -> [HeaderField] {
+        let own = values.sorted { $0.key < $1.key }.map { HeaderField("x-amz-meta-" + $0.key, $0.value) }
+        return [HeaderField("Content-Type", contentType)] + own
+            + (cacheControl.map { [HeaderField("Cache-Control", $0)] } ?? [])
+    }
+
+    /// Sets the attributes of a file that was downloaded; a file system without room for them loses them. Blocks.
+    func restore(to file: OpenFile) {
+        for (attribute, name) in Self.attributes {
+            guard let text = values[name], let bytes = Data(base64Encoded: text) else { continue }
+            file.setAttribute(attribute, Array(bytes))
+        }
+    }
+}

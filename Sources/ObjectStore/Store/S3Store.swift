@@ -1,0 +1,264 @@
+internal import Concurrency
+public import DiskCache
+internal import Downloader
+private import Glibc
+private import ImageModel
+
+/// Images as objects of an S3-compatible store, with a directory in front of it.
+///
+/// The keys are `PREFIX/default/<file name>`, so that a copy of a directory and a bucket have the same names. Reading
+/// asks the directory first, then the bucket, and keeps what it downloads; a store writes to both. Source: SDWebImage
+/// 5.21.5, `SDImageCachesManager`, with the policy `serial` for queries and all caches for stores.
+///
+/// An upload is conditional, so that a worker that was stopped for long between its last check and its upload replaces
+/// nothing newer. docs/stores.md has the guarantees.
+public final class S3Store: ImageStore {
+    /// What a store does besides the client's part.
+    public struct Options: Sendable {
+        /// `Cache-Control` of stored objects, `public, max-age=86400`; nil for none.
+        public var cacheControl: String? = "public, max-age=86400"
+        /// Larger files are uploaded in parts, `16 MiB`.
+        public var partThreshold = 16 << 20
+        /// Bytes of a part, at least 5 MiB, `8 MiB`.
+        public var partSize = 8 << 20
+        /// When the local directory occupies more bytes, the oldest files in it are deleted, `1 GiB`.
+        public var localSize = 1 << 30
+        /// Files in it that were not read for so long are deleted, `1 day`: shorter than any life-cycle rule.
+        public var localAge = Duration.seconds(86_400)
+        /// Whether copies are read from and kept in the local directory, `true`. Checks of the bucket set it to false.
+        public var usesLocal = true
+        /// Whether the names of a small store are listed once, to spare a request for each missing image, `true`.
+        public var holdsNames = true
+        /// Read-only stores that are searched for images that this one does not have, none by default.
+        public var fallbacks: [any ImageStore] = []
+
+        /// The defaults.
+        public init() {}
+    }
+
+    let client: ObjectClient
+    let local: DirectoryStore
+    let options: Options
+    let known = Locked(KnownNames())
+    /// Whether the server has refused `If-Match`.
+    private let lacksIfMatch = Locked(false)
+    private let unexpired = Locked(0)
+    private static let maximumRounds = 8
+
+    /// A store over a client; nothing is sent.
+    ///
+    /// - Parameter local: receives uploads before they are sent, and keeps copies.
+    package init(_ client: ObjectClient, local: DirectoryStore, options: Options = Options()) {
+        self.client = client
+        self.local = local
+        self.options = options
+    }
+
+    /// That of the local directory.
+    public var naming: any CacheNaming { local.naming }
+    /// `default`.
+    public var directory: String { local.directory }
+    /// Those of the options.
+    public var fallbacks: [any ImageStore] { options.fallbacks }
+
+    /// An object beside the directory, which is created if necessary.
+    public var cacheID: String { get throws(StoreError) { try bucketID() } }
+
+    /// The key of a file's object.
+    func key(of name: String) -> String { listPrefix + name }
+
+    /// The beginning of all keys.
+    var listPrefix: String { (client.bucket.prefix.isEmpty ? "" : client.bucket.prefix + "/") + directory + "/" }
+
+    /// `s3://BUCKET/PREFIX/default/<file name>`.
+    public func url(of name: String) -> String { client.bucket.url(of: key(of: name)) }
+
+    /// Calls the client and waits for the result.
+    func call<Value: Sendable>(
+        _ operation: String, _ name: String,
+        _ body: @escaping @Sendable (ObjectClient) async throws(ObjectStoreError) -> Value
+    ) throws(StoreError) -> Value {
+        do throws(ObjectStoreError) {
+            return try blockingCall { [client] () async throws(ObjectStoreError) in try await body(client) }
+        } catch {
+            throw StoreError(error, operation, url(of: name))
+        }
+    }
+
+    // MARK: - Reading
+
+    /// The local copy, else a new one of the object.
+    public func open(named name: String) throws(StoreError) -> OpenFile? {
+        if options.usesLocal, let file = try local.open(named: name) { return file }
+        return try download(name)
+    }
+
+    /// Like `open`; the access time of a local copy stays.
+    public func peek(named name: String) throws(StoreError) -> OpenFile? {
+        if options.usesLocal, let file = try local.peek(named: name) { return file }
+        return try download(name)
+    }
+
+    /// That of the local copy, else of the object, by a HEAD request or none.
+    public func size(named name: String, isUse: Bool) throws(StoreError) -> Int? {
+        if options.usesLocal, let size = try local.size(named: name, isUse: isUse) { return size }
+        if isCertainlyMissing(name) { return nil }
+        let key = key(of: name)
+        return try call("look up", name) { (client) async throws(ObjectStoreError) in try await client.head(key)?.size }
+    }
+
+    /// That of the object's metadata, by a HEAD request; else that of its bytes.
+    public func digest(named name: String) throws(StoreError) -> String? {
+        if isCertainlyMissing(name) { return nil }
+        let key = key(of: name)
+        let head = try call("look up", name) { (client) async throws(ObjectStoreError) in try await client.head(key) }
+        guard let head else { return nil }
+        if let digest = ObjectMetadata(head).sha256 { return digest }
+        return try download(name).flatMap { SHA256Digest.hex(ofFile: $0.descriptor) }
+    }
+
+    private func download(_ name: String) throws(StoreError) -> OpenFile? {
+        if isCertainlyMissing(name) { return nil }
+        let file = try local.begin()
+        let (key, descriptor) = (key(of: name), file.descriptor)
+        let head = try call("download", name) { (client) async throws(ObjectStoreError) in
+            try await client.get(key, into: descriptor)
+        }
+        guard let head else { return nil }
+        let metadata = ObjectMetadata(head)
+        if let expected = metadata.sha256, SHA256Digest.hex(ofFile: descriptor) != expected {
+            throw StoreError(.damaged, "use", url(of: name), cause: "its digest is not that of its metadata")
+        }
+        // Opened before the commit, after which expiry may delete the name.
+        let opened = try OpenFile(ifPresent: file.path)
+        if let opened { metadata.restore(to: opened) }
+        guard options.usesLocal else {
+            file.detach()
+            return opened
+        }
+        _ = try local.commit(file, named: name) { true }
+        expireLocally(after: head.size)
+        return opened
+    }
+
+    // MARK: - Writing
+
+    /// A temporary file in the local directory.
+    public func begin() throws(StoreError) -> TemporaryFile { try local.begin() }
+
+    /// Uploads the file, then keeps it locally. The object is durable when this returns.
+    public func commit(
+        _ file: TemporaryFile, named name: String, if isPermitted: () -> Bool
+    ) throws(StoreError) -> Bool {
+        guard let sha256 = SHA256Digest.hex(ofFile: file.descriptor) else { throw StoreError("pread", file.path) }
+        let size = try file.size
+        let metadata = try ObjectMetadata(of: file, sha256: sha256)
+        let prefix = [UInt8](unsafeUninitializedCapacity: ImageFormat.recognisedBytes) { buffer, count in
+            count = max(0, pread(file.descriptor, buffer.baseAddress, buffer.count, 0))
+        }
+        let headers = metadata.headers(
+            contentType: ImageFormat.recognise(prefix)?.mediaType ?? "application/octet-stream",
+            cacheControl: options.cacheControl)
+        let upload = Upload(file: file.descriptor, size: size, sha256: sha256, headers: headers)
+        guard try publish(upload, name, isPermitted) else { return false }
+        known.withLock { $0.insert(name) }
+        guard options.usesLocal else { return true }
+        // Without the local copy the next read downloads one.
+        _ = try? local.commit(file, named: name) { true }
+        expireLocally(after: size)
+        return true
+    }
+
+    private struct Upload: Sendable {
+        let file: Int32
+        let size: Int
+        let sha256: String
+        let headers: [HeaderField]
+    }
+
+    private func publish(_ upload: Upload, _ name: String, _ isPermitted: () -> Bool) throws(StoreError) -> Bool {
+        guard upload.size > options.partThreshold else {
+            let key = key(of: name)
+            let part = UploadedPart(of: upload.file, count: upload.size)
+            return try write(name, upload.sha256, isPermitted) { (client, condition) async throws(ObjectStoreError) in
+                try await client.put(part, sha256: upload.sha256, as: key, headers: upload.headers, if: condition)
+            }
+        }
+        let (key, partSize) = (key(of: name), options.partSize)
+        let pending = try call("upload", name) { (client) async throws(ObjectStoreError) in
+            try await client.putParts(
+                of: upload.file, size: upload.size, partSize: partSize, as: key, headers: upload.headers
+            ) { offset, count in SHA256Digest.hex(ofFile: upload.file, in: offset..<offset + count) }
+        }
+        var isStored = false
+        defer { if !isStored { blockingCall { [client] in await client.abort(pending) } } }
+        isStored = try write(name, upload.sha256, isPermitted) { (client, condition) async throws(ObjectStoreError) in
+            try await client.complete(pending, if: condition)
+        }
+        return isStored
+    }
+
+    /// Makes an object appear under the condition that the store has what was seen before `isPermitted` was asked.
+    private func write(
+        _ name: String, _ sha256: String, _ isPermitted: () -> Bool,
+        _ send: @escaping @Sendable (ObjectClient, WriteCondition) async throws(ObjectStoreError) -> Void
+    ) throws(StoreError) -> Bool {
+        var condition = WriteCondition.absent
+        for _ in 0..<Self.maximumRounds {
+            guard isPermitted() else { return false }
+            let tried = condition
+            do throws(ObjectStoreError) {
+                try blockingCall { [client] () async throws(ObjectStoreError) in try await send(client, tried) }
+                return true
+            } catch {
+                switch error.code {
+                case .preconditionFailed, .conflict, .noObject:
+                    guard let next = try next(name, sha256) else { return isPermitted() }
+                    condition = next
+                case .unsupported where tried != .none:
+                    if case .unchanged = tried { lacksIfMatch.withLock { $0 = true } }
+                    condition = .none
+                default: throw StoreError(error, "upload", url(of: name))
+                }
+            }
+        }
+        throw StoreError(.busy, "upload", url(of: name))
+    }
+
+    /// The condition after one that did not hold; nil when the object has the same bytes.
+    private func next(_ name: String, _ sha256: String) throws(StoreError) -> WriteCondition? {
+        let key = key(of: name)
+        let head = try call("look up", name) { (client) async throws(ObjectStoreError) in try await client.head(key) }
+        guard let head else { return .absent }
+        if ObjectMetadata(head).sha256 == sha256 { return nil }
+        return lacksIfMatch.withLock { $0 } ? WriteCondition.none : .unchanged(head.etag)
+    }
+
+    /// Deletes the object and the local copy.
+    public func remove(named name: String) throws(StoreError) -> Bool {
+        let key = key(of: name)
+        let existed = try call("delete", name) { (client) async throws(ObjectStoreError) in
+            guard try await client.head(key) != nil else { return false }
+            try await client.delete(key)
+            return true
+        }
+        _ = try local.remove(named: name)
+        return existed
+    }
+
+    // MARK: - The local directory
+
+    /// Expires it after each eighth of its size.
+    private func expireLocally(after bytes: Int) {
+        let isDue = unexpired.withLock { count in
+            count += bytes
+            guard count >= options.localSize / 8 else { return false }
+            count = 0
+            return true
+        }
+        guard isDue else { return }
+        let policy = ExpiryPolicy(maxAge: options.localAge, maxSize: options.localSize, sparing: .zero)
+        // Another thread or process that expires it does the same.
+        _ = try? local.expire(policy, now: .now, isDryRun: false, deleted: { _ in }, progress: { _ in true })
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The commands with a cache in a bucket, against moto.
+@Suite(.enabled(if: MotoServer.isEnabled, "needs what scripts/object-stores installs"), .timeLimit(.minutes(5)))
+struct BucketCommandTests {
+    private let scene: Scene
+    private let bucket = "test-" + UUID().uuidString.lowercased()
+
+    init() async throws {
+        scene = try await Scene()
+        try await MotoServer.call("PUT", bucket)
+    }
+
+    private func larder(_ arguments: String...) async throws -> CommandOutcome {
+        try await command(arguments).run()
+    }
+
+    private func command(_ arguments: [String]) async throws -> LarderCommand {
+        var command = scene.larder(arguments)
+        command.environment["LARDER_CACHE"] = "s3://\(bucket)/images"
+        command.environment["LARDER_S3_ENDPOINT"] = "http://127.0.0.1:\(try await MotoServer.port())"
+        command.environment["AWS_ACCESS_KEY_ID"] = "id"
+        command.environment["AWS_SECRET_ACCESS_KEY"] = "secret"
+        return command
+    }
+
+    @Test func `run, list, check, copy, bundle and clear a bucket`() async throws {
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        let variant = #"{"name":"small","thumbnail":{"width":20,"height":20}}"#
+        for _ in 0..<2 {
+            let run = try await larder("run", url, "--variant", variant, "--json", "--batch", "b")
+            #expect(run.code == 0, "\(run.text)\(run.errorText)")
+        }
+        #expect(scene.origin.count("/a.jpg") == 1)
+        let list = try await larder("cache", "list", "--json")
+        #expect(list.code == 0 && list.lines.count == 2, "\(list.text)\(list.errorText)")
+        let stat = try await larder("cache", "stat", "--quick", "--json")
+        #expect(stat.text.contains(#""files":2"#), "\(stat.text)\(stat.errorText)")
+        let verify = try await larder("cache", "verify")
+        #expect(verify.code == 0, "\(verify.text)\(verify.errorText)")
+        let path = try await larder("cache", "path", url)
+        #expect(path.text.hasPrefix("s3://\(bucket)/images/default/"), "\(path.text)")
+
+        let directory = scene.directory.file("copy")
+        let first = try await larder("cache", "copy", "s3://\(bucket)/images", directory)
+        #expect(first.text.hasPrefix("2 files copied"), "\(first.text)\(first.errorText)")
+        let back = try await larder("cache", "copy", directory, "s3://\(bucket)/other", "--json")
+        #expect(back.text.contains(#""copied":2"#), "\(back.text)\(back.errorText)")
+        let again = try await larder("cache", "copy", directory, "s3://\(bucket)/other", "--json")
+        #expect(again.text.contains(#""copied":0"#) && again.text.contains(#""present":2"#), "\(again.text)")
+
+        let bundle = scene.directory.file("b.tar.zst")
+        let export = try await larder("cache", "export", "--batch", "b", "-o", bundle)
+        #expect(export.code == 0 && export.text.hasPrefix("2 files"), "\(export.text)\(export.errorText)")
+        let cleared = try await larder("cache", "clear", "--yes", "--json")
+        #expect(cleared.text.contains(#""deleted":2"#), "\(cleared.text)\(cleared.errorText)")
+        let imported = try await larder("cache", "import", bundle)
+        #expect(imported.text.hasPrefix("2 files stored"), "\(imported.text)\(imported.errorText)")
+        let fresh = try await larder("enqueue", url, "--fresh-for", "1d", "--cache", "s3://\(bucket)/images", "--json")
+        #expect(fresh.code == 0, "\(fresh.text)\(fresh.errorText)")
+    }
+
+    @Test func `doctor stores, reads and deletes a probe`() async throws {
+        let outcome = try await larder("doctor")
+        #expect(outcome.text.contains("ok   cache: s3://\(bucket)/images/default can be written and read"))
+        #expect(try await MotoServer.call("GET", bucket).contains("<Key>") == false)
+    }
+
+    @Test func `what cannot work is said in words`() async throws {
+        let missing = try await larder("cache", "list", "--cache", "s3://no-such-bucket-\(bucket)/x")
+        #expect(missing.code == 1 && missing.errorText.contains("NoSuchBucket"), "\(missing.errorText)")
+        let name = try await larder("cache", "list", "--cache", "s3://x/")
+        #expect(name.code == 2 && name.errorText.contains("cannot be the name of a bucket"), "\(name.errorText)")
+        let trim = try await larder("cache", "trim", "--dry-run")
+        #expect(trim.code == 1 && trim.errorText.contains("life-cycle rule"), "\(trim.errorText)")
+        let work = try await larder("work", "--drain", "--max-size", "1GiB")
+        #expect(work.code == 2 && work.errorText.contains("life-cycle rule"), "\(work.errorText)")
+        let share = try await larder("cache", "share")
+        #expect(share.code == 2 && share.errorText.contains("must be a directory"), "\(share.errorText)")
+        try await MotoServer.call("POST", "larder/faults/\(bucket)", #"["skew","skew"]"#)
+        let skewed = try await larder("cache", "list")
+        #expect(skewed.code == 1 && skewed.errorText.contains("RequestTimeTooSkewed"), "\(skewed.errorText)")
+    }
+
+    @Test func `the examples of the page on stores run`() async throws {
+        let url = try scene.serve("plain.jpg", at: "/a.jpg")
+        var environment = try await command([]).environment
+        environment["PATH"] = Products.directory + ":/usr/bin:/bin"
+        for block in try Document("docs/stores.md").blocks {
+            for line in block.commands {
+                let text = line.replacing("my-bucket", with: bucket).replacing("https://example.com/a.jpg", with: url)
+                    .replacing("/var/cache/larder", with: scene.directory.file("copied"))
+                let outcome = try await RunningCommand("/bin/sh", ["-c", text], environment: environment).outcome()
+                #expect(outcome.code == 0, "\(text): \(outcome.text)\(outcome.errorText)")
+            }
+        }
+    }
+}

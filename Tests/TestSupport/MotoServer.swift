@@ -1,0 +1,52 @@
+import Downloader
+import Foundation
+
+/// moto's S3, one process for all tests, a bucket for each.
+public enum MotoServer {
+    private static let modules = PackageRoot.path + "/.build/object-stores"
+    /// Where CI=true a missing server fails the tests in place of skipping them.
+    public static let isEnabled =
+        FileManager.default.fileExists(atPath: modules + "/complete")
+        || ProcessInfo.processInfo.environment["CI"] == "true"
+
+    private static let process = Result {
+        try RunningCommand(
+            "/usr/bin/python3", [PackageRoot.path + "/Tests/ObjectStoreTests/Servers/moto_server.py"],
+            environment: [
+                "PYTHONPATH": modules, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1",
+                "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x",
+            ], limit: .seconds(3600))
+    }
+
+    /// The port of its server on loopback, which is started for the first call.
+    public static func port() async throws -> Int {
+        let process = try process.get()
+        @Sendable func read() -> Int? {
+            Int(String(decoding: process.outputSoFar, as: UTF8.self).split(separator: "\n").first ?? "")
+        }
+        guard await process.reaches({ _ in read() != nil }), let port = read() else {
+            throw StartFailure(text: String(decoding: process.errorsSoFar, as: UTF8.self))
+        }
+        return port
+    }
+
+    /// Sends a request that is not signed, which moto accepts, and returns the response's body.
+    @discardableResult
+    public static func call(_ method: String, _ path: String, _ body: String? = nil) async throws -> String {
+        let port = try await port()
+        let addresses = [CIDR("127.0.0.0/8")].compactMap { $0 }
+        let policy = AddressPolicy(allowedAddresses: addresses, allowedPorts: [UInt16(port)])
+        var request = FetchRequest("http://127.0.0.1:\(port)/\(path)")
+        request.method = method
+        request.body = body.map { Array($0.utf8) } ?? (method == "GET" ? nil : [])
+        let answer = try MemoryFile(name: "answer")
+        let response = try await ImageDownloader(FetchConfiguration(policy: policy)).call(
+            request, into: answer.descriptor)
+        return String(decoding: answer.prefix(response.bytes), as: UTF8.self)
+    }
+
+    struct StartFailure: Error, CustomStringConvertible {
+        let text: String
+        var description: String { "moto did not start; run scripts/object-stores. \(text)" }
+    }
+}
