@@ -1,4 +1,4 @@
-/// A libjpeg that fails on images of three widths, for tests of a transcoder's children.
+/// A libjpeg that fails to read images of three widths, and to write those of two, for tests of a transcoder's children.
 ///
 /// The library is loaded before the real one and passes all other images on.
 public final class FaultyCodec: Sendable {
@@ -14,6 +14,11 @@ public final class FaultyCodec: Sendable {
         /// An image that causes the fault.
         public var image: [UInt8] { MadeJPEG.bytes(rawValue, 1024) }
     }
+
+    /// The width in pixels of a JPEG whose encoding never ends.
+    public static let endlessOutput = 621
+    /// The width in pixels of a JPEG whose encoding crashes.
+    public static let crashingOutput = 622
 
     private let library: CompiledC
 
@@ -49,6 +54,17 @@ public final class FaultyCodec: Sendable {
             default: break;
             }
             return real(info);
+        }
+
+        void jpeg_start_compress(j_compress_ptr info, boolean write_all_tables) {
+            void (*real)(j_compress_ptr, boolean) =
+                (void (*)(j_compress_ptr, boolean))dlsym(RTLD_NEXT, "jpeg_start_compress");
+            switch (info->image_width) {
+            case \(endlessOutput): for (;;) { pause(); }
+            case \(crashingOutput): *nowhere = 1; break;
+            default: break;
+            }
+            real(info, write_all_tables);
         }
 
         """

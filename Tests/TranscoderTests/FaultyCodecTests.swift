@@ -59,6 +59,29 @@ struct FaultyCodecTests {
         #expect(harness.pool.children.isEmpty && kill(child, 0) == -1)
     }
 
+    private static func jpeg(_ width: Int) -> String {
+        #""transform":[{"type":"resize","width":\#(width),"height":\#(width)}],"format":"jpeg""#
+    }
+
+    @Test(arguments: [(FaultyCodec.endlessOutput, TranscodeError.Code.time), (FaultyCodec.crashingOutput, .died)])
+    func `a child that is lost while it encodes a variant leaves those that it finished`(
+        _ width: Int, _ code: TranscodeError.Code
+    ) async throws {
+        let codec = try await FaultyCodec()
+        let harness = TranscodeHarness {
+            $0.environment.append(codec.environment)
+            $0.limits.hardTime = .seconds(3)
+            $0.limits.softTime = .seconds(2)
+        }
+        // The smaller variant is encoded first.
+        let output = try await harness.make(try Fixtures.image("plain.jpg"), Self.jpeg(width), Self.jpeg(40))
+        let error = #expect(throws: TranscodeError.self) { try output.made(0) }
+        #expect(error?.code == code)
+        #expect(try output.made(1).width == 40 && output.sample(1).width == 40)
+        #expect(output.report.source.format == .jpeg)
+        #expect(harness.pool.counts.lost == 1 && harness.pool.children.isEmpty)
+    }
+
     /// 42 megapixels, within every limit, in 420 kB that libvips decodes without a warning for minutes.
     @Test func `a progressive JPEG with every possible scan is ended at the hard limit`() async throws {
         let slow = MadeJPEG.bytes(7000, 6000, components: 3, coefficients: 63)

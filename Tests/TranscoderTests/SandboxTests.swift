@@ -179,7 +179,7 @@ struct SandboxTests {
         var random = SeededRandom(7)
         let request = ChildRequest(number: 1, operation: .transcode, limits: TranscodeLimits())
         let made = TranscodedVariant(format: .jpeg, width: 1, height: 1, bytes: 1, copied: false)
-        var reply = ChildReply(number: 1, header: SourceHeader(format: .jpeg, width: 8, height: 8))
+        var reply = ChildReply(header: SourceHeader(format: .jpeg, width: 8, height: 8))
         reply.outcomes = [.made(made), .failed(TranscodeError(.encode, "no", signal: 6))]
         for sample in [try request.message(), try reply.message(), try ChildGrant(number: 1).message()] {
             for _ in 0..<300 {

@@ -1,5 +1,6 @@
 import DiskCache
 import Downloader
+import Foundation
 import ImageModel
 import JobQueue
 import TestSupport
@@ -29,12 +30,13 @@ struct FaultyImageTests {
     }
 
     /// A worker whose transcoders have the faulty codec.
-    private func worker() throws -> PrefetchWorker {
+    private func worker(hardTime: Duration = .seconds(30)) throws -> PrefetchWorker {
         var transcoding = TranscoderPool.Configuration()
         transcoding.count = 2
         transcoding.executable = Products.larder
         transcoding.environment.append(codec.environment)
         transcoding.limits.memoryBytes = 64 << 20
+        transcoding.limits.hardTime = hardTime
         let downloader = ImageDownloader(FetchConfiguration(policy: loopback(origin.port), limits: longLimits))
         let manager = ImageManager(
             cache: try DirectoryStore(opening: directory.path + "/cache"),
@@ -66,5 +68,32 @@ struct FaultyImageTests {
         #expect(blocked == [205, 206, 302])
         #expect(failures.last?.url == origin.url("/crash.jpg"))
         #expect(try await queue.check().isEmpty)
+    }
+
+    @Test func `a variant that is ended at the limit on time fails its job, keeps what was made and blocks no URL`()
+        async throws
+    {
+        origin.on("/a.jpg", .body(try TestImage.bytes("plain.jpg")))
+        func variant(_ name: String, _ width: Int) -> String {
+            #"{"name":"\#(name)","transform":[{"type":"resize","width":\#(width),"height":9}],"format":"jpeg"}"#
+        }
+        _ = try await queue.setPipeline(
+            name: "p",
+            spec: #"{"name":"p","variants":[\#(variant("endless", FaultyCodec.endlessOutput)),\#(variant("small", 9))]}"#
+        )
+        var request = EnqueueRequest(urls: [origin.url("/a.jpg")], batch: "b")
+        request.pipeline = "p"
+        _ = try await queue.enqueue(request)
+        try await queue.seal(.name("b"))
+        let summary = try await worker(hardTime: .seconds(4)).run(until: ShutdownRequest())
+        #expect(summary.failed == 1 && summary.retried == 0)
+
+        let failures = try await queue.report(on: .name("b")).failures
+        #expect(failures.map(\.error.code) == [401] && failures.map(\.attempts) == [1])
+        #expect(failures.first?.error.message.contains("processor time") == true)
+        #expect(try await queue.blocklist(after: .start, limit: 10).isEmpty)
+        // The original and the variant that was finished.
+        let files = FileManager.default.subpaths(atPath: directory.path + "/cache") ?? []
+        #expect(files.count { $0.hasSuffix(".jpg") } == 2, "\(files)")
     }
 }

@@ -6,7 +6,7 @@ extension ImageFormat {
             ["avif", "avis"].contains { HEIFBrands.hasMain($0, in: prefix) }
                 || HEIFBrands.isGeneral(prefix) && HEIFBrands.listAVIF(prefix)
         },
-        declaredEnd: ISOBoxes.declaredEnd,
+        declaredEnd: ISOBoxes.declaredEnd, decoding: DecodeCost(margin: 1.5),
         // Effort 1 takes 0.1 to 0.2 µs a pixel.
         output: Output(
             defaultQuality: 50, maxPixels: 16_000_000, maxEdge: HEIFBrands.maxEdge, isKept: false, needsTrial: true,

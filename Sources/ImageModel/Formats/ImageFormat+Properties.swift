@@ -18,7 +18,7 @@ extension ImageFormat {
     }
 
     /// What decoding costs for each pixel of the original. Measured with libvips 8.14.1 on one core over an image of 2
-    /// megapixels with noise, good to a third.
+    /// megapixels with noise, and an animation of 48 frames.
     package struct DecodeCost: Sendable {
         /// Bytes that the decoder holds.
         package var bytes = 8.0
@@ -29,6 +29,10 @@ extension ImageFormat {
         package var interlacedNanoseconds: Double?
         /// Further nanoseconds, divided by the shrink factor.
         package var shrinkableNanoseconds = 0.0
+        /// Nanoseconds for each pixel of an animation's frames; nil where there is no difference.
+        package var animatedNanoseconds: Double?
+        /// How many times as long the slowest files of the format take.
+        package var margin = 1.25
     }
 
     /// How a format is written.
@@ -55,6 +59,10 @@ extension ImageFormat {
         package var nanoseconds: Double
         /// The same for each pixel of an animation's frames; nil where there is no difference.
         package var animatedNanoseconds: Double?
+        /// Nanoseconds for each frame of an animation, however small it is.
+        package var frameNanoseconds = 100_000.0
+        /// How many times as long the slowest images take.
+        package var margin = 1.25
         /// Bytes of memory that the encoder takes for each pixel.
         package var bytes = 8
     }

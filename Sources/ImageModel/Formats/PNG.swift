@@ -5,6 +5,6 @@ extension ImageFormat {
         hasSignature: { $0.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) },
         declaredSize: { DeclaredSize($0.bigEndian(at: 16), $0.bigEndian(at: 20)) },
         declaredEnd: PNGChunks.declaredEnd, frames: .composed, hasXMPOrientation: true, limitReplacesThumbnail: true,
-        decoding: DecodeCost(bytes: 0.5, interlacedBytes: 8, nanoseconds: 19),
+        decoding: DecodeCost(bytes: 0.5, interlacedBytes: 8, nanoseconds: 19, animatedNanoseconds: 37),
         output: Output(holdsFrames: true, isStillByName: true, nanoseconds: 110))
 }

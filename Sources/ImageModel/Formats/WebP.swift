@@ -4,7 +4,7 @@ extension ImageFormat {
         name: "webp", mediaType: "image/webp", sdImageFormat: .webp, acceptance: .byDefault,
         hasSignature: { $0.has("RIFF", at: 0) && $0.has("WEBP", at: 8) },
         declaredSize: webpSize, frames: .all, hasXMPOrientation: true, limitReplacesThumbnail: true,
-        decoding: DecodeCost(bytes: 5, nanoseconds: 28),
+        decoding: DecodeCost(bytes: 5, nanoseconds: 28, animatedNanoseconds: 35),
         output: Output(defaultQuality: 80, maxEdge: 16383, holdsFrames: true, nanoseconds: 100))
 
     /// From the first chunk of the container (RFC 9649).

@@ -121,8 +121,9 @@ struct CacheCommit: Sendable {
             file.exceedsMaxBytes = variant.exceedsMaxBytes ? true : nil
             try store(output, as: key, in: plan.cache, plan.variantStore, &file)
         case .failure(let error):
-            file.error = FailureReason(
-                error.failureCode, "variant \(file.name ?? ""): \(error.message)")
+            var reason = FailureReason(error.failureCode, "variant \(file.name ?? ""): \(error.message)")
+            reason.countsTowardPoison = error.countsTowardPoison
+            file.error = reason
         }
     }
 

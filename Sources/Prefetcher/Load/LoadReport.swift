@@ -32,13 +32,14 @@ public struct LoadReport: Sendable {
 
     /// The failure of a variant, which fails the job; nil when every variant was made.
     ///
-    /// The machine's own fault (501) and error 403 of the store come first, since a retry may repair them. A limit that
-    /// only a variant exceeds becomes 401, so that the URL is not blocked; the file's error keeps the limit's own code.
+    /// The machine's own fault (501), error 403 of the store and the death of a transcoder (301) come first, since a
+    /// retry may repair them. A limit that only a variant exceeds becomes 401, so that the URL is not blocked; the
+    /// file's error keeps the limit's own code.
     public var failure: FailureReason? {
         let errors = stored.lazy.compactMap(\.error)
         guard
             let error = errors.first(where: \.isLocalFault) ?? errors.first(where: { $0.failureCode == .storeFailed })
-                ?? errors.first
+                ?? errors.first(where: { $0.failureCode == .transcoderDied }) ?? errors.first
         else { return nil }
         guard (200..<300).contains(error.code) else { return error }
         return FailureReason(.transformFailed, error.message)

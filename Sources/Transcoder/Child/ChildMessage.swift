@@ -4,7 +4,7 @@ internal import ImageModel
 /// A request from the pool to a child: one message, with the descriptors attached.
 struct ChildRequest: Codable, Sendable {
     /// The version of these messages. Both ends are one program, so a difference is a faulty configuration.
-    static let version = 6
+    static let version = 7
     /// The longest message, far above 32 variants of 16 transformers each.
     static let maxLength = 192 << 10
     /// A child requests a grant from the pool for an image that needs more memory than this.
@@ -63,7 +63,24 @@ struct ChildGrant: Codable, Sendable {
     let number: UInt64
 }
 
-/// A reply from a child.
+/// A message from a child. Each request has one `reply`, which is its last message; the others come before it.
+struct ChildMessage: Codable, Sendable {
+    enum Content: Codable, Sendable {
+        /// The child waits until the pool grants this much memory, in bytes. At most once, before the image is decoded.
+        case wantsMemory(Int)
+        /// The image is decoded.
+        case decoded(SourceHeader)
+        /// The outcome of the variant with this index. What is written stays good when the child is lost later.
+        case finished(Int, ChildReply.Outcome)
+        case reply(ChildReply)
+    }
+
+    /// The request's number.
+    let number: UInt64
+    let content: Content
+}
+
+/// The answer of a child to a request.
 struct ChildReply: Codable, Sendable {
     enum Outcome: Codable, Sendable {
         case made(TranscodedVariant)
@@ -86,9 +103,6 @@ struct ChildReply: Codable, Sendable {
         var error: TranscodeError? { if case .failed(let error) = self { error } else { nil } }
     }
 
-    let number: UInt64
-    /// Set in a message before the answer: the child waits until this much memory is granted.
-    var wantedBytes: Int?
     /// Why the request failed as a whole.
     var failure: TranscodeError?
     var header: SourceHeader?

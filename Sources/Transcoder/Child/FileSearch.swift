@@ -62,10 +62,11 @@ struct FileSearch {
         }
     }
 
-    /// Whether the time suffices to try one more format, by half of its estimate.
+    /// Whether the time suffices to try one more format, by its estimate for the slowest images.
     private func hasTime(for encoding: Encoding) -> Bool {
-        let estimate = Duration.nanoseconds(Int64(encoding.nanoseconds * Double(output.drawing.size.area)))
-        return spent() < limits.softTime && spent() + estimate / 2 <= limits.hardTime
+        let nanoseconds = encoding.nanoseconds * encoding.margin * Double(output.drawing.size.area)
+        let estimate = Duration.nanoseconds(Int64(nanoseconds))
+        return spent() < limits.softTime && spent() + estimate <= limits.hardTime
     }
 
     /// A file without a similarity.

@@ -42,12 +42,13 @@ private struct ChildServer: ~Copyable {
             var reply = answer(request, descriptors)
             reply.processorTime = ProcessorClock.now - started
             (reply.residentBytes, reply.peakResidentBytes) = sandbox.resident
-            guard let bytes = try? reply.message(), socket.send(bytes) else { return ChildExit.done }
+            let last = ChildMessage(number: request.number, content: .reply(reply))
+            guard let bytes = try? last.message(), socket.send(bytes) else { return ChildExit.done }
         }
     }
 
     private mutating func answer(_ request: ChildRequest, _ descriptors: [Int32]) -> ChildReply {
-        var reply = ChildReply(number: request.number)
+        var reply = ChildReply()
         reply.sandbox = sandbox.level
         VipsLibrary.allow(request.limits.formats)
         do throws(TranscodeError) {
@@ -64,14 +65,19 @@ private struct ChildServer: ~Copyable {
         } catch {
             reply.failure = error
         }
-        // Libraries report refused memory as bad data or as a failed encoding.
-        let errors = [reply.failure] + reply.outcomes.map(\.error)
-        let hasCodecFailed = errors.contains { $0?.code == .undecodable || $0?.code == .encode }
-        if hasCodecFailed && sandbox.isOutOfMemory(reply.header) {
-            reply.failure = TranscodeError(.memory, "the image needs more than \(request.limits.memoryBytes) bytes")
-        }
+        blameMemory(&reply, request.limits)
         reply.mustRecycle = sandbox.mustRecycle
         return reply
+    }
+
+    /// Libraries report refused memory as bad data or as a failed encoding.
+    private func blameMemory(_ reply: inout ChildReply, _ limits: TranscodeLimits) {
+        let errors = [reply.failure] + reply.outcomes.map(\.error)
+        func isCodecs(_ error: TranscodeError?) -> Bool { error?.code == .undecodable || error?.code == .encode }
+        guard errors.contains(where: isCodecs), sandbox.isOutOfMemory(reply.header) else { return }
+        let error = TranscodeError(.memory, "the image needs more than \(limits.memoryBytes) bytes")
+        if isCodecs(reply.failure) { reply.failure = error }
+        reply.outcomes = reply.outcomes.map { isCodecs($0.error) ? .failed(error) : $0 }
     }
 
     private mutating func process(
@@ -127,29 +133,41 @@ private struct ChildServer: ~Copyable {
         if plan.memoryBytes > ChildRequest.unreservedBytes { try reserve(plan.memoryBytes, request) }
         // Also when nothing is drawn, because a file that does not decode must not be stored as an image.
         let image = try decode(file, header, plan, watermarks)
-        var writer = VariantWriter(plan, image, request, started: started)
-        writer.drawAll()
+        try tell(.decoded(header), request)
         var results: [Int: Result<TranscodedVariant, TranscodeError>] = [:]
-        for number in plan.encodingOrder {
-            results[drawn[number]] = Result { () throws(TranscodeError) in
-                try writer.write(number, to: wanted[drawn[number]].output)
-            }
+        for index in wanted.indices where chosen[index] == nil {
+            results[index] = copy(file, header, to: wanted[index].output)
         }
         for (number, index) in drawn.enumerated() {
             if case .failure(let error) = plan.outputs[number] { results[index] = .failure(error) }
         }
-        reply.outcomes = wanted.indices.map { index in
-            ChildReply.Outcome(results[index] ?? copy(file, header, to: wanted[index].output))
+        for (index, result) in results { try tell(.finished(index, ChildReply.Outcome(result)), request) }
+        var writer = VariantWriter(plan, image, request, started: started)
+        writer.drawAll()
+        for number in plan.encodingOrder {
+            let index = drawn[number]
+            let result = Result { () throws(TranscodeError) in try writer.write(number, to: wanted[index].output) }
+            results[index] = result
+            // Before the next one begins, which may be the end of this process.
+            try tell(.finished(index, ChildReply.Outcome(result)), request)
         }
+        reply.outcomes = wanted.indices.compactMap { results[$0].map(ChildReply.Outcome.init) }
         if request.wantsDigest { reply.digest = try? image.digest() }
     }
 
     /// Waits until the pool grants memory.
     private func reserve(_ bytes: Int, _ request: ChildRequest) throws(TranscodeError) {
-        let message = try ChildReply(number: request.number, wantedBytes: bytes).message()
-        guard socket.send(message), let (grant, _) = socket.receive(),
-            try ChildGrant(message: grant).number == request.number
-        else { throw TranscodeError(.cancelled, "the pool has ended") }
+        try tell(.wantsMemory(bytes), request)
+        guard let (grant, _) = socket.receive(), try ChildGrant(message: grant).number == request.number else {
+            throw TranscodeError(.cancelled, "the pool has ended")
+        }
+    }
+
+    /// Sends a message before the reply.
+    private func tell(_ content: ChildMessage.Content, _ request: ChildRequest) throws(TranscodeError) {
+        guard socket.send(try ChildMessage(number: request.number, content: content).message()) else {
+            throw TranscodeError(.cancelled, "the pool has ended")
+        }
     }
 
     private func decode(

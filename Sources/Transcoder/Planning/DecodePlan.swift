@@ -28,9 +28,11 @@ package struct DecodePlan: Sendable, Hashable {
     package let encodingOrder: [Int]
     /// The memory it takes beyond that of an idle child, estimated.
     package let memoryBytes: Int
-    /// Estimated: of everything, and of decoding alone.
-    package let processorTime, decodingTime: Duration
-    /// Estimated: drawing and encoding each output once; zero for one that cannot be made.
+    /// Estimated, of everything.
+    package let processorTime: Duration
+    /// Estimated for the slowest files of the format.
+    package let decodingTime: Duration
+    /// Estimated for the slowest images: drawing and encoding each output once; zero for one that cannot be made.
     package let outputTimes: [Duration]
 
     /// A variant that would take far longer than the limits allow is refused, and the others are planned without it.

@@ -11,6 +11,12 @@ extension Encoding {
     /// The same for all files that a search for a quality makes.
     var searchNanoseconds: Double { nanoseconds * attempts }
 
+    /// How many times as long the slowest images take.
+    var margin: Double { format.output?.margin ?? 1 }
+
+    /// Nanoseconds for each frame of an animation, however small it is.
+    var frameNanoseconds: Double { format.output?.frameNanoseconds ?? 0 }
+
     /// How often it is encoded: a limit on bytes takes about four attempts.
     private var attempts: Double {
         // For a similarity about seven, each decoded again and compared.

@@ -4,20 +4,23 @@ internal import ImageModel
 /// codecs and resampling are measured, see `ImageFormat.DecodeCost`; those of other steps are rough estimates.
 struct PlanCost {
     let memoryBytes: Int
-    /// Decoding and resampling to the size held in memory.
+    /// Decoding and resampling to the size held in memory, for the slowest files of the format.
     let decodingTime: Duration
-    /// Drawing and encoding of each output once.
+    /// Drawing and encoding of each output once, for the slowest images.
     let outputTimes: [Duration]
     /// All of it, with every attempt at a limit on bytes.
     let processorTime: Duration
 
     private init(
-        memoryBytes: Int, decoding: Double, _ outputs: [PlannedOutput], _ cost: (PlannedOutput) -> OutputCost
+        memoryBytes: Int, decoding: Double, margin: Double, _ outputs: [PlannedOutput],
+        _ cost: (PlannedOutput) -> OutputCost
     ) {
         self.memoryBytes = memoryBytes
-        decodingTime = .nanoseconds(Int64(decoding))
+        decodingTime = .nanoseconds(Int64(decoding * margin))
         let costs = outputs.map(cost)
-        outputTimes = costs.map { .nanoseconds(Int64($0.drawing + $0.encoding)) }
+        outputTimes = zip(costs, outputs).map {
+            .nanoseconds(Int64($0.drawing + $0.encoding * $1.encoding.margin))
+        }
         let sum = zip(costs, outputs).reduce(decoding) { sum, output in
             guard output.1.sameBytesAs == nil else { return sum }
             // In proportion, as frames have a cost of their own.
@@ -32,7 +35,7 @@ struct PlanCost {
         let drawing, encoding: Double
     }
 
-    /// What a frame costs however small it is.
+    /// What decoding a frame costs however small it is.
     private static let frameNanoseconds = 100_000.0
 
     /// The cost with libvips.
@@ -53,15 +56,16 @@ struct PlanCost {
         memory += outputs.reduce(0) { $0 + $1.drawing.size.area * 4 * ($1.encoding.isAnimated ? frames : 1) }
 
         let decoded = Double(stored * frames * decodings)
-        var nanoseconds = decoded * header.decoderNanoseconds(shrink: shrink)
+        var nanoseconds = decoded * header.decoderNanoseconds(shrink: shrink, frames: frames)
         nanoseconds += decoded / Double(shrink * shrink) * 12
         if frames > 1 { nanoseconds += Double(frames) * frameNanoseconds }
-        return PlanCost(memoryBytes: memory, decoding: nanoseconds, outputs) { output in
+        let margin = header.format.decoding.margin
+        return PlanCost(memoryBytes: memory, decoding: nanoseconds, margin: margin, outputs) { output in
             let count = Double(output.encoding.isAnimated ? frames : 1)
             return OutputCost(
                 drawing: output.nanoseconds(of: output.steps[...]) * count,
                 encoding: output.encoderNanoseconds * Double(output.drawing.size.area) * count
-                    + (count > 1 ? frameNanoseconds * count : 0))
+                    + (count > 1 ? output.encoding.frameNanoseconds * count : 0))
         }
     }
 
@@ -81,8 +85,9 @@ struct PlanCost {
             }.max() ?? 0
         memory += outputs.reduce(0) { $0 + $1.drawing.size.area * 4 }
 
-        let nanoseconds = header.decoderNanoseconds(shrink: shrink) * Double(stored) + Double(decoded) * 3
-        return PlanCost(memoryBytes: memory, decoding: nanoseconds, outputs) { output in
+        let margin = header.format.decoding.margin
+        let nanoseconds = header.decoderNanoseconds(shrink: shrink, frames: 1) * Double(stored) + Double(decoded) * 3
+        return PlanCost(memoryBytes: memory, decoding: nanoseconds, margin: margin, outputs) { output in
             let pixels = Double(output.drawing.size.area)
             return OutputCost(
                 drawing: 3 * pixels + output.nanoseconds(of: output.stepsOnPixels),
@@ -98,8 +103,9 @@ extension SourceHeader {
         return isInterlaced ? cost.interlacedBytes ?? cost.bytes : cost.bytes
     }
 
-    fileprivate func decoderNanoseconds(shrink: Int) -> Double {
+    fileprivate func decoderNanoseconds(shrink: Int, frames: Int) -> Double {
         let cost = format.decoding
+        if frames > 1, let animated = cost.animatedNanoseconds { return animated }
         let fixed = isInterlaced ? cost.interlacedNanoseconds ?? cost.nanoseconds : cost.nanoseconds
         return fixed + cost.shrinkableNanoseconds / Double(shrink)
     }

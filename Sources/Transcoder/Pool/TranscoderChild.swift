@@ -36,6 +36,7 @@ actor TranscoderChild {
     private var process: RunningChild?
     private var requests: UInt64 = 0
     private var budget: RunningChild.Budget?
+    private var progress = ChildProgress(variants: 0)
 
     /// - Parameter memory: the memory for all children's images, a permit for each unit of `MemoryUnit`.
     init(configuration: TranscoderPool.Configuration, memory: AsyncSemaphore) {
@@ -76,13 +77,15 @@ actor TranscoderChild {
 
     /// Sends one request and returns its reply. The caller makes one call at a time.
     ///
-    /// Fails with 205, 206 or 301 when the child was lost, with 2002 when the task was cancelled.
+    /// When the child was lost with a decoded image, its finished variants remain, and the others have the error. Fails
+    /// with 205, 206 or 301 when the child was lost before, with 2002 when the task was cancelled.
     func answer(
         _ operation: ChildRequest.Operation, _ request: TranscodeRequest?, descriptors: [Int32]
     ) async -> Result<ChildReply, TranscodeError> {
         let result: Result<ChildReply, TranscodeError>
         do throws(TranscodeError) {
             requests += 1
+            progress = ChildProgress(variants: request?.variants.count ?? 0)
             let message = try ChildRequest(operation, number: requests, request, configuration).message()
             guard message.count <= ChildRequest.maxLength else {
                 return .failure(TranscodeError(.transform, "the variants are too long for one message"))
@@ -103,10 +106,11 @@ actor TranscoderChild {
         case .success(let reply):
             recycle(after: reply, isKilled: isKilled)
             return result
-        case .failure:
+        case .failure(let error):
             discard()
             if Task.isCancelled { return .failure(TranscodeError(.cancelled, "cancelled")) }
-            return isKilled ? .failure(TranscodeError(.cancelled, "the transcoders are shut down")) : result
+            if isKilled { return .failure(TranscodeError(.cancelled, "the transcoders are shut down")) }
+            return progress.reply(after: error).map { .success($0) } ?? result
         }
     }
 
@@ -143,32 +147,37 @@ actor TranscoderChild {
 
     /// The reply to the current request. Memory that the child requests is granted when enough is free.
     private func reply() async throws(TranscodeError) -> ChildReply {
-        let first = try receive()
-        guard let bytes = first.wantedBytes else { return first }
-        guard bytes > 0, bytes <= configuration.limits.memoryBytes else {
-            throw TranscodeError(.died, "the child requested more memory than its limit")
+        var granted = 0
+        defer { if granted > 0 { memory.release(granted) } }
+        while true {
+            switch try receive() {
+            case .reply(let reply): return reply
+            case .decoded(let header): progress.header = header
+            case .finished(let variant, let outcome): progress.finish(variant, outcome)
+            case .wantsMemory(let bytes):
+                guard granted == 0, bytes > 0, bytes <= configuration.limits.memoryBytes else {
+                    throw TranscodeError(.died, "the child requested memory twice, or more than its limit")
+                }
+                let permits = min(MemoryUnit.count(bytes), memory.permits)
+                guard await memory.acquire(permits) else { throw TranscodeError(.cancelled, "cancelled") }
+                granted = permits
+                // The wait does not count.
+                budget?.deadline = .now + configuration.limits.wallTime
+                let grant = try ChildGrant(number: requests).message()
+                guard process?.send(grant, []) == true else { throw death() }
+            }
         }
-        let permits = min(MemoryUnit.count(bytes), memory.permits)
-        guard await memory.acquire(permits) else { throw TranscodeError(.cancelled, "cancelled") }
-        defer { memory.release(permits) }
-        // The wait does not count.
-        budget?.deadline = .now + configuration.limits.wallTime
-        let grant = try ChildGrant(number: requests).message()
-        guard process?.send(grant, []) == true else { throw death() }
-        let reply = try receive()
-        guard reply.wantedBytes == nil else { throw TranscodeError(.died, "the child requested memory twice") }
-        return reply
     }
 
     /// Waits for a message; blocks the thread.
-    private func receive() throws(TranscodeError) -> ChildReply {
+    private func receive() throws(TranscodeError) -> ChildMessage.Content {
         let limits = configuration.limits
         guard let budget else { throw death() }
         switch process?.receive(within: budget) {
         case .message(let bytes):
-            let reply = try ChildReply(message: bytes)
-            guard reply.number == requests else { throw TranscodeError(.died, "the child answered another request") }
-            return reply
+            let message = try ChildMessage(message: bytes)
+            guard message.number == requests else { throw TranscodeError(.died, "the child answered another request") }
+            return message.content
         case .overspent: throw TranscodeError(.time, "the image took more than \(limits.hardTime) of processor time")
         case .late:
             throw TranscodeError(
