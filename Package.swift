@@ -30,6 +30,7 @@ let package = Package(
         // Transcoder
         .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
         .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
+        .systemLibrary(name: "CAVIF", pkgConfig: "libavif", providers: [.apt(["libavif-dev"])]),
         .systemLibrary(name: "CSpng", pkgConfig: "spng", providers: [.apt(["libspng-dev"])]),
         .target(name: "CPlanes", linkerSettings: [.linkedLibrary("jpeg")]),
         // JobQueue
@@ -62,7 +63,7 @@ let package = Package(
             dependencies: ["ImageModel", "Concurrency", "Downloader", "DiskCache", "CExpat"], swiftSettings: strict),
         .target(
             name: "Transcoder",
-            dependencies: ["ImageModel", "Concurrency", "CVips", "CWebP", "CSpng", "CPlanes", "CLinux"],
+            dependencies: ["ImageModel", "Concurrency", "CVips", "CWebP", "CAVIF", "CSpng", "CPlanes", "CLinux"],
             swiftSettings: strict),
         .target(
             name: "Prefetcher",

@@ -14,7 +14,8 @@ struct TargetGraphTests {
     /// The targets that import each C library: one, but GLib has one user for digests and one for options.
     static let owners: [String: Set<String>] = [
         "CCurl": ["Downloader"], "CCares": ["Downloader"], "CCrypto": ["ImageModel"],
-        "CVips": ["Transcoder"], "CWebP": ["Transcoder"], "CSpng": ["Transcoder"], "CPlanes": ["Transcoder"],
+        "CVips": ["Transcoder"], "CWebP": ["Transcoder"], "CAVIF": ["Transcoder"], "CSpng": ["Transcoder"],
+        "CPlanes": ["Transcoder"],
         "CPostgres": ["JobQueue"], "CArchive": ["DiskCache"], "CCSV": ["larder"],
         "CMicroHTTPD": ["larder"], "CTOML": ["larder"], "CExpat": ["ObjectStore"],
         "CGLib": ["DiskCache", "larder"],

@@ -115,6 +115,26 @@ struct ColorTests {
         #expect(try await drawn(image) == plain, "BT.709 is drawn as sRGB")
     }
 
+    @Test(arguments: ["p3.avif", "p3.heic"])
+    func `a colour of Display P3 by code points becomes that of sRGB`(name: String) async throws {
+        let color = try await drawn(try Fixtures.image(name))
+        #expect(isNear(color, [215, 93, 97], within: 3), "\(color)")
+    }
+
+    /// A frame of a film in PQ, 10 bits, and a photograph with a gain map, whose base is SDR.
+    @Test(.enabled(if: Fixtures.shared != nil), arguments: ["TestHDR.avif", "TestHDR.heic"])
+    func `an HDR image of SDWebImage's is drawn for SDR`(name: String) async throws {
+        let image = try Fixtures.bytes("\(Fixtures.shared ?? "")/\(name)")
+        let sample = try await harness.make(
+            image, #""thumbnail":{"width":64,"height":64},"format":"png""#
+        ).sample()
+        let luma = (0..<sample.height).flatMap { y in (0..<sample.width).map { sample.pixel($0, y)[1] } }
+        // Not compressed into a few levels, and neither black nor white as a whole.
+        #expect(luma.max() ?? 0 > 150 && luma.min() ?? 255 < 60, "\(luma.min() ?? 0) \(luma.max() ?? 0)")
+        let mean = luma.reduce(0, +) / max(1, luma.count)
+        #expect((30...200).contains(mean), "\(mean)")
+    }
+
     @Test func `an AVIF with premultiplied colours has the colours of the straight one`() async throws {
         let straight = try #require(PixelSample(try Fixtures.image("alpha.png")))
         let output = try await harness.make(try Fixtures.image("premultiplied.avif"), #""format":"png""#).sample()
@@ -158,8 +178,8 @@ struct ColorTests {
         #expect(isNear(sample.pixel(5, 3), [205, 205, 205]), "\(sample.pixel(5, 3))")
     }
 
-    @Test func `a cut APNG, HEIC or AVIF is refused`() async throws {
-        for name in ["animated.png", "still.heic", "still.avif"] {
+    @Test func `a cut APNG, HEIC, AVIF or AVIF sequence is refused`() async throws {
+        for name in ["animated.png", "still.heic", "still.avif", "animated.avif"] {
             let image = try Fixtures.image(name)
             #expect(try await harness.refusal(image) == nil, "\(name)")
             for missing in [1, 13, image.count / 3] {
@@ -179,7 +199,7 @@ struct ColorTests {
     }
 
     @Test func `a file may end anywhere, and its numbers may be any`() throws {
-        for name in ["still.avif", "still.heic", "premultiplied.avif", "animated.png", "wide.png"] {
+        for name in ["still.avif", "still.heic", "premultiplied.avif", "animated.avif", "animated.png", "wide.png"] {
             let image = try Fixtures.image(name)
             for length in 0..<min(image.count, 1500) {
                 var cut = Array(image.prefix(length))
@@ -196,6 +216,8 @@ struct ColorTests {
             _ = HEIFColor.read(bytes)
             _ = PNGColor.read(bytes)
             _ = ISOBoxes.declaredEnd(bytes)
+            _ = HEIFSequence.frames(bytes)
+            _ = AVIFSequence(bytes)?.seconds
             _ = PNGChunks.declaredEnd(bytes)
         }
     }

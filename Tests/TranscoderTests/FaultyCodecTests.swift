@@ -1,4 +1,5 @@
 import Glibc
+import ImageModel
 import TestSupport
 import Testing
 

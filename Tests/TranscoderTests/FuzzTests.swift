@@ -14,7 +14,21 @@ struct FuzzTests {
         "plain.jpg", "progressive.jpg", "cmyk.jpg", "gps.jpg", "orientation-6.jpg", "rgb.png", "rgb16.png", "alpha.png",
         "animated.png", "wide.png", "still.gif", "animated.gif", "still.webp", "alpha.webp", "animated.webp",
         "gps.webp",
-        "still.heic", "still.avif",
+        "still.heic", "still.avif", "premultiplied.avif", "animated.avif", "animated-alpha.avif", "p3.heic",
+    ]
+
+    /// What is drawn of each file beside a plain JPEG. Half of it uses planes where the image has some.
+    private static let variants = [
+        #""keySuffix":"x","format":"webp""#,
+        #""thumbnail":{"width":20,"height":20},"format":"png""#,
+        #""transform":[{"type":"blur","radius":3}],"format":"webp","animation":"frames""#,
+        #""thumbnail":{"width":20,"height":20}"#,
+        #""trim":{},"format":"png""#,
+        #""thumbnail":{"width":24,"height":24},"format":"auto","formats":["webp","jpeg"]"#,
+        #""thumbnail":{"width":24,"height":24},"format":"png","encode":{"palette":true,"colors":16}"#,
+        #""thumbnail":{"width":24,"height":24},"format":"webp","encode":{"lossless":true}"#,
+        #""thumbnail":{"width":24,"height":24},"format":"jpeg","encode":{"progressive":true}"#,
+        #""transform":[{"type":"resize","width":20,"height":20},{"type":"roundCorner","radius":9}],"format":"png""#,
     ]
 
     @Test func `every corrupt file has a typed outcome, and no child dies`() async throws {
@@ -77,11 +91,7 @@ struct FuzzTests {
         let bytes = number % 3 == 0 ? Mutation.repairingChecksums(of: damaged) : damaged
         do {
             let plain = #""thumbnail":{"width":30,"height":30},"format":"jpeg""#
-            // Half of them use planes where the image has some; a blur forces libvips.
-            let other =
-                number % 4 < 2
-                ? #""keySuffix":"x","format":"webp""#
-                : #""transform":[{"type":"blur","radius":3}],"format":"webp","animation":"frames""#
+            let other = variants[Int(number % UInt64(variants.count))]
             let output = try await harness.make(bytes, plain, other, options: number % 2 == 0 ? .firstFrameOnly : [])
             for result in output.report.variants {
                 if case .failure(let error) = result { return error }

@@ -7,7 +7,8 @@ extension ImageFormat {
                 HEIFBrands.hasMain($0, in: prefix)
             }
         },
-        declaredEnd: ISOBoxes.declaredEnd, decoding: hevcDecoding,
+        declaredEnd: ISOBoxes.declaredEnd, frames: .first, countedFrames: HEIFSequence.frames,
+        decoding: hevcDecoding,
         // 2 to 4 µs a pixel: up to 16 s of the 20 s that an image has for all its variants.
         output: Output(
             defaultQuality: 80, maxPixels: 4_000_000, maxEdge: HEIFBrands.maxEdge, needsTrial: true, nanoseconds: 3000))
@@ -16,7 +17,8 @@ extension ImageFormat {
     public static let heif = ImageFormat(
         name: "heif", mediaType: "image/heif", sdImageFormat: .heif, acceptance: .byDefault,
         hasSignature: { HEIFBrands.isGeneral($0) && !HEIFBrands.listAVIF($0) },
-        declaredEnd: ISOBoxes.declaredEnd, decoding: hevcDecoding, writtenAs: "heic")
+        declaredEnd: ISOBoxes.declaredEnd, frames: .first, countedFrames: HEIFSequence.frames,
+        decoding: hevcDecoding, writtenAs: "heic")
 }
 
 /// libde265 takes twice as long for the finest quality as for that of a camera.

@@ -15,6 +15,8 @@ extension ImageFormat {
         case all
         /// All, one by one, and only where a variant has them.
         case composed
+        /// The first: no library reads the others. The file is an animation all the same.
+        case first
     }
 
     /// What decoding costs for each pixel of the original. Measured with libvips 8.14.1 on one core over an image of 2

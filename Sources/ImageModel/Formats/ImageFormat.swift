@@ -18,6 +18,8 @@ public struct ImageFormat: Sendable {
     /// that.
     package var declaredEnd: (@Sendable (UnsafeRawBufferPointer) -> Int)?
     package var frames = Frames.one
+    /// Counts the frames of a file whose codec does not; nil where it does.
+    package var countedFrames: (@Sendable (UnsafeRawBufferPointer) -> Int)?
     /// Whether XMP gives the orientation where EXIF does not.
     package var hasXMPOrientation = false
     /// Whether SDWebImage's coder replaces a thumbnail size by the size that a limit on decoded bytes allows.

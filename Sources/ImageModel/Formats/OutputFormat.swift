@@ -6,14 +6,15 @@ package enum OutputFormat {
         package let replaced: ImageFormat?
     }
 
-    /// The requested format, else the source's where it is kept, else PNG with alpha or JPEG without.
+    /// The requested format, else the source's where it is kept, else PNG with alpha or for frames, and JPEG otherwise.
     ///
     /// Source: SDWebImage 5.21.5, where a transformed image keeps its source's format tag, and an undefined one is
     /// written as PNG with alpha, else JPEG.
     package static func decide(
-        requested: ImageFormat?, source: ImageFormat, size: PixelSize, hasAlpha: Bool, writable: Set<ImageFormat>
+        requested: ImageFormat?, source: ImageFormat, size: PixelSize, hasAlpha: Bool, hasFrames: Bool = false,
+        writable: Set<ImageFormat>
     ) -> Choice {
-        let fallback: ImageFormat = hasAlpha ? .png : .jpeg
+        let fallback: ImageFormat = hasAlpha || hasFrames ? .png : .jpeg
         let candidate = written(requested ?? source)
         let isAllowed = requested != nil || candidate.output?.isKept == true
         guard isAllowed, let output = candidate.output else { return Choice(format: fallback, replaced: nil) }

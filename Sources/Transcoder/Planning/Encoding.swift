@@ -40,14 +40,15 @@ package struct Encoding: Sendable, Hashable {
         _ variant: Variant, _ requested: ImageFormat?, _ drawing: Drawing, of header: SourceHeader,
         writable: Set<ImageFormat>
     ) {
+        let hasFrames = variant.animation == .frames && header.hasReadableFrames
         let choice = OutputFormat.decide(
             requested: requested, source: header.format, size: drawing.size, hasAlpha: drawing.hasAlpha,
-            writable: writable)
+            hasFrames: hasFrames, writable: writable)
         let output = choice.format.output
         format = choice.format
         replaced = choice.replaced
         options = choice.replaced == nil ? variant.encode : nil
-        isAnimated = variant.animation == .frames && header.isAnimated && output?.holdsFrames == true
+        isAnimated = hasFrames && output?.holdsFrames == true
         let wanted = variant.ssim ?? variant.automatic.map { _ in AutomaticFormat.usualSimilarity }
         ssim = isAnimated || output?.defaultQuality == nil ? nil : wanted
         let usual = ssim == nil ? output?.defaultQuality : Self.highestForSimilarity

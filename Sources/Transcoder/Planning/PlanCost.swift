@@ -45,8 +45,8 @@ struct PlanCost {
         let stored = header.storedSize.area
         let decodings = outputs.contains { $0.start == .ownProfile } ? 2 : 1
         var memory = Int(header.decoderBytes * Double(stored))
-        // The frames of a PNG are shrunk one by one: a canvas, its part before a frame, and the copies of a frame.
-        if frames > 1 { memory += stored * 4 * (header.format == .png ? 6 : frames) }
+        // Frames that are composed are shrunk one by one: a canvas, its part before a frame, and the copies of a frame.
+        if frames > 1 { memory += stored * 4 * (header.format.frames == .composed ? 6 : frames) }
         memory += base.area * 4 * (header.orientation == 1 ? 1 : 2) * frames * decodings
         // Copies of a step, and the encoder that takes most.
         memory +=

@@ -41,6 +41,12 @@ public struct SourceHeader: Sendable, Hashable, Codable {
     /// Whether there is more than one frame.
     public var isAnimated: Bool { frames > 1 }
 
+    /// Whether a variant can have all frames.
+    package var hasReadableFrames: Bool {
+        if case .first = format.frames { return false }
+        return isAnimated
+    }
+
     /// The size after orientation.
     public var uprightSize: PixelSize { orientation >= 5 ? storedSize.transposed : storedSize }
 

@@ -50,6 +50,14 @@ final class LibvipsDecodedImage: DecodedImage {
             }
             return pass
         }
+        if header.format == .avif, plan.frames > 1, let sequence = AVIFSequence(file.bytes) {
+            guard sequence.size == header.storedSize else { throw CodecFailure.otherPixels }
+            try image.forEachFrame(plan.frames, of: sequence, hasAlpha: header.hasAlpha) {
+                (frame) throws(CodecFailure) in
+                pass.frames.append(SharedImage(try prepared(frame, plan, header, keepsProfile: keepsProfile)))
+            }
+            return pass
+        }
         guard plan.frames > 1 else {
             pass.frames = [SharedImage(try prepared(image, plan, header, keepsProfile: keepsProfile))]
             return pass

@@ -65,6 +65,13 @@ extension LibvipsImage {
             header.frameMilliseconds = FrameTiming.milliseconds(animation.frames.map(\.seconds))
             header.hasAlpha = hasAlpha || animation.clearsCanvas
         }
+        // Only frames of the size of the still, which the plan is made for.
+        if format == .avif, let sequence = AVIFSequence(bytes), sequence.size == size {
+            header.frames = sequence.seconds.count
+            header.frameMilliseconds = FrameTiming.milliseconds(sequence.seconds)
+            header.hasAlpha = hasAlpha || sequence.hasAlpha
+        }
+        if let count = format.countedFrames?(bytes) { header.frames = count }
         header.hasOwnProfile = hasOwnProfile
         // Colours multiplied by alpha cannot be converted by a profile.
         let isConvertible = !hasProfileToApply || (!header.hasAlpha && matrixProfile != nil)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the images of this directory. Needs Debian's imagemagick, libheif1, libavif-bin, libvips-tools, exiftool and
-# python3.
+# Makes the images of this directory. Needs Debian's imagemagick, libheif-examples, libavif-bin, libvips-tools, exiftool
+# and python3.
 set -eu
 cd "$(dirname "$0")"
 
@@ -24,8 +24,62 @@ convert alpha.png -quality 80 alpha.webp
 convert -delay 10 -loop 0 \( rgb.png \) \( rgb.png -negate \) animated.webp
 convert rgb.png still.avif
 convert rgb.png still.heic
+vips invert rgb.png negative.png
+vips flip rgb.png flopped.png horizontal
+vips bandjoin_const rgb.png opaque.png 255
+# One colour of Display P3, by code points.
+vips black tmp.v 64 64 --bands 3 && vips linear tmp.v tmp2.v "1 1 1" "200 100 100" --uchar
+vips copy tmp2.v p3.png --interpretation srgb && rm tmp.v tmp2.v
+avifenc --min 0 --max 0 -y 444 --cicp 12/13/6 p3.png p3.avif
+heif-enc -q 100 -p chroma=444 p3.png -o p3.heic
+rm p3.png
+# heif-enc writes no code points.
+python3 - <<'P'
+import struct
+b = open('p3.heic', 'rb').read()
+colr = struct.pack('>I4s4sHHHB', 19, b'colr', b'nclx', 12, 13, 6, 0x80)
+def box(data, kind, start=0):
+    while start < len(data):
+        length, = struct.unpack_from('>I', data, start)
+        if data[start + 4:start + 8] == kind: return start, length
+        start += length
+def inside(data, head, kind, change):
+    place, length = box(data, kind, head)
+    body = change(data[place + 8:place + length])
+    return data[:place] + struct.pack('>I4s', len(body) + 8, kind) + body + data[place + length:]
+def properties(body):
+    place, length = box(body, b'ipco')
+    count, at = 0, place + 8
+    while at < place + length:
+        count, at = count + 1, at + struct.unpack_from('>I', body, at)[0]
+    body = inside(body, 0, b'ipco', lambda b: b + colr)
+    # One item; the associations of a byte each.
+    return inside(body, 0, b'ipma', lambda b: b[:10] + bytes([b[10] + 1]) + b[11:] + bytes([count + 1]))
+def move(body):
+    # Version 0 or 1: offsets of the single extent of each item.
+    assert body[0] < 2 and body[4] == 0x44, body[:8].hex()
+    items, = struct.unpack_from('>H', body, 6)
+    data, at = bytearray(body), 8
+    for _ in range(items):
+        at += (4 if body[0] == 1 else 2) + 2 + (body[5] >> 4)
+        extents, = struct.unpack_from('>H', data, at)
+        at += 2
+        for _ in range(extents):
+            struct.pack_into('>I', data, at, struct.unpack_from('>I', data, at)[0] + len(colr) + 1)
+            at += 8
+    return bytes(data)
+def meta(body): return inside(inside(body, 4, b'iprp', properties), 4, b'iloc', move)
+open('p3.heic', 'wb').write(inside(b, 0, b'meta', meta))
+P
 # Colours multiplied by the alpha, and marked so.
 avifenc --premultiply --min 0 --max 0 --speed 8 alpha.png premultiplied.avif
+
+# Sequences: three opaque frames of 120, 300 and 300 ms; two with alpha.
+avifenc --min 0 --max 0 --speed 8 --timescale 1000 --duration 120 rgb.png --duration 300 negative.png flopped.png \
+    animated.avif
+avifenc --min 0 --max 0 --minalpha 0 --maxalpha 0 --speed 8 --timescale 10 --duration 2 alpha.png opaque.png \
+    animated-alpha.avif
+rm negative.png flopped.png opaque.png
 
 # The eight orientations: stored so that all are the same image when upright.
 # (The inverse of an orientation's turn is applied before the tag is set.)

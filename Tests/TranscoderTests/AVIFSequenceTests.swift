@@ -1,0 +1,72 @@
+import ImageModel
+import Testing
+
+@testable import Transcoder
+
+/// Animated AVIF, and HEIC sequences.
+@Suite(.timeLimit(.minutes(5)))
+struct AVIFSequenceTests {
+    private let harness = TranscodeHarness()
+    private let box = #""thumbnail":{"width":40,"height":40}"#
+
+    private func header(_ bytes: [UInt8]) async throws -> SourceHeader {
+        let file = try ScratchFile(bytes)
+        return try await harness.pool.probe(file.descriptor)
+    }
+
+    @Test func `the header has the frames and their times`() async throws {
+        let opaque = try await header(try Fixtures.image("animated.avif"))
+        #expect(opaque.format == .avif && opaque.frames == 3 && opaque.frameMilliseconds == [120, 300, 300])
+        #expect(opaque.width == 80 && opaque.height == 60 && !opaque.hasAlpha)
+        let clear = try await header(try Fixtures.image("animated-alpha.avif"))
+        #expect(clear.frames == 2 && clear.frameMilliseconds == [200, 200] && clear.hasAlpha)
+        #expect(try await header(try Fixtures.image("still.avif")).frames == 1)
+    }
+
+    @Test(arguments: [(nil, "png"), ("webp", "webp"), ("gif", "gif")])
+    func `a thumbnail has all frames, as PNG or in the named format`(_ named: String?, _ written: String) async throws {
+        let format = named.map { #","format":"\#($0)""# } ?? ""
+        let output = try await harness.make(try Fixtures.image("animated.avif"), box + format)
+        let made = try output.made()
+        #expect(!made.copied && made.frames == 3 && made.format.name == written && made.width == 40)
+        let after = try await header(output.files[0])
+        #expect(after.frames == 3 && after.frameMilliseconds == [120, 300, 300] && after.height == 30)
+        // The second frame is the negative of the first, whose corner is red.
+        let frames = try #require(written == "png" ? nil : PixelSample(output.files[0], frames: -1))
+        let (first, second) = (frames.pixel(4, 4), frames.pixel(4, 34))
+        #expect(first[0] > 200 && first[1] < 60 && second[0] < 60 && second[1] > 200, "\(first) \(second)")
+    }
+
+    @Test func `alpha is kept`() async throws {
+        let output = try await harness.make(try Fixtures.image("animated-alpha.avif"), #"\#(box),"format":"webp""#)
+        let frames = try #require(PixelSample(output.files[0], frames: -1))
+        #expect(frames.hasAlpha && frames.pixel(2, 2)[3] == 0 && frames.pixel(2, 32)[3] == 255)
+    }
+
+    @Test func `a format of stills shows the first frame, and transformers alone copy the file`() async throws {
+        let image = try Fixtures.image("animated.avif")
+        let output = try await harness.make(
+            image, #"\#(box),"format":"jpeg""#, #""transform":[{"type":"flip","vertical":true}]"#)
+        #expect(try output.made(0).frames == 1 && output.made(0).format == .jpeg)
+        #expect(try output.made(1).copied && output.files[1] == image)
+    }
+
+    @Test func `the pixels of all frames are limited before one is decoded`() async throws {
+        let small = TranscodeHarness { $0.limits.animatedPixels = 10_000 }
+        #expect(try await small.refusal(try Fixtures.image("animated.avif"), box)?.code == .frames)
+    }
+
+    @Test(.enabled(if: Fixtures.shared != nil))
+    func `a HEIC sequence is an animation, of which a thumbnail shows the first frame`() async throws {
+        let image = try Fixtures.bytes("\(Fixtures.shared ?? "")/TestImageAnimated.heics")
+        #expect(try await header(image).frames == 120)
+        let output = try await harness.make(
+            image, box, #""transform":[{"type":"flip","vertical":true}]"#, #"\#(box),"animation":"frames""#)
+        #expect(try output.made(0).frames == 1 && output.made(0).width == 40 && !output.made(0).copied)
+        #expect(try output.made(1).copied && output.files[1] == image)
+        #expect(try output.made(2).frames == 1)
+        for missing in [1, 1000, image.count / 2] {
+            #expect(try await harness.refusal(image.dropLast(missing))?.code == .undecodable, "\(missing)")
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import ImageModel
+import TestSupport
+import Testing
+
+@testable import Transcoder
+
+/// Work near the limits, in real children with the default limits on time.
+@Suite(.timeLimit(.minutes(10)))
+struct LongAnimationTests {
+    private let harness = TranscodeHarness { configuration in
+        let usual = TranscodeLimits()
+        configuration.limits.softTime = usual.softTime
+        configuration.limits.hardTime = usual.hardTime
+    }
+
+    /// Frames of 128 colours, each with a palette of its own. No code needs more than 8 bits, because the table of codes
+    /// is cleared in time.
+    private static func gif(_ width: Int, _ height: Int, frames: Int) -> [UInt8] {
+        func number(_ value: Int) -> [UInt8] { [UInt8(value & 255), UInt8(value >> 8)] }
+        var codes: [UInt8] = []
+        for start in stride(from: 0, to: width * height, by: 120) {
+            codes.append(128)
+            for place in start..<min(start + 120, width * height) {
+                let (y, x) = place.quotientAndRemainder(dividingBy: width)
+                codes.append(UInt8((x / 5 + y / 3 + (x * y) / 97) & 127))
+            }
+        }
+        codes.append(129)
+        var blocks: [UInt8] = []
+        for start in stride(from: 0, to: codes.count, by: 255) {
+            let block = codes[start..<min(start + 255, codes.count)]
+            blocks.append(UInt8(block.count))
+            blocks += block
+        }
+        var file = Array("GIF89a".utf8) + number(width) + number(height) + [0x70, 0, 0]
+        file += [0x21, 0xFF, 0x0B] + Array("NETSCAPE2.0".utf8) + [3, 1, 0, 0, 0]
+        for frame in 0..<frames {
+            file += [0x21, 0xF9, 4, 0, 8, 0, 0, 0, 0x2C, 0, 0, 0, 0] + number(width) + number(height) + [0x86]
+            file += (0..<128).flatMap { color in
+                [UInt8(color * 2), UInt8((color * 3 + frame * 5) & 255), UInt8((frame * 2 + color) & 255)]
+            }
+            file.append(7)
+            file += blocks
+            file.append(0)
+        }
+        return file + [0x3B]
+    }
+
+    /// On an idle machine 100 frames take at most 3 s of processor time and 200 MiB.
+    @Test func `a GIF of 480 × 270 with 100 frames has all of them at 160 pixels`() async throws {
+        let output = try await harness.make(
+            Self.gif(480, 270, frames: 100), #""thumbnail":{"width":160,"height":160}"#)
+        let made = try output.made()
+        #expect(made.format == .gif && made.frames == 100 && made.width == 160 && made.height == 90)
+        #expect(output.report.processorTime < .seconds(9), "\(output.report.processorTime)")
+        #expect(output.report.peakResidentBytes < 200 << 20, "\(output.report.peakResidentBytes >> 20) MiB")
+    }
+
+    @Test func `two HEIC variants of 12 megapixels are made, or refused before they start`() async throws {
+        let photo = MadeJPEG.bytes(4000, 3000)
+        let output = try await harness.make(
+            photo, #""thumbnail":{"width":1600,"height":1200},"format":"heic""#,
+            #""thumbnail":{"width":2300,"height":1725},"format":"heic""#)
+        for result in output.report.variants {
+            switch result {
+            case .success(let made): #expect(made.format == .heic)
+            case .failure(let error): #expect(error.code == .time && !error.message.contains("took more than"))
+            }
+        }
+        #expect(harness.pool.counts.lost == 0)
+    }
+}
