@@ -130,8 +130,9 @@ END $$;
 COMMENT ON FUNCTION larder_data.is_over IS 'Whether the name of a batch can be used again.';
 
 -- The row is read without a lock, again after larder_data.start_adding, see adding.sql.
-CREATE FUNCTION larder_data.open_batch(name text, queue text, pipeline text, priority int, daily date)
-RETURNS larder_data.batch
+CREATE FUNCTION larder_data.open_batch(
+    name text, queue text, pipeline text, priority int, daily date, next_run boolean DEFAULT false
+) RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -144,7 +145,8 @@ BEGIN
         SELECT * INTO b FROM larder_data.batch x WHERE x.id = latest_id;
         -- A daily batch that is sealed: the caller takes the next one.
         EXIT WHEN FOUND AND open_batch.daily IS NOT NULL AND b.sealed_at IS NOT NULL;
-        IF FOUND AND (open_batch.daily IS NOT NULL OR NOT larder_data.is_over(b)) THEN
+        IF FOUND AND (open_batch.daily IS NOT NULL
+            OR NOT larder_data.is_over(b) AND NOT (next_run AND b.sealed_at IS NOT NULL)) THEN
             PERFORM larder_data.start_adding(b.id);
             SELECT * INTO b FROM larder_data.batch x WHERE x.id = latest_id;
             EXIT WHEN FOUND;
@@ -163,8 +165,8 @@ BEGIN
     RETURN b;
 END $$;
 COMMENT ON FUNCTION larder_data.open_batch IS
-    'The latest batch of a name, not finished before the transaction ends; a new one if there is none, or if the '
-    'latest one is over.';
+    'The latest batch of a name, not finished before the transaction ends; a new one if there is none, if the latest '
+    'one is over, or, with next_run, sealed.';
 
 CREATE FUNCTION larder_data.daily_batch(queue text) RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
@@ -186,7 +188,7 @@ END $$;
 COMMENT ON FUNCTION larder_data.daily_batch IS 'The open default batch of a queue for today (UTC).';
 
 CREATE FUNCTION larder_data.batch_for_enqueue(
-    batch text, pipeline text, priority int, queue text
+    batch text, pipeline text, priority int, queue text, next_run boolean DEFAULT false
 ) RETURNS larder_data.batch
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -205,7 +207,7 @@ BEGIN
             USING ERRCODE = '22023';
     ELSE
         b := larder_data.open_batch(batch_for_enqueue.batch, batch_for_enqueue.queue, batch_for_enqueue.pipeline,
-            batch_for_enqueue.priority, NULL);
+            batch_for_enqueue.priority, NULL, batch_for_enqueue.next_run);
     END IF;
     PERFORM larder_data.require_owner(b, true);
     IF b.sealed_at IS NOT NULL OR b.cancelled_at IS NOT NULL OR b.finished_at IS NOT NULL THEN
@@ -222,7 +224,7 @@ COMMENT ON FUNCTION larder_data.batch_for_enqueue IS
 
 CREATE FUNCTION larder.batch_open(
     name text DEFAULT NULL, pipeline text DEFAULT NULL, priority int DEFAULT NULL, queue text DEFAULT 'default',
-    notify boolean DEFAULT false
+    notify boolean DEFAULT false, next_run boolean DEFAULT false
 ) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -233,7 +235,7 @@ BEGIN
     ELSIF name ~ '^[0-9]+$' THEN
         RAISE EXCEPTION 'a batch name is not all digits: "%" is an id', name USING ERRCODE = '22023';
     END IF;
-    b := larder_data.batch_for_enqueue(name, pipeline, priority, queue);
+    b := larder_data.batch_for_enqueue(name, pipeline, priority, queue, next_run);
     IF b.queue_id <> larder_data.find_queue(queue) THEN
         RAISE EXCEPTION 'batch "%" is in another queue than "%"', name, queue USING ERRCODE = '22023';
     END IF;
@@ -243,7 +245,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.batch_open IS
     'Opens a batch, or returns the open batch of that name; without a name it is a new one. A name whose batch is over '
-    'opens its next run. notify: the id is sent on channel larder_batch when the batch is finished.';
+    'opens its next run; with next_run also one whose batch is sealed and has open items. notify: the id is sent on '
+    'channel larder_batch when the batch is finished.';
 
 -- The locks of operators.
 

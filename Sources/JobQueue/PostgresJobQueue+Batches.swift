@@ -3,13 +3,15 @@ extension PostgresJobQueue {
     /// digits.
     ///
     /// A name whose batch is finished or cancelled opens its next run. With `notify` the batch's id is sent on channel
-    /// `larder_batch` when it is finished. Throws `.batchClosed` when the name belongs to a sealed batch with open
+    /// `larder_batch` when it is finished. With `nextRun` also a name whose batch is sealed opens its next run; both runs
+    /// then have open items. Throws `.batchClosed` when the name belongs to a sealed batch with open
     /// items, `.unknownPipeline`, `.unknownQueue`, `.invalidArgument`, and `.refused` for the batch of another role.
     public func openBatch(
-        name: String?, pipeline: String? = nil, priority: Int? = nil, queue: String = "default", notify: Bool = false
+        name: String?, pipeline: String? = nil, priority: Int? = nil, queue: String = "default", notify: Bool = false,
+        nextRun: Bool = false
     ) async throws(QueueError) -> Int64 {
         try await ask(
-            "SELECT larder.batch_open($1, $2, $3::int, $4, \(notify))",
+            "SELECT larder.batch_open($1, $2, $3::int, $4, \(notify), \(nextRun))",
             [.text(name), .text(pipeline), .integer(priority.map(Int64.init)), .text(queue)],
             repeating: name == nil ? .onlyUndone : .harmless
         ) { rows throws(QueueError) in

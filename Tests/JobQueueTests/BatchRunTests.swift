@@ -55,6 +55,28 @@ struct BatchRunTests {
         try await fixture.expectSound()
     }
 
+    @Test func `a sealed batch with open items lets its name open the next run when that is asked for`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.enqueue(["http://a/1"], batch: "nightly")
+        // An open batch is continued.
+        let first = try await fixture.queue.openBatch(name: "nightly", nextRun: true)
+        try await fixture.queue.seal(.name("nightly"))
+        let second = try await fixture.queue.openBatch(name: "nightly", nextRun: true)
+        #expect(second != first)
+        #expect(try await fixture.queue.openBatch(name: "nightly", nextRun: true) == second)
+        try await fixture.enqueue(["http://a/1", "http://a/2"], batch: "nightly")
+        try await fixture.queue.seal(.name("nightly"))
+        let worker = try await fixture.startWorker()
+        for job in try await worker.claim(upTo: 3) {
+            _ = try await worker.complete([Outcome(job.held, .failed(.notAnImage))])
+        }
+        for (id, total) in [(first, 1), (second, 2)] {
+            let batch = try await fixture.queue.progress(of: .id(id))
+            #expect(batch.state == .finished && batch.total == total && batch.failed == total)
+        }
+        try await fixture.expectSound()
+    }
+
     @Test func `a finished batch is deleted with its records, and what others need of them stays`() async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.enqueue(["http://a/1", "http://a/2", "nothing"], batch: "nightly")

@@ -8,7 +8,9 @@ import Testing
 /// the commands run. `scripts/deploy-check` runs the whole of it on a machine of its own.
 @Suite(.timeLimit(.minutes(5)))
 struct DeployTests {
-    private static let units = ["larder-worker@.service", "larder-nightly.service", "larder-database.service"]
+    private static let units = [
+        "larder-worker@.service", "larder-nightly.service", "larder-nightly-list.service", "larder-database.service",
+    ]
     private static let root = PackageRoot.path + "/deploy/"
 
     private static func text(_ name: String) throws -> String {
@@ -46,7 +48,7 @@ struct DeployTests {
 
     @Test func `every command of units, crontab and manifests is accepted`() throws {
         let commands = try Self.commands()
-        #expect(commands.count >= 14)
+        #expect(commands.count >= 15)
         for (file, words) in commands {
             let (command, rest) = try CommandTable.find(words.map { Array($0.utf8) })
             #expect(throws: Never.self, "\(file): \(words)") {
@@ -93,7 +95,7 @@ struct DeployTests {
             $0.contains(directory.path) || $0.contains("larder")
         }
         #expect(verified.code == 0 && complaints.isEmpty, "\(verified.errorText)")
-        for path in paths.prefix(3) {
+        for path in paths.prefix(Self.units.count) {
             // In tenths; the scale ends at 10.
             let limit = path.contains("database") ? "9" : "16"
             let rated = try await RunningCommand(
@@ -151,26 +153,6 @@ struct DeployTests {
         #expect(try await count() == "3")
         _ = try await scene.larder("pause", "--queue", "default")
         #expect(try await count() == "0", "the queue is paused")
-    }
-
-    @Test func `the nightly line of the crontab enqueues, works and prints the report`() async throws {
-        let scene = try await Scene()
-        let url = try scene.serve("plain.jpg", at: "/a.jpg")
-        try scene.directory.write("\(url)\n".utf8, to: "nightly.txt")
-        try scene.directory.write("LARDER_RETRIES=0\n".utf8, to: "larder.env")
-        let lines = try Self.text("cron/larder").matches(of: /(?m)^(?:\S+ ){5}larder (set -a.*)$/).map { String($0.1) }
-        #expect(lines.count == 2)
-        for line in lines {
-            let command = line.replacing("/etc/larder", with: scene.directory.path).replacing(
-                "logger -t larder", with: "cat >&2")
-            let outcome = try await scene.shell(command)
-            #expect(outcome.code == 0, "\(outcome.errorText)")
-            if line == lines[0] {
-                #expect(outcome.text.contains("batch nightly (1): finished") && outcome.text.contains("succeeded: 1"))
-            } else {
-                #expect(outcome.text.isEmpty && outcome.errorText.isEmpty, "cron mails nothing")
-            }
-        }
     }
 
     @Test func `every section of the page that shows commands is run by the check`() throws {

@@ -38,6 +38,8 @@ struct EnqueueOptions {
     /// The source of the URLs in messages.
     let origin: String
     var template: EnqueueRequest
+    /// Whether a name whose batch is sealed and not finished opens its next run.
+    var opensNextRun = false
     /// The URL of the batch's webhook; nil for none.
     let onFinished: String?
     /// The pipeline of `--variant` options, to be stored first.

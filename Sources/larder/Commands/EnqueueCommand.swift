@@ -12,6 +12,8 @@ extension Command {
             The batch is sealed at the end, so that it can finish, unless --open is given. When 'enqueue --from FILE
             --batch NAME' is interrupted, the same command continues after the last URL that was enqueued; a first signal
             ends the list after the lines that were read.
+            A batch that is sealed and has open items, such as last night's after a time limit, refuses URLs. With
+            --next-run its name means a new run, which works beside it: for lists that are enqueued by the clock.
             A list is a URL a line, or CSV, TSV or JSON lines with url and any of priority, pipeline, at, name and meta,
             in columns that a header names. meta is a JSON object of at most 4,096 bytes for records and reports, name
             becomes its field. Empty lines and lines that begin with # are skipped. A line that cannot be read is
@@ -20,11 +22,19 @@ extension Command {
         examples: [
             "larder enqueue https://example.com/a.jpg --batch spring",
             "larder enqueue --from urls.txt --batch nightly --fresh-for 1d",
+            "larder enqueue --from urls.txt --batch nightly --next-run --ignore-bad",
             "larder enqueue --from products.csv --dry-run",
         ],
         options: EnqueueOptions.options(priority: 4) + [
             Option("at", .value("TIME"), "start at this time (2026-11-21T18:00:00Z) or after a delay (+10m)"),
             Option("open", "leave the batch open for more URLs"),
+            Option(
+                "next-run",
+                "open the next run of the name also when its batch is sealed and not finished, which otherwise refuses URLs"
+            ),
+            Option(
+                "ignore-bad",
+                "exit code 0 also when URLs are blocked or invalid or lines cannot be read; they are reported"),
             Quiet.enqueue,
             Option("dry-run", "print what would be answered for each URL, and change nothing"),
             Option(
@@ -39,6 +49,7 @@ extension Command {
     ) { arguments in
         let json = arguments.flag("json")
         var options = try EnqueueOptions(arguments)
+        options.opensNextRun = arguments.flag("next-run")
         options.template.freshFor = try arguments.duration("fresh-for")
         if options.template.freshFor != nil, let root = try arguments.value("cache") {
             options.template.cacheID = try await CachePlace.id(arguments, of: root)
@@ -92,6 +103,6 @@ extension Command {
                     + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
                     + (bad.count > 0 ? "; \(bad.count.counted("bad line"))" : ""))
         }
-        return isGood ? .done : .failed
+        return isGood || arguments.flag("ignore-bad") ? .done : .failed
     }
 }

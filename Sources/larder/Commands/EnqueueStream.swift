@@ -6,6 +6,9 @@ struct EnqueueStream {
     /// The answer to one item, and the number of the batch; nil in a dry run.
     typealias Answered = (ListItem, EnqueueAnswer, Int64?) throws -> Void
 
+    /// The open batch was filled from another list.
+    private struct OtherList: Error { let error: CommandError }
+
     let queue: PostgresJobQueue
     let options: EnqueueOptions
     let bad: BadLines
@@ -21,7 +24,8 @@ struct EnqueueStream {
     ///
     /// After an error or a signal a batch without a name is sealed, because no command can add to it. A batch with a
     /// name stays open: the database has recorded how much of the list is enqueued, and the same command continues
-    /// there. The error message states which.
+    /// there. The error message states which. When another list than the first run's is given with `--next-run`, it is
+    /// sealed as well: it would refuse every later list.
     ///
     /// - Returns: the number of the batch.
     mutating func all(
@@ -32,8 +36,7 @@ struct EnqueueStream {
         }
         var request = options.template
         request.priority = request.priority ?? priority
-        let batch = try await queue.openBatch(
-            name: request.batch, pipeline: request.pipeline, priority: request.priority, queue: request.queue)
+        let batch = try await openBatch(for: request)
         request.batchID = batch
         do {
             if let url = options.onFinished { try await queue.setWebhook(of: .id(batch), to: url) }
@@ -56,8 +59,24 @@ struct EnqueueStream {
             if !leavingOpen { try await queue.seal(.id(batch)) }
             for list in lists { try await queue.endSource(list, batch: batch) }
             return batch
+        } catch let other as OtherList where options.opensNextRun {
+            try? await queue.seal(.id(batch))
+            throw other.error.adding("this run is sealed now; the same command opens the next one")
         } catch {
-            throw await CommandError(error).adding(stateAfterError(of: batch))
+            let error = (error as? OtherList)?.error ?? CommandError(error)
+            throw await error.adding(stateAfterError(of: batch))
+        }
+    }
+
+    private func openBatch(for request: EnqueueRequest) async throws -> Int64 {
+        do throws(QueueError) {
+            return try await queue.openBatch(
+                name: request.batch, pipeline: request.pipeline, priority: request.priority, queue: request.queue,
+                nextRun: options.opensNextRun)
+        } catch {
+            guard error.code == .batchClosed else { throw error }
+            throw CommandError(error).adding(
+                "it accepts no URLs until it is finished; 'enqueue --next-run' opens its next run beside it")
         }
     }
 
@@ -109,7 +128,7 @@ struct EnqueueStream {
 
     /// Skips the URLs that an earlier run has enqueued and returns their count.
     ///
-    /// - Throws: when the list is another one than the earlier run's.
+    /// - Throws: `OtherList` when the list is another one than the earlier run's.
     private mutating func skipEnqueued(of list: String, in batch: Int64, _ source: inout URLSource) async throws -> Int
     {
         guard let progress = try await queue.progress(ofSource: list, batch: batch) else { return 0 }
@@ -123,12 +142,13 @@ struct EnqueueStream {
         }
         guard left == 0, let last, last.unicodeScalars.prefix(8_192).elementsEqual(progress.lastURL.unicodeScalars)
         else {
-            throw CommandError.larder(
-                .file,
-                """
-                \(list) is not the list that the batch was filled from: URL \(progress.urls) of that list is \
-                '\(ShownURL.text(progress.lastURL))'
-                """)
+            throw OtherList(
+                error: .larder(
+                    .file,
+                    """
+                    \(list) is not the list that the batch was filled from: URL \(progress.urls) of that list is \
+                    '\(ShownURL.text(progress.lastURL))'
+                    """))
         }
         let origin = list == "-" ? "standard input" : list
         Console.note("larder: continuing after URL \(progress.urls) of \(origin), already enqueued")

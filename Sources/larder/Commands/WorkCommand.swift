@@ -99,7 +99,7 @@ extension Command {
             if arguments.flag("json") {
                 try Console.json(["succeeded": 0, "failed": 0, "retried": 0, "left": "other"])
             }
-            Console.note("larder: \(DrainOverlap.text(other, queue: configuration.queue))")
+            if !isQuiet { Console.note("larder: \(DrainOverlap.text(other, queue: configuration.queue))") }
             return .done
         }
         // `nothing`, `later`, `work`, `held` when only paused or suspended work is left, `other` above.
