@@ -1,4 +1,5 @@
-/// A libjpeg that fails to read images of three widths, and to write those of two, for tests of a transcoder's children.
+/// A libjpeg that fails to read images of three widths, and to write those of two, for tests of a transcoder's
+/// children.
 ///
 /// The library is loaded before the real one and passes all other images on.
 public final class FaultyCodec: Sendable {

@@ -23,16 +23,18 @@ struct AVIFSequenceTests {
         #expect(try await header(try Fixtures.image("still.avif")).frames == 1)
     }
 
-    @Test(arguments: [(nil, "png"), ("webp", "webp"), ("gif", "gif")])
-    func `a thumbnail has all frames, as PNG or in the named format`(_ named: String?, _ written: String) async throws {
-        let format = named.map { #","format":"\#($0)""# } ?? ""
+    @Test(arguments: ["", "webp", "gif"])
+    func `a thumbnail has all frames, as PNG or in the named format`(named: String) async throws {
+        let written = named.isEmpty ? "png" : named, format = named.isEmpty ? "" : #","format":"\#(named)""#
         let output = try await harness.make(try Fixtures.image("animated.avif"), box + format)
         let made = try output.made()
         #expect(!made.copied && made.frames == 3 && made.format.name == written && made.width == 40)
         let after = try await header(output.files[0])
         #expect(after.frames == 3 && after.frameMilliseconds == [120, 300, 300] && after.height == 30)
+        // libvips reads no frames of a PNG.
+        guard written != "png" else { return }
         // The second frame is the negative of the first, whose corner is red.
-        let frames = try #require(written == "png" ? nil : PixelSample(output.files[0], frames: -1))
+        let frames = try #require(PixelSample(output.files[0], frames: -1))
         let (first, second) = (frames.pixel(4, 4), frames.pixel(4, 34))
         #expect(first[0] > 200 && first[1] < 60 && second[0] < 60 && second[1] > 200, "\(first) \(second)")
     }
@@ -53,10 +55,13 @@ struct AVIFSequenceTests {
 
     @Test func `the pixels of all frames are limited before one is decoded`() async throws {
         let small = TranscodeHarness { $0.limits.animatedPixels = 10_000 }
-        #expect(try await small.refusal(try Fixtures.image("animated.avif"), box)?.code == .frames)
+        let output = try await small.make(try Fixtures.image("animated.avif"), box, #"\#(box),"format":"jpeg""#)
+        let error = #expect(throws: TranscodeError.self) { try output.made(0) }
+        #expect(error?.code == .frames)
+        #expect(try output.made(1).width == 40)
     }
 
-    @Test(.enabled(if: Fixtures.shared != nil))
+    @Test(.enabled(if: Fixtures.shared != nil, "SDWebImage's images are not present"))
     func `a HEIC sequence is an animation, of which a thumbnail shows the first frame`() async throws {
         let image = try Fixtures.bytes("\(Fixtures.shared ?? "")/TestImageAnimated.heics")
         #expect(try await header(image).frames == 120)

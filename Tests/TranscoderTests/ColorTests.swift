@@ -122,7 +122,9 @@ struct ColorTests {
     }
 
     /// A frame of a film in PQ, 10 bits, and a photograph with a gain map, whose base is SDR.
-    @Test(.enabled(if: Fixtures.shared != nil), arguments: ["TestHDR.avif", "TestHDR.heic"])
+    @Test(
+        .enabled(if: Fixtures.shared != nil, "SDWebImage's images are not present"),
+        arguments: ["TestHDR.avif", "TestHDR.heic"])
     func `an HDR image of SDWebImage's is drawn for SDR`(name: String) async throws {
         let image = try Fixtures.bytes("\(Fixtures.shared ?? "")/\(name)")
         let sample = try await harness.make(

@@ -1,7 +1,7 @@
 /// The image sequence in a HEIF container (ISO/IEC 23008-12, 7), a track like a video's.
-enum HEIFSequence {
+package enum HEIFSequence {
     /// The samples of the first track of pictures; 1 where there is none.
-    @Sendable static func frames(_ bytes: UnsafeRawBufferPointer) -> Int {
+    @Sendable package static func frames(_ bytes: UnsafeRawBufferPointer) -> Int {
         let file = ISOBoxes(bytes, in: 0..<bytes.count)
         guard let movie = file.first("moov") else { return 1 }
         for track in ISOBoxes(bytes, in: movie) where bytes.has("trak", at: track.type) {

@@ -55,7 +55,7 @@ struct AVIFSequence: ~Copyable {
     ///
     /// - Throws: `CodecFailure` for a frame that is broken or has another size.
     func forEachFrame(
-        _ count: Int, _ body: (borrowing [UInt8]) throws(CodecFailure) -> Void
+        _ count: Int, _ body: ([UInt8]) throws(CodecFailure) -> Void
     ) throws(CodecFailure) {
         var pixels = [UInt8](repeating: 0, count: size.area * 4)
         for _ in 0..<count {

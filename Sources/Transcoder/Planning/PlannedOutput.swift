@@ -117,6 +117,7 @@ extension Variant {
         guard thumbnail != nil, !options.contains(.keepsAnimation) else { return nil }
         if automatic != nil { return self }
         if let output = format?.output, !output.holdsFrames || output.isStillByName { return self }
-        return options.contains(.encodesFirstFrame) || !header.hasReadableFrames ? thumbnailOfFirstFrame : thumbnailOfEveryFrame
+        let hasOneFrame = options.contains(.encodesFirstFrame) || !header.hasReadableFrames
+        return hasOneFrame ? thumbnailOfFirstFrame : thumbnailOfEveryFrame
     }
 }
