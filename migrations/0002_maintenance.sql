@@ -12,16 +12,26 @@ CREATE TABLE larder_data.task (
     task text PRIMARY KEY,
     kind text NOT NULL CHECK (kind IN ('urgent', 'routine', 'owner')),
     place int NOT NULL UNIQUE,
-    every interval NOT NULL
+    every interval NOT NULL,
+    purpose text NOT NULL
 );
 COMMENT ON TABLE larder_data.task IS
-    'The maintenance tasks, never updated. The caller of maintain() that locks a row runs the task. place: the order.';
-INSERT INTO larder_data.task (task, kind, place, every) VALUES
-    ('rescue', 'urgent', 1, '1 s'), ('promote', 'urgent', 2, '200 ms'), ('claims', 'urgent', 3, '1 s'),
-    ('counts', 'routine', 4, '1 s'), ('finish', 'routine', 5, '1 s'), ('cancelled', 'routine', 6, '1 s'),
-    ('resumed', 'routine', 7, '1 s'), ('partitions', 'routine', 8, '1 h'), ('purge', 'routine', 9, '10 min'),
-    ('retention', 'routine', 10, '1 h'), ('deleted', 'routine', 11, '10 s'), ('vacuum', 'owner', 12, '25 s'),
-    ('joins', 'urgent', 13, '5 s');
+    'The maintenance tasks, never updated. The caller of maintain() that locks a row runs the task. place: the order. '
+    'purpose: for larder.health.';
+INSERT INTO larder_data.task (task, kind, place, every, purpose) VALUES
+    ('rescue', 'urgent', 1, '1 s', 'running the jobs of lost workers again'),
+    ('promote', 'urgent', 2, '200 ms', 'starting retries and scheduled jobs'),
+    ('claims', 'urgent', 3, '1 s', 'keeping claims fast'),
+    ('counts', 'routine', 4, '1 s', 'adding up counts'),
+    ('finish', 'routine', 5, '1 s', 'finishing batches'),
+    ('cancelled', 'routine', 6, '1 s', 'ending cancelled jobs'),
+    ('resumed', 'routine', 7, '1 s', 'restarting resumed jobs'),
+    ('partitions', 'routine', 8, '1 h', 'creating the tables of the next days'),
+    ('purge', 'routine', 9, '10 min', 'removing old rows'),
+    ('retention', 'routine', 10, '1 h', 'removing old history'),
+    ('deleted', 'routine', 11, '10 s', 'removing deleted batches'),
+    ('vacuum', 'owner', 12, '25 s', 'vacuum'),
+    ('joins', 'urgent', 13, '5 s', 'counting items that joined other jobs');
 
 CREATE TABLE larder_data.maintenance (
     task text NOT NULL,

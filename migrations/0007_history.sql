@@ -69,6 +69,9 @@ COMMENT ON TABLE larder_data.job_history IS
 CREATE INDEX job_history_batch ON larder_data.job_history (batch_id, job_id);
 CREATE INDEX job_history_failed ON larder_data.job_history (batch_id, job_id)
     WHERE outcome = 2 AND retried_as IS NULL AND discarded_at IS NULL;
+CREATE INDEX job_history_failures ON larder_data.job_history (finished_at, job_id)
+    WHERE outcome = 2 AND retried_as IS NULL AND discarded_at IS NULL;
+COMMENT ON INDEX larder_data.job_history_failures IS 'The newest failures of all batches, with item_history_failures.';
 CREATE INDEX job_history_stored ON larder_data.job_history (hashtextextended(url, 0))
     WHERE outcome = 1 AND cache_id IS NOT NULL;
 
@@ -98,6 +101,8 @@ COMMENT ON TABLE larder_data.item_history IS
     'Items that ended without a job of their own batch, by day (UTC): fresh, blocked, invalid, cancelled before their '
     'job ended, or joined to another batch''s job. Columns as in job_history. pipeline_id: of blocked items only.';
 CREATE INDEX item_history_failed ON larder_data.item_history (batch_id, id)
+    WHERE outcome = 2 AND retried_as IS NULL AND discarded_at IS NULL;
+CREATE INDEX item_history_failures ON larder_data.item_history (finished_at, id)
     WHERE outcome = 2 AND retried_as IS NULL AND discarded_at IS NULL;
 CREATE INDEX item_history_joined ON larder_data.item_history (job_id) WHERE outcome = 2 AND reason = 'joined';
 COMMENT ON INDEX larder_data.item_history_joined IS

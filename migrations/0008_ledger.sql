@@ -102,11 +102,13 @@ CREATE TABLE larder_data.throughput (
     succeeded bigint NOT NULL,
     failed bigint NOT NULL,
     cancelled bigint NOT NULL,
+    reopened bigint NOT NULL DEFAULT 0,
     retries bigint NOT NULL,
     downloads bigint NOT NULL,
     variants bigint NOT NULL
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE larder_data.throughput IS 'What the ledger gained per minute, in items, all batches together.';
+COMMENT ON TABLE larder_data.throughput IS
+    'What the ledger gained per minute, in items, all batches together. reopened: failed items that were retried.';
 
 CREATE VIEW larder_data.first_new AS
 SELECT CASE WHEN f.xid <= pg_snapshot_xmax(pg_current_snapshot()) THEN f.xid ELSE '0' END AS xid
@@ -162,17 +164,17 @@ BEGIN
         RETURNING x.*
     ), by_minute AS (
         INSERT INTO larder_data.throughput AS t (
-            at, bytes_in, bytes_out, enqueued, succeeded, failed, cancelled, retries, downloads, variants)
+            at, bytes_in, bytes_out, enqueued, succeeded, failed, cancelled, reopened, retries, downloads, variants)
         SELECT date_trunc('minute', clock_timestamp()), sum(d.bytes_in), sum(d.bytes_out), sum(d.total),
-            sum(d.succeeded), sum(greatest(d.failed, 0)), sum(d.cancelled), sum(d.retries), sum(d.downloads),
-            sum(d.variants)
+            sum(d.succeeded), sum(greatest(d.failed, 0)), sum(d.cancelled), sum(greatest(-d.failed, 0)),
+            sum(d.retries), sum(d.downloads), sum(d.variants)
         FROM d HAVING count(*) > 0
         ON CONFLICT (at) DO UPDATE SET
             bytes_in = t.bytes_in + excluded.bytes_in, bytes_out = t.bytes_out + excluded.bytes_out,
             enqueued = t.enqueued + excluded.enqueued, succeeded = t.succeeded + excluded.succeeded,
             failed = t.failed + excluded.failed, cancelled = t.cancelled + excluded.cancelled,
-            retries = t.retries + excluded.retries, downloads = t.downloads + excluded.downloads,
-            variants = t.variants + excluded.variants
+            reopened = t.reopened + excluded.reopened, retries = t.retries + excluded.retries,
+            downloads = t.downloads + excluded.downloads, variants = t.variants + excluded.variants
     ), by_duration AS (
         INSERT INTO larder_data.batch_detail AS t (batch_id, n, code)
         SELECT d.batch_id, sum(d.jobs), d.duration_class FROM d WHERE d.duration_class IS NOT NULL

@@ -91,10 +91,23 @@ COMMENT ON VIEW larder.progress IS
     'p50_ms, p95_ms: from claim to completion of the succeeded jobs of this batch, to a few percent. top_errors: the '
     'five most frequent.';
 
+-- From the ledger, so its rows are few and of one batch.
+CREATE VIEW larder.batch_error AS
+SELECT x.batch_id, x.domain, x.code, sum(x.n)::bigint AS items
+FROM (
+    SELECT d.batch_id, d.domain, d.code, d.n FROM larder_data.batch_detail d WHERE d.domain IS NOT NULL
+    UNION ALL SELECT d.batch_id, d.domain, d.code, d.n FROM larder_data.new_error d
+) AS x GROUP BY x.batch_id, x.domain, x.code HAVING sum(x.n) > 0;
+COMMENT ON VIEW larder.batch_error IS
+    'How many items of a batch failed with which error and were not retried since, discarded ones included. Select one '
+    'batch_id.';
+
+-- Bounded: what runs is counted up to 10,000 or max_running, and the counts of the 10,000 newest unfinished batches are
+-- added up, in one pass over the folded and one over the new entries of the ledger.
 CREATE VIEW larder.queue AS
 SELECT q.name AS queue, q.lifo, q.low_priority_every, q.job_timeout, q.max_running, q.max_rate, q.paused_at,
-    (SELECT count(*) FROM larder_data.running r WHERE r.queue_id = q.id) AS running,
-    CASE WHEN (SELECT count(*) FROM larder_data.running r WHERE r.queue_id = q.id) >= q.max_running THEN 'max_running'
+    n.running,
+    CASE WHEN n.running >= q.max_running THEN 'max_running'
         WHEN (
             SELECT larder_data.tokens_at(l.tokens, l.updated_at, q.max_rate, statement_timestamp()) < 1
             FROM larder_data.claim_limit l WHERE l.queue_id = q.id) THEN 'max_rate' END AS limit_reached,
@@ -104,14 +117,23 @@ SELECT q.name AS queue, q.lifo, q.low_priority_every, q.job_timeout, q.max_runni
             SELECT r.job_id FROM larder_data.ready r
             WHERE r.queue_id = q.id AND r.priority = any_priority.p ORDER BY r.job_id LIMIT 1) AS r,
         LATERAL (SELECT x.created_at FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j) AS oldest_ready,
-    (SELECT coalesce(sum(l.open), 0)::bigint FROM larder_data.batch b, LATERAL (
-        SELECT x.open FROM larder_data.ledger x WHERE x.batch_id = b.id OFFSET 0) AS l
-     WHERE b.queue_id = q.id AND b.finished_at IS NULL) AS open_items,
+    (WITH unfinished AS MATERIALIZED (
+        SELECT b.id FROM larder_data.batch b
+        WHERE b.queue_id = q.id AND b.finished_at IS NULL AND b.cancelled_at IS NULL AND NOT b.is_deleted
+        ORDER BY b.id DESC LIMIT 10000)
+     SELECT coalesce(sum(x.open), 0)::bigint FROM (
+        SELECT t.total - t.succeeded - t.failed - t.cancelled AS open
+        FROM unfinished u JOIN larder_data.batch_total t ON t.batch_id = u.id
+        UNION ALL SELECT d.total - d.succeeded - d.failed - d.cancelled
+        FROM larder_data.new_entry d JOIN unfinished u ON u.id = d.batch_id) AS x) AS open_items,
     (SELECT count(*) FROM larder_data.current_worker w WHERE w.stopped_at IS NULL
         AND w.heartbeat_at + w.lease_ms * interval '1 ms' >= statement_timestamp()) AS live_workers
-FROM larder_data.queue q;
+FROM larder_data.queue q
+CROSS JOIN LATERAL (SELECT count(*) AS running FROM (
+    SELECT FROM larder_data.running r WHERE r.queue_id = q.id LIMIT greatest(10000, q.max_running)) AS r) AS n;
 COMMENT ON VIEW larder.queue IS
-    'The queues. running: jobs that run. limit_reached: the limit for which no job can be claimed now, max_running or '
+    'The queues. running: jobs that run, at most 10,000 or max_running. open_items: items that are not finished, of '
+    'the 10,000 newest batches that are not. limit_reached: the limit for which no job can be claimed now, max_running or '
     'max_rate. oldest_ready: time since the oldest first job of a priority was enqueued. live_workers: of all queues, '
     'because a worker may claim from any.';
 
@@ -204,26 +226,28 @@ COMMENT ON VIEW larder.attempt IS
 CREATE VIEW larder.throughput AS
 SELECT t.at AS minute, sum(t.enqueued)::bigint AS enqueued, sum(t.finished)::bigint AS finished,
     sum(t.succeeded)::bigint AS succeeded, sum(t.failed)::bigint AS failed, sum(t.cancelled)::bigint AS cancelled,
-    sum(t.retries)::bigint AS retries, sum(t.downloads)::bigint AS downloads, sum(t.variants)::bigint AS variants,
+    sum(t.reopened)::bigint AS reopened, sum(t.retries)::bigint AS retries, sum(t.downloads)::bigint AS downloads,
+    sum(t.variants)::bigint AS variants,
     sum(t.bytes_in)::bigint AS bytes_in, sum(t.bytes_out)::bigint AS bytes_out,
     round(sum(t.finished) / s.seconds, 2) AS items_per_second,
     round(sum(t.bytes_in) / s.seconds) AS bytes_in_per_second,
     round(sum(t.bytes_out) / s.seconds) AS bytes_out_per_second
 FROM (
     SELECT x.at, x.bytes_in, x.bytes_out, x.enqueued, x.succeeded, x.failed, x.cancelled,
-        x.succeeded + x.failed + x.cancelled AS finished, x.retries, x.downloads, x.variants
+        x.succeeded + x.failed + x.cancelled AS finished, x.reopened, x.retries, x.downloads, x.variants
     FROM larder_data.throughput x
     UNION ALL
     SELECT date_trunc('minute', statement_timestamp()), sum(d.bytes_in), sum(d.bytes_out), sum(d.total),
         sum(d.succeeded), sum(greatest(d.failed, 0)), sum(d.cancelled),
-        sum(d.succeeded + greatest(d.failed, 0) + d.cancelled), sum(d.retries), sum(d.downloads), sum(d.variants)
+        sum(d.succeeded + greatest(d.failed, 0) + d.cancelled), sum(greatest(-d.failed, 0)), sum(d.retries),
+        sum(d.downloads), sum(d.variants)
     FROM larder_data.new_entry d HAVING count(*) > 0
 ) AS t
 CROSS JOIN LATERAL (SELECT least(greatest(extract(epoch FROM statement_timestamp() - t.at), 1), 60) AS seconds) AS s
 GROUP BY t.at, s.seconds;
 COMMENT ON VIEW larder.throughput IS
-    'Throughput per minute of the last 30 days, in items, of all batches. The rates of the current minute are those '
-    'of its seconds so far. A minute without any has no row.';
+    'Throughput per minute of the last 30 days, in items, of all batches. reopened: failed items that were retried. '
+    'The rates of the current minute are those of its seconds so far. A minute without any has no row.';
 
 CREATE VIEW larder.pipeline AS
 SELECT p.id AS pipeline_id, p.name, p.version, p.spec, p.created_at,

@@ -116,11 +116,17 @@ SELECT 'error' AS severity, 'maintenance task fails' AS what,
     'correct what the error says; the task runs again when it is next due' AS hint
 FROM larder_data.current_task m WHERE m.failed_at IS NOT NULL
 UNION ALL
-SELECT 'warning', 'maintenance is late', string_agg(m.task, ', ' ORDER BY m.place),
+SELECT 'warning', 'maintenance is late',
+    array_to_string((array_agg(m.purpose ORDER BY m.place))[1:3], ', ')
+        || CASE WHEN count(*) > 3 THEN format(' and %s more tasks', count(*) - 3) ELSE '' END,
     'start a worker, or call larder.maintain() from cron; it may also wait for a lock'
 FROM larder_data.current_task m
 WHERE m.next_at + greatest(10 * m.every, interval '10 s') < clock_timestamp() AND m.kind <> 'owner'
-  AND EXISTS (SELECT FROM larder_data.batch b WHERE b.finished_at IS NULL)
+  -- While no item is open, nothing waits for it.
+  AND EXISTS (
+      SELECT FROM larder_data.batch b, LATERAL (
+          SELECT FROM larder_data.ledger x WHERE x.batch_id = b.id AND x.open > 0 OFFSET 0) AS l
+      WHERE b.finished_at IS NULL)
 HAVING count(*) > 0
 UNION ALL
 SELECT 'warning', 'jobs are ready and no worker is live', format('queue %s', q.queue), 'start a worker: larder work'

@@ -1,5 +1,7 @@
--- What operators change through the dashboard, with the name that a proxy gives its user. Changes by command and SQL
--- are in the log of the database (log_statement = 'mod').
+-- What the dashboard needs of the database.
+--
+-- What operators change through it is recorded with the name that a proxy gives its
+-- user. Changes by command and SQL are in the log of the database (log_statement = 'mod').
 
 CREATE TABLE larder_data.action (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -34,3 +36,125 @@ SELECT a.id AS action, a.at, a.login, a.actor, a.verb, a.target, a.error FROM la
 COMMENT ON VIEW larder.action IS
     'What was changed through the dashboard in the last 90 days: by whom (actor, else the login), what, and why it '
     'failed. ORDER BY action DESC.';
+
+-- One failure, from the page of the failures of all batches.
+CREATE FUNCTION larder.discard(job bigint) RETURNS bigint
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+    ended larder_data.job_history;
+    b larder_data.batch;
+BEGIN
+    SELECT * INTO ended FROM larder_data.job_history h WHERE h.job_id = discard.job;
+    IF NOT FOUND OR ended.outcome <> 2 THEN
+        RAISE EXCEPTION 'no job that failed has the id %', discard.job USING ERRCODE = 'LA007';
+    END IF;
+    -- So that no call retries it meanwhile.
+    b := larder_data.lock_batch(ended.batch_id::text);
+    UPDATE larder_data.job_history h SET discarded_at = now()
+    WHERE h.finished_at = ended.finished_at AND h.job_id = discard.job AND h.batch_id = b.id
+      AND h.retried_as IS NULL AND h.discarded_at IS NULL;
+    RETURN CASE WHEN FOUND THEN ended.items ELSE 0 END;
+END $$;
+COMMENT ON FUNCTION larder.discard IS
+    'Discards the failure of one job, as larder.batch_discard_failed does. Answers how many items of its batch, 0 '
+    'where it was retried or discarded before.';
+
+-- What the dashboard shows of all batches. Each reads an index from one place on, a bounded number of its entries; the
+-- settings keep the planner from sorting all that an index has in order.
+
+CREATE FUNCTION larder.find_failures(
+    batch_id bigint, domain text, code int, origin text, url_part text, before_time timestamptz, before_number bigint,
+    before_kind int, portion int, searched int
+) RETURNS TABLE (
+    finished_at timestamptz, number bigint, kind int, matches boolean, place bigint, batch bigint, batch_name text,
+    url text, error_domain text, error_code int, message text, http_status int, attempts int
+)
+LANGUAGE plpgsql STABLE
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH found AS (
+        -- Of all batches by time.
+        (SELECT h.finished_at, h.job_id AS number, 1 AS kind, h.batch_id, h.origin_id, h.url, h.domain, h.code, h.message,
+            h.http_status, h.attempt FROM larder_data.job_history h
+         WHERE find_failures.batch_id IS NULL AND h.outcome = 2 AND h.retried_as IS NULL AND h.discarded_at IS NULL
+           AND h.items > 0 AND h.finished_at <= before_time
+           AND (h.finished_at, h.job_id, 1) < (before_time, before_number, before_kind)
+         ORDER BY h.finished_at DESC, h.job_id DESC LIMIT searched)
+        UNION ALL
+        (SELECT i.finished_at, i.id, 0, i.batch_id, NULL, i.url, i.domain, i.code, i.message, NULL, i.attempt
+         FROM larder_data.item_history i
+         WHERE find_failures.batch_id IS NULL AND i.outcome = 2 AND i.retried_as IS NULL AND i.discarded_at IS NULL
+           AND i.items > 0 AND i.finished_at <= before_time
+           AND (i.finished_at, i.id, 0) < (before_time, before_number, before_kind)
+         ORDER BY i.finished_at DESC, i.id DESC LIMIT searched)
+        UNION ALL
+        -- Of one batch by number.
+        (SELECT h.finished_at, h.job_id, 1, h.batch_id, h.origin_id, h.url, h.domain, h.code, h.message,
+            h.http_status, h.attempt FROM larder_data.job_history h
+         WHERE h.batch_id = find_failures.batch_id AND h.outcome = 2 AND h.retried_as IS NULL
+           AND h.discarded_at IS NULL AND h.items > 0 AND h.job_id <= before_number
+           AND (h.job_id, 1) < (before_number, before_kind)
+         ORDER BY h.job_id DESC LIMIT searched)
+        UNION ALL
+        (SELECT i.finished_at, i.id, 0, i.batch_id, NULL, i.url, i.domain, i.code, i.message, NULL, i.attempt
+         FROM larder_data.item_history i
+         WHERE i.batch_id = find_failures.batch_id AND i.outcome = 2 AND i.retried_as IS NULL
+           AND i.discarded_at IS NULL AND i.items > 0 AND i.id <= before_number
+           AND (i.id, 0) < (before_number, before_kind)
+         ORDER BY i.id DESC LIMIT searched)
+    ), placed AS (
+        SELECT f.*, row_number() OVER (ORDER BY CASE WHEN find_failures.batch_id IS NULL THEN f.finished_at END DESC,
+            f.number DESC, f.kind DESC) AS place FROM found f
+    ), named AS (
+        SELECT p.*, (find_failures.domain IS NULL OR p.domain = find_failures.domain AND p.code = find_failures.code)
+            AND strpos(lower(p.url), lower(url_part)) > 0 AND (find_failures.origin = '' OR strpos(coalesce(
+                (SELECT o.name FROM larder_data.origin o WHERE o.id = p.origin_id), p.url), find_failures.origin) > 0)
+            AS matches
+        FROM placed p WHERE p.place <= searched
+    )
+    SELECT n.finished_at, n.number, n.kind, n.matches, n.place, n.batch_id, b.name, n.url, n.domain, n.code,
+        n.message, n.http_status, n.attempt::int
+    FROM (SELECT x.* FROM named x WHERE x.matches OR x.place = searched ORDER BY x.place LIMIT portion + 1) AS n
+    LEFT JOIN larder_data.batch b ON b.id = n.batch_id ORDER BY n.place;
+END $$;
+COMMENT ON FUNCTION larder.find_failures IS
+    'The failures of all batches, or of one, that were neither retried nor discarded, before a place, the newest first: '
+    'kind 1 a job, whose id is number, 0 an item without a job of its batch. At most `searched` are looked at; the last '
+    'of these, with place = searched, is in the answer also when it does not match. origin and url_part: parts of these.';
+
+CREATE FUNCTION larder.origin_activity(portion int) RETURNS TABLE (
+    origin text, jobs bigint, failed bigint, per_minute float8, fetch_ms int, bytes_in bigint, error_domain text,
+    error_code int, errors bigint
+)
+LANGUAGE plpgsql STABLE
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH job AS MATERIALIZED (
+        SELECT h.origin_id, h.outcome, h.domain, h.code, h.fetch_ms, h.bytes_in, h.finished_at
+        FROM larder_data.job_history h
+        WHERE h.finished_at > statement_timestamp() - interval '1 h' AND h.finished_at < statement_timestamp() + interval '1 h'
+        ORDER BY h.job_id DESC LIMIT portion
+    ), error AS (
+        SELECT DISTINCT ON (e.origin_id) e.* FROM (
+            SELECT j.origin_id, j.domain, j.code, count(*) AS n FROM job j WHERE j.outcome = 2
+            GROUP BY j.origin_id, j.domain, j.code) AS e
+        ORDER BY e.origin_id, e.n DESC, e.domain, e.code
+    ), busiest AS (
+        SELECT j.origin_id, count(*) AS jobs, count(*) FILTER (WHERE j.outcome = 2) AS failed,
+            (count(*) * 60 / greatest(extract(epoch FROM statement_timestamp() - min(j.finished_at)), 60))::float8
+                AS per_minute,
+            percentile_disc(0.5) WITHIN GROUP (ORDER BY j.fetch_ms) AS ms, sum(j.bytes_in)::bigint AS bytes_in
+        FROM job j GROUP BY j.origin_id ORDER BY count(*) DESC, j.origin_id LIMIT 100
+    )
+    SELECT o.name, b.jobs, b.failed, b.per_minute, b.ms, b.bytes_in, e.domain, e.code, coalesce(e.n, 0)
+    FROM busiest b JOIN larder_data.origin o ON o.id = b.origin_id LEFT JOIN error e ON e.origin_id = b.origin_id
+    ORDER BY b.jobs DESC, o.name;
+END $$;
+COMMENT ON FUNCTION larder.origin_activity IS
+    'The 100 busiest origins of the newest jobs that ended within an hour, at most `portion` of them: jobs and failed '
+    'ones, jobs per minute, the median time of a download, and the most frequent error with its number.';

@@ -52,7 +52,8 @@ SELECT 'larder_worker', unnest('{worker_start_v1,claim_v1,complete_v1,release_v1
     run_schedule_v1,take_webhook_v1,webhook_done_v1,remaining,ready_v1,batch_id,progress,pipeline,record,failed,
     gauges_v1}'::text[])
 UNION ALL
-SELECT 'larder_reader', unnest('{check,wait_batch,batch_id,remaining,ready_v1,job_status,blocklist_page}'::text[]);
+SELECT 'larder_reader', unnest('{check,wait_batch,batch_id,remaining,ready_v1,job_status,blocklist_page,
+    find_failures,origin_activity}'::text[]);
 
 CREATE FUNCTION larder.ready_v1() RETURNS TABLE (migrations int, protocol_oldest int, protocol_newest int)
 LANGUAGE plpgsql STABLE AS $$

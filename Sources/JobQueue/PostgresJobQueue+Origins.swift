@@ -17,6 +17,8 @@ public struct HeldOrigin: Sendable, Equatable {
     public let origin: String
     /// Why it is held.
     public let reason: Reason
+    /// Since when: ISO 8601 in UTC; nil in what workers read.
+    public let since: String?
     /// Time left, by the clock of the database; zero or negative when the probe of a breaker is due.
     public let remaining: Duration
     /// Probes that failed in a row since the breaker opened.
@@ -72,7 +74,7 @@ extension PostgresJobQueue {
         try await holds(
             """
             SELECT origin, reason, ceil(extract(epoch FROM remaining) * 1000::numeric)::bigint, failed_probes, gave_up, domain, code,
-                http_status
+                http_status, \(Self.iso("since"))
             FROM larder.held_origin ORDER BY until DESC LIMIT 4096
             """)
     }
@@ -81,7 +83,7 @@ extension PostgresJobQueue {
     public func originHolds() async throws(QueueError) -> [HeldOrigin] {
         try await holds(
             """
-            SELECT origin, reason, remaining_ms, failed_probes, gave_up, domain, code, http_status
+            SELECT origin, reason, remaining_ms, failed_probes, gave_up, domain, code, http_status, NULL
             FROM larder.origin_holds_v1()
             """)
     }
@@ -93,7 +95,8 @@ extension PostgresJobQueue {
                     let reason = rows.text(row, 1).flatMap({ HeldOrigin.Reason(rawValue: $0) })
                 else { return nil }
                 return HeldOrigin(
-                    origin: origin, reason: reason, remaining: .milliseconds(rows.integer(row, 2) ?? 0),
+                    origin: origin, reason: reason, since: rows.text(row, 8),
+                    remaining: .milliseconds(rows.integer(row, 2) ?? 0),
                     failedProbes: Int(rows.integer(row, 3) ?? 0), isGivenUp: rows.flag(row, 4) ?? false,
                     failure: rows.text(row, 5).map {
                         FailureReason(domain: $0, code: Int(rows.integer(row, 6) ?? 0), message: "")

@@ -41,7 +41,8 @@ public struct ThroughputMinute: Sendable {
 }
 
 extension PostgresJobQueue {
-    private static func iso(_ column: String) -> String {
+    /// A time as ISO 8601 in UTC, whatever the session's settings.
+    static func iso(_ column: String) -> String {
         "to_char(\(column) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
     }
 
@@ -66,10 +67,15 @@ extension PostgresJobQueue {
 
     /// Jobs that run, of all workers: those that run longest among `limit` of them. For a login that may read views.
     public func runningJobs(limit: Int = 100) async throws(QueueError) -> [RunningJob] {
+        try await running("(SELECT * FROM larder.running LIMIT \(max(0, limit)))")
+    }
+
+    /// - Parameter part: a query of rows of `larder.running`.
+    func running(_ part: String) async throws(QueueError) -> [RunningJob] {
         try await ask(
             """
             SELECT job_id, batch_id, worker, worker_name, attempt, extract(epoch FROM running_for)::float8, url
-            FROM (SELECT * FROM larder.running LIMIT \(max(0, limit))) AS part ORDER BY claimed_at, job_id
+            FROM \(part) AS part ORDER BY claimed_at, job_id
             """
         ) { rows throws(QueueError) in
             (0..<rows.count).map { row in

@@ -14,7 +14,8 @@ extension QueueStatus {
 extension HeldOrigin {
     var json: JSONObject {
         [
-            "origin": origin, "why": reason.rawValue, "seconds": Int(remaining.components.seconds),
+            "origin": origin, "why": reason.rawValue, "since": since,
+            "seconds": Int(remaining.components.seconds),
             "failedProbes": failedProbes, "givenUp": isGivenUp, "domain": failure?.domain, "code": failure?.code,
         ]
     }
@@ -78,5 +79,52 @@ extension BatchImage {
             "job": Int(job), "url": ShownURL.text(url), "variant": variant, "key": key, "format": format,
             "width": width, "height": height, "bytes": bytes,
         ]
+    }
+}
+
+extension HistorySlot {
+    var json: JSONObject {
+        [
+            "at": at, "enqueued": enqueued, "succeeded": succeeded, "failed": failed, "cancelled": cancelled,
+            "bytesIn": bytesIn, "open": open,
+        ]
+    }
+}
+
+extension QueueOverview {
+    var json: JSONObject {
+        [
+            "open": open, "running": running, "liveWorkers": liveWorkers, "rate": (rate * 100).rounded() / 100,
+            "succeededInDay": succeededInDay, "failedInDay": failedInDay,
+        ]
+    }
+}
+
+extension OriginActivity {
+    var json: JSONObject {
+        [
+            "origin": origin, "jobs": jobs, "failed": failed, "perMinute": (perMinute * 10).rounded() / 10,
+            "fetchMs": fetchMs, "bytesIn": bytesIn, "domain": error?.domain, "code": error?.code,
+            "errors": error?.items ?? 0,
+        ]
+    }
+}
+
+extension FoundFailure {
+    var json: JSONObject {
+        let advice = FailureAdvice(domain: error.domain, code: error.code, status: httpStatus)
+        return [
+            "job": job, "batchID": batch, "batch": batchName ?? "\(batch)", "url": ShownURL.text(url),
+            "domain": error.domain, "code": error.code, "message": error.message, "meaning": advice.meaning,
+            "httpStatus": httpStatus, "attempts": attempts, "finishedAt": finishedAt,
+        ]
+    }
+}
+
+extension ErrorCount {
+    /// With what the error means and what to do.
+    var adviceJSON: JSONObject {
+        let advice = FailureAdvice(domain: domain, code: code, status: nil)
+        return ["domain": domain, "code": code, "items": items, "meaning": advice.meaning, "action": advice.action]
     }
 }
