@@ -58,6 +58,16 @@ struct DashboardEventsTests {
         #expect([0, 18].contains(await curl.outcome().code))
     }
 
+    @Test func `times that pass by themselves make no other answer`() {
+        func left(_ json: String) -> String {
+            String(decoding: PassingTimes.removed(from: Array(json.utf8)), as: UTF8.self)
+        }
+        #expect(left(#"{"a":1,"seconds":12.5,"b":[{"seconds":3}]}"#) == #"{"a":1,"seconds":,"b":[{"seconds":}]}"#)
+        #expect(
+            left(#"{"heartbeatAt":"2026-01-01T00:00:00Z","etaSeconds":null}"#) == #"{"heartbeatAt":,"etaSeconds":}"#)
+        for same in ["", "{}", #"{"url":"\"seconds\":1,"}"#, #"{"second":1}"#] { #expect(left(same) == same) }
+    }
+
     @Test func `wrong questions and more pages than places are refused`() async throws {
         for paths in ["", "%20", Array(repeating: "queues", count: 13).joined(separator: "%20")] {
             let refused = try await following(paths).outcome()

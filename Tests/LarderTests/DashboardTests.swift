@@ -118,7 +118,7 @@ struct DashboardTests {
             #expect(answer.status == 200, "\(route.path): \(answer.text)")
             lines.append("/api/v1/\(route.path)\t\(answer.text.trimmingCharacters(in: .newlines))")
         }
-        #expect(lines.count == 14)
+        #expect(lines.count == 20)
         let batch = try #require(try await server.call("/api/v1/batches/1").object()["batch"] as? [String: Any])
         #expect(batch["succeeded"] as? Int == 1 && batch["failed"] as? Int == 1)
 

@@ -84,7 +84,9 @@ struct Dashboard: Sendable {
         }
         let call = DashboardCall(queue: queue, request: request, number: number)
         guard !request.isReading else {
-            return try await answers.answer(to: request) { Self.json(200, try await route.run(call)) }
+            return try await answers.answer(to: request, lasting: route.lasting) {
+                Self.json(200, try await route.run(call))
+            }
         }
         defer { answers.forget() }
         log("\(user ?? "a user of the dashboard") called \(request.method) \(request.path)")

@@ -1,4 +1,5 @@
 import Foundation
+import ImageModel
 import JobQueue
 
 /// A call of the API: what a route reads of its request.
@@ -46,6 +47,44 @@ struct DashboardCall: Sendable {
             throw .usage("'\(name)' must be a whole number of seconds, at most a year")
         }
         return .seconds(seconds)
+    }
+
+    /// The filter of failures in the query or the body: `batch`, `domain` and `code`, `origin`, `text`.
+    ///
+    /// - Throws: wrong usage for a wrong type, and for one of `domain` and `code` alone.
+    func filter() throws(CommandError) -> FailureFilter {
+        let fields = try request.isReading ? [:] : self.fields()
+        func text(_ name: String) throws(CommandError) -> String? {
+            let text = request.isReading ? request.arguments[name] : fields[name] as? String
+            if text == nil, fields[name] != nil { throw .usage("'\(name)' must be a text") }
+            return text.flatMap { $0.isEmpty ? nil : $0 }
+        }
+        func integer(_ name: String) throws(CommandError) -> Int? {
+            let given = request.arguments[name]
+            let number = request.isReading ? given.flatMap { Int($0) } : fields[name] as? Int
+            if number == nil, fields[name] != nil || given?.isEmpty == false {
+                throw .usage("'\(name)' must be a whole number")
+            }
+            return number
+        }
+        let (domain, code) = (try text("domain"), try integer("code"))
+        guard (domain == nil) == (code == nil) else { throw .usage("'domain' and 'code' belong together") }
+        return FailureFilter(
+            batch: try integer("batch").map { Int64($0) },
+            error: domain.flatMap { domain in code.map { FailureCode(domain: domain, code: $0) } },
+            origin: try text("origin"), text: try text("text"))
+    }
+
+    /// The filter in words, for the record of changes.
+    var filterText: String {
+        get throws(CommandError) {
+            let filter = try filter()
+            let parts = [
+                filter.batch.map { "batch \($0)" }, filter.error.map { "\($0.domain) \($0.code)" },
+                filter.origin.map { "origin \(ShownURL.text($0))" }, filter.text.map { "text \(ShownURL.text($0))" },
+            ]
+            return parts.contains { $0 != nil } ? parts.compactMap(\.self).joined(separator: ", ") : "all failures"
+        }
     }
 
     private func fields() throws(CommandError) -> [String: Any] {

@@ -28,13 +28,14 @@ struct DashboardEvents: Sendable {
     ///
     /// - Parameter answer: the answer to a GET request of the API.
     func run(to stream: HTTPStream, answer: @Sendable (HTTPRequest) async -> HTTPAnswer) async {
-        var sent: [String: [UInt8]] = [:]
+        var sent: [String: Int] = [:]
         var silence = 0
         while !Task.isCancelled {
             for path in paths {
                 let answer = await answer(Self.request(path))
-                guard sent[path] != answer.body else { continue }
-                sent[path] = answer.body
+                let content = answer.content ?? answer.body.hashValue
+                guard sent[path] != content else { continue }
+                sent[path] = content
                 silence = 0
                 guard stream.send(Self.event(path, answer)) else { return }
             }

@@ -6,8 +6,8 @@ enum DashboardFile {
         "/script.js": HTTPAnswer(
             type: "text/javascript; charset=utf-8",
             body: Array(
-                (PageScript.text + DashboardScript.text + DashboardImages.text + DashboardPreviewScript.text
-                    + DashboardPages.text
+                (PageScript.text + DashboardScript.text + DashboardCharts.text + DashboardImages.text
+                    + DashboardPreviewScript.text + DashboardBatch.text + DashboardFailures.text + DashboardPages.text
                     + DashboardLive.text).utf8)),
         "/favicon.ico": HTTPAnswer(status: 204, body: []),
     ]

@@ -8,7 +8,7 @@ enum DashboardLive {
         /** At most ten times a second. */
         const shortestPause = 100;
         const retryPause = 2000;
-        let shown = "", last = "", timer = null;
+        let shown = "", timer = null;
 
         function tokenForm() {
           const input = make("input", { type: "password", id: "token", autocomplete: "off", required: "" });
@@ -29,6 +29,7 @@ enum DashboardLive {
           const line = event.split("\n").find((text) => text.startsWith("data: "));
           if (!line) return;
           const { path, status, answer } = JSON.parse(line.slice(6));
+          answer.receivedAt = Date.now();
           if (status === 200) live.answers.set(path, answer); else live.answers.delete(path);
           soon(shortestPause);
         }
@@ -58,36 +59,69 @@ enum DashboardLive {
           soon(retryPause);
         }
 
-        /** Shows the page after a pause, unless that is planned already, and not under the user's hands. */
+        /** Shows the page after a pause, unless that is planned already. */
         function soon(pause) {
           if (timer) return;
           timer = setTimeout(() => {
             timer = null;
-            if (document.visibilityState !== "visible") return;
-            if (document.querySelector("dialog") || document.activeElement?.matches("main input, main textarea")) soon(retryPause);
-            else show();
+            if (document.visibilityState === "visible") show();
           }, pause);
         }
 
+        const handlers = ["onclick", "onsubmit", "oninput", "onchange"];
+
+        /** Takes over attributes and handlers; what a user typed or opened stays, unless the page has another default. */
+        function adopt(old, fresh) {
+          for (const { name } of [...old.attributes]) {
+            if (!fresh.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS")) old.removeAttribute(name);
+          }
+          const isField = "defaultValue" in old;
+          const isNew = isField && old.defaultValue !== fresh.defaultValue;
+          for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+          for (const name of handlers) old[name] = fresh[name];
+          if (isNew) {
+            old.defaultValue = fresh.defaultValue;
+            if (old.value !== fresh.value) old.value = fresh.value;
+          }
+          if (!isField) morph(old, fresh);
+        }
+
+        /** Makes the children of an element those of another, and keeps the nodes that stay: focus, selection, scroll. */
+        function morph(old, fresh) {
+          const keyed = new Map([...old.children].filter((child) => child.dataset.key).map((child) => [child.dataset.key, child]));
+          let place = old.firstChild;
+          for (const next of [...fresh.childNodes]) {
+            const key = next.dataset?.key;
+            const same = key ? keyed.get(key) : place?.dataset?.key ? null : place;
+            keyed.delete(key);
+            if (!same || same.nodeName !== next.nodeName) { old.insertBefore(next, place); continue; }
+            if (same === place) place = place.nextSibling; else old.insertBefore(same, place);
+            if (same.nodeType !== Node.ELEMENT_NODE) { if (same.data !== next.data) same.data = next.data; } else adopt(same, next);
+          }
+          while (place) {
+            const gone = place;
+            place = place.nextSibling;
+            gone.remove();
+          }
+        }
+
         async function show() {
-          const [name, id] = location.hash.replace(/^#\/?/, "").split("/");
+          const [path, filter] = location.hash.replace(/^#\/?/, "").split("?");
+          const [name, id] = path.split("/");
           const isBatch = name === "batches" && /^\d+$/.test(id || "");
           const page = isBatch ? pages.batch : pages[name] || pages.batches;
           const key = location.hash;
           live.wanted = new Set();
           try {
-            const content = await page.read();
+            const content = await page.read(id, Object.fromEntries(new URLSearchParams(filter)));
             if (key !== location.hash) return;
-            const title = page.title;
-            const view = make("div", {}, make("h1", {}, title), content.flat(2).filter((part) => part));
-            // An unchanged page keeps its focus, selection and scroll.
-            if (shown !== key || last !== view.outerHTML) {
-              const focus = shown === key ? [...main.querySelectorAll("a, button, input, [tabindex]")].indexOf(document.activeElement) : -1;
-              main.replaceChildren(view);
-              if (focus >= 0) [...main.querySelectorAll("a, button, input, [tabindex]")][focus]?.focus();
-              document.title = title + " – Larder";
-              [shown, last] = [key, view.outerHTML];
-            }
+            const view = make("div", {}, make("h1", {}, page.title), content.flat(3).filter((part) => part));
+            const active = document.activeElement;
+            if (shown === key && main.firstElementChild) morph(main.firstElementChild, view); else main.replaceChildren(view);
+            // Moving a node takes the focus from it.
+            if (active !== document.activeElement && active.isConnected) active.focus({ preventScroll: true });
+            document.title = page.title + " – Larder";
+            shown = key;
             connection.className = "";
             connection.textContent = "live";
             const paths = [...live.wanted].sort().join(" ");
@@ -101,6 +135,8 @@ enum DashboardLive {
             }
             connection.className = "lost";
             connection.textContent = failure.status ? failure.message : "the server does not answer";
+            // The page of a batch that is not there has nothing else.
+            if (failure.status === 404) main.replaceChildren(make("div", {}, make("h1", {}, "Not found"), make("p", {}, failure.message)));
             soon(retryPause);
           }
           for (const link of document.querySelectorAll("nav a")) {
@@ -109,12 +145,20 @@ enum DashboardLive {
           }
         }
 
-        document.querySelector("nav").append(...Object.entries(pages).filter(([, page]) => !page.isHidden).map(([name, page]) =>
-          make("a", { href: "#/" + name, "data-page": name }, page.title)));
-        window.addEventListener("hashchange", async () => { unfollow(); await show(); main.focus(); });
+        const groups = { Work: ["batches", "failures", "schedules"], Fleet: ["queues", "workers", "origins", "health"],
+          Settings: ["pipelines", "preview", "blocklist", "actions"] };
+        document.querySelector("nav").append(...Object.entries(groups).map(([group, names]) =>
+          make("span", { class: "group", role: "group", "aria-label": group }, names.map((name) =>
+            make("a", { href: "#/" + name, "data-page": name }, pages[name].title)))));
+        window.addEventListener("hashchange", async () => { unfollow(); await show(); main.focus(); window.scrollTo(0, 0); });
         document.addEventListener("visibilitychange", () => {
           if (document.visibilityState === "visible") show(); else unfollow();
         });
+        setInterval(() => {
+          for (const part of document.querySelectorAll("[data-since]")) {
+            part.textContent = duration((Date.now() - part.dataset.since) / 1000);
+          }
+        }, 1000);
         show();
 
         """#

@@ -26,10 +26,10 @@ enum DashboardOpenAPI {
     }
 
     private static func operation(_ route: DashboardRoute) -> JSONObject {
-        let inPath = route.path.contains("{id}") ? [parameter("id", in: "path", required: true)] : []
+        let inPath = route.path.contains("{id}") ? [parameter(.number("id"), in: "path")] : []
         var operation: JSONObject = [
             "summary": route.summary,
-            "parameters": inPath + route.arguments.map { parameter($0, in: "query", required: false) },
+            "parameters": inPath + route.arguments.map { parameter($0, in: "query") },
             "responses": [
                 "200": response("The answer.", answer(of: route)),
                 "default": response("An error.", ["$ref": "json-output.schema.json#/$defs/error"]),
@@ -37,18 +37,19 @@ enum DashboardOpenAPI {
         ]
         if route.method == "POST" {
             var properties: JSONObject = [:]
-            for field in route.fields { properties[field] = type(field == "seconds" ? "integer" : "string") }
-            let body: JSONObject = [
-                "type": "object", "properties": properties, "required": route.fields.filter { $0 != "seconds" },
-            ]
+            for field in route.fields { properties[field.name] = type(field.type) }
+            let body = object(properties, required: route.fields.filter(\.isRequired).map(\.name))
             operation["requestBody"] =
-                ["content": ["application/json": ["schema": body] as JSONObject] as JSONObject] as JSONObject
+                [
+                    "required": true,
+                    "content": ["application/json": ["schema": body] as JSONObject] as JSONObject,
+                ] as JSONObject
         }
         return operation
     }
 
-    private static func parameter(_ name: String, in place: String, required: Bool) -> JSONObject {
-        ["name": name, "in": place, "required": required, "schema": type("integer")]
+    private static func parameter(_ field: DashboardRoute.Field, in place: String) -> JSONObject {
+        ["name": field.name, "in": place, "required": place == "path", "schema": type(field.type)]
     }
 
     private static func response(_ description: String, _ schema: JSONObject) -> JSONObject {
@@ -69,22 +70,29 @@ enum DashboardOpenAPI {
         case .lines(let command): return ["type": "array", "items": line(of: command)]
         case .line(let command): return line(of: command)
         case .value(let name): return type(name)
-        case .objects(let fields):
-            var properties: JSONObject = [:]
-            for (name, kind) in fields { properties[name] = type(kind) }
-            return ["type": "array", "items": object(properties, required: fields.keys.sorted())]
+        case .objects(let fields): return ["type": "array", "items": object(of: fields)]
+        case .object(let fields): return object(of: fields)
+        case .schema(let schema): return schema()
         }
     }
 
-    private static func line(of command: String) -> JSONObject {
+    /// An object with all of these fields.
+    static func object(of fields: [String: String]) -> JSONObject {
+        var properties: JSONObject = [:]
+        for (name, kind) in fields { properties[name] = type(kind) }
+        return object(properties, required: fields.keys.sorted())
+    }
+
+    static func line(of command: String) -> JSONObject {
         ["$ref": "json-output.schema.json#/properties/\(command.replacing(" ", with: "%20"))"]
     }
 
-    private static func object(_ properties: JSONObject, required: [String]) -> JSONObject {
+    static func object(_ properties: JSONObject, required: [String]) -> JSONObject {
         ["type": "object", "properties": properties, "required": required, "additionalProperties": false]
     }
 
     private static func type(_ name: String) -> JSONObject {
-        name.hasSuffix("?") ? ["type": [String(name.dropLast()), "null"]] : ["type": name]
+        if name.hasSuffix("[]") { return ["type": "array", "items": type(String(name.dropLast(2)))] }
+        return name.hasSuffix("?") ? ["type": [String(name.dropLast()), "null"]] : ["type": name]
     }
 }

@@ -1,4 +1,4 @@
-/// The script of the pages, and the loop that shows one and reads it again every two seconds while it is visible.
+/// The script of the pages.
 enum DashboardPages {
     static let text = #"""
         const batchLink = (batch) => make("a", { href: "#/batches/" + batch.batchID }, batch.batch);
@@ -6,13 +6,14 @@ enum DashboardPages {
         const batchColumns = [
           ["Batch", batchLink, "long"], ["State", (row) => state(row.state)],
           ["Progress", (row) => [bar(row), make("span", { class: "quiet" }, row.percent + " %")]],
-          ["Items", (row) => number(row.total), "number"], ["Failed", (row) => number(row.failed), "number"],
-          ["Rate", (row) => row.rate ? row.rate.toFixed(1) + "/s" : "–", "number"],
+          ["Items", (row) => number(row.total), "number"],
+          ["Failed", (row) => failed(row.failed, { batch: row.batchID }), "number"],
+          ["Rate", (row) => row.open > 0 && row.rate ? row.rate.toFixed(1) + "/s" : "–", "number"],
           ["Left", (row) => duration(row.etaSeconds), "number"], ["Opened", (row) => time(row.openedAt)],
         ];
 
-        const findings = (rows) => table([
-          ["Severity", (row) => state(row.severity)], ["What", (row) => row.what],
+        const findings = (rows) => table("What is wrong", [
+          ["Severity", (row) => state(row.severity)], ["What", (row) => row.what, "medium"],
           ["Where", (row) => row.detail, "long"], ["What to do", (row) => row.hint, "long"],
         ], rows, "Nothing is wrong.");
 
@@ -20,12 +21,18 @@ enum DashboardPages {
           batches: {
             title: "Batches",
             async read() {
-              const [batches, minutes, health] = await Promise.all(
-                [call("batches?limit=50"), call("throughput?minutes=60"), call("health")]);
+              const [{ overview }, { batches }, history, health] = await Promise.all(
+                [call("overview"), call("batches?limit=50"), call("history?minutes=" + span), call("health")]);
               const wrong = health.findings.filter((row) => row.severity !== "info");
               return [
-                chart(minutes.throughput), wrong.length > 0 ? [make("h2", {}, "What is wrong"), findings(wrong)] : null,
-                make("h2", {}, "Newest batches"), table(batchColumns, batches.batches, "No batch has been enqueued yet."),
+                tiles([
+                  ["open items", number(overview.open)], ["items per second", overview.rate.toFixed(1)],
+                  ["failed in 24 hours", failed(overview.failedInDay, {})],
+                  ["workers live", number(overview.liveWorkers), overview.liveWorkers === 0 && overview.open > 0 ? "bad" : null]]),
+                wrong.length > 0 ? [make("h2", {}, "What is wrong"), findings(wrong)] : null,
+                historySection(history),
+                make("h2", {}, "Newest batches"),
+                table("Newest batches", batchColumns, batches, "No batch has been enqueued yet: larder enqueue URL --batch NAME"),
               ];
             },
           },
@@ -33,7 +40,7 @@ enum DashboardPages {
             title: "Queues",
             async read() {
               const { queues } = await call("queues");
-              return [table([
+              return [table("Queues", [
                 ["Queue", (row) => row.queue, "long"], ["State", (row) => state(row.paused ? "paused" : row.limit ? "at its limit" : "open")],
                 ["Running", (row) => number(row.running), "number"], ["Open items", (row) => number(row.open), "number"],
                 ["At most running", (row) => number(row.maxRunning), "number"], ["Per second", (row) => number(row.maxRate), "number"],
@@ -46,38 +53,61 @@ enum DashboardPages {
           workers: {
             title: "Workers",
             async read() {
-              const [{ workers }, { running }] = await Promise.all([call("workers"), call("running?limit=100")]);
+              const [{ workers }, running] = await Promise.all([call("workers"), call("workers/running")]);
+              const busy = workers.filter((worker) => worker.state === "live").slice(0, 100);
               return [
-                table([
+                table("Workers", [
                   ["Worker", (row) => row.name, "long"], ["State", (row) => state(row.state)],
-                  ["Jobs", (row) => `${row.running} of ${row.slots}`, "number"], ["Version", (row) => row.version],
+                  ["Jobs", (row) => `${number(row.running)} of ${number(row.slots)}`, "number"], ["Version", (row) => row.version],
                   ["Started", (row) => time(row.startedAt)], ["Fault", (row) => row.fault, "long"],
                 ], workers, "No worker has run in the last day: larder work"),
-                make("h2", {}, "Running jobs"),
-                table([
-                  ["URL", (row) => row.url, "long"], ["Worker", (row) => row.workerName], ["Job", (row) => row.job, "number"],
-                  ["Attempt", (row) => row.attempt, "number"], ["For", (row) => duration(row.seconds), "number"],
-                ], running, "No job runs."),
+                busy.map((worker) => {
+                  const jobs = running.running.filter((row) => row.worker === worker.worker);
+                  return make("section", { "data-key": "jobs-" + worker.worker }, make("h2", {}, worker.name + " now"),
+                    table(worker.name, [
+                      ["URL", (row) => row.url, "long"], ["Job", (row) => row.job, "number"], ["Attempt", (row) => row.attempt, "number"],
+                      ["Batch", (row) => make("a", { href: "#/batches/" + row.batchID }, row.batchID), "number"],
+                      ["For", (row) => elapsed(row.seconds, running), "number"],
+                    ], jobs, "It has no job."),
+                    worker.running > jobs.length && jobs.length > 0
+                      ? make("p", { class: "quiet" }, `The ${jobs.length} that it holds longest of ${number(worker.running)}.`) : null);
+                }),
               ];
             },
           },
           origins: {
             title: "Origins",
             async read() {
-              const { origins } = await call("origins");
-              return [table([
-                ["Origin", (row) => row.origin, "long"], ["Why", (row) => row.givenUp ? "given up" : row.why],
-                ["Held for", (row) => duration(row.seconds), "number"], ["Error", (row) => row.domain ? `${row.domain} ${row.code}` : "–"],
-                ["", (row) => button("Clear", "origins/clear", { origin: row.origin }, `Allow requests to ${row.origin} again?`), "actions"],
-              ], origins, "No origin is held."),
-              form("Hold", "origins/hold", "origin", "Origin or URL", (text) => `Send no request to ${text} for an hour? Its jobs wait.`)];
+              const [{ origins: held }, { origins: active }] = await Promise.all([call("origins"), call("origins/active")]);
+              const why = { "retry-after": "it asked for a pause", breaker: "too many failures in a row", operator: "held by an operator" };
+              return [
+                make("h2", {}, "Held"),
+                table("Held origins", [
+                  ["Origin", (row) => row.origin, "long"], ["Why", (row) => row.givenUp ? "given up" : why[row.why] ?? row.why, "medium"],
+                  ["Since", (row) => time(row.since)],
+                  ["Until", (row) => time(new Date(Math.round((Date.now() + row.seconds * 1000) / 60000) * 60000).toISOString())],
+                  ["Error", (row) => row.domain ? `${row.domain} ${row.code}` : "–"],
+                  ["", (row) => button("Release", "origins/clear", { origin: row.origin }, `Allow requests to ${row.origin} again?`), "actions"],
+                ], held, "No origin is held."),
+                form("Hold", "origins/hold", "origin", "Origin or URL", (text) => `Send no request to ${text} for an hour? Its jobs wait.`),
+                make("h2", {}, "Active in the last hour"),
+                table("Active origins", [
+                  ["Origin", (row) => row.origin, "long"],
+                  ["State", (row) => state(held.some((other) => other.origin === row.origin) ? "held" : "open")],
+                  ["Jobs", (row) => number(row.jobs), "number"], ["Per minute", (row) => number(row.perMinute), "number"],
+                  ["Median download", (row) => row.fetchMs === null ? "–" : number(row.fetchMs) + " ms", "number"],
+                  ["Received", (row) => bytes(row.bytesIn), "number"],
+                  ["Failed", (row) => failed(row.failed, { origin: row.origin }), "number"],
+                  ["Most frequent error", (row) => row.domain ? `${row.domain} ${row.code}, ${number(row.errors)} times` : "–", "medium"],
+                ], active, "No job has ended in the last hour."),
+                active.length > 0 ? make("p", { class: "quiet" }, "From the newest 5,000 jobs that ended.") : null];
             },
           },
           blocklist: {
             title: "Blocklist",
             async read() {
               const { blocklist } = await call("blocklist");
-              return [table([
+              return [table("Blocked URLs", [
                 ["URL", (row) => row.url, "long"], ["Until", (row) => time(row.until)],
                 ["Error", (row) => `${row.message} (${row.domain} ${row.code})`, "long"], ["Failures", (row) => row.failures, "number"],
                 ["", (row) => button("Unblock", "blocklist/remove", { url: row.url }, `Unblock ${row.url}?`), "actions"],
@@ -90,7 +120,7 @@ enum DashboardPages {
             title: "Schedules",
             async read() {
               const { schedules } = await call("schedules");
-              return [table([
+              return [table("Schedules", [
                 ["Schedule", (row) => row.name, "long"], ["When", (row) => `${row.cron} ${row.timeZone}`],
                 ["Next", (row) => row.paused ? state("paused") : time(row.nextAt)], ["Last", (row) => time(row.lastAt)],
                 ["Result", (row) => row.lastError ? make("span", { class: "bad" }, row.lastError) : row.lastBatch
@@ -103,27 +133,12 @@ enum DashboardPages {
               ], schedules, "There is no schedule: larder schedule set")];
             },
           },
-          failures: {
-            title: "Failures",
-            async read() {
-              const { batches } = await call("batches?limit=200");
-              const rows = batches.flatMap((batch) => batch.topErrors.map((error) => ({ batch, error })));
-              return [
-                make("p", { class: "quiet" }, "The commonest errors of each of the newest 200 batches."),
-                table([
-                  ["Batch", (row) => batchLink(row.batch), "long"], ["Error", (row) => `${row.error.domain} ${row.error.code}`],
-                  ["Items", (row) => number(row.error.items), "number"], ["Opened", (row) => time(row.batch.openedAt)],
-                  ["", (row) => row.batch.state !== "cancelled"
-                    ? button("Retry failed", `batches/${row.batch.batchID}/retry`, {}, `Retry the failed items of ${row.batch.batch}?`) : null, "actions"],
-                ], rows, "No failure."),
-              ];
-            },
-          },
+          failures: { title: "Failures", read: (_, filter) => failuresPage(filter) },
           actions: {
             title: "Changes",
             async read() {
               const { actions } = await call("actions?limit=200");
-              return [table([
+              return [table("Changes", [
                 ["When", (row) => time(row.at)], ["Who", (row) => row.actor ?? `database login ${row.login}`],
                 ["What", (row) => row.verb], ["Of", (row) => row.target, "long"],
                 ["Result", (row) => row.error ? make("span", { class: "bad" }, row.error) : "done", "long"],
@@ -139,52 +154,9 @@ enum DashboardPages {
             },
           },
           preview: { title: "Preview", async read() { return previewPage((await call("pipelines")).pipelines); } },
-          batch: { title: "Batch", isHidden: true, read: () => batchPage(location.hash.split("/")[2]) },
+          batch: { title: "Batch", read: (id) => batchPage(id) },
           health: { title: "Health", async read() { return [findings((await call("health")).findings)]; } },
         };
-
-        async function batchPage(id) {
-          const [{ batch }, { images }] = await Promise.all([call("batches/" + id), call(`batches/${id}/images?limit=24`)]);
-          pages.batch.title = "Batch " + batch.batch;
-          const change = (title, verb, question, danger) =>
-            button(title, `batches/${id}/${verb}`, {}, question, danger);
-          const isOver = batch.state === "finished" || batch.state === "cancelled";
-          return [
-            make("p", {}, state(batch.state), make("span", { class: "quiet" },
-              `, ${number(batch.finished)} of ${number(batch.total)} items in ${duration(batch.seconds)}`)),
-            bar(batch),
-            make("div", { class: "actions" },
-              isOver ? null : batch.state === "paused" ? change("Resume", "resume", `Resume ${batch.batch}?`)
-                : change("Pause", "pause", `Pause ${batch.batch}? Its jobs wait.`),
-              reportButton(id),
-              batch.failed > 0 && batch.state !== "cancelled" ? change("Retry failed", "retry", `Retry the failed items of ${batch.batch}?`) : null,
-              batch.failed > batch.discarded ? change("Discard failures", "discard", `Discard the failures of ${batch.batch}?`, true) : null,
-              isOver ? null : change("Cancel", "cancel", `Cancel ${batch.batch}? ${number(batch.open)} items end at once.`, true)),
-            tiles([
-              ["succeeded", number(batch.succeeded), "good"], ["failed", number(batch.failed), batch.failed > 0 ? "bad" : null],
-              ["cancelled", number(batch.cancelled)], ["open", number(batch.open)], ["fresh", number(batch.fresh)],
-              ["blocked", number(batch.blocked)], ["retries", number(batch.retries)], ["downloads", number(batch.downloads)],
-              ["variants", number(batch.variants)], ["received", bytes(batch.bytesIn)], ["stored", bytes(batch.bytesOut)],
-              ["items per second", batch.rate.toFixed(1)], ["left", duration(batch.etaSeconds)],
-              ["median of a job", batch.p50Ms === null ? "–" : Math.round(batch.p50Ms) + " ms"],
-              ["95 % of jobs", batch.p95Ms === null ? "–" : Math.round(batch.p95Ms) + " ms"],
-            ]),
-            make("h2", {}, "Newest images"),
-            gallery(id, images),
-            make("h2", {}, "Failures"),
-            batch.topErrors.length === 0 ? null : table([
-              ["Error", (row) => `${row.domain} ${row.code}`, "long"], ["Items", (row) => number(row.items), "number"],
-              ["", (row) => button("Retry", `batches/${id}/retry-error`, { domain: row.domain, code: row.code },
-                `Retry the items that failed with ${row.domain} ${row.code}?`), "actions"],
-            ], batch.topErrors, "No error."),
-            table([
-              ["URL", (row) => row.url, "long"], ["Error", (row) => `${row.domain} ${row.code}`],
-              ["Message", (row) => row.message, "long"], ["Attempts", (row) => row.attempts, "number"],
-            ], batch.failures.slice(0, 200), "No failure."),
-            batch.failures.length > 200 ? make("p", { class: "quiet" },
-              `These are the first 200; larder report ${batch.batchID} --files has all.`) : null,
-          ];
-        }
 
         /** Opens the report in a tab. A link would not send the token. */
         function reportButton(id) {

@@ -4,23 +4,40 @@ enum DashboardPreviewScript {
         const example = [{ name: "thumb", thumbnail: { width: 200, height: 200 }, format: "webp" }];
         const preview = { url: "", variants: JSON.stringify(example, null, 2), answer: null, message: "" };
 
+        let previewTimer = null, previewNumber = 0;
+
+        /** Once the user has stopped typing for a second. */
+        function makeLater() {
+          clearTimeout(previewTimer);
+          previewTimer = setTimeout(() => { if (preview.url) makePreview(); }, 1000);
+        }
+
         async function makePreview() {
+          clearTimeout(previewTimer);
+          previewNumber += 1;
+          const own = previewNumber;
           try {
             const variants = JSON.parse(preview.variants);
             preview.message = "Working…";
             await show();
-            preview.answer = await call("preview", { url: preview.url, variants });
+            const answer = await call("preview", { url: preview.url, variants });
+            // A later edit has asked again.
+            if (own !== previewNumber) return;
+            preview.answer = answer;
             preview.message = "";
-          } catch (failure) { preview.message = failure.message; }
+          } catch (failure) {
+            if (own !== previewNumber) return;
+            preview.message = failure.message;
+          }
           await show();
         }
 
         function previewPage(pipelines) {
           if (!allowsChanges) return [make("p", { class: "quiet" }, "larder serve --allow-changes makes previews.")];
           const url = make("input", { type: "url", id: "preview-url", required: "", size: "70", value: preview.url,
-            oninput: () => { preview.url = url.value; } });
+            oninput: (event) => { preview.url = event.currentTarget.value; makeLater(); } });
           const variants = make("textarea", { id: "preview-variants", rows: "12", spellcheck: "false",
-            oninput: () => { preview.variants = variants.value; } }, preview.variants);
+            oninput: (event) => { preview.variants = event.currentTarget.value; makeLater(); } }, preview.variants);
           return [
             make("form", { onsubmit: (event) => { event.preventDefault(); makePreview(); } },
               make("p", {}, make("label", { for: "preview-url" }, "URL of an image"), url),

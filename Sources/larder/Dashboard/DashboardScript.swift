@@ -38,10 +38,15 @@ enum DashboardScript {
           allowsChanges = response.headers.get("Larder-Changes") === "allowed";
           const answer = await response.json();
           if (!response.ok) throw new Failure(response.status, answer.error ? answer.error.message : response.statusText);
+          answer.receivedAt = Date.now();
           // What was known before a change is old.
           if (body) live.answers.clear();
           return answer;
         }
+
+        /** The query of a path, without empty values. */
+        const query = (values) => new URLSearchParams(
+          Object.entries(values).filter(([, value]) => value !== "" && value !== null && value !== undefined)).toString();
 
         const number = (value) => value === null || value === undefined ? "–" : value.toLocaleString("en-US");
 
@@ -56,28 +61,47 @@ enum DashboardScript {
           return parts.join(" ") || "0s";
         }
 
-        function time(text) {
-          if (!text) return "–";
-          const date = new Date(text);
-          const shown = date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
-          return make("time", { datetime: text, title: text }, shown);
+        /** A time that passes: `seconds` when the answer came. */
+        const elapsed = (seconds, answer) => make("span", { "data-since": answer.receivedAt - seconds * 1000 },
+          duration(seconds + (Date.now() - answer.receivedAt) / 1000));
+
+        /** Local, of 24 hours: 2026-01-31 14:05:09. */
+        function localTime(date, parts = 19) {
+          const two = (value) => String(value).padStart(2, "0");
+          return (`${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} `
+            + `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`).slice(0, parts);
         }
 
+        const time = (text) => text ? make("time", { datetime: text, title: text }, localTime(new Date(text))) : "–";
+
         const stateClass = {
-          finished: "good", live: "good", paused: "warn", cancelled: "warn", lost: "bad", error: "bad", warning: "warn",
+          finished: "good", live: "good", paused: "warn", cancelled: "warn", lost: "bad", error: "bad", warning: "warn", held: "warn",
         };
         const state = (text) => make("span", { class: "state " + (stateClass[text] || "") }, text);
 
+        /** What a row is about, so that its buttons stay under the focus when rows come and go. */
+        const rowKey = (row) => row.job ?? row.url ?? row.worker ?? row.batchID ?? row.queue ?? row.origin ?? row.name;
+
         /** Columns are [title, value of a row, class of the cell]. */
-        function table(columns, rows, empty) {
+        function table(label, columns, rows, empty) {
           if (rows.length === 0) return make("p", { class: "quiet" }, empty);
-          return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": columns[0][0] },
+          const used = columns.filter(([, , kind]) => kind !== "actions" || allowsChanges);
+          return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
             make("table", {},
-              make("thead", {}, make("tr", {}, columns.map(([title, , kind]) =>
+              make("thead", {}, make("tr", {}, used.map(([title, , kind]) =>
                 make(title ? "th" : "td", { scope: title ? "col" : null, class: kind === "number" ? "number" : null }, title)))),
               make("tbody", {}, rows.map((row) =>
-                make("tr", {}, columns.map(([, value, kind]) => make("td", { class: kind }, value(row) ?? (columns.length > 1 && kind !== "actions" ? "–" : ""))))))));
+                make("tr", { "data-key": rowKey(row) }, used.map(([, value, kind]) =>
+                  make("td", { class: kind }, value(row) ?? (kind === "actions" ? "" : "–"))))))));
         }
+
+        /** A number that links to the failures when there are any. */
+        const failed = (count, filter) => count > 0
+          ? make("a", { class: "bad", href: "#/failures?" + query(filter) }, number(count)) : "0";
+
+        /** A part that opens; it stays open while the page follows changes. */
+        const disclosure = (summary, ...content) =>
+          make("details", { class: typeof summary === "string" ? "cause part" : "cause" }, make("summary", {}, summary), ...content);
 
         const tiles = (pairs) => make("div", { class: "tiles" },
           pairs.map(([name, value, kind]) => make("div", { class: "tile" }, make("b", { class: kind }, value), make("span", {}, name))));
@@ -97,62 +121,45 @@ enum DashboardScript {
             { viewBox: "0 0 100 8", preserveAspectRatio: "none", role: "img", "aria-label": label }, ...rects));
         }
 
-        /** Succeeded and failed items of each minute. */
-        function chart(minutes) {
-          const last = 60, now = Math.floor(Date.now() / 60000);
-          const byMinute = new Map(minutes.map((row) => [Math.floor(Date.parse(row.minute) / 60000), row]));
-          const rows = Array.from({ length: last }, (_, i) => byMinute.get(now - last + 1 + i));
-          const top = Math.max(1, ...rows.map((row) => row ? row.succeeded + row.failed : 0));
-          const rects = [];
-          rows.forEach((row, i) => {
-            if (!row) return;
-            const good = row.succeeded * 100 / top, bad = row.failed * 100 / top;
-            rects.push(svg("rect", { x: i * 10 + 1, y: 100 - good, width: 8, height: good, class: "fill-good" },
-              svg("title", {}, `${row.minute}: ${row.succeeded} succeeded, ${row.failed} failed`)));
-            rects.push(svg("rect", { x: i * 10 + 1, y: 100 - good - bad, width: 8, height: bad, class: "fill-bad" }));
-          });
-          const label = `Items that ended in each of the last ${last} minutes, at most ${number(top)}`;
-          return make("figure", { class: "chart", role: "group" },
-            svg("svg", { viewBox: "0 0 600 100", preserveAspectRatio: "none", role: "img", "aria-label": label }, ...rects),
-            make("figcaption", { class: "quiet" }, label));
+        /** Makes a change and shows the page again, and what the change answered where `note` says it. */
+        async function change(path, body, note) {
+          try {
+            const answer = await call(path, body);
+            const text = note?.(answer);
+            if (text) await ask(text, true);
+          } catch (failure) { await ask(failure.message, true); }
+          await show();
         }
 
-        /** Asks, then makes a change and shows the page again. Nothing where changes are refused. */
-        function button(title, path, body, question, danger) {
+        /** Asks, then makes a change. Nothing where changes are refused. */
+        function button(title, path, body, question, danger, note) {
           if (!allowsChanges) return null;
           return make("button", {
             type: "button", class: danger ? "danger" : null,
-            onclick: async () => {
-              if (!await ask(question)) return;
-              try { await call(path, body); } catch (failure) { await ask(failure.message, true); }
-              await show();
-            },
+            onclick: async () => { if (await ask(question, false, danger)) await change(path, body, note); },
           }, title);
         }
 
         /** A field and a button for a change of what is typed; nothing where changes are refused. */
         function form(title, path, field, label, question) {
           if (!allowsChanges) return null;
-          const input = make("input", { type: "text", name: field, required: "", size: "50", autocomplete: "off" });
           return make("form", {
             class: "actions", onsubmit: async (event) => {
               event.preventDefault();
-              const text = input.value.trim();
+              const own = event.currentTarget, text = own.elements[field].value.trim();
               if (!text || !await ask(question(text))) return;
-              try {
-                await call(path, { [field]: text });
-                input.value = "";
-              } catch (failure) { await ask(failure.message, true); }
-              await show();
+              own.reset();
+              await change(path, { [field]: text });
             },
-          }, make("label", {}, label + " ", input), make("button", {}, title));
+          }, make("label", {}, label + " ",
+            make("input", { type: "text", name: field, required: "", size: "50", autocomplete: "off" })), make("button", {}, title));
         }
 
-        function ask(text, isNote) {
+        function ask(text, isNote, isDangerous) {
           return new Promise((resolve) => {
-            const yes = make("button", { value: "yes" }, isNote ? "Close" : "Yes");
+            const yes = make("button", { value: "yes", class: isDangerous ? "danger" : null }, isNote ? "Close" : "Yes");
             const no = make("button", { value: "no" }, "No");
-            const dialog = make("dialog", {}, make("p", {}, text),
+            const dialog = make("dialog", { "aria-labelledby": "question" }, make("p", { id: "question" }, text),
               make("form", { method: "dialog", class: "actions" }, isNote ? [yes] : [yes, no]));
             dialog.addEventListener("close", () => { dialog.remove(); resolve(dialog.returnValue === "yes"); });
             document.body.append(dialog);

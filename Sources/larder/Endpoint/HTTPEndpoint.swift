@@ -9,7 +9,9 @@ final class HTTPEndpoint: Sendable {
 
     /// What a request carries; others are dropped.
     static let headers = ["host", "origin", "authorization", "content-type", "range", "if-range", "if-none-match"]
-    static let arguments = ["after", "limit", "minutes", "paths", "queue"]
+    static let arguments = [
+        "after", "batch", "code", "domain", "limit", "minutes", "origin", "paths", "queue", "text",
+    ]
     /// Of a request, in bytes.
     static let longestBody = 65_536
 

@@ -25,6 +25,8 @@ struct HTTPAnswer: Sendable {
     /// Beside the type, `Cache-Control` and `X-Content-Type-Options`.
     var headers: [(name: String, value: String)] = []
     var body: [UInt8] = []
+    /// A hash of what the body says, for those who compare answers; nil where it is that of the body.
+    var content: Int?
     /// Sent instead of the body.
     var file: HTTPFilePart?
     /// Sends the body piece by piece, in place of it; returns at its end.

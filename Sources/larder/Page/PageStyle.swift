@@ -22,7 +22,8 @@ enum PageStyle {
           background: var(--card); border-bottom: 1px solid var(--line);
         }
         header strong { font-size: 17px; }
-        nav { display: flex; flex-wrap: wrap; gap: 2px; flex: 1; }
+        nav { display: flex; flex-wrap: wrap; gap: 4px 14px; flex: 1; }
+        nav .group { display: flex; gap: 2px; padding-left: 12px; border-left: 1px solid var(--line); }
         nav a { padding: 4px 10px; border-radius: 6px; color: var(--text); text-decoration: none; }
         nav a:hover { background: var(--bar); }
         nav a[aria-current] { background: var(--accent); color: var(--back); }
@@ -32,7 +33,8 @@ enum PageStyle {
         main:focus { outline: none; }
         h1 { font-size: 22px; margin: 0 0 12px; overflow-wrap: anywhere; }
         h2 { font-size: 16px; margin: 28px 0 10px; }
-        h1, td, code { unicode-bidi: isolate; }
+        h2 { overflow-wrap: anywhere; }
+        h1, h2, td, code { unicode-bidi: isolate; }
         a { color: var(--accent); }
         :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
         .skip { position: absolute; left: -999px; }
@@ -47,17 +49,42 @@ enum PageStyle {
         }
         table { border-collapse: collapse; width: 100%; }
         th, td { min-width: 90px; text-align: left; padding: 8px 12px; border-bottom: 1px solid var(--line); vertical-align: top; }
-        tr:last-child td { border-bottom: 0; }
+        tbody tr:last-child td { border-bottom: 0; }
         th { font-weight: 600; font-size: 13px; color: var(--quiet); white-space: nowrap; }
         td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-        td.long { overflow-wrap: anywhere; min-width: 220px; }
-        td.actions { white-space: nowrap; text-align: right; }
+        td.long { overflow-wrap: anywhere; min-width: 220px; } td.medium { overflow-wrap: anywhere; min-width: 140px; }
+        td.actions { display: table-cell; white-space: nowrap; text-align: right; }
         .state { font-weight: 600; white-space: nowrap; }
         .good { color: var(--good); } .bad { color: var(--bad); } .warn { color: var(--warn); }
         .bar { display: flex; height: 8px; min-width: 110px; border-radius: 4px; overflow: hidden; background: var(--bar); }
         .bar svg { width: 100%; height: 8px; display: block; }
         .chart { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 12px; }
         .chart svg { width: 100%; height: 140px; display: block; }
+        .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(320px, 1fr)); gap: 10px; }
+        .chart figcaption { display: flex; flex-wrap: wrap; gap: 4px 16px; margin-bottom: 8px; font-size: 13px; }
+        .legend { display: inline-flex; align-items: center; gap: 6px; color: var(--quiet); }
+        .legend i { width: 14px; height: 10px; }
+        .key-good { background: var(--good); } .key-accent { background: var(--accent); }
+        .key-bad { background: repeating-linear-gradient(var(--bad) 0 3px, transparent 3px 5px); }
+        .plot { display: grid; grid-template-columns: auto 1fr; gap: 4px 8px; font-size: 12px; color: var(--quiet); }
+        .plot .left { display: flex; flex-direction: column; justify-content: space-between; text-align: right; margin: -8px 0; }
+        .plot .below { grid-column: 2; display: flex; justify-content: space-between; font-variant-numeric: tabular-nums; }
+        .grid { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
+        .area { fill: var(--accent); fill-opacity: 0.18; }
+        .line { fill: none; stroke: var(--accent); stroke-width: 2; vector-effect: non-scaling-stroke; }
+        .fill-accent { fill: var(--accent); }
+        .heading { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0 16px; }
+        .choice { display: flex; gap: 4px; }
+        .choice button[aria-pressed="true"] { background: var(--accent); color: var(--back); border-color: var(--accent); }
+        .filter { display: grid; grid-template-columns: repeat(auto-fit, minmax(160px, 1fr)); gap: 8px; align-items: end; }
+        .filter input { width: 100%; }
+        .cause {
+          background: var(--card); border: 1px solid var(--line); border-left: 4px solid var(--bad); border-radius: 8px;
+          padding: 6px 14px; margin: 6px 0; overflow-wrap: anywhere;
+        }
+        summary { cursor: pointer; }
+        .cause.part { border-left: 1px solid var(--line); }
+        td p { margin: 2px 0; } td .bar { margin-top: 7px; min-width: 60px; }
         .images { display: grid; grid-template-columns: repeat(auto-fill, minmax(110px, 1fr)); gap: 10px; }
         .images figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 6px; }
         .images img, .images figure > span { display: block; width: 100%; height: 96px; object-fit: contain; }
@@ -68,6 +95,7 @@ enum PageStyle {
         .previews p { margin: 4px 0; }
         .previews code { font-size: 12px; color: var(--quiet); overflow-wrap: anywhere; }
         .fill-good { fill: var(--good); } .fill-bad { fill: var(--bad); } .fill-quiet { fill: var(--quiet); }
+        td.actions button + button { margin-left: 6px; }
         form label { display: block; }
         button, input, textarea {
           font: inherit; color: var(--text); background: var(--card); border: 1px solid var(--line);

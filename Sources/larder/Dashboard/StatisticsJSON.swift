@@ -1,0 +1,90 @@
+import JobQueue
+
+extension BatchStatistics {
+    /// The object of the page of a batch.
+    var json: JSONObject {
+        [
+            "slotMilliseconds": slotMilliseconds,
+            "timeline": timeline.map {
+                ["slot": $0.slot, "succeeded": $0.succeeded, "skipped": $0.skipped] as JSONObject
+            },
+            "stages": stages.map {
+                ["stage": $0.stage, "p50": $0.p50, "p95": $0.p95, "p99": $0.p99] as JSONObject
+            },
+            "originCount": originCount,
+            "origins": origins.map {
+                [
+                    "origin": $0.origin, "items": $0.items, "failed": $0.failed, "bytesIn": $0.bytesIn,
+                    "fetchMs": $0.fetchMs,
+                ] as JSONObject
+            },
+            "slowest": slowest.map {
+                [
+                    "url": ShownURL.text($0.url), "wait": $0.wait, "fetch": $0.fetch, "transcode": $0.transcode,
+                    "store": $0.store,
+                ] as JSONObject
+            },
+            "largest": largest.map { ["url": ShownURL.text($0.url), "bytes": $0.bytes] as JSONObject },
+            "variants": variants.map {
+                ["name": $0.name, "files": $0.files, "bytes": $0.bytes, "originals": $0.originals] as JSONObject
+            },
+            "causes": causes.map { cause in
+                let advice = FailureAdvice(domain: cause.domain, code: cause.code, status: cause.status)
+                return [
+                    "domain": cause.domain, "code": cause.code, "status": cause.status, "items": cause.items,
+                    "origins": cause.origins, "meaning": advice.meaning, "action": advice.action,
+                    "message": FailureLine.message(cause.message, of: cause.examples.first ?? ""),
+                    "examples": cause.examples.map { ShownURL.text($0) },
+                ] as JSONObject
+            },
+        ]
+    }
+}
+
+/// The schemas of the statistics of a batch.
+enum StatisticsJSON {
+    static var schema: JSONObject {
+        func array(_ fields: [String: String]) -> JSONObject {
+            ["type": "array", "items": DashboardOpenAPI.object(of: fields)]
+        }
+        let parts: [String: JSONObject] = [
+            "slotMilliseconds": ["type": "integer"], "originCount": ["type": "integer"],
+            "timeline": array(["slot": "integer", "succeeded": "integer", "skipped": "integer"]),
+            "stages": array(["stage": "string", "p50": "integer?", "p95": "integer?", "p99": "integer?"]),
+            "origins": array([
+                "origin": "string", "items": "integer", "failed": "integer", "bytesIn": "integer",
+                "fetchMs": "integer?",
+            ]),
+            "slowest": array([
+                "url": "string", "wait": "integer", "fetch": "integer", "transcode": "integer", "store": "integer",
+            ]),
+            "largest": array(["url": "string", "bytes": "integer"]),
+            "variants": array(["name": "string", "files": "integer", "bytes": "integer", "originals": "integer"]),
+            "causes": array([
+                "domain": "string", "code": "integer", "status": "integer?", "items": "integer", "origins": "integer",
+                "meaning": "string", "action": "string", "message": "string", "examples": "string[]",
+            ]),
+        ]
+        var properties: JSONObject = [:]
+        for (name, schema) in parts { properties[name] = schema }
+        return DashboardOpenAPI.object(properties, required: parts.keys.sorted())
+    }
+
+    /// Of the run before, or null.
+    static var previous: JSONObject {
+        ["anyOf": [DashboardOpenAPI.line(of: "status"), ["type": "null"] as JSONObject]]
+    }
+}
+
+extension PostgresJobQueue {
+    /// The run before of a batch with a name; nil when there is none, or it is past its retention.
+    func previousRun(of progress: BatchProgress) async throws(QueueError) -> BatchProgress? {
+        guard let name = progress.name, progress.run > 1 else { return nil }
+        do throws(QueueError) {
+            return try await self.progress(of: .name("\(name)@\(progress.run - 1)"))
+        } catch {
+            guard error.code == .unknownBatch else { throw error }
+            return nil
+        }
+    }
+}
