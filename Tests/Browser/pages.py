@@ -39,7 +39,7 @@ def page(chromium, width=1400, scheme="light", offline=False):
     context.set_offline(offline)
     opened = context.new_page()
     opened.on("console", lambda message: faults.append(f"console: {message.text}")
-              if message.type == "error" and "status of 401" not in message.text else None)
+              if message.type == "error" and "status of 401" not in message.text and "net::ERR_" not in message.text else None)
     opened.on("pageerror", lambda error: faults.append(f"script: {error}"))
     try:
         yield opened
