@@ -28,13 +28,15 @@ CREATE TABLE larder_data.worker (
     host text NOT NULL,
     version text NOT NULL,
     cache_id int,
+    queue_id smallint,
     PRIMARY KEY (id, number)
 );
 COMMENT ON TABLE larder_data.worker IS
     'One row per start of a worker. id: random, because a sequence goes back when a standby takes over that lacks '
     'the last transactions, and a second worker would pass the fence of the first. number: increases with each '
     'heartbeat, see schema.sql. rescued_at: its lease has ended and it holds no job; it can claim none any more. '
-    'oldest_claim: as the worker reports, it holds no job of a claim with a lower number.';
+    'oldest_claim: as the worker reports, it holds no job of a claim with a lower number. queue_id: from which it '
+    'claims; NULL: any.';
 
 CREATE TABLE larder_data.worker_fault (
     worker_id bigint PRIMARY KEY,
@@ -76,7 +78,7 @@ COMMENT ON TABLE larder_data.drain IS
 
 CREATE VIEW larder_data.current_worker AS
 SELECT l.worker_id AS id, w.number, w.heartbeat_at, w.started_at, w.stopped_at, w.rescued_at, w.oldest_claim,
-    w.lease_ms, w.pid, w.slots, w.name, w.host, w.version, w.cache_id
+    w.lease_ms, w.pid, w.slots, w.name, w.host, w.version, w.cache_id, w.queue_id
 FROM larder_data.claim_lock l, LATERAL (
     SELECT * FROM larder_data.worker x WHERE x.id = l.worker_id ORDER BY x.number DESC LIMIT 1) AS w;
 COMMENT ON VIEW larder_data.current_worker IS 'The workers.';
@@ -98,7 +100,7 @@ COMMENT ON FUNCTION larder_data.lease_end IS
     'When the lease of a worker ends: a lease after its last heartbeat, and not before the server has been up for one.';
 
 CREATE FUNCTION larder.worker_start_v1(
-    name text, host text, pid int, version text, slots int, cache_id text DEFAULT NULL
+    name text, host text, pid int, version text, slots int, cache_id text DEFAULT NULL, queue text DEFAULT NULL
 ) RETURNS TABLE (worker_id bigint, lease_ms int)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -117,11 +119,13 @@ BEGIN
     RETURN QUERY
     WITH started AS (
         -- 52 bits, which a double holds.
-        INSERT INTO larder_data.worker AS w (id, name, host, pid, version, slots, cache_id, lease_ms, heartbeat_at)
+        INSERT INTO larder_data.worker AS w
+            (id, name, host, pid, version, slots, cache_id, queue_id, lease_ms, heartbeat_at)
         SELECT ('x' || right(gen_random_uuid()::text, 12) || left(gen_random_uuid()::text, 1))::bit(52)::bigint,
             left(worker_start_v1.name, 200), left(worker_start_v1.host, 200), worker_start_v1.pid,
             left(worker_start_v1.version, 200), worker_start_v1.slots,
-            (SELECT c.id FROM larder_data.cache c WHERE c.name = cache), s.lease_ms, clock_timestamp()
+            (SELECT c.id FROM larder_data.cache c WHERE c.name = cache),
+            (SELECT q.id FROM larder_data.queue q WHERE q.name = worker_start_v1.queue), s.lease_ms, clock_timestamp()
         FROM larder_data.settings s
         RETURNING w.id, w.lease_ms
     ), lockable AS (
@@ -131,7 +135,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION larder.worker_start_v1 IS
     'Registers one start of a worker: a new random id, and its lease, which heartbeats extend. cache_id: the random id '
-    'kept in its cache root.';
+    'kept in its cache root. queue: from which it will claim; NULL, by default: any.';
 
 -- The rows of ended workers go first, so that hosts that exist once, such as pods, leave none behind. Of two calls at
 -- once the second waits in its insert for the first.

@@ -127,15 +127,16 @@ SELECT q.name AS queue, q.lifo, q.low_priority_every, q.job_timeout, q.max_runni
         UNION ALL SELECT d.total - d.succeeded - d.failed - d.cancelled
         FROM larder_data.new_entry d JOIN unfinished u ON u.id = d.batch_id) AS x) AS open_items,
     (SELECT count(*) FROM larder_data.current_worker w WHERE w.stopped_at IS NULL
-        AND w.heartbeat_at + w.lease_ms * interval '1 ms' >= statement_timestamp()) AS live_workers
+        AND w.heartbeat_at + w.lease_ms * interval '1 ms' >= statement_timestamp()
+        AND (w.queue_id IS NULL OR w.queue_id = q.id)) AS live_workers
 FROM larder_data.queue q
 CROSS JOIN LATERAL (SELECT count(*) AS running FROM (
     SELECT FROM larder_data.running r WHERE r.queue_id = q.id LIMIT greatest(10000, q.max_running)) AS r) AS n;
 COMMENT ON VIEW larder.queue IS
     'The queues. running: jobs that run, at most 10,000 or max_running. open_items: items that are not finished, of '
-    'the 10,000 newest batches that are not. limit_reached: the limit for which no job can be claimed now, max_running or '
-    'max_rate. oldest_ready: time since the oldest first job of a priority was enqueued. live_workers: of all queues, '
-    'because a worker may claim from any.';
+    'the 10,000 newest batches that are not. limit_reached: the limit for which no job can be claimed now, max_running '
+    'or max_rate. oldest_ready: time since the oldest first job of a priority was enqueued. live_workers: those that '
+    'claim from this queue, or from any.';
 
 CREATE VIEW larder.worker AS
 SELECT w.id AS worker, w.name, w.host, w.pid, w.version, w.slots,
@@ -145,11 +146,12 @@ SELECT w.id AS worker, w.name, w.host, w.pid, w.version, w.slots,
         ELSE 'live' END AS state,
     (SELECT count(*) FROM larder_data.running r
      WHERE r.worker_id = w.id AND r.claim_no >= w.oldest_claim AND w.rescued_at IS NULL) AS running,
-    (SELECT f.message FROM larder_data.worker_fault f WHERE f.worker_id = w.id AND w.stopped_at IS NULL) AS fault
+    (SELECT f.message FROM larder_data.worker_fault f WHERE f.worker_id = w.id AND w.stopped_at IS NULL) AS fault,
+    (SELECT q.name FROM larder_data.queue q WHERE q.id = w.queue_id) AS queue
 FROM larder_data.current_worker w;
 COMMENT ON VIEW larder.worker IS
     'The workers of the last day: live, lost or stopped. running: jobs held. cache_id: the id kept in their cache '
-    'root. fault: what it lacks that every job needs.';
+    'root. fault: what it lacks that every job needs. queue: from which it claims; NULL: any.';
 
 CREATE VIEW larder.running AS
 SELECT r.job_id, r.worker_id AS worker, w.name AS worker_name, j.batch_id, j.attempt + 1 AS attempt, j.max_attempts,

@@ -129,7 +129,9 @@ WHERE m.next_at + greatest(10 * m.every, interval '10 s') < clock_timestamp() AN
       WHERE b.finished_at IS NULL)
 HAVING count(*) > 0
 UNION ALL
-SELECT 'warning', 'jobs are ready and no worker is live', format('queue %s', q.queue), 'start a worker: larder work'
+SELECT 'warning', 'jobs are ready and no worker is live', format('queue %s', q.queue),
+    CASE q.queue WHEN 'default' THEN 'start a worker: larder work'
+        ELSE format('start a worker of this queue: larder work --queue %s', q.queue) END
 FROM larder.queue q WHERE q.has_ready AND q.paused_at IS NULL AND q.live_workers = 0
 UNION ALL
 -- A worker with one slot has no job for a moment between two, so a queue whose counts have just moved is served; after
@@ -346,7 +348,8 @@ BEGIN
     UNION ALL SELECT 'open', q.queue, NULL, NULL, q.open_items::float8 FROM queues q
     UNION ALL SELECT 'paused', q.queue, NULL, NULL, (q.paused_at IS NOT NULL)::int::float8 FROM queues q
     UNION ALL SELECT 'limited', q.queue, NULL, NULL, (q.limit_reached IS NOT NULL)::int::float8 FROM queues q
-    UNION ALL SELECT 'workers', NULL, NULL, NULL, max(q.live_workers)::float8 FROM queues q
+    UNION ALL SELECT 'workers', NULL, NULL, NULL, count(*)::float8
+    FROM larder.worker w WHERE w.state = 'live'
     UNION ALL
     SELECT 'origins_held', NULL, NULL, h.reason, count(*)::float8 FROM larder.held_origin h GROUP BY h.reason
     UNION ALL

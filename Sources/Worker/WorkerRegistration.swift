@@ -31,7 +31,10 @@ struct WorkerRegistration: Sendable {
         self.wake = wake
         let configuration = worker.configuration
         let sent = Lease.bootTime()
-        session = try await worker.queue.startWorker(configuration.description)
+        var description = configuration.description
+        // One that ends with a batch claims from any queue.
+        if case .batchFinished = configuration.end {} else { description.queue = configuration.queue }
+        session = try await worker.queue.startWorker(description)
         lease = Lease(seconds: session.lease.seconds, sent: sent)
         state = Locked(
             WorkerState(

@@ -56,6 +56,31 @@ struct HealthTests {
         #expect(try await !found(fixture).contains(what))
     }
 
+    @Test func `workers of other queues do not make a queue look served`() async throws {
+        let fixture = try await QueueFixture.make(lease: nil)
+        try await fixture.sql("SELECT larder.queue_set('images')")
+        try await fixture.sql("SELECT FROM larder.enqueue('http://a/1', queue => 'images')")
+        func start(_ queue: String?) async throws {
+            _ = try await fixture.queue.startWorker(
+                WorkerDescription(name: "w", host: "test", processID: 1, version: "1", slots: 1, queue: queue))
+        }
+        let live = "SELECT queue, live_workers FROM larder.queue ORDER BY queue"
+        try await start("default")
+        #expect(try await fixture.sql(live) == [["default", "1"], ["images", "0"]])
+        let finding = try #require(
+            try await fixture.queue.health().first { $0.what == "jobs are ready and no worker is live" })
+        #expect(finding.detail == "queue images")
+        #expect(finding.hint == "start a worker of this queue: larder work --queue images")
+        try await start("images")
+        try await start(nil)
+        #expect(try await fixture.sql(live) == [["default", "2"], ["images", "2"]])
+        #expect(try await !found(fixture).contains("jobs are ready and no worker is live"))
+        let queues = "SELECT queue FROM larder.worker ORDER BY queue"
+        #expect(try await fixture.sql(queues) == [["default"], ["images"], [nil]])
+        let gauge = "SELECT value FROM larder.gauges_v1() WHERE metric = 'workers'"
+        #expect(try await fixture.value(gauge) == "3")
+    }
+
     @Test func `a task that fails comes first, with its error`() async throws {
         let fixture = try await QueueFixture.make(lease: nil)
         try await fixture.sql("UPDATE larder_data.queue SET paused_at = now()")

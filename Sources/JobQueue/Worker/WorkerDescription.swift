@@ -12,10 +12,13 @@ public struct WorkerDescription: Sendable {
     public var slots: Int
     /// The random id kept in its cache root; nil when it has none.
     public var cacheID: String?
+    /// The queue that it will claim from; nil for any.
+    public var queue: String?
 
     /// Describes a worker.
     public init(
-        name: String, host: String, processID: Int, version: String, slots: Int, cacheID: String? = nil
+        name: String, host: String, processID: Int, version: String, slots: Int, cacheID: String? = nil,
+        queue: String? = nil
     ) {
         self.name = name
         self.host = host
@@ -23,6 +26,7 @@ public struct WorkerDescription: Sendable {
         self.version = version
         self.slots = slots
         self.cacheID = cacheID
+        self.queue = queue
     }
 }
 

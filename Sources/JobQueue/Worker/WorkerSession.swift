@@ -86,11 +86,12 @@ extension PostgresJobQueue {
         return try await ask(
             """
             SELECT worker_id, lease_ms, extract(epoch FROM clock_timestamp())
-            FROM larder.worker_start_v1($1, $2, $3::int, $4, $5::int, $6)
+            FROM larder.worker_start_v1($1, $2, $3::int, $4, $5::int, $6, $7)
             """,
             [
                 .text(description.name), .text(description.host), .integer(Int64(description.processID)),
                 .text(description.version), .integer(Int64(description.slots)), .text(description.cacheID),
+                .text(description.queue),
             ]
         ) { rows throws(QueueError) in
             guard let id = rows.integer(0, 0), let lease = rows.integer(0, 1) else {
