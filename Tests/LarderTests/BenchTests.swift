@@ -31,6 +31,8 @@ struct BenchTests {
             environment: ["TMPDIR": place.path, "LARDER_HOME": place.file("home")])
         let outcome = try await command.run()
         #expect(outcome.code == 0, "\(outcome.errorText)")
+        let faults = try await OutputSchema.faults(outcome.lines.map { ("bench queue", $0) })
+        #expect(faults.isEmpty, "\(faults)")
         let lines = try outcome.lines.map(Line.init)
         let names = lines.map(\.name)
         let units = Dictionary(lines.map { ($0.name, $0.unit) }) { first, _ in first }

@@ -20,6 +20,8 @@ struct ChaosTests {
             "worker-kill,transcoder-kill,origin-drop,backend-terminate")
         let outcome = try await command.run()
         #expect(outcome.code == 0, "\(outcome.text)\(outcome.errorText)")
+        let faults = try await OutputSchema.faults(outcome.lines.map { ("chaos", $0) })
+        #expect(faults.isEmpty, "\(faults)")
         let lines = try outcome.lines.map(fields)
         let rows = lines.filter { $0["fault"] != nil && $0["injected"] != nil }
         #expect(
@@ -51,6 +53,8 @@ struct ChaosTests {
         #expect(await run.reaches { _ in scene.holds("larder_data.damage()") })
         let outcome = await run.outcome()
         #expect(outcome.code == 1)
+        let faults = try await OutputSchema.faults(outcome.lines.map { ("chaos", $0) })
+        #expect(faults.isEmpty, "\(faults)")
         let found = try outcome.lines.map(fields).compactMap { $0["violation"] as? String }
         #expect(found.contains { $0.hasPrefix("batch chaos-") && $0.contains("items instead of") }, "\(outcome.text)")
         #expect(try fields(try #require(outcome.lines.last))["violations"] as? Int ?? 0 > 0)
