@@ -5,7 +5,12 @@ import Testing
 /// A page of the documentation with its fenced blocks.
 struct Document {
     struct Block {
-        enum Language: String { case sh, sql }
+        /// The languages of blocks; `ShownBlockTests` has the check of each.
+        enum Language: String, CaseIterable {
+            case sh, sql, swift, objc, json, toml, yaml, mermaid, text
+            /// A drawing or the signatures of functions.
+            case none = ""
+        }
 
         let language: Language
         /// The text of the page.
@@ -25,6 +30,9 @@ struct Document {
         "docs/sql.md", "docs/job-lifecycle.md", "docs/operations.md", "docs/origins.md", "docs/disk-cache.md",
     ]
 
+    /// Pages whose commands tests of their own run: TutorialTests, and scripts/deploy-check.
+    static let apart = ["docs/tutorial.md", "docs/deploy.md"]
+
     /// What such a database holds before the first block of a page.
     static let preparations = [
         "docs/operations.md": """
@@ -33,25 +41,35 @@ struct Document {
         """
     ]
 
+    struct UnknownLanguage: Error { let language: String }
+
     /// All pages, the README first.
     static func names() throws -> [String] {
         let docs = try FileManager.default.contentsOfDirectory(atPath: PackageRoot.path + "/docs")
-        return ["README.md"] + docs.filter { $0.hasSuffix(".md") }.sorted().map { "docs/" + $0 }
+        return ["README.md", "CONTRIBUTING.md", "SECURITY.md"]
+            + docs.filter { $0.hasSuffix(".md") }.sorted().map { "docs/" + $0 }
     }
 
     let name: String
     let text: String
 
     init(_ name: String) throws {
-        self.name = name
-        text = try String(contentsOfFile: "\(PackageRoot.path)/\(name)", encoding: .utf8)
+        self.init(name: name, text: try String(contentsOfFile: "\(PackageRoot.path)/\(name)", encoding: .utf8))
     }
 
-    /// The fenced blocks of shell and SQL, in order.
+    init(name: String, text: String) {
+        self.name = name
+        self.text = text
+    }
+
+    /// The fenced blocks, in order. A block of text directly below another one is that one's output.
     var blocks: [Block] {
-        text.matches(of: /(?m)^```(sh|sql)\n((?s).*?)^```\n(?:```text\n((?s).*?)^```\n)?/).compactMap { match in
-            Block.Language(rawValue: String(match.1)).map {
-                Block(language: $0, text: String(match.2), output: match.3.map(String.init))
+        get throws {
+            try text.matches(of: /(?m)^```(.*)\n((?s).*?)^```(?:\n```text\n((?s).*?)^```)?$/).map { match in
+                guard let language = Block.Language(rawValue: String(match.1)) else {
+                    throw UnknownLanguage(language: String(match.1))
+                }
+                return Block(language: language, text: String(match.2), output: match.3.map(String.init))
             }
         }
     }
@@ -82,8 +100,17 @@ extension Scene {
         ).outcome()
     }
 
-    /// Runs a command in a shell that has `larder` in its path and the examples in its directory.
-    func shell(_ command: String) async throws -> CommandOutcome {
+    /// A sendmail that appends its input to `sent-mail`, and refuses one without a recipient.
+    private static let sendmail = """
+        #!/bin/sh
+        mail=$(cat)
+        case $mail in *To:*) printf '%s\n' "$mail" >> "${0%/bin/sendmail}/sent-mail" ;; *) exit 75 ;; esac
+        """
+
+    /// Runs a command in a shell that has `larder` and `sendmail` in its path and the examples in its directory.
+    ///
+    /// - Parameter environment: the scene's by default.
+    func shell(_ command: String, environment own: [String: String]? = nil) async throws -> CommandOutcome {
         let programs = directory.file("bin")
         if !FileManager.default.fileExists(atPath: programs) {
             try FileManager.default.createDirectory(atPath: programs, withIntermediateDirectories: false)
@@ -91,10 +118,13 @@ extension Scene {
                 atPath: programs + "/larder", withDestinationPath: LarderCommand.executable)
             try FileManager.default.createSymbolicLink(
                 atPath: directory.file("examples"), withDestinationPath: PackageRoot.path + "/examples")
+            try directory.write(Self.sendmail.utf8, to: "bin/sendmail")
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o755], ofItemAtPath: programs + "/sendmail")
         }
         return try await RunningCommand(
             "sh", ["-c", "cd \"$0\" && " + command, directory.path],
-            environment: environment.merging(["PATH": "\(programs):/usr/bin:/bin"]) { $1 }, input: []
+            environment: (own ?? environment).merging(["PATH": "\(programs):/usr/bin:/bin"]) { $1 }, input: []
         ).outcome()
     }
 }

@@ -33,6 +33,7 @@ struct DocumentTests {
                     let outcome = try await scene.shell(command)
                     #expect(outcome.code == 0, "\(page): \(command): \(outcome.errorText)")
                 }
+            default: break
             }
         }
         #expect(try await scene.queue.check().isEmpty)

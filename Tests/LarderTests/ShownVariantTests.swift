@@ -2,15 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The variants that the pages show are made by `larder transform`.
+/// What `larder key` and `larder transform --explain` show of variants.
 @Suite(.timeLimit(.minutes(5)))
 struct ShownVariantTests {
     private let directory: TemporaryDirectory
 
-    init() throws {
-        directory = try TemporaryDirectory()
-        try FileManager.default.copyItem(atPath: image("alpha.png"), toPath: directory.file("logo.png"))
-    }
+    init() throws { directory = try TemporaryDirectory() }
 
     private func image(_ name: String) -> String { PackageRoot.path + "/Tests/TranscoderTests/Images/" + name }
 
@@ -18,20 +15,6 @@ struct ShownVariantTests {
         var command = LarderCommand(environment: ["LARDER_HOME": directory.file("home")])
         command.arguments = arguments
         return try await command.run()
-    }
-
-    @Test(arguments: ["docs/transformers.md", "docs/formats.md"])
-    func `every variant and transformer of a page can be made`(page: String) async throws {
-        let blocks = try Document(page).text.matches(of: /```json\n(\{(?:.|\n)*?\})\n```/).map { String($0.1) }
-        #expect(blocks.count >= 2)
-        for (number, block) in blocks.enumerated() {
-            let isVariant = block.hasPrefix(#"{"name""#)
-            let variant = isVariant ? block : #"{"name":"v","transform":[\#(block)]}"#
-            let outcome = try await larder(
-                "transform", image("plain.jpg"), "-o", directory.file("\(number)"), "--variant", variant,
-                "--watermarks", directory.path)
-            #expect(outcome.code == 0, "\(block): \(outcome.errorText)")
-        }
     }
 
     @Test func `keys of auto, jxl and trim are printed without the image`() async throws {

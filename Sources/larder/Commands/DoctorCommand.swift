@@ -1,3 +1,4 @@
+import Concurrency
 import DiskCache
 import Downloader
 import EmbeddedPostgres

@@ -1,0 +1,136 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import larder
+
+/// Every block that a page shows is checked, by its language.
+@Suite(.timeLimit(.minutes(5)))
+struct ShownBlockTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        try FileManager.default.copyItem(atPath: image("alpha.png"), toPath: directory.file("logo.png"))
+    }
+
+    private func image(_ name: String) -> String { PackageRoot.path + "/Tests/TranscoderTests/Images/" + name }
+
+    /// What is wrong with a block; nil when nothing is.
+    private func fault(_ block: Document.Block, _ program: ShownProgram) async throws -> String? {
+        switch block.language {
+        case .sh, .sql: nil  // ReadmeTests, DocumentTests and TutorialTests run them.
+        case .swift: try await program.faults(ofSwift: block.text)
+        case .objc: try await program.faults(ofObjectiveC: block.text)
+        case .json: try await faults(ofJSON: block.text)
+        case .toml: try await faults(ofTOML: block.text)
+        case .yaml: try await faults(ofYAML: block.text)
+        case .mermaid: try faults(ofDiagram: block.text)
+        case .text, .none: faults(ofCommands: block.text)
+        }
+    }
+
+    @Test func `every block of every page is right in its language`() async throws {
+        let program = try await ShownProgram()
+        var seen: Set<Document.Block.Language> = []
+        for page in try Document.names() {
+            for block in try Document(page).blocks {
+                seen.insert(block.language)
+                let fault = try await fault(block, program) ?? ""
+                #expect(fault.isEmpty, "\(page): \(block.text)\(fault)")
+            }
+        }
+        #expect(seen == Set(Document.Block.Language.allCases))
+    }
+
+    @Test func `a block of an unknown language, a wrong program and a wrong value are faults`() async throws {
+        #expect(throws: Document.UnknownLanguage.self) {
+            _ = try Document(name: "page", text: "```cobol\nSTOP RUN.\n```\n").blocks
+        }
+        let program = try await ShownProgram()
+        #expect(try await program.faults(ofSwift: "import Prefetcher\nlet a = ImagePrefetcher()\n") != "")
+        #expect(try await program.faults(ofObjectiveC: "int f(void) { return a; }\n") != "")
+        #expect(try await faults(ofJSON: #"{"name":"v","transform":[{"type":"nothing"}]}"#) != "")
+        #expect(try await faults(ofJSON: #"{"cdn": {"origin": []}}"#) != "")
+        #expect(try await faults(ofJSON: "{") != "")
+        #expect(try await faults(ofTOML: "[limits]\nslot = 1\n") != "")
+        #expect(try await faults(ofYAML: "scrape_configs: 1\n") != "")
+        #expect(try faults(ofDiagram: "stateDiagram-v2\n    ready --> gone: claim\n") != "")
+        #expect(try faults(ofDiagram: "flowchart TD\n    larder --> Nothing\n") != "")
+        #expect(faults(ofCommands: "larder work --no-such-option\n") != "")
+    }
+
+    /// Variants and transformers are made of an image, credential profiles are read.
+    private func faults(ofJSON text: String) async throws -> String {
+        guard let object = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] else {
+            return "not a JSON object"
+        }
+        let variant = object["name"] is String && object["type"] == nil ? text : nil
+        if let variant = variant ?? (object["type"] as? String).map({ _ in #"{"name":"v","transform":[\#(text)]}"# }) {
+            let outcome = try await larder(
+                "transform", image("plain.jpg"), "-o", directory.file("out"), "--variant", variant, "--watermarks",
+                directory.path)
+            return outcome.code == 0 ? "" : outcome.errorText
+        }
+        try directory.write(text.utf8, to: "credentials.json")
+        let outcome = try await larder(
+            "fetch", "no URL", "--credentials", directory.file("credentials.json"), "--profile",
+            object.keys.first ?? "")
+        return outcome.errorText.contains("SDWebImageErrorDomain 1000") ? "" : outcome.errorText
+    }
+
+    private func faults(ofTOML text: String) async throws -> String {
+        try directory.write(text.utf8, to: "larder.toml")
+        try directory.write("postgresql:///larder\n".utf8, to: "database-url")
+        let outcome = try await larder("config", "check", "--config", directory.file("larder.toml"))
+        return outcome.code == 0 ? "" : outcome.text + outcome.errorText
+    }
+
+    /// Settings of Prometheus.
+    private func faults(ofYAML text: String) async throws -> String {
+        try directory.write(text.utf8, to: "prometheus.yaml")
+        let outcome = try await RunningCommand(
+            "/usr/bin/promtool", ["check", "config", directory.file("prometheus.yaml")], environment: [:]
+        ).outcome()
+        return outcome.code == 0 ? "" : outcome.text + outcome.errorText
+    }
+
+    /// A diagram of targets has those of Package.swift, one of states those of a job.
+    private func faults(ofDiagram text: String) throws -> String {
+        let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        let nodes = lines.dropFirst().flatMap { line in
+            line.split(separator: ":")[0].replacing("-->", with: "&").split(separator: "&")
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        let known: Set<String>
+        switch lines.first {
+        case "flowchart TD":
+            known = Set(try FileManager.default.contentsOfDirectory(atPath: PackageRoot.path + "/Sources"))
+        case "stateDiagram-v2":
+            known = ["[*]", "ready", "scheduled", "running", "suspended", "completed"]
+        default: return "an unknown kind of diagram"
+        }
+        return Set(nodes).subtracting(known).sorted().joined(separator: ", ")
+    }
+
+    /// Commands of `larder` in a text have options that exist.
+    private func faults(ofCommands text: String) -> String {
+        let lines = text.replacing(/\\\n\s*/, with: "").split(separator: "\n")
+        return lines.filter { $0.hasPrefix("larder ") }.compactMap { line in
+            let words = line.split(separator: " ").dropFirst().map { Array($0.utf8) }
+            do {
+                let (command, rest) = try CommandTable.find(words)
+                _ = try Arguments(rest, options: command.options + CommandTable.commonOptions, environment: [:])
+                return nil
+            } catch {
+                return "\(line): \(error)"
+            }
+        }.joined(separator: "\n")
+    }
+
+    private func larder(_ arguments: String...) async throws -> CommandOutcome {
+        var command = LarderCommand(environment: ["LARDER_HOME": directory.file("home"), "CDN_TOKEN": "secret"])
+        command.arguments = arguments
+        return try await command.run()
+    }
+}
