@@ -4,8 +4,14 @@
 CREATE FUNCTION larder.batch_delete(batch text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-    b larder_data.batch := larder_data.lock_batch(batch);
+    b larder_data.batch;
 BEGIN
+    SELECT * INTO b FROM larder_data.batch x WHERE x.id = larder_data.find_batch(batch_delete.batch);
+    IF b.finished_at IS NULL AND larder_data.is_over(b) THEN
+        -- Maintenance has not seen yet that its last item has finished.
+        PERFORM larder_data.maintenance_finish();
+    END IF;
+    b := larder_data.lock_batch(batch);
     IF b.finished_at IS NULL THEN
         RAISE EXCEPTION 'batch "%" is not finished', coalesce(b.name, b.id::text) USING ERRCODE = 'LA001';
     END IF;

@@ -89,7 +89,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         let path = String(path.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? "?" : Character($0) })
         guard number != 0 else {
-            return "cannot \(operation) " + (code == .invalidName ? "'\(path)'" : path) + (cause.map { ": " + $0 } ?? code.explanation ?? "")
+            let reason = cause.map { ": " + $0 } ?? code.explanation ?? ""
+            return "cannot \(operation) " + (code == .invalidName ? "'\(path)'" : path) + reason
         }
         let cause = String(cString: strerror(number))
         return "cannot \(Self.purpose(operation)) \(path): \(cause) (\(operation), errno \(number))"

@@ -64,7 +64,8 @@ struct LockTests {
         try await fixture.expectSound()
     }
 
-    @Test(arguments: ["read committed", "repeatable read", "serializable"])
+    // Of serializable transactions that overlap like this Postgres lets only one commit.
+    @Test(arguments: ["read committed", "repeatable read"])
     func `enqueues that overlap take no multixact`(level: String) async throws {
         let fixture = try await QueueFixture.make()
         let urls = (1...20).map { "http://a/\($0)" }
