@@ -48,7 +48,7 @@ extension ObjectClient {
         _ upload: PendingUpload, if condition: WriteCondition
     ) async throws(ObjectStoreError) {
         var request = ObjectRequest(method: "POST", key: upload.key, query: [("uploadId", upload.id)])
-        request.headers = condition.headers
+        request.headers = condition.headers + [HeaderField("Content-Type", "application/xml")]
         request.body = .bytes(Array("<CompleteMultipartUpload>\(upload.parts)</CompleteMultipartUpload>".utf8))
         let answer = try await send(request).body
         // The status is sent before the parts are joined: a failure is in the body.

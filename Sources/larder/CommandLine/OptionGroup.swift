@@ -4,7 +4,7 @@ struct OptionGroup {
     let options: [Option]
 
     /// A command with no more options than this shows all of them.
-    private static let fewest = 12
+    private static let fewest = 11
     /// How many of the usual options the short help shows.
     private static let shown = 10
 
