@@ -49,6 +49,7 @@ struct JSONSchemaTests {
             ("cancel", ["one"]), ("cache path", [url]), ("cache stat", []), ("cache list", ["--format", "jpeg"]),
             ("cache list", []), ("cache export", ["--batch", "two", "-o", files.file("bundle")]),
             ("cache import", [files.file("bundle")]), ("cache share", ["--dry-run", "--files"]), ("cache verify", []),
+            ("cache copy", [scene.cache, files.file("copy")]),
             ("key", [url, "--suffix", "mine"] + variant), ("sniff", [image]),
             ("transform", [image, "-o", files.file("out")] + variant), ("transform", [image, "--explain"] + variant),
             ("fetch", [url, "-o", files.file("body")]), ("fetch", ["nonsense"]), ("migrate", ["--status"]),

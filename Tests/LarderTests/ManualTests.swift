@@ -77,9 +77,10 @@ struct ManualTests {
             ("larder sta", "status"), ("larder cache tr", "trim"), ("larder cache trim --max-a", "--max-age"),
             ("larder report spr", "spring"),
         ] {
-            let answer = try await SystemTool.run([
-                "fish", "--no-config", "-c", "\(names)\(script)\ncomplete -C '\(line)'",
-            ])
+            // One argument may have 128 KiB, less than the script has.
+            let path = directory.file("script.fish")
+            try Data("\(names)\(script)\ncomplete -C '\(line)'".utf8).write(to: URL(filePath: path))
+            let answer = try await SystemTool.run(["fish", "--no-config", path])
             let words = answer.split(separator: "\n").map { String($0.split(separator: "\t")[0]) }
             #expect(words == [wanted], "\(line)")
         }
