@@ -31,7 +31,7 @@ struct Document {
     ]
 
     /// Pages whose commands tests of their own run: TutorialTests, and scripts/deploy-check.
-    static let apart = ["docs/tutorial.md", "docs/deploy.md"]
+    static let apart = ["docs/tutorial.md", "docs/deploy.md", "docs/stores.md"]
 
     /// What such a database holds before the first block of a page.
     static let preparations = [

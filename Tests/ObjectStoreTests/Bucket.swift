@@ -35,6 +35,8 @@ struct Bucket: Sendable {
     ) throws -> ObjectClient {
         var configuration = ObjectClient.Configuration()
         configuration.retries.first = .milliseconds(1)
+        // A busy machine takes its time to respond.
+        configuration.idle = .seconds(240)
         change(&configuration)
         return ObjectClient(
             try BucketAddress("s3://\(name)/\(prefix)", endpoint: endpoint),

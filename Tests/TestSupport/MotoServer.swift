@@ -36,11 +36,14 @@ public enum MotoServer {
         let port = try await port()
         let addresses = [CIDR("127.0.0.0/8")].compactMap { $0 }
         let policy = AddressPolicy(allowedAddresses: addresses, allowedPorts: [UInt16(port)])
+        // A busy machine takes its time to respond.
+        var limits = FetchLimits()
+        (limits.idle, limits.connect, limits.total) = (.seconds(240), .seconds(240), .seconds(240))
         var request = FetchRequest("http://127.0.0.1:\(port)/\(path)")
         request.method = method
         request.body = body.map { Array($0.utf8) } ?? (method == "GET" ? nil : [])
         let answer = try MemoryFile(name: "answer")
-        let response = try await ImageDownloader(FetchConfiguration(policy: policy)).call(
+        let response = try await ImageDownloader(FetchConfiguration(policy: policy, limits: limits)).call(
             request, into: answer.descriptor)
         return String(decoding: answer.prefix(response.bytes), as: UTF8.self)
     }
