@@ -22,7 +22,8 @@ struct LongAnimationTests {
             codes.append(128)
             for place in start..<min(start + 120, width * height) {
                 let (y, x) = place.quotientAndRemainder(dividingBy: width)
-                codes.append(UInt8((x / 5 + y / 3 + (x * y) / 97) & 127))
+                let shade = x / 5 + y / 3 + x * y / 97
+                codes.append(UInt8(shade & 127))
             }
         }
         codes.append(129)
@@ -32,12 +33,17 @@ struct LongAnimationTests {
             blocks.append(UInt8(block.count))
             blocks += block
         }
-        var file = Array("GIF89a".utf8) + number(width) + number(height) + [0x70, 0, 0]
-        file += [0x21, 0xFF, 0x0B] + Array("NETSCAPE2.0".utf8) + [3, 1, 0, 0, 0]
+        let plays: [UInt8] = [0x21, 0xFF, 0x0B] + Array("NETSCAPE2.0".utf8) + [3, 1, 0, 0, 0]
+        var file: [UInt8] = Array("GIF89a".utf8) + number(width) + number(height)
+        file += [0x70, 0, 0] + plays
         for frame in 0..<frames {
-            file += [0x21, 0xF9, 4, 0, 8, 0, 0, 0, 0x2C, 0, 0, 0, 0] + number(width) + number(height) + [0x86]
-            file += (0..<128).flatMap { color in
-                [UInt8(color * 2), UInt8((color * 3 + frame * 5) & 255), UInt8((frame * 2 + color) & 255)]
+            let control: [UInt8] = [0x21, 0xF9, 4, 0, 8, 0, 0, 0], place: [UInt8] = [0x2C, 0, 0, 0, 0]
+            file += control
+            file += place + number(width) + number(height)
+            file.append(0x86)
+            for color in 0..<128 {
+                let (red, green, blue) = (color * 2, color * 3 + frame * 5, color + frame * 2)
+                for band in [red, green, blue] { file.append(UInt8(band & 255)) }
             }
             file.append(7)
             file += blocks
