@@ -42,6 +42,7 @@ struct Attempt: Sendable {
             if job.isBlocked { options.remove(.retryFailed) }
             var request = LoadRequest(
                 url: job.url, variants: pipeline.variants, options: options, context: try context())
+            request.keyRule = pipeline.cacheKey
             request.blocklist = ClaimedBlocklist(isBlocked: job.isBlocked)
             request.mayPublish = { [lease] in lease.holds }
             let report = try await loader.load(request)

@@ -13,23 +13,26 @@ public struct Pipeline: Sendable, Hashable {
     public let name: String
     /// The outputs, in the order given.
     public let variants: [Variant]
+    /// How cache keys are made of URLs; nil takes the URL itself.
+    public let cacheKey: CacheKeyRule?
 
-    private init(uncheckedName name: String, variants: [Variant]) {
+    private init(uncheckedName name: String, variants: [Variant], cacheKey: CacheKeyRule? = nil) {
         self.name = name
         self.variants = variants
+        self.cacheKey = cacheKey
     }
 
     /// Checks a list of variants.
     ///
     /// - Throws: `VariantError` for too many variants, two of the same name, two of the same cache key, or one with
     ///   the original's.
-    public init(name: String, variants: [Variant]) throws(VariantError) {
+    public init(name: String, variants: [Variant], cacheKey: CacheKeyRule? = nil) throws(VariantError) {
         guard !name.isEmpty else { throw VariantError(path: "$.name", message: "must not be empty") }
         try Self.check(variants)
-        self.init(uncheckedName: name, variants: variants)
+        self.init(uncheckedName: name, variants: variants, cacheKey: cacheKey)
     }
 
-    /// Parses `{"name":…,"variants":[…]}`.
+    /// Parses `{"name":…,"variants":[…]}`, with `"cacheKey":{…}` if keys are not the URLs.
     ///
     /// - Parameter json: UTF-8 text.
     /// - Throws: `VariantError` with the JSON path of the fault.
@@ -39,23 +42,32 @@ public struct Pipeline: Sendable, Hashable {
         guard let list = fields.take("variants") else { throw fields.refusal("variants", "is missing") }
         let variants = try list.list(
             path: "$.variants", limit: Self.variantLimit, of: "variants", Variant.init(_:path:))
+        let cacheKey = try fields.take("cacheKey").map { value throws(VariantError) in
+            try CacheKeyRule(value, path: "$.cacheKey")
+        }
         try fields.finish()
-        try self.init(name: name, variants: variants)
+        try self.init(name: name, variants: variants, cacheKey: cacheKey)
     }
 
     /// An ad-hoc pipeline, named `adhoc-` and the first 16 digits of the SHA-256 of its canonical JSON.
     ///
     /// - Throws: `VariantError` as `init(name:variants:)` does.
-    public static func adhoc(_ variants: [Variant]) throws(VariantError) -> Pipeline {
+    public static func adhoc(
+        _ variants: [Variant], cacheKey: CacheKeyRule? = nil
+    ) throws(VariantError) -> Pipeline {
         try check(variants)
-        let text = JSONValue.array(variants.map(\.json)).canonicalText
-        return Pipeline(uncheckedName: "adhoc-" + SHA256Digest.hex(of: text.utf8).prefix(16), variants: variants)
+        let text = JSONValue.array(variants.map(\.json) + [cacheKey?.json].compactMap(\.self)).canonicalText
+        let name = "adhoc-" + SHA256Digest.hex(of: text.utf8).prefix(16)
+        return Pipeline(uncheckedName: name, variants: variants, cacheKey: cacheKey)
     }
 
     /// One text for one pipeline: sorted fields, no spaces, defaults of transformers written out. It parses to an equal
     /// pipeline.
     public var canonicalJSON: String {
-        JSONValue.object(["name": .string(name), "variants": .array(variants.map(\.json))]).canonicalText
+        let fields: [String: JSONValue?] = [
+            "name": .string(name), "variants": .array(variants.map(\.json)), "cacheKey": cacheKey?.json,
+        ]
+        return JSONValue.object(fields.compactMapValues(\.self)).canonicalText
     }
 
     /// Refuses variants that contradict themselves.

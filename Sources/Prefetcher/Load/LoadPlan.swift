@@ -74,7 +74,8 @@ struct LoadPlan: Sendable {
         serializer = try Self.part(context.serializer, configuration.serializer, "cacheSerializer")
 
         let filter = try Self.part(context.keyFilter, configuration.keyFilter, "cacheKeyFilter")
-        let key = (filter.map { $0(request.url) } ?? request.url).map { CacheKey($0) }
+        let made = request.keyRule?.key(of: request.url) ?? request.url
+        let key = (filter.map { $0(request.url) } ?? made).map { CacheKey($0) }
         originalKey = key
         let naming = cache.naming
         variants = Self.entries(request.variants + (context.result.map { [$0] } ?? []), of: key, naming)
