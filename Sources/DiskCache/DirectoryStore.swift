@@ -96,10 +96,11 @@ public struct DirectoryStore: ImageStore {
         }
     }
 
-    /// Syncs the file as `durability` says, then renames it, then, for `.full`, syncs the directory.
+    /// Dates the file if the naming's library reads the date, syncs it as `durability` says, then renames it, then, for `.full`, syncs the directory.
     public func commit(
         _ file: TemporaryFile, named name: String, if isPermitted: () -> Bool
     ) throws(StoreError) -> Bool {
+        if let date = naming.modificationDate { try file.setModificationDate(date) }
         try file.synchronize(durability)
         guard isPermitted() else { return false }
         try file.rename(to: layout.path(named: name))

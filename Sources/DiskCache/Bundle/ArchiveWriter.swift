@@ -29,15 +29,15 @@ struct ArchiveWriter: BundleWriter, ~Copyable {
 
     deinit { archive_write_free(archive) }
 
-    /// Adds a file without owner or date, readable by all.
-    func add(_ name: String, size: Int, _ fill: Fill) throws(StoreError) {
+    /// Adds a file without owner, readable by all.
+    func add(_ name: String, size: Int, date: Timestamp?, _ fill: Fill) throws(StoreError) {
         guard let entry = archive_entry_new() else { throw StoreError("archive_entry_new", path, number: ENOMEM) }
         defer { archive_entry_free(entry) }
         archive_entry_set_pathname(entry, name)
         archive_entry_set_size(entry, la_int64_t(size))
         archive_entry_set_filetype(entry, UInt32(Glibc.S_IFREG))
         archive_entry_set_perm(entry, 0o644)
-        archive_entry_set_mtime(entry, 0, 0)
+        archive_entry_set_mtime(entry, date?.seconds ?? 0, 0)
         try check(archive_write_header(archive, entry), "archive_write_header")
         try fill { (bytes) throws(StoreError) in
             guard bytes.isEmpty || archive_write_data(archive, bytes.baseAddress, bytes.count) == bytes.count else {

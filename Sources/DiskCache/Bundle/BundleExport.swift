@@ -1,12 +1,17 @@
 private import ImageModel
 
-/// Writes files of a store as a bundle, sorted by name and without dates and owners: the same entries give the same
-/// bytes.
+/// Writes files of a store as a bundle, sorted by name and without owners: the same entries give the same bytes.
 public struct BundleExport: Sendable {
     private let store: any ImageStore
+    private let naming: any CacheNaming
 
-    /// - Parameter store: the source.
-    public init(_ store: any ImageStore) { self.store = store }
+    /// - Parameters:
+    ///   - store: the source.
+    ///   - naming: the names in the bundle; nil, the default, keeps the store's.
+    public init(_ store: any ImageStore, naming: (any CacheNaming)? = nil) {
+        self.store = store
+        self.naming = naming ?? store.naming
+    }
 
     /// The entry of the key's file; nil when the store does not have it. Blocks and reads the whole file.
     public func entry(
@@ -22,33 +27,39 @@ public struct BundleExport: Sendable {
     ///
     /// - Parameters:
     ///   - entries: in any order; of several with the same file the first is used.
+    ///   - sources: the store's file of each bundle's file that has another name.
     ///   - path: the name of the archive, for errors.
     ///   - written: called after each file.
     /// - Throws: `StoreError`, `damaged` when a file no longer matches its entry.
     public func write(
-        _ entries: [ManifestEntry], to descriptor: Int32, path: String, written: () -> Void = {}
+        _ entries: [ManifestEntry], from sources: [String: String] = [:], to descriptor: Int32, path: String,
+        written: () -> Void = {}
     ) throws(StoreError) {
-        try write(entries, to: try ArchiveWriter(descriptor: descriptor, path: path), written)
+        try write(entries, sources, to: try ArchiveWriter(descriptor: descriptor, path: path), written)
     }
 
     /// Writes a directory, which must not exist; it appears when it is complete. Blocks.
     public func write(
-        _ entries: [ManifestEntry], toDirectory path: String, written: () -> Void = {}
+        _ entries: [ManifestEntry], from sources: [String: String] = [:], toDirectory path: String,
+        written: () -> Void = {}
     ) throws(StoreError) {
-        try write(entries, to: try BundleDirectoryWriter(path), written)
+        let writer = try BundleDirectoryWriter(path, directory: BundleLayout.directory(naming))
+        try write(entries, sources, to: writer, written)
     }
 
     private func write(
-        _ entries: [ManifestEntry], to writer: borrowing some BundleWriter & ~Copyable, _ written: () -> Void
+        _ entries: [ManifestEntry], _ sources: [String: String],
+        to writer: borrowing some BundleWriter & ~Copyable, _ written: () -> Void
     ) throws(StoreError) {
         let entries = Self.sorted(entries)
         let manifest = Array(entries.map { $0.line + "\n" }.joined().utf8)
-        try writer.add(BundleLayout.manifest, size: manifest.count) { (write) throws(StoreError) in
+        try writer.add(BundleLayout.manifest, size: manifest.count, date: nil) { (write) throws(StoreError) in
             try manifest.withBytes(write)
         }
         for entry in entries {
-            try writer.add(BundleLayout.directory + "/" + entry.file, size: entry.bytes) { (write) throws(StoreError) in
-                try copy(entry, write)
+            let name = BundleLayout.directory(naming) + "/" + entry.file
+            try writer.add(name, size: entry.bytes, date: naming.modificationDate) { (write) throws(StoreError) in
+                try copy(entry, from: sources[entry.file] ?? entry.file, write)
             }
             written()
         }
@@ -65,10 +76,11 @@ public struct BundleExport: Sendable {
 
     /// Passes on the bytes of a file and compares them with its entry.
     private func copy(
-        _ entry: ManifestEntry, _ write: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+        _ entry: ManifestEntry, from source: String,
+        _ write: (UnsafeRawBufferPointer) throws(StoreError) -> Void
     ) throws(StoreError) {
-        let mismatch = StoreError(.damaged, "export a file that no longer matches its entry:", entry.file)
-        guard let file = try store.peek(named: entry.file), file.size == entry.bytes else { throw mismatch }
+        let mismatch = StoreError(.damaged, "export a file that no longer matches its entry:", source)
+        guard let file = try store.peek(named: source), file.size == entry.bytes else { throw mismatch }
         var digest = SHA256Digest()
         var length = 0
         try file.forEachBlock { (bytes) throws(StoreError) in

@@ -53,7 +53,7 @@ public struct BundleImport: Sendable {
         try missing.finish()
         var report = Report()
         while let header = try archive.next() {
-            let prefix = BundleLayout.directory + "/"
+            let prefix = BundleLayout.directory(store.naming) + "/"
             guard header.isFile, header.name.hasPrefix(prefix),
                 let entry = missing.remove(String(header.name.dropFirst(prefix.count)))
             else { throw StoreError(.damaged, "find '\(header.name)' in the manifest of", path) }
@@ -74,7 +74,7 @@ public struct BundleImport: Sendable {
         var manifest = Manifest(manifestPath, naming: store.naming)
         try file.forEachBlock { (bytes) throws(StoreError) in try manifest.add(bytes) }
         try manifest.finish()
-        let directory = path + "/" + BundleLayout.directory
+        let directory = path + "/" + BundleLayout.directory(store.naming)
         if access(directory, F_OK) == 0 {
             try DirectoryWalk(directory: directory, includesHidden: false).visit { (entry) throws(StoreError) in
                 if manifest.contains(entry.path) { return true }

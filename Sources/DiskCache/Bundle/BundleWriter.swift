@@ -5,7 +5,8 @@ protocol BundleWriter: ~Copyable {
     /// Passes the contents of a file to its parameter, block by block.
     typealias Fill = (_ write: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) -> Void
 
-    func add(_ name: String, size: Int, _ fill: Fill) throws(StoreError)
+    /// - Parameter date: the modification date; nil is 1970-01-01, so that equal files give equal bytes.
+    func add(_ name: String, size: Int, date: Timestamp?, _ fill: Fill) throws(StoreError)
 
     /// Completes the bundle; without this call it is not usable.
     func finish() throws(StoreError)
@@ -19,8 +20,9 @@ struct BundleDirectoryWriter: BundleWriter, ~Copyable {
 
     /// Also deletes what dead processes left beside `destination`.
     ///
+    /// - Parameter directory: the directory of the images.
     /// - Throws: `StoreError`, `exists` when `destination` exists.
-    init(_ destination: String) throws(StoreError) {
+    init(_ destination: String, directory: String) throws(StoreError) {
         let slash = UInt8(ascii: "/")
         let trimmed = destination.utf8.reversed().drop { $0 == slash }.reversed()
         let name = trimmed.isEmpty ? destination : String(decoding: trimmed, as: UTF8.self)
@@ -30,7 +32,7 @@ struct BundleDirectoryWriter: BundleWriter, ~Copyable {
         Self.deleteAbandoned(in: parent)
         let path = parent + TemporaryName.ofThisProcess(.bundle).text
         do throws(StoreError) {
-            try Directory.create(path + "/" + BundleLayout.directory, durable: false, FilePermissions())
+            try Directory.create(path + "/" + directory, durable: false, FilePermissions())
         } catch {
             Self.delete(path)
             throw error
@@ -42,13 +44,13 @@ struct BundleDirectoryWriter: BundleWriter, ~Copyable {
     // After the rename the hidden name does not exist, and no other directory ever gets it.
     deinit { Self.delete(path) }
 
-    /// Adds a file with the date 1970-01-01.
-    func add(_ name: String, size: Int, _ fill: Fill) throws(StoreError) {
+    func add(_ name: String, size: Int, date: Timestamp?, _ fill: Fill) throws(StoreError) {
         let path = path + "/" + name
         let file = try Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL)
         let number = file.number
         try fill { (bytes) throws(StoreError) in try file.write(bytes, to: path) }
-        guard futimens(number, [timespec(), timespec()]) == 0 else { throw StoreError("futimens", path) }
+        let modified = timespec(tv_sec: date?.seconds ?? 0, tv_nsec: 0)
+        guard futimens(number, [timespec(), modified]) == 0 else { throw StoreError("futimens", path) }
     }
 
     func finish() throws(StoreError) {
@@ -64,14 +66,15 @@ struct BundleDirectoryWriter: BundleWriter, ~Copyable {
 
     /// Deletes only what a writer can have created, and nothing behind a symbolic link.
     private static func delete(_ path: String) {
-        let files = path + "/" + BundleLayout.directory
-        var status = stat()
-        if lstat(files, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, let held = try? HeldDirectory(files) {
-            try? DirectoryWalk(directory: files, includesHidden: true).visit { entry in
-                try? held.unlink(entry.path)
-                return true
+        for files in CacheNamings.all.map({ path + "/" + BundleLayout.directory($0) }) {
+            var status = stat()
+            if lstat(files, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, let held = try? HeldDirectory(files) {
+                try? DirectoryWalk(directory: files, includesHidden: true).visit { entry in
+                    try? held.unlink(entry.path)
+                    return true
+                }
+                rmdir(files)
             }
-            rmdir(files)
         }
         unlink(path + "/" + BundleLayout.manifest)
         rmdir(path)

@@ -58,6 +58,16 @@ public final class TemporaryFile: Sendable {
         }
     }
 
+    /// Sets the modification date, and the access date to now.
+    func setModificationDate(_ date: Timestamp) throws(StoreError) {
+        let now = Timestamp.now.nanoseconds
+        let times = [
+            timespec(tv_sec: Int(now / 1_000_000_000), tv_nsec: Int(now % 1_000_000_000)),
+            timespec(tv_sec: date.seconds, tv_nsec: 0),
+        ]
+        guard futimens(descriptor, times) == 0 else { throw StoreError("futimens", path) }
+    }
+
     /// The corresponding C function is `rename`.
     func rename(to destination: String) throws(StoreError) {
         guard Glibc.rename(path, destination) == 0 else { throw StoreError("rename", destination) }

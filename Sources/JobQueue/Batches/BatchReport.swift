@@ -64,6 +64,8 @@ public struct StoredRecord: Sendable {
     public let stored: [StoredFile]
     /// The producer's JSON object, of the first of these items that has one.
     public let meta: String?
+    /// The pipeline version of the job.
+    public let pipeline: Int?
 }
 
 /// A position in the records of a batch: items without a job first, then jobs by id.

@@ -43,7 +43,8 @@ extension PostgresJobQueue {
     /// Calls `body` with each file that the jobs of a batch stored, once per file, and its manifest entry as read from
     /// the cache; nil when the cache no longer has it.
     func forEachFile(
-        of batch: Int64, in place: CachePlace, _ body: (StoredFile, ManifestEntry?) throws -> Void
+        of batch: Int64, in place: CachePlace,
+        _ body: (StoredRecord, StoredFile, ManifestEntry?) async throws -> Void
     ) async throws {
         var seen: Set<String> = []
         for try await record in BatchRecords(of: batch, in: self) {
@@ -54,7 +55,7 @@ extension PostgresJobQueue {
                     try BundleExport(store).entry(for: key, format: file.format, width: file.width, height: file.height)
                 }
                 entry?.placeholder = record.stored.first { $0.name == nil }?.digest?.thumbHash
-                try body(file, entry)
+                try await body(record, file, entry)
             }
         }
     }

@@ -15,6 +15,7 @@ struct CachePlace {
         [
             Settings.cacheOption,
             Option("namespace", .value("NAME"), "the directory in the cache root, default 'default'"),
+            NamingOption.option,
         ] + ObjectStoreOptions.options
 
     init(_ arguments: Arguments) throws {
@@ -23,16 +24,21 @@ struct CachePlace {
 
     /// The cache in `root`, a directory or the URL of a bucket.
     ///
-    /// - Parameter isFilled: whether many files will be looked up before they are stored.
-    init(_ arguments: Arguments, root: String, isFilled: Bool = false) throws {
+    /// - Parameters:
+    ///   - isFilled: whether many files will be looked up before they are stored.
+    ///   - naming: nil, the default, is that of `--naming`.
+    init(
+        _ arguments: Arguments, root: String, isFilled: Bool = false, naming: (any CacheNaming)? = nil
+    ) throws {
         let namespace = try arguments.value("namespace") ?? "default"
+        let naming = try naming ?? NamingOption.naming(arguments)
         if BucketAddress.isBucket(root) {
             paths = nil
             store = try ObjectStoreOptions.store(
-                root, arguments, home: Settings(arguments).home, namespace: namespace, usesLocal: false,
-                holdsNames: isFilled)
+                root, arguments, home: Settings(arguments).home, namespace: namespace, naming: naming,
+                usesLocal: false, holdsNames: isFilled)
         } else {
-            let layout = try CacheLayout(root: root, namespace: namespace)
+            let layout = try CacheLayout(root: root, namespace: namespace, naming: naming)
             paths = layout
             store = DirectoryStore(layout)
         }
@@ -51,10 +57,21 @@ struct CachePlace {
         }
     }
 
+    /// The cache to export in the naming of `--naming`: one that has this naming, else SDWebImage's.
+    init(toExport arguments: Arguments) throws {
+        let place = try CachePlace(arguments)
+        guard let paths = place.paths, access(paths.directory, F_OK) != 0 else {
+            self = place
+            return
+        }
+        try self.init(arguments, root: paths.root, naming: SDWebImageNaming())
+    }
+
     /// Nil when there is no cache. Creates nothing.
     init?(ifPresent arguments: Arguments) throws {
         let root = try Settings(arguments).cacheRoot
-        guard try BucketAddress.isBucket(root) || Settings.existingCache(root) != nil else { return nil }
+        let naming = try NamingOption.naming(arguments)
+        guard try BucketAddress.isBucket(root) || Settings.existingCache(root, naming) != nil else { return nil }
         try self.init(arguments)
     }
 
@@ -79,7 +96,9 @@ struct CachePlace {
 
     /// The id of the cache in `root`; nil when there is none. Creates nothing.
     static func id(_ arguments: Arguments, of root: String) async throws -> String? {
-        guard BucketAddress.isBucket(root) else { return try Settings.existingCache(root)?.cacheID }
+        guard BucketAddress.isBucket(root) else {
+            return try Settings.existingCache(root, NamingOption.naming(arguments))?.cacheID
+        }
         let place = try CachePlace(arguments, root: root)
         return try await place.disk.run { [store = place.store] in try (store as? S3Store)?.existingID() }
     }

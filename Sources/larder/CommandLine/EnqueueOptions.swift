@@ -13,6 +13,7 @@ struct EnqueueOptions {
                 "the batch, opened when there is none; a name has 1 to 200 bytes and not only digits"),
             Option("pipeline", .value("NAME"), "the pipeline to run, default 'original', which has no variants"),
             Option("variant", .texts("JSON"), "a variant to make instead of those of a pipeline; repeatable"),
+            VariantJSON.cacheKeyOption,
             Option("queue", .value("NAME"), "the queue of a new batch, default 'default'"),
             Option("priority", .value("P"), "0 first to 9 last, default \(priority)"),
             Option(
@@ -69,15 +70,21 @@ struct EnqueueOptions {
         onFinished = try arguments.value("on-finished")
 
         let variants = try VariantJSON.variants(try arguments.list("variant"))
-        if variants.isEmpty {
+        let cacheKey = try VariantJSON.cacheKeyRule(arguments)
+        if variants.isEmpty && cacheKey == nil {
             adHoc = nil
         } else {
             guard request.pipeline == nil else {
-                throw CommandError.usage("--pipeline and --variant exclude each other")
+                throw CommandError.usage(
+                    "--pipeline and \(variants.isEmpty ? "--cache-key" : "--variant") exclude each other")
             }
+            let naming = try NamingOption.naming(arguments)
             let pipeline = try VariantJSON.checking("--variant") { () throws(VariantError) in
-                for variant in variants { try variant.validateSupported() }
-                return try Pipeline.adhoc(variants)
+                for variant in variants {
+                    try variant.validateSupported()
+                    _ = try naming.suffixes(of: variant)
+                }
+                return try Pipeline.adhoc(variants, cacheKey: cacheKey)
             }
             adHoc = pipeline
             request.pipeline = pipeline.name

@@ -35,8 +35,8 @@ enum ObjectStoreOptions {
     ///   - holdsNames: whether names are listed once in place of a request for each; `usesLocal` by default.
     ///   - fallbacks: none by default.
     static func store(
-        _ url: String, _ arguments: Arguments, home: String, namespace: String = "default", usesLocal: Bool,
-        holdsNames: Bool? = nil, fallbacks: [any ImageStore] = []
+        _ url: String, _ arguments: Arguments, home: String, namespace: String = "default",
+        naming: any CacheNaming = .sdWebImage, usesLocal: Bool, holdsNames: Bool? = nil, fallbacks: [any ImageStore] = []
     ) throws -> S3Store {
         var options = S3Store.Options()
         options.usesLocal = usesLocal
@@ -51,8 +51,8 @@ enum ObjectStoreOptions {
         let root = try arguments.value("s3-local").map(Settings.absolute) ?? "\(home)/s3/\(place)"
         let local =
             usesLocal
-            ? try DirectoryStore(opening: root, namespace: namespace, durability: .none)
-            : DirectoryStore(try CacheLayout(root: root, namespace: namespace))
+            ? try DirectoryStore(opening: root, namespace: namespace, naming: naming, durability: .none)
+            : DirectoryStore(try CacheLayout(root: root, namespace: namespace, naming: naming))
         return S3Store(client, local: local, options: options)
     }
 

@@ -39,9 +39,11 @@ struct Settings {
     /// The cache in `root`; nil when there is none. Creates nothing.
     ///
     /// - Throws: `StoreError` for a cache that cannot be used.
-    static func existingCache(_ root: String) throws(StoreError) -> DirectoryStore? {
+    static func existingCache(
+        _ root: String, _ naming: any CacheNaming = .sdWebImage
+    ) throws(StoreError) -> DirectoryStore? {
         // The file is written when a cache is opened for the first time.
-        access(root + "/" + CacheID.fileName, F_OK) == 0 ? try DirectoryStore(opening: root) : nil
+        access(root + "/" + CacheID.fileName, F_OK) == 0 ? try DirectoryStore(opening: root, naming: naming) : nil
     }
 
     var cluster: EmbeddedCluster { EmbeddedCluster(home: home) }

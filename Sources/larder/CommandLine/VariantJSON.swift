@@ -16,6 +16,19 @@ enum VariantJSON {
         try checking(place, text.utf8) { () throws(VariantError) in try Variant(json: text.utf8) }
     }
 
+    static let cacheKeyOption = Option(
+        "cache-key", .value("JSON"),
+        "make cache keys without query parameters or of other hosts, such as "
+            + "'{\"dropQuery\":[\"X-Amz-*\"],\"mapHosts\":{\"cdn1.example.com\":\"cdn.example.com\"}}'")
+
+    /// The rule of `--cache-key`.
+    static func cacheKeyRule(_ arguments: Arguments) throws(CommandError) -> CacheKeyRule? {
+        guard let text = try arguments.value(cacheKeyOption.name) else { return nil }
+        return try checking("--cache-key", text.utf8) { () throws(VariantError) in
+            try CacheKeyRule(json: text.utf8)
+        }
+    }
+
     /// Runs `body` and puts `place` before its errors. When `text` is not JSON, the error also has line and column.
     ///
     /// - Throws: wrong usage, code 4.

@@ -26,7 +26,11 @@ struct WorkerSetup {
         "sign and post the webhooks of finished batches with the secret in FILE; docs/webhooks.md")
 
     static let options =
-        limits + [fallbackOption, certificateOption, webhookOption, Settings.databaseOption, Settings.cacheOption]
+        limits
+        + [
+            fallbackOption, certificateOption, webhookOption, Settings.databaseOption, Settings.cacheOption,
+            NamingOption.option,
+        ]
         + StoreOptions.options + ObjectStoreOptions.options + Limits.fetchOptions + Limits.originOptions
         + Limits.transcodeOptions
 
@@ -46,7 +50,10 @@ struct WorkerSetup {
     init(_ arguments: Arguments, cacheRoot: String) async throws {
         let durability = try StoreOptions.durability(arguments)
         let permissions = try StoreOptions.permissions(arguments)
-        let fallbacks = try arguments.list("fallback-cache").map { DirectoryStore(try CacheLayout(root: $0)) }
+        let naming = try NamingOption.naming(arguments)
+        let fallbacks = try arguments.list("fallback-cache").map {
+            DirectoryStore(try CacheLayout(root: $0, naming: naming))
+        }
         let transcoding = try Limits.transcoders(arguments)
         let fetching = try Limits.fetch(arguments)
         downloader = ImageDownloader(fetching, resolver: try Limits.resolver(arguments))
@@ -61,9 +68,10 @@ struct WorkerSetup {
             let store: any ImageStore =
                 isBucket
                 ? try ObjectStoreOptions.store(
-                    cacheRoot, arguments, home: home, usesLocal: true, fallbacks: fallbacks)
+                    cacheRoot, arguments, home: home, naming: naming, usesLocal: true, fallbacks: fallbacks)
                 : try DirectoryStore(
-                    opening: cacheRoot, durability: durability, permissions: permissions, fallbacks: fallbacks)
+                    opening: cacheRoot, naming: naming, durability: durability, permissions: permissions,
+                    fallbacks: fallbacks)
             return (store, try store.cacheID)
         }
         cache = store

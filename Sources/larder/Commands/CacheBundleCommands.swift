@@ -13,7 +13,8 @@ extension Command {
             A bundle contains manifest.jsonl and default/<file>. It is an archive when the output ends in .tar.zst or .tzst, else a
             directory, which must not exist; the endings of other archives are refused. The same files give the same bytes.
             Files that the cache no longer has, or that differ from their record, are reported and left out; the exit code is
-            then 1.
+            then 1. With --naming the bundle has the keys and names of that library; a variant that it cannot make is reported
+            and left out, too. Kingfisher reads the modification dates, which the archive and the directory have.
             """,
         examples: ["larder cache export --batch spring -o spring.tar.zst"],
         options: CachePlace.options + [
@@ -28,17 +29,26 @@ extension Command {
         let output = try arguments.output(of: "cache export")
         guard output != nil || isManifestOnly else { throw CommandError.usage("cache export needs --output") }
         let form = isManifestOnly ? nil : try output.map(BundleOutput.Form.init)
-        let place = try CachePlace(arguments)
+        let place = try CachePlace(toExport: arguments)
+        let naming = try NamingOption.naming(arguments)
+        let isRenamed = place.store.naming.name != naming.name
         let queue = try await Settings(arguments).openQueue()
+        var names = BundleNames(naming, queue)
         let batch = try await queue.id(ofBatch: name)
 
         var entries: [ManifestEntry] = []
         var missing = 0
         var changed = 0
+        var refused = 0
         var progress = WalkProgress("files read")
-        try await queue.forEachFile(of: batch, in: place) { file, entry in
+        try await queue.forEachFile(of: batch, in: place) { record, file, entry in
             if let entry, file.sha256 ?? entry.sha256 == entry.sha256 {
-                entries.append(entry)
+                do {
+                    entries.append(isRenamed ? try await names.rename(entry, of: file, in: record) : entry)
+                } catch let error as VariantError {
+                    refused += 1
+                    Console.note("larder: no file in the naming \(naming.name): \(file.name ?? ""): \(error)")
+                }
             } else if entry != nil {
                 changed += 1
                 Console.note("larder: changed since the batch stored it: \(file.key)")
@@ -52,19 +62,23 @@ extension Command {
         if isManifestOnly {
             try BundleOutput.writeManifest(entries, to: output)
         } else if let output, let form {
-            try await BundleOutput.write(entries, of: place, to: output, as: form)
+            let export = BundleExport(place.store, naming: naming)
+            try await BundleOutput.write(entries, from: names.sources, export, place, to: output, as: form)
         }
         // Without an output, standard output is the manifest.
         if output != nil {
             let bytes = entries.reduce(0) { $0 + $1.bytes }
             try Console.show(
-                ["files": entries.count, "bytes": bytes, "missing": missing, "changed": changed], arguments,
+                [
+                    "files": entries.count, "bytes": bytes, "missing": missing, "changed": changed, "refused": refused,
+                ], arguments,
                 output: output,
                 "\(entries.count.counted("file")), \(ByteCount(bytes).text)"
                     + (missing > 0 ? "; \(missing) no longer in the cache" : "")
-                    + (changed > 0 ? "; \(changed) different from their record" : ""))
+                    + (changed > 0 ? "; \(changed) different from their record" : "")
+                    + (refused > 0 ? "; \(refused) without a name in \(naming.name)" : ""))
         }
-        return missing + changed == 0 ? .done : .failed
+        return missing + changed + refused == 0 ? .done : .failed
     }
 
     static let cacheImport = Command(
@@ -133,17 +147,17 @@ private enum BundleOutput {
     }
 
     static func write(
-        _ entries: [ManifestEntry], of place: CachePlace, to output: String, as form: Form
+        _ entries: [ManifestEntry], from sources: [String: String], _ export: BundleExport, _ place: CachePlace,
+        to output: String, as form: Form
     ) async throws {
-        let export = BundleExport(place.store)
         let file = form == .archive ? try OutputFile(output) : nil
         try await place.disk.run { [descriptor = file?.descriptor] in
             var progress = WalkProgress("files written", of: entries.count)
             defer { progress.end() }
             if let descriptor {
-                try export.write(entries, to: descriptor, path: output) { progress.count() }
+                try export.write(entries, from: sources, to: descriptor, path: output) { progress.count() }
             } else {
-                try export.write(entries, toDirectory: output) { progress.count() }
+                try export.write(entries, from: sources, toDirectory: output) { progress.count() }
             }
         }
         try file?.keep()

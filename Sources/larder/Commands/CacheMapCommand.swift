@@ -26,12 +26,14 @@ extension Command {
         var entries: [ManifestEntry] = []
         if let name = try arguments.value("batch") {
             let queue = try await Settings(arguments).openQueue()
-            try await queue.forEachFile(of: try await queue.id(ofBatch: name), in: place) { _, entry in
+            try await queue.forEachFile(of: try await queue.id(ofBatch: name), in: place) { _, _, entry in
                 if let entry { entries.append(entry) }
             }
         } else if let path = try arguments.value("manifest") ?? place.manifest {
             var reader = try LineReader(path)
-            while let line = try await reader.next() { entries.append(try ManifestEntry(line: line, of: path)) }
+            while let line = try await reader.next() { 
+                entries.append(try ManifestEntry(line: line, of: path, naming: place.store.naming))
+            }
         } else {
             throw CommandError.usage("cache map needs --batch or --manifest")
         }

@@ -43,6 +43,7 @@ extension Command {
             Option(
                 "cache", .value("DIR"),
                 "the cache for --fresh-for and --from-cache, not created; default: the only cache that workers fill"),
+            NamingOption.option,
             CachedOriginals.option,
             Settings.databaseOption,
         ] + ObjectStoreOptions.options

@@ -18,8 +18,8 @@ enum SettingTable {
         [databaseURL]
         + section(
             "cache",
-            [Settings.cacheOption, WorkerSetup.fallbackOption] + StoreOptions.options + ExpiryOptions.work
-                + ObjectStoreOptions.options,
+            [Settings.cacheOption, NamingOption.option, WorkerSetup.fallbackOption] + StoreOptions.options
+                + ExpiryOptions.work + ObjectStoreOptions.options,
             naming: ["cache": "dir"])
         + section(
             "download",

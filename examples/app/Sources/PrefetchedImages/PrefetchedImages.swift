@@ -4,9 +4,9 @@ import Foundation
 public struct PrefetchedImages: Sendable {
     /// One line of the manifest.
     public struct Image: Decodable, Sendable {
-        /// The cache key of SDWebImage: the URL, for a variant with the suffixes of its thumbnail and transformers.
+        /// The cache key of the library: the URL, for a variant with what its thumbnail and transformers add.
         public let key: String
-        /// The name of the file in the directory `default` of the bundle.
+        /// The name of the file in the directory of the images.
         public let file: String
         public let bytes: Int
         /// In lower-case hexadecimal.
@@ -18,11 +18,21 @@ public struct PrefetchedImages: Sendable {
     }
 
     public let directory: URL
+    /// The directory of the images: that of the library for which the bundle was exported.
+    public let imageDirectory: URL
     private let images: [String: Image]
+
+    /// The directories of SDWebImage, Kingfisher and Nuke.
+    private static let libraries = [
+        "default", "com.onevcat.Kingfisher.ImageCache.default", "com.github.kean.Nuke.DataCache",
+    ]
 
     /// Reads `manifest.jsonl` of the bundle; throws what `Data(contentsOf:)` and `JSONDecoder` throw.
     public init(directory: URL) throws {
         self.directory = directory
+        let found = Self.libraries.map { directory.appendingPathComponent($0, isDirectory: true) }
+            .first { FileManager.default.fileExists(atPath: $0.path) }
+        imageDirectory = found ?? directory.appendingPathComponent("default", isDirectory: true)
         let manifest = try Data(contentsOf: directory.appendingPathComponent("manifest.jsonl"))
         let decoder = JSONDecoder()
         images = try manifest.split(separator: UInt8(ascii: "\n")).reduce(into: [:]) { images, line in
@@ -31,10 +41,13 @@ public struct PrefetchedImages: Sendable {
         }
     }
 
+    /// The images of the bundle, in no order.
+    public var all: some Collection<Image> { images.values }
+
     public func image(forKey key: String) -> Image? { images[key] }
 
     /// The file of a key, for `UIImage(contentsOfFile:)` or a fallback of a cache.
     public func path(forKey key: String) -> String? {
-        images[key].map { directory.appendingPathComponent("default/" + $0.file).path }
+        images[key].map { imageDirectory.appendingPathComponent($0.file).path }
     }
 }
