@@ -1,10 +1,59 @@
-"""Opens a report from disk with the network cut: report.py FILE IMAGES."""
+"""Opens a report from disk with the network cut, and as `larder serve` answers with it: report.py FILE IMAGES [URL]."""
 
+import re
 import sys
 
 from pages import SCHEMES, WIDTHS, browser, check_rules, expect, finish, page
 
 path, images = sys.argv[1], int(sys.argv[2])
+served = sys.argv[3] if len(sys.argv) > 3 else None
+
+
+def names(opened):
+    return opened.locator(".item .name").all_inner_texts()
+
+
+def check_gallery(opened):
+    """Sorting, the error of a failed image, an animation, and copying."""
+    opened.select_option("#order", "failures")
+    failed = opened.locator(".item").first
+    expect(failed.locator(".overlay").inner_text() == "failed", "a failed image has no error above it")
+    expect("404" in failed.locator(".facts").inner_text(), "a failed image does not say why")
+    opened.select_option("#order", "url")
+    expect(names(opened) == sorted(names(opened)), "not in the order of URLs")
+    opened.select_option("#order", "large")
+    expect(names(opened)[0] == "z.gif", "the largest is not the first")
+    opened.select_option("#filter", "animated")
+    expect(names(opened) == ["z.gif"], "the filter does not show the animation alone")
+    expect("frames" in opened.locator(".badge").inner_text(), "no number of frames")
+    opened.wait_for_selector(".picture img.shown")
+    expect(opened.locator(".indicator").count() == 0, "the indicator stays")
+    opened.locator(".item").click()
+    key = opened.locator("dialog code").nth(1).inner_text()
+    opened.get_by_role("button", name="Copy key").first.click()
+    opened.get_by_role("button", name="Copy key").first.filter(has_text="Copied").wait_for()
+    opened.evaluate("""() => { const area = document.createElement("textarea"); area.id = "paste";
+        document.querySelector("dialog").append(area); area.focus(); }""")
+    opened.keyboard.press("Control+V")
+    expect(opened.input_value("#paste") == key, f"copied {opened.input_value('#paste')}, not {key}")
+    boxes = [opened.locator(one).bounding_box() for one in (".compare", ".compare img >> nth=0", ".slider")]
+    expect(boxes[0]["width"] == boxes[1]["width"] and abs(boxes[0]["width"] - boxes[2]["width"]) < 2,
+           f"the slider is not as wide as the pictures: {boxes}")
+    opened.keyboard.press("Escape")
+    opened.select_option("#filter", "all")
+    opened.select_option("#order", "pictures")
+
+
+def moves(opened):
+    """Whether the first picture differs between two moments; drawing an animation on a canvas shows its first frame only."""
+    picture = opened.locator(".picture:has(.badge) img").first
+    first = picture.screenshot()
+    for _ in range(100):
+        opened.wait_for_timeout(50)
+        if picture.screenshot() != first:
+            return True
+    return False
+
 
 with browser() as chromium:
     with page(chromium, offline=True) as opened:
@@ -19,6 +68,15 @@ with browser() as chromium:
             const canvas = document.querySelector(".picture canvas");
             return new Set(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data).size }""")
         expect(pixels > 8, "the placeholder has one colour")
+        check_gallery(opened)
+        expect(moves(opened), "the animation does not play")
+        # Pictures before anything that has to be scrolled to, and the sections' links stay in view.
+        expect(opened.locator(".item").first.bounding_box()["y"] < 700, "the first picture is below the fold")
+        opened.evaluate("scrollTo(0, document.body.scrollHeight)")
+        expect(opened.locator("nav").bounding_box()["y"] >= 0, "the links to the sections scroll away")
+        opened.evaluate("scrollTo(0, 0)")
+        times = opened.locator("time").all_inner_texts()
+        expect(all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+", time) for time in times), f"times: {times}")
         opened.select_option("#filter", "1")
         expect(opened.locator(".item").count() == 1, "the filter shows what failed")
         opened.select_option("#filter", "all")
@@ -43,4 +101,17 @@ with browser() as chromium:
                 opened.goto("file://" + path)
                 opened.wait_for_selector(".item")
                 check_rules(opened, f"report, {width} px, {scheme}")
+    if served:
+        with page(chromium) as opened:
+            opened.goto(served)
+            opened.wait_for_selector(".picture img.shown")
+            check_gallery(opened)
+            # The file itself comes from the cache of the server.
+            opened.select_option("#filter", "animated")
+            opened.locator(".item").click()
+            link = opened.get_by_role("link", name="original").get_attribute("href")
+            answer = opened.request.get(link)
+            expect(answer.status == 200 and answer.headers["content-type"] == "image/gif", f"{link}: {answer.status}")
+            opened.keyboard.press("Escape")
+            check_rules(opened, "a served report")
 finish()

@@ -75,16 +75,31 @@ struct BrowserTests {
         _ = await worker.outcome()
     }
 
-    @Test func `a report works from disk with the network cut`() async throws {
+    @Test func `a report works from disk with the network cut, and served`() async throws {
         let scene = try await Scene()
+        scene.origin.on("/z.gif", .body(MadeGIF.bytes(120, 90, frames: 3)))
         let urls = [
             try scene.serve("plain.jpg", at: "/a.jpg"), try scene.serve("plain.jpg", at: "/b.jpg"),
-            scene.origin.url("/<script>alert(1)</script>.jpg"),
+            scene.origin.url("/<script>alert(1)</script>.jpg"), scene.origin.url("/z.gif"),
         ]
         _ = try await scene.larder(["run", "--batch", "<b>", "--variant", Variants.small] + urls).run()
         let file = scene.directory.file("report.html")
         #expect(try await scene.larder("report", "<b>", "--format", "html", "-o", file).code == 0)
-        let found = try await faults("report.py", [file, "3"])
-        #expect(found.isEmpty, "\(found)")
+        try await serving(scene) { address in
+            let found = try await faults("report.py", [file, "4", address + "report/1"])
+            #expect(found.isEmpty, "\(found)")
+        }
+    }
+
+    /// Runs `body` with the address of `larder serve`.
+    private func serving(_ scene: Scene, _ body: (String) async throws -> Void) async throws {
+        let process = try scene.larder(["serve", "--listen", "127.0.0.1:0", "--json"]).start()
+        @Sendable func port() -> Int? {
+            String(decoding: process.outputSoFar, as: UTF8.self).firstMatch(of: /"port":(\d+)/).flatMap { Int($0.1) }
+        }
+        #expect(await process.reaches { _ in port() != nil })
+        try await body("http://127.0.0.1:\(try #require(port()))/")
+        process.signal(SIGTERM)
+        #expect(await process.outcome().code == 0)
     }
 }

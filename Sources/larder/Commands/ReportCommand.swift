@@ -22,7 +22,7 @@ extension Command {
             Option("format", .value("FORMAT"), "text (default), json, html, csv or junit"),
             Option("output", short: "o", .value("FILE"), "write FILE, by default standard output"),
             Option("since", .value("DURATION"), "report on all batches opened since then"),
-            Option("thumbnails", .value("N"), "small pictures in HTML, 0 to 5000, default 600"),
+            Option("thumbnails", .value("N"), "the most small pictures in HTML, 0 to 5000, default 1000"),
             Option("mail", .value("ADDRESS"), "write a MIME message to this address"),
             Quiet.report,
             Option("files", "list URL, key and path of every stored file"),

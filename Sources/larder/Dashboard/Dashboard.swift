@@ -138,7 +138,7 @@ struct Dashboard: Sendable {
         let report = try await queue.report(on: .id(batch))
         let source = ReportSource(report, in: queue, place, thumbnails: ReportSource.thumbnails)
         guard await reporting.acquire() else { throw CommandError.larder(.other, "stopping") }
-        let page = try await finally({ reporting.release() }) { try await source.page() }
+        let page = try await finally({ reporting.release() }) { try await source.page(isServed: true) }
         return HTTPAnswer(type: "text/html; charset=utf-8", body: Array(try page.text().utf8))
     }
 

@@ -19,7 +19,9 @@ enum HTML {
 
     /// JSON that is safe in a script element.
     static func escaped(json: String) -> String {
-        json.replacing("<", with: "\\u003c").replacing("\u{2028}", with: "\\u2028").replacing(
+        // 0xE2 begins the line separators.
+        guard json.utf8.contains(where: { $0 == UInt8(ascii: "<") || $0 == 0xE2 }) else { return json }
+        return json.replacing("<", with: "\\u003c").replacing("\u{2028}", with: "\\u2028").replacing(
             "\u{2029}", with: "\\u2029")
     }
 

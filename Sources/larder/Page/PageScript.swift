@@ -20,5 +20,17 @@ enum PageScript {
           return (place === 0 ? value : value.toFixed(1)) + " " + units[place];
         }
 
+        const clock = new Intl.DateTimeFormat("en-GB", {
+          year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit",
+          hourCycle: "h23", timeZoneName: "short",
+        });
+        /** A time of ISO 8601 where the reader is, `2026-01-31 14:05:09 GMT+1`. */
+        function localTime(text) {
+          const date = new Date(text);
+          if (Number.isNaN(date.getTime())) return text;
+          const part = Object.fromEntries(clock.formatToParts(date).map(({ type, value }) => [type, value]));
+          return `${part.year}-${part.month}-${part.day} ${part.hour}:${part.minute}:${part.second} ${part.timeZoneName}`;
+        }
+
         """#
 }

@@ -5,58 +5,82 @@ import JobQueue
 ///
 /// The script reads arrays instead of objects, and numbers instead of repeated texts, so that many thousand images fit.
 struct ReportGallery {
-    /// The most bytes that URLs, keys and paths may take, about 20,000 images of three variants.
-    static let maxBytes = 5_000_000
+    /// The most bytes that the rows may take in the page, about 10,000 images of three variants.
+    static let maxBytes = 2_500_000
     /// The most records that are read.
     private static let maxRead = 250_000
 
-    /// The records as they are shown.
+    /// The records that have a row.
     private(set) var items: [Item] = []
-    /// Whether records were left out.
-    private(set) var isCut = false
-    /// Pictures as `data:` URLs, by their number.
-    private(set) var pictures: [String] = []
-    private var bytes = 0
+    /// Records that have none.
+    private(set) var leftOut = 0
+    /// What the rows take in the page.
+    private(set) var bytes = 0
+    /// How many items have a picture, and how many pictures there are.
+    private(set) var picturedItems = 0, pictureCount = 0
+    private var rows: [String] = []
+    private var pictures: [String] = []
     private var failureBytes = 0
     private var read = 0
     private var names = NumberedTexts()
     private var formats = NumberedTexts()
     private var errors = NumberedTexts()
 
-    /// Adds a record unless its kind has had its room; false when there is none for any.
-    mutating func add(_ record: StoredRecord) -> Bool {
-        let size = record.stored.reduce(record.url.utf8.count + 60) {
-            $0 + $1.key.utf8.count + ($1.path?.utf8.count ?? 0) + 40
-        }
+    /// Adds a record unless its kind has had its room; false when no more records need to be read.
+    mutating func add(_ record: StoredRecord) throws -> Bool {
         read += 1
-        guard bytes + size <= Self.maxBytes, read <= Self.maxRead else {
-            isCut = true
-            return false
-        }
         // What succeeded is shown even where nearly everything failed.
-        if record.outcome != .succeeded {
-            guard failureBytes + size <= Self.maxBytes / 2 else {
-                isCut = true
-                return true
-            }
-            failureBytes += size
+        let isFailure = record.outcome != .succeeded
+        let room = min(Self.maxBytes - bytes, isFailure ? Self.maxBytes / 2 - failureBytes : .max)
+        // The smallest row has more than this.
+        guard room > record.url.utf8.count + 20, read <= Self.maxRead else {
+            leftOut += 1
+            return bytes < Self.maxBytes - 20 && read < Self.maxRead
         }
+        let before = (names, formats, errors)
+        let row = HTML.escaped(json: try JSONLine.text(Self.row(record, &names, &formats, &errors)))
+        let size =
+            row.utf8.count + 1 + names.bytes + formats.bytes + errors.bytes
+            - before.0.bytes - before.1.bytes - before.2.bytes
+        guard size <= room else {
+            (names, formats, errors) = before
+            leftOut += 1
+            return true
+        }
+        rows.append(row)
         bytes += size
-        let files = record.stored.map { file in
-            Item.File(
-                name: names.number(of: file.name), key: file.key == record.url ? nil : file.key, path: file.path,
-                format: formats.number(of: file.format), width: file.width, height: file.height, bytes: file.bytes,
-                error: errors.number(of: file.error.map { Self.text($0, of: record.url) }),
-                isUnchanged: file.unchanged == true)
-        }
-        let digest = record.stored.lazy.compactMap(\.digest).first
+        if isFailure { failureBytes += size }
         items.append(
             Item(
-                url: ShownURL.text(record.url), outcome: record.outcome,
-                error: errors.number(of: record.error.map { Self.text($0, of: record.url) }), files: files,
-                thumbHash: digest?.thumbHash,
-                color: digest.map { "#" + $0.dominantColor.suffix(6) }, frames: digest?.frames ?? 1))
+                names: record.stored.map { $0.path?.split(separator: "/").last.map(String.init) },
+                isAnimated: record.stored.lazy.compactMap(\.digest).first?.frames ?? 1 > 1))
         return true
+    }
+
+    /// `[url, outcome, error, files, thumbHash, colour, frames, attempts]`.
+    private static func row(
+        _ record: StoredRecord, _ names: inout NumberedTexts, _ formats: inout NumberedTexts,
+        _ errors: inout NumberedTexts
+    ) -> JSONRow {
+        let files = record.stored.map { file in
+            JSONRow([
+                names.number(of: file.name), file.key == record.url ? nil : file.key, file.path,
+                formats.number(of: file.format), file.width, file.height, file.bytes,
+                errors.number(of: file.error.map { text($0, of: record.url) }), file.unchanged == true ? 1 : 0,
+            ])
+        }
+        let digest = record.stored.lazy.compactMap(\.digest).first
+        let outcome =
+            switch record.outcome {
+            case .succeeded: 0
+            case .failed: 1
+            case .cancelled: 2
+            }
+        return JSONRow([
+            ShownURL.text(record.url), outcome, errors.number(of: record.error.map { text($0, of: record.url) }),
+            files, digest?.thumbHash, digest.map { "#" + $0.dominantColor.suffix(6) }, digest?.frames ?? 1,
+            record.attempts,
+        ])
     }
 
     /// The error without the URL, so that equal errors have one text.
@@ -65,103 +89,56 @@ struct ReportGallery {
         return FailureReason(domain: error.domain, code: error.code, message: message).text
     }
 
-    /// Sets the picture of a file of an item.
-    mutating func set(_ picture: String, ofFile file: Int, ofItem item: Int) {
-        items[item].files[file].picture = pictures.count
-        pictures.append(picture)
-    }
-
-    /// The markup that the script fills.
-    var section: String {
-        guard !items.isEmpty else { return "" }
-        var note = ""
-        if isCut { note = "These are \(items.count.grouped) images; larder report --files lists all. " }
-        if pictures.isEmpty {
-            note += "No picture is embedded: the cache does not have the files, or --thumbnails is 0."
-        } else {
-            note += "\(pictures.count.grouped) small pictures are embedded; other images show their placeholder."
+    /// Adds the pictures of files of one item, as base64.
+    mutating func add(_ made: [(file: Int, picture: String)], ofItem item: Int) {
+        if !items[item].hasPicture, !made.isEmpty {
+            items[item].hasPicture = true
+            picturedItems += 1
         }
-        return """
-            <p class="quiet">\(note)</p>
-            <noscript><p>The images need JavaScript, which this page has inside.</p></noscript>
-            <div class="controls" hidden>
-            <label>Search in URLs and keys<input type="search" id="search" autocomplete="off"></label>
-            <label>Show<select id="filter"><option value="all">all</option><option value="0">succeeded</option>
-            <option value="1">failed</option><option value="2">cancelled</option></select></label>
-            <label>Order<select id="order"><option value="none">as enqueued</option><option value="url">URL</option>
-            <option value="large">largest first</option><option value="small">smallest first</option></select></label>
-            </div>
-            <p class="quiet" id="count" role="status"></p>
-            <div class="gallery" id="gallery"></div>
-            <p class="actions"><button type="button" id="more" hidden>Show more</button></p>
-
-            """
+        pictureCount += made.count
+        pictures += made.map { Self.picture(item, $0.file, $0.picture) }
     }
 
-    /// The data: `items` are `[url, outcome, error, files, thumbHash, colour, frames]`, outcome 0 succeeded, 1 failed, 2
-    /// cancelled; files are `[name, key, path, format, width, height, bytes, picture, error, unchanged]`. Names, formats,
-    /// errors and pictures are places in the arrays beside them, null for none; a key that is the URL is null.
+    /// What pictures take in the page.
+    static func bytes(of made: [(file: Int, picture: String)], ofItem item: Int) -> Int {
+        made.reduce(0) { $0 + picture(item, $1.file, $1.picture).utf8.count + 1 }
+    }
+
+    private static func picture(_ item: Int, _ file: Int, _ base64: String) -> String {
+        "[\(item),\(file),\"\(base64)\"]"
+    }
+
+    /// The data: `items` are `[url, outcome, error, files, thumbHash, colour, frames, attempts]`, outcome 0 succeeded, 1
+    /// failed, 2 cancelled; files are `[name, key, path, format, width, height, bytes, error, unchanged]`. Names, formats
+    /// and errors are places in the arrays beside them, null for none; a key that is the URL is null. `pictures` are
+    /// `[item, file, WebP in base64]`. It is safe in a script element.
     func json() throws -> String {
-        try JSONLine.text(
-            [
-                "items": items, "names": names.texts, "formats": formats.texts, "errors": errors.texts,
-                "pictures": pictures,
-            ] as JSONObject)
+        let texts = try [("names", names), ("formats", formats), ("errors", errors)].map { name, texts in
+            "\"\(name)\":" + HTML.escaped(json: try JSONLine.text(texts.texts))
+        }
+        return "{" + texts.joined(separator: ",") + ",\"items\":[" + rows.joined(separator: ",") + "],\"pictures\":["
+            + pictures.joined(separator: ",") + "]}"
+    }
+
+    /// What pictures need of a record.
+    struct Item {
+        /// The names of the files of the cache, original first; nil for one that is not stored.
+        let names: [String?]
+        let isAnimated: Bool
+        fileprivate(set) var hasPicture = false
     }
 }
 
-extension ReportGallery {
-    /// A record of a batch as the script reads it.
-    struct Item: Encodable {
-        let url: String
-        let outcome: JobOutcome
-        let error: Int?
-        var files: [File]
-        let thumbHash: String?
-        let color: String?
-        let frames: Int
+/// An array of values of several types.
+private struct JSONRow: Encodable {
+    private let values: [(any Encodable)?]
 
-        /// A file of the record.
-        struct File: Encodable {
-            let name: Int?
-            let key: String?
-            let path: String?
-            let format: Int?
-            let width: Int?
-            let height: Int?
-            let bytes: Int?
-            var picture: Int?
-            let error: Int?
-            let isUnchanged: Bool
+    init(_ values: [(any Encodable)?]) { self.values = values }
 
-            func encode(to encoder: any Encoder) throws {
-                var row = encoder.unkeyedContainer()
-                try row.encode(name)
-                try row.encode(key)
-                try row.encode(path)
-                try row.encode(format)
-                try row.encode(width)
-                try row.encode(height)
-                try row.encode(bytes)
-                try row.encode(picture)
-                try row.encode(error)
-                try row.encode(isUnchanged)
-            }
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            var row = encoder.unkeyedContainer()
-            try row.encode(url)
-            switch outcome {
-            case .succeeded: try row.encode(0)
-            case .failed: try row.encode(1)
-            case .cancelled: try row.encode(2)
-            }
-            try row.encode(error)
-            try row.encode(files)
-            try row.encode(thumbHash)
-            try row.encode(color)
-            try row.encode(frames)
+    func encode(to encoder: any Encoder) throws {
+        var row = encoder.unkeyedContainer()
+        for value in values {
+            if let value { try row.encode(value) } else { try row.encodeNil() }
         }
     }
 }
@@ -169,6 +146,8 @@ extension ReportGallery {
 /// Texts that repeat, by the order in which they first come.
 private struct NumberedTexts {
     private(set) var texts: [String] = []
+    /// What they take at most as JSON in a page.
+    private(set) var bytes = 0
     private var numbers: [String: Int] = [:]
 
     /// The number of a text, a new one for a new text; nil for nil.
@@ -177,6 +156,8 @@ private struct NumberedTexts {
         if let number = numbers[text] { return number }
         numbers[text] = texts.count
         texts.append(text)
+        // A quote takes two bytes, a control character or < six.
+        bytes += 3 + text.utf8.reduce(0) { $0 + ($1 < 0x20 || $1 == UInt8(ascii: "<") || $1 >= 0x80 ? 6 : 2) }
         return texts.count - 1
     }
 }

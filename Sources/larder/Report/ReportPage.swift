@@ -10,16 +10,21 @@ struct ReportPage {
     /// The run of the same name before, of a report on one batch.
     let previous: BatchProgress?
     let title: String
-    let gallery: ReportGallery
+    var gallery: ReportGallery
+    /// Whether `larder serve` answers with the page, which then shows files of the cache.
+    let isServed: Bool
+
+    /// What the page takes at most: URLs and keys up to `ReportGallery.maxBytes`, pictures up to here.
+    static let maxBytes = 5_000_000
 
     /// The page.
     func text() throws -> String {
         let counts = ReportCounts(reports)
         let policy =
-            "default-src 'none'; img-src data:; style-src '\(Self.styleHash)'; "
+            "default-src 'none'; img-src data:\(isServed ? " 'self'" : ""); style-src '\(Self.styleHash)'; "
             + "script-src '\(Self.scriptHash)'; base-uri 'none'; form-action 'none'"
         let sections: [(id: String, title: String, content: String)] = [
-            ("failures", "Failures", failures(counts)), ("images", "Images", gallery.section),
+            ("images", "Images", images), ("failures", "Failures", failures(counts)),
             ("time", "Time", time), ("origins", "Origins", origins), ("sizes", "Sizes", sizes),
             ("previous", "Previous run", comparison), ("batches", "Batches", batches),
             ("settings", "Pipelines", settings),
@@ -35,7 +40,7 @@ struct ReportPage {
             <title>\(HTML.escaped(title))</title>
             <style>\(Self.style)</style>
             </head>
-            <body>
+            <body\(isServed ? " data-served" : "")>
             <a class="skip" href="#main">Skip to the content</a>
             <header><strong>Larder</strong><nav aria-label="Sections">
 
@@ -47,12 +52,12 @@ struct ReportPage {
             page += "<section id=\"\(section.id)\">\n<h2>\(section.title)</h2>\n\(section.content)</section>\n"
         }
         page +=
-            "</main>\n<script type=\"application/json\" id=\"data\">\(HTML.escaped(json: try gallery.json()))</script>\n"
+            "</main>\n<script type=\"application/json\" id=\"data\">\(try gallery.json())</script>\n"
         return page + "<script>\(Self.script)</script>\n</body>\n</html>\n"
     }
 
     private static let style = PageStyle.text + ReportStyle.text
-    private static let script = PageScript.text + ReportScript.text
+    private static let script = PageScript.text + ReportImageScript.text + ReportScript.text
 
     /// What a Content-Security-Policy that allows the page needs.
     static let styleHash = hash(style), scriptHash = hash(script)
@@ -137,7 +142,11 @@ struct ReportPage {
     /// `3m 20s`.
     static func seconds(_ seconds: Int) -> String { ProgressText.time(seconds) }
 
-    static func time(_ text: String) -> String { "<time>\(HTML.escaped(text))</time>" }
+    /// A time of ISO 8601, which the script shows as the reader's.
+    static func time(_ text: String) -> String {
+        let iso = HTML.escaped(text)
+        return "<time datetime=\"\(iso)\" title=\"\(iso)\">\(iso)</time>"
+    }
 
     /// A URL for a cell.
     static func url(_ url: String) -> String { "<code>\(HTML.escaped(ShownURL.text(url)))</code>" }

@@ -38,8 +38,8 @@ struct ReportSource {
         self.reports = reports
     }
 
-    /// The pictures of a page by default.
-    static let thumbnails = 600
+    /// The most pictures of a page by default.
+    static let thumbnails = 1_000
 
     /// Whether every batch is over and every item succeeded.
     var isWell: Bool {
@@ -61,21 +61,26 @@ struct ReportSource {
     }
 
     /// The HTML page with its pictures.
-    func page() async throws -> ReportPage {
+    ///
+    /// - Parameter isServed: whether `larder serve` answers with it, so that it can show the files of the cache.
+    func page(isServed: Bool = false) async throws -> ReportPage {
         let statistics = try await queue.statistics(of: reports.map(\.progress.id))
         var gallery = ReportGallery()
-        try await forEachRecord { _, record in gallery.add(record) }
-        if let place, thumbnails > 0, !gallery.items.isEmpty {
-            let pool = TranscoderPool(configuration: TranscoderPool.Configuration())
-            let empty = gallery
-            gallery = try await finally(pool.shutdown) {
-                var filled = empty
-                try await ReportPictures(place: place, pool: pool, limit: thumbnails).add(to: &filled)
-                return filled
-            }
+        try await forEachRecord { _, record in try gallery.add(record) }
+        var page = ReportPage(
+            reports: reports, statistics: statistics, previous: try await previous(), title: title, gallery: gallery,
+            isServed: isServed && place != nil)
+        guard let place, thumbnails > 0, !gallery.items.isEmpty else { return page }
+        // The notes get a little longer with the pictures.
+        let room = ReportPage.maxBytes - (try page.text().utf8.count) - 1_000
+        let pool = TranscoderPool(configuration: TranscoderPool.Configuration())
+        let empty = gallery
+        page.gallery = try await finally(pool.shutdown) {
+            var filled = empty
+            try await ReportPictures(place: place, pool: pool, limit: thumbnails, maxBytes: room).add(to: &filled)
+            return filled
         }
-        return ReportPage(
-            reports: reports, statistics: statistics, previous: try await previous(), title: title, gallery: gallery)
+        return page
     }
 
     /// The run before of a report on one batch; nil when there is none, or it is past its retention.

@@ -1,10 +1,14 @@
 /// What a report adds to the stylesheet.
 enum ReportStyle {
     static let text = """
-        html { scroll-behavior: smooth; }
+        html { scroll-behavior: smooth; scroll-padding-top: 64px; }
+        header { position: sticky; top: 0; z-index: 2; }
         main p { overflow-wrap: anywhere; }
-        section { scroll-margin-top: 12px; }
-        .sentence { font-size: 18px; margin: 4px 0 12px; }
+        section { margin-top: 36px; }
+        h2 { font-size: 20px; }
+        .sentence { font-size: 18px; margin: 4px 0 12px; } .sentence .bad { font-weight: 600; }
+        .tiles { display: flex; flex-wrap: wrap; gap: 8px; }
+        .tile { flex: 1 1 110px; padding: 7px 12px; } .tile b { font-size: 19px; }
         .sentence + .bar { margin-bottom: 16px; }
         .fill-accent { fill: var(--accent); } .fill-none { fill: transparent; }
         h3 { font-size: 15px; margin: 20px 0 8px; }
@@ -34,20 +38,46 @@ enum ReportStyle {
         .picture canvas, .picture img { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: cover; }
         .picture img { opacity: 0; transition: opacity .4s; }
         .picture img.shown { opacity: 1; }
-        .picture.failed { display: grid; place-items: center; color: var(--bad); font-weight: 600; }
+        .indicator {
+          position: absolute; left: 50%; top: 50%; width: 22px; height: 22px; margin: -11px; border-radius: 50%;
+          border: 3px solid var(--card); border-top-color: var(--accent); animation: turn 1s linear infinite;
+        }
+        @keyframes turn { to { transform: rotate(1turn); } }
+        .overlay {
+          position: absolute; inset: auto 0 0; padding: 3px 10px; background: var(--card);
+          border-top: 2px solid; font-size: 12px; font-weight: 600;
+        }
+        .badge {
+          position: absolute; right: 6px; top: 6px; padding: 1px 7px; border-radius: 9px; font-size: 11px;
+          background: var(--card); color: var(--text);
+        }
         .item .name { padding: 6px 10px 0; font-size: 13px; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-        .item .facts { padding: 0 10px 8px; font-size: 12px; color: var(--quiet); }
-        dialog.wide { width: min(900px, 94vw); max-width: none; max-height: 92vh; overflow: auto; }
-        dialog h2 { margin: 0 0 10px; overflow-wrap: anywhere; }
-        .compare { position: relative; height: min(50vh, 420px); background: var(--bar); border-radius: 8px; overflow: hidden; }
+        .item .facts {
+          margin: 0 10px 8px; font-size: 12px; color: var(--quiet); overflow: hidden; overflow-wrap: anywhere;
+          display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2;
+        }
+        .item .facts.bad { color: var(--bad); }
+        dialog.wide { width: min(960px, 94vw); max-width: none; max-height: 92vh; overflow: auto; }
+        .head { display: flex; gap: 12px; justify-content: space-between; align-items: start; }
+        .head h2 { margin: 0 0 10px; overflow-wrap: anywhere; }
+        .compare {
+          position: relative; max-height: 50vh; margin: 8px 0; background: var(--bar); border-radius: 6px; overflow: hidden;
+        }
         .compare img, .compare canvas { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: contain; }
-        .slider { width: 100%; }
+        .compare img + img { background: var(--bar); }
+        .border { position: absolute; top: 0; bottom: 0; width: 2px; margin-left: -1px; background: var(--card); outline: 1px solid var(--text); }
+        .slider { display: block; padding: 0; margin: 4px 0; }
+        .copied { position: fixed; left: 0; top: 0; width: 1px; height: 1px; opacity: 0; }
         @media (prefers-reduced-motion: reduce) {
           html { scroll-behavior: auto; }
           .picture img { transition: none; }
+          .indicator { animation: none; }
         }
         @media (max-width: 600px) {
+          html { scroll-padding-top: 96px; }
           .gallery { grid-template-columns: repeat(2, 1fr); }
+          .picture { height: 110px; }
+          .tile { flex: 1 1 90px; padding: 5px 10px; } .tile b { font-size: 16px; }
         }
         @media print {
           header, .controls, #more { display: none; }

@@ -1,0 +1,75 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import larder
+
+/// The size of a page: at most 5 MB, whatever the batch has.
+@Suite(.timeLimit(.minutes(5)))
+struct ReportSizeTests {
+    /// Repeats the records of the one job of batch 1, with its files, under further numbers.
+    private static func repeatRecords(_ count: Int, in scene: Scene, _ columns: String = "", _ values: String = "")
+        async throws
+    {
+        let names = """
+            finished_at, created_at, batch_id, worker_id, claim_no, options, bytes_in, bytes_out, pipeline_id, origin_id,
+            items, wait_ms, fetch_ms, transcode_ms, store_ms, priority, attempt, rescues, downloads, variants, stored
+            """
+        _ = try await scene.sql(
+            """
+            INSERT INTO larder_data.job_history (job_id, url, outcome\(columns), \(names))
+            SELECT 100000 + n, h.url || '?' || n, \(values.isEmpty ? "h.outcome" : values), \(names)
+            FROM larder_data.job_history h, generate_series(1, \(count)) AS n RETURNING 1
+            """)
+    }
+
+    @Test func `700 animated images with variants fit, the first of them moving and in pairs`() async throws {
+        let scene = try await Scene()
+        scene.origin.on("/a.gif", .body(MadeGIF.bytes(120, 120, frames: 4)))
+        _ = try await scene.larder(
+            "run", "--batch", "b", "--variant", #"{"name":"v","thumbnail":{"width":110,"height":110}}"#,
+            scene.origin.url("/a.gif"))
+        try await Self.repeatRecords(699, in: scene)
+        let page = try await scene.larder("report", "b", "--format", "html").text
+        #expect(page.utf8.count <= ReportPage.maxBytes && page.utf8.count > ReportPage.maxBytes * 9 / 10)
+        let (items, pictures) = try Self.data(of: page)
+        #expect(items.count == 700)
+        let sizes = pictures.compactMap { ($0[2] as? String)?.utf8.count }
+        #expect(sizes.count > 100 && sizes.reduce(0, +) < ReportPage.maxBytes)
+        let first = pictures.filter { $0[0] as? Int == 0 }
+        #expect(Set(first.compactMap { $0[1] as? Int }) == [0, 1], "original and variant")
+        for picture in first {
+            let image = try #require((picture[2] as? String).flatMap { Data(base64Encoded: $0) })
+            #expect(image.prefix(100).contains(Data("ANIM".utf8)), "it moves")
+        }
+        let pictured = Set(pictures.compactMap { $0[0] as? Int }).count
+        #expect(page.contains("\(pictured) of 700 images have a picture inside the page"))
+        let few = try await scene.larder("report", "b", "--format", "html", "--thumbnails", "10").text
+        #expect(try Self.data(of: few).pictures.count == 10)
+    }
+
+    @Test func `100,000 failures with hostile URLs fit, and leave room for what succeeded`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.larder("run", "--batch", "b", try scene.serve("plain.jpg", at: "/a.jpg"))
+        // Failures first: they may take half of the room.
+        try await Self.repeatRecords(
+            100_000, in: scene, ", code, domain, message",
+            "2, 2001, 'SDWebImageErrorDomain', repeat('<', 40) || n")
+        _ = try await scene.sql(
+            "UPDATE larder_data.job_history SET url = url || repeat('<', 30), stored = NULL WHERE outcome = 2 RETURNING 1"
+        )
+        _ = try await scene.sql(
+            "UPDATE larder_data.job_history SET job_id = 1000000 WHERE outcome = 1 RETURNING 1")
+        let page = try await scene.larder("report", "b", "--format", "html").text
+        #expect(page.utf8.count <= ReportPage.maxBytes)
+        let (items, _) = try Self.data(of: page)
+        #expect(items.count > 1_000 && items.last?[1] as? Int == 0)
+        #expect(page.contains("This page lists \(items.count.grouped) of 100,001 images"))
+    }
+
+    private static func data(of page: String) throws -> (items: [[Any]], pictures: [[Any]]) {
+        let text = try #require(page.firstMatch(of: /id="data">(.*)<\/script>/)?.1)
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        return (try #require(object["items"] as? [[Any]]), try #require(object["pictures"] as? [[Any]]))
+    }
+}
