@@ -39,8 +39,8 @@ BUTTONS = [
      "AND retried_as IS NOT NULL", "t"),
     ("batches/5", None, "Discard failures", "SELECT bool_and(discarded_at IS NOT NULL) FROM larder.record "
      "WHERE batch_id = 5 AND outcome = 2", "t"),
-    ("schedules", "nightly", "Pause", "SELECT paused FROM larder.schedule WHERE name = 'nightly'", "t"),
-    ("schedules", "nightly", "Resume", "SELECT paused FROM larder.schedule WHERE name = 'nightly'", "f"),
+    ("schedules", "nightly", "Pause", "SELECT paused_at IS NOT NULL FROM larder.schedule WHERE name = 'nightly'", "t"),
+    ("schedules", "nightly", "Resume", "SELECT paused_at IS NOT NULL FROM larder.schedule WHERE name = 'nightly'", "f"),
     ("schedules", "nightly", "Run", "SELECT count(*) > 0 FROM larder.action WHERE verb = 'schedules/run' "
      "AND error IS NULL", "t"),
     ("blocklist", BLOCKED, "Unblock", "SELECT count(*) FROM larder.blocklist WHERE url LIKE '%<i>%'", "0"),
@@ -74,8 +74,7 @@ def sign_in(opened):
 def go(opened, where):
     opened.goto(f"{url}#/{where}")
     opened.wait_for_function("document.querySelector('#connection').textContent === 'live'")
-    opened.wait_for_function("(where) => location.hash === '#/' + where && document.querySelector('main h1')",
-                             arg=where)
+    opened.wait_for_function("(where) => document.querySelector('main').dataset.page === '#/' + where", arg=where)
 
 
 def confirm(opened):
@@ -187,8 +186,9 @@ with browser() as chromium:
         os.kill(configuration["process"], signal.SIGTERM)
         opened.wait_for_selector("#connection.lost")
         environment = dict(os.environ, **configuration["environment"])
-        with subprocess.Popen(configuration["again"], env=environment, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL) as again:
+        again = subprocess.Popen(configuration["again"], env=environment, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        try:
             opened.wait_for_function("document.querySelector('#connection').textContent === 'live'", timeout=60_000)
             press(opened, "queues", "default", "Resume")
             expect(answers(paused, "f"), "not afterwards")
@@ -202,5 +202,7 @@ with browser() as chromium:
                             if configuration.get("pictures"):
                                 picture = where.replace("/", "-") + f"-{width}-{scheme}.png"
                                 other.screenshot(path=os.path.join(configuration["pictures"], picture), full_page=True)
+        finally:
             again.send_signal(signal.SIGTERM)
+            again.wait(30)
 finish()

@@ -63,7 +63,7 @@ struct FailurePageTests {
         try await fixture.enqueue(["http://c/1"], batch: "three")
         let good = try #require(try await worker.claim(upTo: 1).first)
         _ = try await worker.complete([Outcome(good.held, .succeeded)])
-        for wrong in [good.job, 99_999] {
+        for wrong in [good.id, 99_999] {
             await #expect { try await fixture.queue.discard(job: wrong) } throws: {
                 ($0 as? QueueError)?.code == .unknownJob
             }

@@ -122,6 +122,7 @@ enum DashboardLive {
             if (active !== document.activeElement && active.isConnected) active.focus({ preventScroll: true });
             document.title = page.title + " – Larder";
             shown = key;
+            main.dataset.page = key;
             connection.className = "";
             connection.textContent = "live";
             const paths = [...live.wanted].sort().join(" ");
@@ -150,6 +151,8 @@ enum DashboardLive {
         document.querySelector("nav").append(...Object.entries(groups).map(([group, names]) =>
           make("span", { class: "group", role: "group", "aria-label": group }, names.map((name) =>
             make("a", { href: "#/" + name, "data-page": name }, pages[name].title)))));
+        // Following the link would leave the page that the address names.
+        document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
         window.addEventListener("hashchange", async () => { unfollow(); await show(); main.focus(); window.scrollTo(0, 0); });
         document.addEventListener("visibilitychange", () => {
           if (document.visibilityState === "visible") show(); else unfollow();

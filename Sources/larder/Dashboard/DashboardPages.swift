@@ -63,7 +63,7 @@ enum DashboardPages {
                 ], workers, "No worker has run in the last day: larder work"),
                 busy.map((worker) => {
                   const jobs = running.running.filter((row) => row.worker === worker.worker);
-                  return make("section", { "data-key": "jobs-" + worker.worker }, make("h2", {}, worker.name + " now"),
+                  return make("section", { "data-key": "jobs-" + worker.worker }, make("h2", {}, make("bdi", {}, worker.name), " now"),
                     table(worker.name, [
                       ["URL", (row) => row.url, "long"], ["Job", (row) => row.job, "number"], ["Attempt", (row) => row.attempt, "number"],
                       ["Batch", (row) => make("a", { href: "#/batches/" + row.batchID }, row.batchID), "number"],

@@ -115,7 +115,8 @@ extension FoundFailure {
         let advice = FailureAdvice(domain: error.domain, code: error.code, status: httpStatus)
         return [
             "job": job, "batchID": batch, "batch": batchName ?? "\(batch)", "url": ShownURL.text(url),
-            "domain": error.domain, "code": error.code, "message": error.message, "meaning": advice.meaning,
+            "domain": error.domain, "code": error.code, "message": FailureLine.message(error.message, of: url),
+            "meaning": advice.meaning,
             "httpStatus": httpStatus, "attempts": attempts, "finishedAt": finishedAt,
         ]
     }

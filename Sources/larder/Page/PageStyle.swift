@@ -54,6 +54,7 @@ enum PageStyle {
         td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
         td.long { overflow-wrap: anywhere; min-width: 220px; } td.medium { overflow-wrap: anywhere; min-width: 140px; }
         td.actions { display: table-cell; white-space: nowrap; text-align: right; }
+        td time { white-space: nowrap; }
         .state { font-weight: 600; white-space: nowrap; }
         .good { color: var(--good); } .bad { color: var(--bad); } .warn { color: var(--warn); }
         .bar { display: flex; height: 8px; min-width: 110px; border-radius: 4px; overflow: hidden; background: var(--bar); }
