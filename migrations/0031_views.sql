@@ -228,8 +228,8 @@ COMMENT ON VIEW larder.attempt IS
 CREATE VIEW larder.throughput AS
 SELECT t.at AS minute, sum(t.enqueued)::bigint AS enqueued, sum(t.finished)::bigint AS finished,
     sum(t.succeeded)::bigint AS succeeded, sum(t.failed)::bigint AS failed, sum(t.cancelled)::bigint AS cancelled,
-    sum(t.reopened)::bigint AS reopened, sum(t.retries)::bigint AS retries, sum(t.downloads)::bigint AS downloads,
-    sum(t.variants)::bigint AS variants,
+    sum(t.reopened)::bigint AS reopened, sum(t.retries)::bigint AS retries,
+    sum(t.downloads)::bigint AS downloads, sum(t.variants)::bigint AS variants,
     sum(t.bytes_in)::bigint AS bytes_in, sum(t.bytes_out)::bigint AS bytes_out,
     round(sum(t.finished) / s.seconds, 2) AS items_per_second,
     round(sum(t.bytes_in) / s.seconds) AS bytes_in_per_second,

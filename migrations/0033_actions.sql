@@ -77,8 +77,8 @@ BEGIN
     RETURN QUERY
     WITH found AS (
         -- Of all batches by time.
-        (SELECT h.finished_at, h.job_id AS number, 1 AS kind, h.batch_id, h.origin_id, h.url, h.domain, h.code, h.message,
-            h.http_status, h.attempt FROM larder_data.job_history h
+        (SELECT h.finished_at, h.job_id AS number, 1 AS kind, h.batch_id, h.origin_id, h.url, h.domain, h.code,
+            h.message, h.http_status, h.attempt FROM larder_data.job_history h
          WHERE find_failures.batch_id IS NULL AND h.outcome = 2 AND h.retried_as IS NULL AND h.discarded_at IS NULL
            AND h.items > 0 AND h.finished_at <= before_time
            AND (h.finished_at, h.job_id, 1) < (before_time, before_number, before_kind)
@@ -121,9 +121,10 @@ BEGIN
     LEFT JOIN larder_data.batch b ON b.id = n.batch_id ORDER BY n.place;
 END $$;
 COMMENT ON FUNCTION larder.find_failures IS
-    'The failures of all batches, or of one, that were neither retried nor discarded, before a place, the newest first: '
-    'kind 1 a job, whose id is number, 0 an item without a job of its batch. At most `searched` are looked at; the last '
-    'of these, with place = searched, is in the answer also when it does not match. origin and url_part: parts of these.';
+    'The failures of all batches, or of one, that were neither retried nor discarded, before a place, the newest '
+    'first: kind 1 a job, whose id is number, 0 an item without a job of its batch. At most `searched` are looked at; '
+    'the last of these, with place = searched, is in the answer also when it does not match. origin and url_part: '
+    'parts of these.';
 
 CREATE FUNCTION larder.origin_activity(portion int) RETURNS TABLE (
     origin text, jobs bigint, failed bigint, per_minute float8, fetch_ms int, bytes_in bigint, error_domain text,
@@ -137,7 +138,8 @@ BEGIN
     WITH job AS MATERIALIZED (
         SELECT h.origin_id, h.outcome, h.domain, h.code, h.fetch_ms, h.bytes_in, h.finished_at
         FROM larder_data.job_history h
-        WHERE h.finished_at > statement_timestamp() - interval '1 h' AND h.finished_at < statement_timestamp() + interval '1 h'
+        WHERE h.finished_at > statement_timestamp() - interval '1 h'
+          AND h.finished_at < statement_timestamp() + interval '1 h'
         ORDER BY h.job_id DESC LIMIT portion
     ), error AS (
         SELECT DISTINCT ON (e.origin_id) e.* FROM (

@@ -53,7 +53,9 @@ struct ScheduleTests {
         let fixture = try await QueueFixture.make()
         for name in ["a", "b", "c"] {
             _ = try await fixture.queue.setSchedule(
-                name, cron: "@hourly", timeZone: "UTC", query: nil, request: list(20_001))
+                name, cron: "@hourly", timeZone: "UTC", query: nil,
+                // None waits for the jobs of another one, which postpones a run.
+                request: EnqueueRequest(urls: (0..<20_001).map { "http://\(name)/\($0)" }))
         }
         try await pass(fixture)
         let url = fixture.database.directURL
@@ -173,7 +175,7 @@ struct ScheduleTests {
         async throws
     {
         let fixture = try await QueueFixture.make()
-        for (name, url) in [("held", "http://a/held"), ("free", "http://a/free")] {
+        for (name, url) in [("held", "http://a/held"), ("free", "http://b/free")] {
             _ = try await fixture.queue.setSchedule(
                 name, cron: "@hourly", timeZone: "UTC", query: nil, request: EnqueueRequest(urls: [url]))
         }

@@ -103,6 +103,11 @@ final class CurlTransfer {
                 "\(request.url): the credential profile '\(name)': \(file): \(easy.errorMessage(code))",
                 curlCode: Int32(code.rawValue), profile: name)
         }
+        let cause = localCause(code, number, request)
+        // Here, so that it does not count against the origin.
+        if cause == .network, let reason = LocalFault.deadGateway(to: request.addresses) {
+            return FetchError(.localFault, "\(request.url): not connected, \(reason)", curlCode: Int32(code.rawValue))
+        }
         let kind = FetchError.Code(code)
         // The other limits are those of `Transfers.checkTimeouts`.
         let message =
@@ -112,7 +117,7 @@ final class CurlTransfer {
         return FetchError(
             kind, "\(request.url): \(message)", httpStatus: status > 0 ? status : nil,
             curlCode: Int32(code.rawValue),
-            localCause: localCause(code, number, request))
+            localCause: cause)
     }
 
     /// What of this machine may be the cause of a failure, as well as the origin.

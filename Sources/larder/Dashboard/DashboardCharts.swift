@@ -1,5 +1,5 @@
-/// The script of the charts: SVG between axes of text, with a legend. What failed is striped, so that no colour has to be
-/// told from another.
+/// The script of the charts: SVG between axes of text, with a legend. What failed is striped, so that no colour has to
+/// be told from another.
 enum DashboardCharts {
     static let text = #"""
         const spans = [[60, "1 hour"], [360, "6 hours"], [1440, "24 hours"]];

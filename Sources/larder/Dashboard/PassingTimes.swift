@@ -1,5 +1,5 @@
-/// The times in answers that pass by themselves: the page counts them on, so an answer that differs in these alone is not
-/// sent again.
+/// The times in answers that pass by themselves: the page counts them on, so an answer that differs in these alone is
+/// not sent again.
 enum PassingTimes {
     private static let names = ["seconds", "etaSeconds", "heartbeatAt"].map { Array("\"\($0)\":".utf8) }
 
