@@ -14,7 +14,7 @@ struct NightlyTests {
 
     private static func lines(ofCrontab scene: Scene) throws -> [String] {
         try text("cron/larder").matches(of: /(?m)^(?:\S+ ){5}larder (set -a.*)$/).map {
-            $0.1.replacing("/etc/larder", with: scene.directory.path)
+            String($0.1).replacing("/etc/larder", with: scene.directory.path)
         }
     }
 
@@ -42,7 +42,9 @@ struct NightlyTests {
             seen = outcome.text + outcome.errorText
         case .systemd:
             let unit = "larder-nightly.service"
-            #expect(try Self.text("systemd/" + unit).contains("\nWants=network-online.target larder-nightly-list.service\n"))
+            #expect(
+                try Self.text("systemd/" + unit).contains("\nWants=network-online.target larder-nightly-list.service\n")
+            )
             // Wants: this one is started whatever became of the list.
             for unit in ["larder-nightly-list.service", unit] {
                 // A command after one that failed is not started.
