@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+@testable import larder
+
 /// Output shows no passwords of URLs; only the cache key keeps them.
 @Suite(.timeLimit(.minutes(5)))
 struct ShownURLTests {
@@ -32,6 +34,25 @@ struct ShownURLTests {
         let outcome = try await scene.larder("enqueue", "--json", url)
         #expect(!outcome.text.contains("s3cret") && !outcome.errorText.contains("s3cret"), "\(outcome.text)")
         #expect(outcome.text.contains("a@2x.jpg") == url.contains("a@2x.jpg"))
+    }
+
+    @Test func `signatures are hidden from readers, and stay where a URL is named again`() async throws {
+        let query = "?w=1&X-Amz-Signature=s3cret&sig=s3cret&Token=#sig=1"
+        #expect(ShownURL.masked("http://a/b" + query) == "http://a/b?w=1&X-Amz-Signature=***&sig=***&Token=***#sig=1")
+        for url in ["http://a/b", "http://a/?", "http://a/?sig", "http://a/sig=1?x=sig"] {
+            #expect(ShownURL.masked(url) == url)
+        }
+        let scene = try await Scene()
+        let url = scene.origin.url("/missing.jpg") + query
+        let answers = try await scene.larder("enqueue", "--json", "--batch", "spring", url)
+        #expect(try fields(answers.lines[0])["url"] as? String == url)
+        let worked = try await scene.larder("work", "--drain")
+        #expect(worked.code == 1 && !worked.errorText.contains("s3cret"))
+        for format in ["text", "json", "html", "csv", "junit"] {
+            let report = try await scene.larder("report", "spring", "--format", format)
+            #expect(report.text.contains("missing.jpg") && !report.text.contains("s3cret"), "\(format)")
+        }
+        #expect(try await scene.larder("report", "spring", "--files", "--json").text.contains(url))
     }
 
     private func shown(_ scene: Scene) -> [String] {

@@ -9,7 +9,7 @@ extension FailureReason {
 enum FailureLine {
     /// The URL, unless the message begins with it, then the message, domain and code.
     static func text(_ url: String, _ error: FailureReason) -> String {
-        error.message.hasPrefix(LoggedURL.text(url)) ? error.text : "\(ShownURL.text(url)): \(error.text)"
+        error.message.hasPrefix(LoggedURL.text(url)) ? error.text : "\(ShownURL.masked(url)): \(error.text)"
     }
 
     /// The message of a failure without its URL, with which it may begin.

@@ -9,7 +9,7 @@ struct JobReport {
     var json: JSONObject {
         var object: JSONObject = [
             "job": job.id, "state": job.state.rawValue, "reason": job.reason?.rawValue,
-            "outcome": job.outcome?.rawValue, "url": ShownURL.text(job.url),
+            "outcome": job.outcome?.rawValue, "url": ShownURL.masked(job.url),
             "batch": job.batchName ?? "\(job.batch)", "batchID": job.batch, "pipeline": job.pipeline,
             "version": job.pipelineVersion, "priority": job.priority, "items": job.items, "attempt": job.attempt,
             "maxAttempts": job.maxAttempts, "rescues": job.rescues, "worker": job.worker,
@@ -36,7 +36,7 @@ struct JobReport {
         let state = job.state.rawValue + (detail.map { " (\($0))" } ?? "")
         let limit = job.maxAttempts.map { " of \($0)" } ?? ""
         var lines = [
-            "job \(job.id): \(state), \(ShownURL.text(job.url))",
+            "job \(job.id): \(state), \(ShownURL.masked(job.url))",
             "batch \(batch), \(job.items.counted("item")), priority \(job.priority), "
                 + "pipeline \(job.pipeline) version \(job.pipelineVersion)",
             "attempt \(job.attempt)\(limit), rescued \(job.rescues.counted("time")), enqueued \(job.createdAt)",

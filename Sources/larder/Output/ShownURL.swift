@@ -1,7 +1,30 @@
 import Downloader
 
-/// A URL for output: without userinfo, its other bytes unchanged.
+/// A URL for output: without userinfo.
 enum ShownURL {
+    /// Query parameters that let anyone who reads them fetch the image: signatures and tokens, in lower case.
+    private static let secrets: Set<String> = [
+        "x-amz-signature", "x-amz-security-token", "x-goog-signature", "x-oss-signature", "sig", "signature", "token",
+        "access_token", "auth_key", "hdnts", "hdnea",
+    ]
+
+    /// For people: also without the values of signatures and tokens. What names a URL again is `text`.
+    static func masked(_ url: String) -> String {
+        let shown = text(url)
+        guard let query = shown.firstIndex(of: "?") else { return shown }
+        let end = shown[query...].firstIndex(of: "#") ?? shown.endIndex
+        let parameters = shown[query..<end].dropFirst().split(separator: "&", omittingEmptySubsequences: false)
+        let masked = parameters.map { parameter in
+            guard let equals = parameter.firstIndex(of: "="),
+                secrets.contains(parameter[..<equals].lowercased())
+            else { return String(parameter) }
+            return parameter[...equals] + "***"
+        }
+        return shown[...query] + masked.joined(separator: "&") + shown[end...]
+    }
+
+    /// Its other bytes unchanged.
+    ///
     /// Also removes the part before an `@` from a malformed URL with one slash, three or none; an `@` in a path stays.
     /// Compares bytes, because an `@` can be part of a combined character.
     static func text(_ url: String) -> String {
@@ -16,6 +39,9 @@ enum ShownURL {
 
 /// A URL for logs: without userinfo, query and characters that could forge a line.
 enum LoggedURL {
+    /// The scheme, host and port; `?` for what is no URL.
+    static func origin(_ url: String) -> String { (try? Origin(of: url))?.description ?? "?" }
+
     static func text(_ url: String) -> String {
         guard let source = try? SourceURL(url) else { return "?" }
         return String(source.description.unicodeScalars.map { $0.value < 0x20 || $0 == "\"" ? "?" : Character($0) })

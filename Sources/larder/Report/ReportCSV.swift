@@ -10,7 +10,7 @@ enum ReportCSV {
         ])
 
     static func lines(_ record: StoredRecord, of batch: BatchProgress) -> String {
-        let start = [batch.displayName, ShownURL.text(record.url), record.outcome.rawValue]
+        let start = [batch.displayName, ShownURL.masked(record.url), record.outcome.rawValue]
         let end = ["\(record.attempts)", record.meta ?? ""]
         func error(_ reason: FailureReason?) -> [String] {
             reason.map { [$0.domain, "\($0.code)", $0.message] } ?? ["", "", ""]

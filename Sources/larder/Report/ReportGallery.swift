@@ -77,7 +77,7 @@ struct ReportGallery {
             case .cancelled: 2
             }
         return JSONRow([
-            ShownURL.text(record.url), outcome, errors.number(of: record.error.map { text($0, of: record.url) }),
+            ShownURL.masked(record.url), outcome, errors.number(of: record.error.map { text($0, of: record.url) }),
             files, digest?.thumbHash, digest.map { "#" + $0.dominantColor.suffix(6) }, digest?.frames ?? 1,
             record.attempts,
         ])

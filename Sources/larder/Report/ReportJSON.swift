@@ -32,7 +32,7 @@ extension BatchReport {
 extension FailureRecord {
     var json: JSONObject {
         [
-            "url": ShownURL.text(url), "domain": error.domain, "code": error.code, "message": error.message,
+            "url": ShownURL.masked(url), "domain": error.domain, "code": error.code, "message": error.message,
             "attempts": attempts, "meta": ProducerMeta(meta),
         ]
     }

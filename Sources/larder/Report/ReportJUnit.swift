@@ -18,7 +18,7 @@ enum ReportJUnit {
     /// A case per item that ended with the record, so that the cases are as many as `tests`.
     static func testCase(_ record: StoredRecord, of batch: BatchProgress) -> String {
         var text =
-            "<testcase classname=\"\(escaped(batch.displayName))\" name=\"\(escaped(ShownURL.text(record.url)))\""
+            "<testcase classname=\"\(escaped(batch.displayName))\" name=\"\(escaped(ShownURL.masked(record.url)))\""
         switch record.outcome {
         case .succeeded: text += "/>\n"
         case .cancelled: text += "><skipped message=\"cancelled\"/></testcase>\n"

@@ -68,7 +68,7 @@ extension ReportPage {
             let advice = FailureAdvice(domain: cause.domain, code: cause.code, status: cause.status)
             page += "<p><b>\(cause.items.grouped) × \(HTML.escaped(advice.meaning))</b><br>"
             page += "\(HTML.escaped(advice.action))</p>\n<ul>\n"
-            for url in cause.examples { page += "<li>\(HTML.escaped(ShownURL.text(url)))</li>\n" }
+            for url in cause.examples { page += "<li>\(HTML.escaped(ShownURL.masked(url)))</li>\n" }
             page += "</ul>\n"
         }
         return page + "<p>The attached report.html has charts and pictures.</p>\n</body></html>\n"

@@ -127,7 +127,7 @@ struct ReportPage {
         if cause.origins > 0 { page += ", from \(cause.origins.counted("origin"))" }
         page += "</p>\n<p>\(cause.examples.count < cause.items ? "The first " : "")"
         page += "\(cause.examples.count.counted("URL")):</p>\n<ul>\n"
-        for url in cause.examples { page += "<li><code>\(HTML.escaped(ShownURL.text(url)))</code></li>\n" }
+        for url in cause.examples { page += "<li><code>\(HTML.escaped(ShownURL.masked(url)))</code></li>\n" }
         return page + "</ul></details>\n"
     }
 
@@ -149,5 +149,5 @@ struct ReportPage {
     }
 
     /// A URL for a cell.
-    static func url(_ url: String) -> String { "<code>\(HTML.escaped(ShownURL.text(url)))</code>" }
+    static func url(_ url: String) -> String { "<code>\(HTML.escaped(ShownURL.masked(url)))</code>" }
 }
