@@ -189,14 +189,14 @@ struct CacheCommandTests {
         let dry = try await larder("verify", "--json", "--remove", "--dry-run")
         #expect(try last(dry)["removed"] as? Int == 0)
         #expect(try names().count == 3)
-        let removed = try await larder("verify", "--json", "--remove")
+        let removed = try await larder("verify", "--json", "--remove", "--yes")
         #expect(removed.code == 1)
         #expect(try last(removed)["removed"] as? Int == 1)
         #expect(try await larder("verify", "--json").code == 0)
 
         // A file without a cache name is reported and not removed.
         try lay("README.txt", Array("no image".utf8))
-        let stray = try await larder("verify", "--json", "--remove")
+        let stray = try await larder("verify", "--json", "--remove", "--yes")
         #expect(try fields(stray.lines[0])["fault"] as? String == "name")
         #expect(try last(stray)["faults"] as? Int == 1 && last(stray)["removed"] as? Int == 0)
         #expect(try names().contains("README.txt"))

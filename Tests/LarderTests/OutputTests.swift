@@ -70,7 +70,7 @@ struct OutputTests {
         try directory.write("mine".utf8, to: "photos/default/holiday.jpg")
         let place = directory.file("photos")
         for words in [
-            ["clear", "--yes"], ["trim", "--max-size", "1"], ["verify", "--remove"],
+            ["clear", "--yes"], ["trim", "--max-size", "1"], ["verify", "--remove", "--yes"],
         ] {
             var command = LarderCommand()
             command.arguments = ["cache"] + words + ["--cache", place]

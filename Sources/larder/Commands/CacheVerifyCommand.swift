@@ -13,16 +13,19 @@ extension Command {
             {"file":...,"fault":"missing|empty|length|digest|name|unreadable|undecodable","message":...}, then the counts. The
             exit code is 1 when there is a fault. Access times do not change.
             """,
-        examples: ["larder cache verify --remove"],
+        examples: ["larder cache verify", "larder cache verify --remove --yes"],
         options: CachePlace.options + Limits.transcodeOptions + [
             Option("manifest", .value("FILE"), "compare with this manifest"),
             Option("no-decode", "do not decode the files"),
             Option("remove", "delete faulty files, so that they are fetched again"),
-            Option("dry-run", "with --remove: delete nothing"),
+            Option("dry-run", "with --remove: delete nothing"), Confirmation.option,
         ]
     ) { arguments in
         let removes = arguments.flag("remove") && !arguments.flag("dry-run")
         let place = removes ? try await CachePlace(ofOwn: arguments) : try CachePlace(ofExisting: arguments)
+        if removes {
+            try Confirmation.ask("delete every damaged file of \(place.title)", arguments, of: "cache verify --remove")
+        }
         let pool = arguments.flag("no-decode") ? nil : TranscoderPool(configuration: try Limits.transcoders(arguments))
         var verification = CacheVerification(
             place: place, arguments: arguments, formats: try Limits.formats(arguments),

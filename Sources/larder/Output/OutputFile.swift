@@ -96,6 +96,19 @@ final class OutputFile {
         guard !isCopied else { return try copy() }
         guard fsync(descriptor) == 0, rename(temporary, path) == 0 else { throw .file("write", path) }
         isNamed = false
+        try synchroniseDirectory()
+    }
+
+    /// Makes the new name last through a power failure.
+    private func synchroniseDirectory() throws(CommandError) {
+        let slash = path.lastIndex(of: "/")
+        let directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        // A directory that may be written and not read.
+        guard handle >= 0 else { return }
+        defer { close(handle) }
+        // EINVAL: a file system without this.
+        guard fsync(handle) == 0 || errno == EINVAL else { throw .file("write", path) }
     }
 
     private func copy() throws(CommandError) {
