@@ -10,6 +10,7 @@ CREATE TABLE larder_data.queue (
     low_priority_every smallint NOT NULL DEFAULT 8 CHECK (low_priority_every >= 0),
     job_timeout interval NOT NULL DEFAULT '10 min' CHECK (job_timeout >= '1 s'),
     paused_at timestamptz,
+    paused_by text,
     max_running int CHECK (max_running > 0),
     max_rate double precision CHECK (max_rate > 0 AND max_rate < 'Infinity')
 );
@@ -35,7 +36,8 @@ COMMENT ON FUNCTION larder_data.find_queue IS 'The id of a queue.';
 CREATE FUNCTION larder.queue_pause(queue text) RETURNS void
 LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 BEGIN
-    UPDATE larder_data.queue q SET paused_at = coalesce(q.paused_at, now())
+    UPDATE larder_data.queue q SET paused_at = coalesce(q.paused_at, now()),
+        paused_by = CASE WHEN q.paused_at IS NULL THEN larder_data.caller() ELSE q.paused_by END
     WHERE q.id = larder_data.find_queue(queue_pause.queue);
 EXCEPTION WHEN lock_not_available THEN
     PERFORM larder_data.raise_locked(format('queue "%s"', queue), 'larder_data.queue');
@@ -46,7 +48,8 @@ COMMENT ON FUNCTION larder.queue_pause IS
 CREATE FUNCTION larder.queue_resume(queue text) RETURNS void
 LANGUAGE plpgsql SET lock_timeout = '1500ms' AS $$
 BEGIN
-    UPDATE larder_data.queue q SET paused_at = NULL WHERE q.id = larder_data.find_queue(queue_resume.queue);
+    UPDATE larder_data.queue q SET paused_at = NULL, paused_by = NULL
+    WHERE q.id = larder_data.find_queue(queue_resume.queue);
 EXCEPTION WHEN lock_not_available THEN
     PERFORM larder_data.raise_locked(format('queue "%s"', queue), 'larder_data.queue');
 END $$;

@@ -18,6 +18,7 @@ CREATE TABLE larder_data.batch (
     created_at timestamptz NOT NULL DEFAULT now(),
     sealed_at timestamptz,
     paused_at timestamptz,
+    paused_by text,
     cancelled_at timestamptz,
     finished_at timestamptz,
     is_deleted boolean NOT NULL DEFAULT false,

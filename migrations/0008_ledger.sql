@@ -231,6 +231,7 @@ CREATE VIEW larder_data.ledger AS
 SELECT s.*, s.total - s.succeeded - s.failed - s.cancelled AS open
 FROM (
     SELECT b.id AS batch_id, b.name, b.run, b.owner, b.queue_id, b.created_at, b.sealed_at, b.paused_at,
+        b.paused_by,
         b.cancelled_at, b.finished_at,
         c.total, c.succeeded, c.failed,
         CASE WHEN b.cancelled_at IS NULL THEN c.cancelled ELSE c.total - c.succeeded - c.failed END AS cancelled,

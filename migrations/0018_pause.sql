@@ -84,7 +84,8 @@ COMMENT ON FUNCTION larder_data.resume_jobs IS
 
 CREATE FUNCTION larder.batch_pause(batch text) RETURNS void
 LANGUAGE sql AS $$
-    UPDATE larder_data.batch b SET paused_at = coalesce(b.paused_at, clock_timestamp())
+    UPDATE larder_data.batch b SET paused_at = coalesce(b.paused_at, clock_timestamp()),
+        paused_by = CASE WHEN b.paused_at IS NULL THEN larder_data.caller() ELSE b.paused_by END
     WHERE b.id = (SELECT l.id FROM larder_data.lock_batch(batch_pause.batch, '{cancelled,finished}') l)
 $$;
 COMMENT ON FUNCTION larder.batch_pause IS
@@ -100,7 +101,7 @@ BEGIN
     IF b.paused_at IS NULL THEN
         RETURN;
     END IF;
-    UPDATE larder_data.batch x SET paused_at = NULL WHERE x.id = b.id;
+    UPDATE larder_data.batch x SET paused_at = NULL, paused_by = NULL WHERE x.id = b.id;
     PERFORM larder_data.resume_jobs(ARRAY(
         SELECT p.job_id FROM larder_data.suspended p, LATERAL (
             SELECT FROM larder_data.job j

@@ -67,7 +67,8 @@ SELECT b.batch_id, b.name AS batch, b.run, b.owner,
     (larder_data.quantiles(b.batch_id, '{0.5}'))[1] AS p50_ms,
     (larder_data.quantiles(b.batch_id, '{0.95}'))[1] AS p95_ms,
     larder_data.top_errors(b.batch_id, 5) AS top_errors,
-    round(t.seconds, 3) AS seconds, b.created_at, b.sealed_at, e.ended_at AS finished_at
+    round(t.seconds, 3) AS seconds, b.created_at, b.sealed_at, e.ended_at AS finished_at,
+    b.paused_at, b.paused_by
 FROM larder_data.ledger b
 CROSS JOIN LATERAL (SELECT b.succeeded + b.failed + b.cancelled AS finished,
     b.succeeded + b.failed - b.fresh - b.blocked - b.invalid AS worked) AS f

@@ -173,14 +173,15 @@ SELECT 'info', 'a schedule is paused', format('%s, since %s', s.name, to_char(s.
 FROM larder_data.schedule s WHERE s.paused_at IS NOT NULL
 UNION ALL
 SELECT 'info', 'a queue is paused',
-    format('queue %s, since %s', q.name, to_char(q.paused_at, 'YYYY-MM-DD HH24:MI:SS TZ')),
+    format('queue %s, since %s by %s', q.name, to_char(q.paused_at, 'YYYY-MM-DD HH24:MI:SS TZ'), q.paused_by),
     'larder.queue_resume() resumes it'
 FROM larder_data.queue q WHERE q.paused_at IS NOT NULL
 UNION ALL
 SELECT 'info', 'a batch is paused',
-    format('%s, since %s', coalesce(b.name, b.id::text), to_char(b.paused_at, 'YYYY-MM-DD HH24:MI:SS TZ')),
+    format('%s, since %s by %s', coalesce(b.name, b.id::text), to_char(b.paused_at, 'YYYY-MM-DD HH24:MI:SS TZ'),
+        b.paused_by),
     'larder.batch_resume() resumes it'
-FROM (SELECT x.id, x.name, x.paused_at FROM larder_data.batch x
+FROM (SELECT x.id, x.name, x.paused_at, x.paused_by FROM larder_data.batch x
       WHERE x.finished_at IS NULL AND x.paused_at IS NOT NULL AND x.cancelled_at IS NULL
       ORDER BY x.paused_at LIMIT 20) AS b
 UNION ALL

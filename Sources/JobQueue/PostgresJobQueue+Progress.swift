@@ -10,7 +10,8 @@ extension PostgresJobQueue {
         """
     /// The columns that cost a query per batch.
     private static let details =
-        ", rate, (seconds * 1000::numeric)::bigint, extract(epoch FROM eta)::bigint, p50_ms, p95_ms, top_errors"
+        ", rate, (seconds * 1000::numeric)::bigint, extract(epoch FROM eta)::bigint, p50_ms, p95_ms, top_errors, "
+        + "(date_part('epoch', paused_at) * 1e6::float8)::bigint, paused_by"
 
     /// The progress of a batch; by default with rate, quantiles and errors. Throws `.unknownBatch`.
     public func progress(of batch: BatchReference, isDetailed: Bool = true) async throws(QueueError) -> BatchProgress {
@@ -95,6 +96,7 @@ extension Rows {
         progress.p50 = number(row, 22)
         progress.p95 = number(row, 23)
         progress.topErrors = try ErrorCount.list(json: text(row, 24))
+        if let since = integer(row, 25) { progress.pause = (UTCTime(microseconds: since).iso8601, text(row, 26)) }
         return progress
     }
 }

@@ -80,6 +80,8 @@ public struct BatchProgress: Sendable {
     public internal(set) var p50: Double?
     /// The 95 % quantile of the same.
     public internal(set) var p95: Double?
+    /// Since when it is paused, ISO 8601 in UTC, and the role that paused it; nil when it is not.
+    public internal(set) var pause: (since: String, by: String?)?
     /// The most frequent errors, at most five.
     public internal(set) var topErrors: [ErrorCount] = []
 
@@ -95,6 +97,10 @@ public struct BatchProgress: Sendable {
     }
     /// When it was opened: ISO 8601 in UTC, by the clock of the database.
     public var openedAt: String { opened.iso8601 }
+    /// Seconds since 1970 at which it ended; nil before.
+    public var endedAt: Double? { ended.map { Double($0.microseconds) / 1e6 } }
+    /// Time from opening to the end; nil before.
+    public var duration: Duration? { ended.map { .microseconds($0.microseconds - opened.microseconds) } }
     /// When maintenance found it finished; nil before.
     public var finishedAt: String? { ended?.iso8601 }
 }
