@@ -31,6 +31,8 @@ public struct PrefetchWorker: Sendable {
         package var webhooks: (downloader: ImageDownloader, key: [UInt8])?
         /// Further services, none by default.
         public var services: [any WorkerService] = []
+        /// Shows when the claim loop last went round.
+        public var claimClock = ClaimClock()
         /// The limiter of the loader's downloads; its origin states are exchanged with other workers. None by default.
         package var origins: OriginLimiter?
 
@@ -131,7 +133,11 @@ public struct PrefetchWorker: Sendable {
         let limit = StopLimit(
             grace: configuration.grace, lastStatements: configuration.lastStatements, deadline: deadline)
         let limiting = StopLimitService(queue: queue, shutdown: shutdown, limit: limit)
-        defer { queue.end(by: nil) }
+        configuration.claimClock.tick()
+        defer {
+            queue.end(by: nil)
+            configuration.claimClock.stop()
+        }
         // Cancellation does not interrupt a registration; the claim loop then ends before its first claim.
         let result = await withTaskCancellationHandler { () async -> Result<Summary, QueueError> in
             await withServices([limiting]) { await run(until: shutdown, wake, deadline) }
@@ -184,6 +190,7 @@ public struct PrefetchWorker: Sendable {
             summary.timeIsUp = deadline.map { $0 <= .now } ?? false
             if shutdown.urgency > .none || summary.timeIsUp { return .success(summary) }
             await wake.wait(atMost: .seconds(1))
+            configuration.claimClock.tick()
             do throws(QueueError) {
                 registration = try await WorkerRegistration(self, shutdown, wake, deadline: deadline, summary: summary)
             } catch {

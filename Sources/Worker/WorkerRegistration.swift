@@ -83,6 +83,7 @@ struct WorkerRegistration: Sendable {
     private func claimLoop() async -> WorkerState.Ending {
         await withDiscardingTaskGroup { attempts in
             while true {
+                configuration.claimClock.tick()
                 do throws(QueueError) {
                     switch nextAction() {
                     case .claim(let limit):

@@ -163,7 +163,7 @@ struct ConfigurationTests {
         let worker = try command.start()
         #expect(await worker.reaches { _ in finished(1) }, "\(String(decoding: worker.errorsSoFar, as: UTF8.self))")
         try files.write("Bearer new\n".utf8, to: "token")
-        try files.write((text + "\n[limits]\nslots = 5\n").utf8, to: "larder.toml")
+        try files.write((text + "\n[limits]\nslots = 5\n[log]\nlevel = \"debug\"\n").utf8, to: "larder.toml")
         worker.signal(SIGHUP)
         #expect(
             await worker.reaches {
@@ -172,6 +172,7 @@ struct ConfigurationTests {
             })
         try await enqueue("second")
         #expect(await worker.reaches { _ in finished(2) })
+        #expect(await worker.reaches { String(decoding: $0.errorsSoFar, as: UTF8.self).contains("event=claimed") })
         try files.write("[limits]\nslot = 5\n".utf8, to: "larder.toml")
         worker.signal(SIGHUP)
         #expect(

@@ -7,35 +7,10 @@ import Testing
 /// `larder work --listen`.
 @Suite(.timeLimit(.minutes(5)))
 struct EndpointTests {
-    private struct Page {
-        let status: Int
-        let text: String
-
-        /// The value of a sample, by its name and labels as they are written.
-        func value(_ sample: String) -> Double? {
-            text.split(separator: "\n").first { $0.hasPrefix(sample + " ") }
-                .flatMap { $0.split(separator: " ").last }.flatMap { Double($0) }
-        }
-    }
-
-    private static func get(_ port: UInt16, _ path: String, _ options: [String] = []) async throws -> Page {
-        let outcome = try await RunningCommand(
-            "/usr/bin/curl",
-            ["-s", "-w", "%{http_code}", "--max-time", "20"] + options + ["http://127.0.0.1:\(port)\(path)"],
-            environment: [:]
-        ).outcome()
-        return Page(status: Int(outcome.text.suffix(3)) ?? 0, text: String(outcome.text.dropLast(3)))
-    }
-
     /// A worker that listens, and its port.
     private static func listening(_ scene: Scene) async throws -> (RunningCommand, UInt16) {
         let worker = try scene.larder(["work", "--listen", "127.0.0.1:0"]).start()
-        @Sendable func port() -> UInt16? {
-            String(decoding: worker.errorsSoFar, as: UTF8.self).firstMatch(of: /listening on port (\d+)/)
-                .flatMap { UInt16($0.1) }
-        }
-        #expect(await worker.reaches { _ in port() != nil })
-        return (worker, try #require(port()))
+        return (worker, try await ListeningWorker.port(of: worker))
     }
 
     @Test func `addresses are read, and a lone port is loopback`() {
@@ -57,9 +32,9 @@ struct EndpointTests {
         try await scene.until("(SELECT finished_at IS NOT NULL FROM larder.progress)")
         #expect(
             try await reached {
-                try await Self.get(port, "/metrics").value("larder_queue_open_items{queue=\"default\"}") == 0
+                try await ListeningWorker.get(port, "/metrics").value("larder_queue_open_items{queue=\"default\"}") == 0
             })
-        let page = try await Self.get(port, "/metrics")
+        let page = try await ListeningWorker.get(port, "/metrics")
         #expect(page.status == 200)
         let report = try fields(try await scene.larder("report", "b", "--json").text)
         #expect(page.value("larder_jobs_total{outcome=\"succeeded\"}") == report["succeeded"] as? Double)
@@ -95,15 +70,15 @@ struct EndpointTests {
     @Test func `readiness ends with the database and with a stop, and liveness does not`() async throws {
         let scene = try await Scene()
         let (worker, port) = try await Self.listening(scene)
-        #expect(try await reached { try await Self.get(port, "/readyz").status == 200 })
-        #expect(try await Self.get(port, "/livez").status == 200)
-        #expect(try await Self.get(port, "/nothing").status == 404)
-        #expect(try await Self.get(port, "/metrics", ["-X", "POST", "-d", "x"]).status == 405)
+        #expect(try await reached { try await ListeningWorker.get(port, "/readyz").status == 200 })
+        #expect(try await ListeningWorker.get(port, "/livez").status == 200)
+        #expect(try await ListeningWorker.get(port, "/nothing").status == 404)
+        #expect(try await ListeningWorker.get(port, "/metrics", ["-X", "POST", "-d", "x"]).status == 405)
         _ = try await scene.sql("ALTER FUNCTION larder.gauges_v1 RENAME TO gauges_v0")
-        #expect(try await reached { try await Self.get(port, "/readyz").status == 503 })
-        let reasons = try await Self.get(port, "/readyz").text
-        #expect(reasons.contains("\"ready\":false") && reasons.contains("database: "), "\(reasons)")
-        #expect(try await Self.get(port, "/livez").status == 200)
+        #expect(try await reached { try await ListeningWorker.get(port, "/readyz").status == 503 })
+        let reasons = try await ListeningWorker.get(port, "/readyz").text
+        #expect(reasons.contains("\"ready\":false") && reasons.contains("\"schema too old: "), "\(reasons)")
+        #expect(try await ListeningWorker.get(port, "/livez").status == 200)
         worker.signal(SIGTERM)
         #expect(await worker.outcome().code == 0)
     }

@@ -3,6 +3,7 @@ import Glibc
 import Synchronization
 import TestSupport
 import Testing
+import Worker
 
 @testable import larder
 
@@ -30,7 +31,12 @@ struct HealthCommandTests {
         _ = try await scene.larder("enqueue", try scene.serve("plain.jpg", at: "/a.jpg"), "--batch", "spring")
         #expect(try await !scene.larder("health").text.contains("a batch is paused"))
         #expect(try await scene.larder("pause", "spring").code == 0)
-        #expect(try await scene.larder("health").text.contains("info: a batch is paused: spring, since "))
+        let role = try #require(try await scene.sql("SELECT session_user"))
+        let line = try await scene.larder("health").lines.first { $0.contains("a batch is paused") }
+        #expect(line?.contains("info: a batch is paused: spring, since ") == true)
+        #expect(line?.contains(" by \(role)") == true, "\(line ?? "")")
+        let status = try await scene.larder("status", "spring").text
+        #expect(status.contains("): paused since 20") && status.contains("Z by \(role), 0% 0/1"), "\(status)")
         #expect(try await scene.larder("cancel", "spring").code == 0)
         #expect(try await !scene.larder("health").text.contains("a batch is paused"))
     }
@@ -49,6 +55,26 @@ struct HealthCommandTests {
         ).outcome()
         #expect(checked.code == 0, "\(checked.text)\(checked.errorText)")
         #expect(try await scene.larder("metrics", "--json").code == 2)
+    }
+
+    @Test func `metrics tell how the last run of each name ended`() async throws {
+        let scene = try await Scene()
+        let good = try scene.serve("plain.jpg", at: "/a.jpg"), bad = scene.origin.url("/none.jpg")
+        for urls in [[good], [good, bad]] {
+            _ = try await scene.larder(["enqueue", "--batch", "nightly"] + urls).run()
+            _ = try await scene.larder("work", "--drain")
+        }
+        _ = try await scene.larder("enqueue", "--batch", "open", "--at", "+1h", good)
+        let page = try await scene.larder("metrics").text
+        for (outcome, count) in [("succeeded", 1), ("failed", 1), ("cancelled", 0)] {
+            let line = "larder_batch_last_run_items{batch=\"nightly\",outcome=\"\(outcome)\"} \(count)\n"
+            #expect(page.contains(line), "\(page)")
+        }
+        #expect(page.contains("larder_batch_last_run_duration_seconds{batch=\"nightly\"} "))
+        let end = try #require(page.firstMatch(of: /last_run_end_timestamp_seconds\{batch="nightly"\} ([0-9.e+]+)/))
+        let now = try #require(try await scene.sql("SELECT extract(epoch FROM now())").flatMap { Double($0) })
+        #expect(try #require(Double(end.1)) <= now)
+        #expect(!page.contains("batch=\"open\""))
     }
 
     @Test func `a job has a line in the log at debug, and at info only when it did not succeed`() async throws {
@@ -123,9 +149,9 @@ struct HealthCommandTests {
     }
 
     @Test func `nothing is told without a service manager`() {
-        #expect(ServiceManager { _ in nil } == nil)
-        #expect(ServiceManager { $0 == "NOTIFY_SOCKET" ? "relative" : nil } == nil)
-        #expect(ServiceManager { $0 == "NOTIFY_SOCKET" ? "/" + String(repeating: "x", count: 200) : nil } == nil)
-        #expect(ServiceManager { $0 == "NOTIFY_SOCKET" ? "@larder-test" : nil } != nil)
+        #expect(ServiceManager(ClaimClock()) { _ in nil } == nil)
+        #expect(ServiceManager(ClaimClock()) { $0 == "NOTIFY_SOCKET" ? "relative" : nil } == nil)
+        #expect(ServiceManager(ClaimClock()) { $0 == "NOTIFY_SOCKET" ? "/" + String(repeating: "x", count: 200) : nil } == nil)
+        #expect(ServiceManager(ClaimClock()) { $0 == "NOTIFY_SOCKET" ? "@larder-test" : nil } != nil)
     }
 }

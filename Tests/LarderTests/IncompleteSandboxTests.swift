@@ -32,15 +32,28 @@ struct IncompleteSandboxTests {
         let scene = try await Scene(), kernel = try await LimitedKernel()
         let url = try scene.serve("plain.jpg", at: "/a.jpg")
         _ = try await scene.larder("enqueue", "--batch", "b", url)
-        let strict = try command(scene, kernel, without: .landlock, "work")
+        let strict = try command(scene, kernel, without: .landlock, "work", "--listen", "127.0.0.1:0")
         #expect(
             await strict.reaches { text($0).contains("event=sandbox sandbox=without-landlock missing=Landlock") },
             "\(text(strict))")
         #expect(
             await strict.reaches { text($0).contains("event=local_fault error=\"the kernel or the container lacks") },
             "\(text(strict))")
+        let port = try await ListeningWorker.port(of: strict)
+        let refused = try await ListeningWorker.get(port, "/readyz")
+        #expect(refused.status == 503 && refused.text.contains("\"sandbox\":\"without-landlock\""), "\(refused.text)")
+        #expect(refused.text.contains("\"incomplete sandbox: no Landlock\""), "\(refused.text)")
+        let metrics = try await ListeningWorker.get(port, "/metrics")
+        #expect(metrics.value("larder_sandbox_info{level=\"without-landlock\"}") == 1)
         try await scene.until("EXISTS (SELECT FROM larder.health WHERE detail LIKE '%lacks Landlock%')")
-        let lenient = try command(scene, kernel, without: .landlock, "work", "--sandbox", "best-effort")
+        let lenient = try command(
+            scene, kernel, without: .landlock, "work", "--sandbox", "best-effort", "--listen", "127.0.0.1:0")
+        let second = try await ListeningWorker.port(of: lenient)
+        #expect(
+            try await reached {
+                let page = try await ListeningWorker.get(second, "/readyz")
+                return page.status == 200 && page.text.contains("\"sandbox\":\"without-landlock\"")
+            })
         try await scene.until("(SELECT count(*) FROM larder.record WHERE outcome = 1 AND attempts = 1) = 1")
         for worker in [strict, lenient] { worker.signal(SIGTERM) }
         for worker in [strict, lenient] { #expect(await worker.outcome().code == 0) }

@@ -20,6 +20,32 @@ struct JSONLogTests {
         #expect(!events.isEmpty && events.count == lines.count, "\(outcome.errorText)")
     }
 
+    @Test func `each line that a worker writes to standard error is an event`() async throws {
+        let scene = try await Scene()
+        let url = scene.origin.url("/missing.jpg")
+        _ = try await scene.larder("enqueue", "--batch", "b", url)
+        _ = try await scene.larder("enqueue", "--batch", "held", url + "?2")
+        _ = try await scene.larder("pause", "held")
+        func events(_ arguments: String...) async throws -> [[String: Any]] {
+            var command = scene.larder(["work", "--drain", "--log-format", "json"] + arguments)
+            command.environment["LARDER_SLOT"] = "3"
+            let outcome = try await command.run()
+            #expect(outcome.code == 1 && outcome.text.isEmpty, "\(outcome.text)")
+            return try outcome.errorText.split(separator: "\n").map { try fields(String($0)) }
+        }
+        let worked = try await events("--listen", "127.0.0.1:0")
+        for name in ["started", "listening", "completed", "held", "ended"] {
+            let event = try #require(worked.first { $0["event"] as? String == name }, "\(name)")
+            #expect(event["time"] is String && event["level"] is String)
+        }
+        let failed = worked.first { $0["event"] as? String == "completed" }
+        #expect(failed?["origin"] as? String == "http://127.0.0.1:\(scene.origin.port)")
+        #expect(worked.last { $0["event"] as? String == "ended" }?["failed"] as? Int == 1)
+        let refused = try await events("--database", "postgresql://127.0.0.1:\(scene.dead.port)/images")
+        #expect(refused.last?["event"] as? String == "error")
+        #expect(refused.last?["error"] as? String == "LarderErrorDomain 5")
+    }
+
     @Test func `the line of a failed job has time, level, status and message, and numbers are numbers`() async throws {
         let scene = try await Scene()
         let url = scene.origin.url("/missing.jpg?token=s3cret")

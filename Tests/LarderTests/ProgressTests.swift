@@ -27,6 +27,31 @@ struct ProgressTests {
         #expect(line.text(width: width) == wanted)
     }
 
+    @Test func `widths are cells of the terminal`() {
+        #expect(TerminalCells.count("写a\u{301}😀") == 5)
+        #expect(TerminalCells.prefix("写真a", 3) == "写" && TerminalCells.prefix("写真a", 5) == "写真a")
+        let wide = ProgressLine(done: 1, total: 2, notes: ["写真写真"])
+        #expect(wide.text(width: 17) == "50% 1/2, 写真写真")
+        #expect(wide.text(width: 16) == "50% 1/2")
+    }
+
+    @Test func `failures are shown by their commonest reasons`() {
+        #expect(ProgressText.failed(3, [(1_001, 1), (2_001, 2)]) == "3 failed (2× 2001, 1× 1001)")
+        #expect(ProgressText.failed(9, [(1, 1), (2, 2), (3, 3), (4, 3)]) == "9 failed (3× 3, 3× 4, 2× 2)")
+        #expect(ProgressText.failed(1, []) == "1 failed")
+    }
+
+    @Test func `a drain shows what holds it up and the time left`() async throws {
+        let glance = QueueGlance(isPaused: false, heldOrigins: 2, openItems: 20)
+        #expect(glance.notes == ["2 origins held"])
+        #expect(QueueGlance(isPaused: true, heldOrigins: 1).notes == ["queue paused", "1 origin held"])
+        let scene = try await Scene()
+        _ = try await scene.larder("enqueue", "--at", "+1h", scene.origin.url("/a"), scene.origin.url("/b"))
+        _ = try await scene.larder("pause", "--queue", "default")
+        let seen = await QueueGlance.of("default", in: scene.queue)
+        #expect(seen == QueueGlance(isPaused: true, heldOrigins: 0, openItems: 2))
+    }
+
     @Test func `a total that grew is not exceeded, and nothing of nothing is all`() {
         #expect(ProgressLine(done: 12, total: 10).text(width: nil) == "100% 12/12")
         #expect(ProgressLine(done: 0, total: 0).text(width: 21) == "[##########] 100% 0/0")
@@ -67,7 +92,8 @@ struct ProgressTests {
             environment: scene.environment.merging(["PATH": "/usr/bin:/bin", "HOME": scene.directory.path]) { a, _ in a
             },
             input: [])
-        #expect(await run.reaches { String(decoding: $0.outputSoFar, as: UTF8.self).contains("1/2, 1 failed") })
+        #expect(
+            await run.reaches { String(decoding: $0.outputSoFar, as: UTF8.self).contains("1/2, 1 failed (1× 2001)") })
         gate.openUp()
         let outcome = await run.outcome()
         #expect(outcome.code == 1)

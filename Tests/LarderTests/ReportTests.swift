@@ -60,6 +60,13 @@ struct ReportTests {
         #expect(try await scene.larder("status", "b", "--health").code == 2)
     }
 
+    @Test func `status --watch ends with its reader though nothing changes`() async throws {
+        let scene = try await Scene()
+        _ = try await scene.larder("enqueue", "--batch", "b", "--at", "+1h", scene.origin.url("/a.jpg"))
+        let outcome = try await scene.shell("larder status b --watch --interval 1h | head -1")
+        #expect(outcome.code == 0 && outcome.lines.count == 1 && outcome.errorText.isEmpty, "\(outcome.errorText)")
+    }
+
     @Test func `status --watch follows a batch until it is finished`() async throws {
         let scene = try await Scene()
         let gate = OriginGate()

@@ -57,6 +57,9 @@ public final class TranscoderPool: Sendable {
     /// The most children.
     public var count: Int { configuration.count }
 
+    /// Whether images are decoded in an incomplete sandbox.
+    public var sandboxPolicy: SandboxPolicy { configuration.sandbox }
+
     /// The process ids of the running children.
     public var children: [Int32] { state.withLock { $0.all }.compactMap(\.processID) }
 

@@ -81,10 +81,9 @@ struct Settings {
     ///   - starting: creates, starts and migrates the embedded database when no other is given.
     ///   - migrate: migrates a given database, too.
     ///   - maxWait: how long later calls wait for an unavailable database; zero by default.
-    ///   - stop: when given, waits for an unavailable database until shutdown is requested.
+    ///   - wait: when given, waits for an unavailable database.
     func openQueue(
-        starting: Bool = false, migrate: Bool = false, maxWait: Duration = .zero,
-        waitingUntil stop: ShutdownRequest? = nil
+        starting: Bool = false, migrate: Bool = false, maxWait: Duration = .zero, waiting wait: DatabaseWait? = nil
     ) async throws -> PostgresJobQueue {
         let startsEmbedded = starting && databaseURL == nil
         let url = startsEmbedded ? try await cluster.start() : try await database()
@@ -98,25 +97,11 @@ struct Settings {
             }
         }
         let queue = PostgresJobQueue(configuration)
-        try await Self.waitUntilReady(queue, stop)
+        try await DatabaseWait.untilReady(queue, wait)
         guard maxWait > .zero else { return queue }
         await queue.close()
         configuration.maxWait = maxWait
         return PostgresJobQueue(configuration)
-    }
-
-    private static func waitUntilReady(_ queue: PostgresJobQueue, _ stop: ShutdownRequest?) async throws(QueueError) {
-        var isNoted = false
-        while true {
-            do throws(QueueError) {
-                return try await queue.checkReady()
-            } catch {
-                guard let stop, error.isTransient, stop.urgency == .none else { throw error }
-                if !isNoted { Console.note("larder: \(error.message); waiting for it") }
-                isNoted = true
-                try? await Task.sleep(for: .milliseconds(500))
-            }
-        }
     }
 
     /// The URL of a bucket as it is, else an absolute path.

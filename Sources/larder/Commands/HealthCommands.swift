@@ -24,7 +24,8 @@ extension Command {
         summary: "Print the metrics of the queues in Prometheus' text format, for runs from cron",
         discussion: """
             A worker serves the same families with its own ones under --listen. --textfile is for the textfile collector of
-            node_exporter: the file appears complete or not at all.
+            node_exporter: the file appears complete or not at all. It also has the outcomes, end and duration of the last
+            run of the 50 batch names that ended last.
             """,
         examples: ["larder metrics", "larder metrics --textfile larder.prom"],
         options: [
@@ -36,7 +37,9 @@ extension Command {
         }
         var page = MetricsText()
         page.add("larder_build_info", .gauge, "The version of the program.", [([("version", Larder.version)], 1)])
-        QueueMetrics(try await Settings(arguments).openQueue().gauges()).write(to: &page)
+        let queue = try await Settings(arguments).openQueue()
+        QueueMetrics(try await queue.gauges()).write(to: &page)
+        try await RunMetrics(of: queue).write(to: &page)
         if let path = try arguments.value("textfile") {
             let file = try OutputFile(path)
             try file.write(Array(page.text.utf8))

@@ -80,9 +80,10 @@ extension Command {
                     let isShown = !json && !verbose && !isQuiet && Console.isTerminal(STDERR_FILENO)
                     let watch =
                         isShown
-                        ? ProgressWatch(queue: queue, draw: printer.progress) {
-                            LoadStageName.text(setup.manager.inFlight)
-                        } : nil
+                        ? ProgressWatch(
+                            queue: queue, draw: printer.progress,
+                            stages: { LoadStageName.text(setup.manager.inFlight) },
+                            glance: { await QueueGlance.of(options.template.queue, in: queue) }) : nil
                     return try await showing(watch, of: batch) {
                         let summary = try await worker.run(until: stop)
                         if stop.urgency == .none { await setup.sendWebhooks(of: queue) }

@@ -33,7 +33,13 @@ extension Command {
         }
         let batch: BatchReference? =
             if let target { try await queue.batch(called: target.name) } else { nil }
-        let view = StatusView(json: arguments.flag("json"), isTerminal: Console.isTerminal(STDOUT_FILENO)) {
+        func waits() async throws -> [String] {
+            let queues = try await QueueLine.waiting(in: queue), origins = try await HeldOriginLine.all(in: queue)
+            return Array(queues.prefix(20)) + Array(origins.prefix(20))
+        }
+        let view = StatusView(
+            json: arguments.flag("json"), isTerminal: Console.isTerminal(STDOUT_FILENO), waits: waits
+        ) {
             if let batch { [try await queue.progress(of: batch)] } else { try await queue.progress(limit: 100) }
         }
         if arguments.flag("watch") {
@@ -41,8 +47,7 @@ extension Command {
         } else if try await view.show() {
             // With --json every line is a batch; 'status --health --json' lists queues at their limits and held
             // origins.
-            for line in try await QueueLine.waiting(in: queue).prefix(20) { Console.line(line) }
-            for line in try await HeldOriginLine.all(in: queue).prefix(20) { Console.line(line) }
+            for line in try await waits() { Console.line(line) }
         }
         return .done
     }

@@ -19,7 +19,8 @@ extension Command {
             A second drain of the queue into the same cache on the same machine does nothing, says so and ends with exit
             code 0, so that a cron job that takes longer than its interval does not run twice. Drains on other machines
             share the work, as do those with --parallel.
-            SIGHUP reads the configuration files again: credential profiles change at once, other settings with a restart.
+            SIGHUP reads the configuration files again: credential profiles and the log level change at once, other settings
+            with a restart.
             """,
         examples: ["larder work", "larder work --drain --max-runtime 50m --log-format json"],
         options: [
@@ -35,6 +36,7 @@ extension Command {
         ] + ExpiryOptions.work + WorkerSetup.options
     ) { arguments in
         let log = try EventLog(arguments)
+        log.takeNotes()
         let stop = ShutdownRequest()
         await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
@@ -53,31 +55,47 @@ extension Command {
         configuration.queue = try arguments.value("queue") ?? configuration.queue
         if expiry.maxAge != nil || expiry.maxSize > 0 { configuration.expiry = (setup.cache, expiry) }
 
-        let manager = ServiceManager()
+        let manager = ServiceManager(configuration.claimClock)
         manager?.report("READY=1\nSTATUS=connecting to the database")
         if let manager { configuration.services.append(manager) }
-        let queue = try await settings.openQueue(
-            starting: true, maxWait: WorkerSetup.maxWait, waitingUntil: configuration.end == .stopped ? stop : nil)
-        let reload = Locked(ConfigurationReload(arguments, setup.downloader))
-        Signals.onHangUp { Console.note("larder: \(reload.withLock { $0.run() })") }
-        let restart = EmbeddedServerRestart(settings)
-        if let restart { configuration.services.append(restart) }
-        let endpoint = address.map { _ in WorkerEndpoint(queue: queue, setup: setup) }
+        let reload = Locked(ConfigurationReload(arguments, setup.downloader, log))
+        Signals.onHangUp { log.say("configuration", .info, reload.withLock { $0.run() }) }
+        // Before the database is reached: probes are answered during its outage.
+        let endpoint = address.map { _ in WorkerEndpoint(setup: setup) }
         var server: HTTPEndpoint?
         if let endpoint, let address {
             configuration.services.append(endpoint)
             let opened = try await HTTPEndpoint(address) { $1.send(endpoint.answer($0)) }
-            Console.note("larder: listening on port \(opened.port)")
+            log.say("listening", .info, "listening on port \(opened.port)", [("port", Int(opened.port))])
             server = opened
         }
+        let wait = DatabaseWait(stop: stop, includesMigration: endpoint != nil) { error, isFirst in
+            endpoint?.connecting(error)
+            if isFirst { log.say("waiting", .warning, "\(error.message); waiting for it") }
+        }
+        let isEndless = configuration.end == .stopped
+        func openQueue() async throws -> PostgresJobQueue {
+            try await settings.openQueue(
+                starting: true, maxWait: WorkerSetup.maxWait, waiting: isEndless ? wait : nil)
+        }
+        let queue = if let manager { try await manager.whileRunning(openQueue) } else { try await openQueue() }
+        endpoint?.connected(queue)
+        let restart = EmbeddedServerRestart(settings)
+        if let restart { configuration.services.append(restart) }
         let summary = try await finally(setup.shutdown) {
             try await Printer.printing { printer in
                 var configuration = configuration
                 let isShown = !isQuiet && !arguments.flag("json") && Console.isTerminal(STDERR_FILENO)
-                let progress = isShown ? WorkProgress { LoadStageName.text(setup.manager.inFlight) } : nil
+                let name = configuration.queue
+                let progress =
+                    isShown
+                    ? WorkProgress(
+                        stages: { LoadStageName.text(setup.manager.inFlight) },
+                        glance: { await QueueGlance.of(name, in: queue) }, isDrain: configuration.end == .drained) : nil
                 if let progress { configuration.services.append(progress) }
                 configuration.services.append(
                     SandboxNotice(transcoders: setup.transcoders) { level in
+                        endpoint?.observe(level)
                         if !isQuiet { log.write(level, to: printer) }
                     })
                 let worker = PrefetchWorker(queue: queue, loader: setup.manager, configuration: configuration) {
@@ -99,7 +117,7 @@ extension Command {
             if arguments.flag("json") {
                 try Console.json(["succeeded": 0, "failed": 0, "retried": 0, "left": "other"])
             }
-            if !isQuiet { Console.note("larder: \(DrainOverlap.text(other, queue: configuration.queue))") }
+            if !isQuiet { log.say("other_drain", .info, DrainOverlap.text(other, queue: configuration.queue)) }
             return .done
         }
         // `nothing`, `later`, `work`, `held` when only paused or suspended work is left, `other` above.
@@ -108,15 +126,15 @@ extension Command {
         if configuration.end == .drained, stop.urgency == .none || summary.timeIsUp {
             do {
                 let held = try await HeldWork(of: configuration.queue, in: queue)
-                for line in held.lines { Console.note("larder: \(line)") }
+                for line in held.lines { log.say("held", .warning, line) }
                 if summary.left != .nothing {
-                    for line in try await HeldOriginLine.all(in: queue) { Console.note("larder: \(line)") }
+                    for line in try await HeldOriginLine.all(in: queue) { log.say("origin_held", .warning, line) }
                 }
                 if !held.isEmpty, summary.left == .nothing { left = "held" }
             } catch {
                 // The exit code of the time limit comes first.
                 guard summary.timeIsUp else { throw error }
-                Console.note("larder: held work is unknown: \(error)")
+                log.say("held", .warning, "held work is unknown: \(error)")
             }
         }
         let code = ExitCode(summary, someFailed: summary.failed > 0)
@@ -125,7 +143,17 @@ extension Command {
                 "succeeded": summary.succeeded, "failed": summary.failed, "retried": summary.retried, "left": left,
             ])
         } else if !isQuiet || code != .done || left != "nothing" {
-            Console.line("\(summary.succeeded) succeeded, \(summary.failed) failed, \(summary.retried) retried")
+            let text = "\(summary.succeeded) succeeded, \(summary.failed) failed, \(summary.retried) retried"
+            if log.json {
+                log.say(
+                    "ended", .info, text,
+                    [
+                        ("succeeded", summary.succeeded), ("failed", summary.failed), ("retried", summary.retried),
+                        ("left", left),
+                    ])
+            } else {
+                Console.line(text)
+            }
         }
         return code
     }

@@ -6,13 +6,15 @@ struct ConfigurationReload {
     /// The arguments with the newest files.
     private(set) var arguments: Arguments
     private let downloader: ImageDownloader
+    private let log: EventLog
 
-    init(_ arguments: Arguments, _ downloader: ImageDownloader) {
+    init(_ arguments: Arguments, _ downloader: ImageDownloader, _ log: EventLog) {
         self.arguments = arguments
         self.downloader = downloader
+        self.log = log
     }
 
-    /// Credential profiles change at once. Files with a fault change nothing.
+    /// Credential profiles and the log level change at once. Files with a fault change nothing.
     ///
     /// - Returns: what happened, as a line for the log.
     mutating func run() -> String {
@@ -22,9 +24,11 @@ struct ConfigurationReload {
             try file.check()
             next.file = file
             let profiles = try Limits.credentials(next)
+            let level = try EventLog.level(next) ?? .info
             let changed = Self.changes(from: arguments.file, to: file)
             arguments = next
             downloader.replaceCredentials(profiles)
+            log.setLevel(level)
             let rest = changed.isEmpty ? "" : "; a restart applies \(changed.joined(separator: ", "))"
             return "configuration read again, \(profiles.count.counted("credential profile"))\(rest)"
         } catch {
@@ -36,7 +40,7 @@ struct ConfigurationReload {
     static func changes(from old: ConfigurationFile?, to new: ConfigurationFile) -> [String] {
         var names = SettingTable.all.filter { setting in
             old?.values[setting.variable]?.text != new.values[setting.variable]?.text
-                && setting.option.name != "credentials"
+                && !["credentials", EventLog.levelOption.name].contains(setting.option.name)
         }.map(\.name)
         if (old?.hosts ?? [:]) != new.hosts { names.append("origins") }
         return names

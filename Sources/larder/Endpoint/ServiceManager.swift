@@ -7,16 +7,19 @@ import Worker
 /// Tells systemd the state of a worker, as sd_notify(3) describes it: datagrams to the socket in NOTIFY_SOCKET.
 ///
 /// libsystemd would be a dependency for one call of sendto(2). READY is sent when the settings are read and the cache
-/// is open; with WATCHDOG_USEC, WATCHDOG is sent twice in that time for as long as tasks run.
+/// is open; with WATCHDOG_USEC, WATCHDOG is sent twice in that time for as long as tasks run and the claim loop goes
+/// round.
 final class ServiceManager: WorkerService {
     private let socket: Int32
     private let address: sockaddr_un
     private let length: socklen_t
     private let interval: Duration?
+    private let claimClock: ClaimClock
     private let counts = Locked((done: 0, failed: 0))
 
     /// Nil where no service manager has started this process.
-    init?(_ variable: (String) -> String? = { getenv($0).map { String(cString: $0) } }) {
+    init?(_ claimClock: ClaimClock, _ variable: (String) -> String? = { getenv($0).map { String(cString: $0) } }) {
+        self.claimClock = claimClock
         guard let path = variable("NOTIFY_SOCKET"), let first = path.utf8.first,
             first == UInt8(ascii: "/") || first == UInt8(ascii: "@")
         else { return nil }
@@ -61,13 +64,24 @@ final class ServiceManager: WorkerService {
         }
     }
 
+    /// As `/livez` answers it.
+    private var hangs: Bool {
+        claimClock.lastRound.map { $0.duration(to: .now) > WorkerHealth.longestHang } ?? false
+    }
+
+    /// Runs `body` with the watchdog, before the worker runs it as one of its services.
+    func whileRunning<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+        async let _: Void = run()
+        return try await body()
+    }
+
     func run() async {
         var shown = 0
         while !Task.isCancelled {
             let (done, failed) = counts.withLock { $0 }
             let status = done == shown ? "" : "\nSTATUS=working, \(done.counted("attempt")) ended, \(failed) failed"
             shown = done
-            report((interval == nil ? "" : "WATCHDOG=1") + status)
+            report((interval == nil || hangs ? "" : "WATCHDOG=1") + status)
             try? await Task.sleep(for: interval ?? .seconds(10))
         }
     }

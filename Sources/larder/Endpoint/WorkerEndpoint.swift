@@ -1,5 +1,6 @@
 import Concurrency
 import Glibc
+import ImageModel
 import JobQueue
 import Prefetcher
 import Transcoder
@@ -15,17 +16,13 @@ final class WorkerEndpoint: WorkerService {
         "serve /metrics, /livez and /readyz over HTTP: HOST:PORT, :PORT for all addresses, or PORT for loopback only")
 
     private static let interval = Duration.seconds(5)
-    /// Without an answer of the database for this long the worker is not ready.
-    private static let longestSilence = Duration.seconds(15)
-    /// Without a round of the service for this long the process hangs.
-    private static let longestPause = Duration.seconds(60)
 
     private struct State {
+        /// Nil until the database was reached.
+        var queue: PostgresJobQueue?
         var metrics = WorkerMetrics()
         var gauges: [QueueGauge] = []
-        var databaseError: String?
-        var lastAnswer = ContinuousClock.now
-        var lastRound = ContinuousClock.now
+        var health = WorkerHealth(lastAnswer: .now)
     }
 
     /// The address of `--listen`; nil without one.
@@ -37,34 +34,61 @@ final class WorkerEndpoint: WorkerService {
         return address
     }
 
-    private let queue: PostgresJobQueue
     private let transcoders: TranscoderPool
     private let manager: ImageManager
     private let slots: Int
+    private let claimClock: ClaimClock
     private let state = Locked(State())
 
-    init(queue: PostgresJobQueue, setup: WorkerSetup) {
-        self.queue = queue
+    init(setup: WorkerSetup) {
         transcoders = setup.transcoders
         manager = setup.manager
         slots = setup.configuration.description.slots
+        claimClock = setup.configuration.claimClock
+        state.withLock { $0.health.sandboxIsRequired = setup.transcoders.sandboxPolicy == .required }
     }
 
+    /// The database could not be reached yet.
+    func connecting(_ error: QueueError) { state.withLock { $0.health.databaseError = error } }
+
+    /// The database was reached.
+    func connected(_ queue: PostgresJobQueue) {
+        state.withLock { state in
+            state.queue = queue
+            state.health.isConnected = true
+            state.health.databaseError = nil
+            state.health.lastAnswer = .now
+        }
+    }
+
+    /// What the kernel denies the transcoders.
+    func observe(_ sandbox: SandboxLevel) { state.withLock { $0.health.sandbox = sandbox } }
+
     /// Counts an event. Does not block.
-    func observe(_ event: WorkerEvent) { state.withLock { $0.metrics.add(event) } }
+    func observe(_ event: WorkerEvent) {
+        state.withLock { state in
+            state.metrics.add(event)
+            switch event {
+            case .started: state.health.isRegistered = true
+            case .localFault(let fault): state.health.localFault = fault?.message
+            case .stopping: state.health.isStopping = true
+            default: break
+            }
+        }
+    }
 
     func run() async {
+        guard let queue = state.withLock({ $0.queue }) else { return }
         while !Task.isCancelled {
-            state.withLock { $0.lastRound = .now }
             do throws(QueueError) {
                 let gauges = try await queue.gauges()
                 state.withLock {
                     $0.gauges = gauges
-                    $0.databaseError = nil
-                    $0.lastAnswer = .now
+                    $0.health.databaseError = nil
+                    $0.health.lastAnswer = .now
                 }
             } catch {
-                state.withLock { $0.databaseError = error.description }
+                state.withLock { $0.health.databaseError = error }
             }
             try? await Task.sleep(for: Self.interval)
         }
@@ -75,53 +99,56 @@ final class WorkerEndpoint: WorkerService {
         guard request.isReading else { return .wrongMethod }
         return switch request.path {
         case "/metrics": HTTPAnswer(type: MetricsText.type, body: Array(metrics().utf8))
-        case "/livez": Self.probe(hangs())
-        case "/readyz": Self.probe(hangs() + reasons())
+        case "/livez": Self.probe(health.reasonsNotAlive(at: .now), health)
+        case "/readyz": Self.probe(health.reasonsNotReady(at: .now), health)
         default: .notFound
         }
     }
 
-    private static func probe(_ reasons: [String]) -> HTTPAnswer {
-        let object: JSONObject = ["ready": reasons.isEmpty, "reasons": reasons]
+    private var health: WorkerHealth {
+        var health = state.withLock { $0.health }
+        health.lastRound = claimClock.lastRound
+        return health
+    }
+
+    private static func probe(_ reasons: [String], _ health: WorkerHealth) -> HTTPAnswer {
+        let object: JSONObject = [
+            "ready": reasons.isEmpty, "reasons": reasons, "sandbox": health.sandbox?.rawValue,
+        ]
         let text = (try? JSONLine.text(object)) ?? "{}"
         return HTTPAnswer(
             status: reasons.isEmpty ? 200 : 503, type: "application/json", body: Array((text + "\n").utf8))
-    }
-
-    private func hangs() -> [String] {
-        let round = state.withLock { $0.lastRound }
-        return round.duration(to: .now) > Self.longestPause ? ["the process hangs"] : []
-    }
-
-    private func reasons() -> [String] {
-        state.withLock { state in
-            var reasons: [String] = []
-            if state.metrics.worker == nil { reasons.append("not registered with the database") }
-            if state.lastAnswer.duration(to: .now) > Self.longestSilence || state.databaseError != nil {
-                reasons.append("database: \(state.databaseError ?? "no answer")")
-            }
-            if let fault = state.metrics.localFault { reasons.append("local fault: \(fault)") }
-            if state.metrics.isStopping { reasons.append("stopping") }
-            return reasons
-        }
     }
 
     private func metrics() -> String {
         var page = MetricsText()
         page.add(
             "larder_build_info", .gauge, "The version of the program.", [([("version", Larder.version)], 1)])
-        let (gauges, isUp) = state.withLock { state in
+        let (gauges, queue) = state.withLock { state in
             state.metrics.write(to: &page)
-            return (state.gauges, state.databaseError == nil)
+            return (state.gauges, state.queue)
         }
+        let health = health
+        let isUp = health.isConnected && health.databaseError == nil
         writeResources(to: &page)
+        if let queue { writeStatements(queue.statements, to: &page) }
+        if let sandbox = health.sandbox {
+            page.add(
+                "larder_sandbox_info", .gauge, "What the kernel denies the transcoders.",
+                [([("level", sandbox.rawValue)], 1)])
+        }
+        if let lastRound = health.lastRound {
+            page.add(
+                "larder_claim_loop_age_seconds", .gauge, "Time since the claim loop last went round.",
+                lastRound.duration(to: .now) / .seconds(1))
+        }
         page.add("larder_database_up", .gauge, "1 if the last query of the database succeeded.", isUp ? 1 : 0)
         QueueMetrics(gauges).write(to: &page)
         ProcessMetrics().write(to: &page)
         return page.text
     }
 
-    /// Slots, loads, child processes and statements of this worker.
+    /// Slots, loads and child processes of this worker.
     private func writeResources(to page: inout MetricsText) {
         page.add("larder_slots", .gauge, "Jobs that this worker may hold at once.", Double(slots))
         page.add("larder_transcoders", .gauge, "Child processes that may transcode at once.", Double(transcoders.count))
@@ -143,7 +170,9 @@ final class WorkerEndpoint: WorkerService {
         page.add(
             "larder_transcoders_cpu_seconds_total", .counter, "Processor time of images in child processes.",
             children.processorTime / .seconds(1))
-        let statements = queue.statements
+    }
+
+    private func writeStatements(_ statements: StatementCounts, to page: inout MetricsText) {
         page.add(
             "larder_database_statements_total", .counter, "Statements sent to the database, each one round trip.",
             Double(statements.sent))

@@ -15,9 +15,7 @@ struct WorkerMetrics {
         let code: Int
     }
 
-    private(set) var worker: Int64?
-    private(set) var localFault: String?
-    private(set) var isStopping = false
+    private var localFault: String?
     private var claimed = 0
     private var outcomes: [String: Int] = [:]
     private var errors: [ErrorClass: Int] = [:]
@@ -37,15 +35,13 @@ struct WorkerMetrics {
 
     mutating func add(_ event: WorkerEvent) {
         switch event {
-        case .started(let worker): self.worker = worker
         case .claimed(let count): claimed += count
         case .completed(let report): add(report)
         case .queueUnavailable: databaseErrors += 1
         case .leaseLost: leasesLost += 1
         case .localFault(let fault): localFault = fault?.message
         case .webhook(_, let error): if error == nil { webhooks.sent += 1 } else { webhooks.failed += 1 }
-        case .stopping: isStopping = true
-        case .profileFault, .expired, .expiryFailed: break
+        case .started, .stopping, .profileFault, .expired, .expiryFailed: break
         }
     }
 

@@ -33,7 +33,13 @@ enum Console {
 
     /// Prints a line of the log to standard error, above the line of progress; what could move the cursor is shown as
     /// its code.
-    static func note(_ text: String) {
+    static func note(_ text: String) { log(noteFormat.withLock { $0 }?(text, nil) ?? text) }
+
+    /// How notes are written, the error that ends the command among them; nil for their text.
+    static let noteFormat = Locked<(@Sendable (String, CommandError?) -> String)?>(nil)
+
+    /// Prints a line of a log to standard error, above the line of progress.
+    static func log(_ text: String) {
         let line = progressLine.withLock { $0 }
         let text = PrintableText.lines(text)
         put(line.isEmpty ? text + "\n" : clearLine + text + "\n" + line, on: STDERR_FILENO)
@@ -82,6 +88,16 @@ enum Console {
         if output == OutputFile.standard { note(text()) } else { try show(object, arguments, text()) }
     }
 
+    /// Waits; true at once when the reader of standard output has ended. Blocks.
+    static func readerEnds(within time: Duration) -> Bool {
+        // No event is asked for: an error is always reported.
+        var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        return poll(&output, 1, Int32(clamping: time.milliseconds)) > 0 && Int(output.revents) & Int(POLLERR) != 0
+    }
+
+    /// Ends the program as a write to an output without a reader does.
+    static func endAsUnread() { onBrokenPipe.withLock { $0 }() }
+
     /// Whether a descriptor is a terminal, on which lines can be redrawn.
     static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
@@ -92,7 +108,8 @@ enum Console {
             let failure = FailureReason(domain: error.domain, code: error.code, message: oneLine)
             try? json(["error": failure])
         } else {
-            note("larder: \(oneLine) (\(error.domain) \(error.code))")
+            let text = "larder: \(oneLine) (\(error.domain) \(error.code))"
+            log(noteFormat.withLock { $0 }?(text, error) ?? text)
         }
     }
 

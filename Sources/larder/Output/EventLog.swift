@@ -10,8 +10,8 @@ import Worker
 
 /// Writes a worker's events to standard error, one line each: `key=value` text, or JSON.
 struct EventLog: Sendable {
-    private typealias Value = Encodable & CustomStringConvertible
-    private typealias Fields = [(name: String, value: any Value)]
+    typealias Value = Encodable & CustomStringConvertible
+    typealias Fields = [(name: String, value: any Value)]
 
     /// The least severe first.
     enum Level: String, CaseIterable, Comparable {
@@ -28,17 +28,26 @@ struct EventLog: Sendable {
         "log-level", .value("LEVEL"),
         "the least severe events to write: debug (a line for every job), info (default), warning or error")
 
-    private let json: Bool
-    private let least: Level
+    let json: Bool
+    private let least: Locked<Level>
     /// The worker of the newest `started`, for the lines of its jobs.
     private let worker = Locked<Int64?>(nil)
 
     /// - Parameter least: the level without `--log-level`.
     init(_ arguments: Arguments, least: Level = .info) throws(CommandError) {
         json = try arguments.choice("log-format", of: ["text", "json"]) == "json"
-        let level = try arguments.choice("log-level", of: Level.allCases.map(\.rawValue))
-        self.least = level.flatMap(Level.init) ?? least
+        self.least = Locked(try Self.level(arguments) ?? least)
     }
+
+    /// `--log-level`; nil without it.
+    static func level(_ arguments: Arguments) throws(CommandError) -> Level? {
+        try arguments.choice("log-level", of: Level.allCases.map(\.rawValue)).flatMap(Level.init)
+    }
+
+    /// The least severe events to write from now on.
+    func setLevel(_ level: Level) { least.withLock { $0 = level } }
+
+    private func writes(_ level: Level) -> Bool { least.withLock { level >= $0 } }
 
     /// Does not block.
     func write(_ event: WorkerEvent, to printer: Printer) {
@@ -55,10 +64,35 @@ struct EventLog: Sendable {
         write("sandbox", sandbox == .full ? .info : .warning, fields, to: printer)
     }
 
+    /// Writes an event of the command itself: a sentence in text, an event with the sentence as `message` in JSON.
+    func say(_ name: String, _ level: Level, _ message: String, _ fields: Fields = []) {
+        guard writes(level) else { return }
+        if json {
+            Console.log(line(name, level, fields + [("message", message)]))
+        } else {
+            Console.note("larder: \(message)")
+        }
+    }
+
+    /// From now on all notes of the program, its last error included, are events of this log, if it is JSON.
+    func takeNotes() {
+        guard json else { return }
+        let format: @Sendable (String, CommandError?) -> String = { text, error in
+            let prefix = "larder: "
+            let message = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
+            guard let error else { return line("note", .warning, [("message", message)]) }
+            return line("error", .error, [("error", "\(error.domain) \(error.code)"), ("message", error.message)])
+        }
+        Console.noteFormat.withLock { $0 = format }
+    }
+
     private func write(_ name: String, _ level: Level, _ fields: Fields, to printer: Printer) {
-        guard level >= least else { return }
-        printer.note(
-            line([("time", Date.now.formatted(Self.time)), ("level", level.rawValue), ("event", name)] + fields))
+        guard writes(level) else { return }
+        printer.log(line(name, level, fields))
+    }
+
+    private func line(_ name: String, _ level: Level, _ fields: Fields) -> String {
+        line([("time", Date.now.formatted(Self.time)), ("level", level.rawValue), ("event", name)] + fields)
     }
 
     /// UTC with milliseconds.
@@ -108,7 +142,7 @@ struct EventLog: Sendable {
         let timing = report.load.timing
         var fields: Fields = [
             ("job", report.job.id), ("batch", report.job.batch), ("attempt", report.job.attempt),
-            ("url", LoggedURL.text(report.job.url)),
+            ("url", LoggedURL.text(report.job.url)), ("origin", LoggedURL.origin(report.job.url)),
             ("decision", word(report.decision)), ("fetch_ms", timing.fetch.milliseconds),
             ("transcode_ms", timing.transcode.milliseconds), ("store_ms", timing.store.milliseconds),
             ("bytes_in", report.load.bytesIn),

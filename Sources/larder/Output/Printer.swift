@@ -28,6 +28,11 @@ final class Printer: Sendable {
         if !submit({ Console.note(line) }) { state.withLock { $0.dropped += 1 } }
     }
 
+    /// Writes a line of the log, as `note` does.
+    func log(_ line: String) {
+        if !submit({ Console.log(line) }) { state.withLock { $0.dropped += 1 } }
+    }
+
     /// Redraws the line of progress. It is dropped when too many lines wait.
     func progress(_ text: String?) { _ = submit { Console.progress(text) } }
 

@@ -14,13 +14,13 @@ struct ProgressLine: Equatable {
 
     /// `[#####.....] 50% 5/10, 1 failed, 2.5/s, 2s left`.
     ///
-    /// - Parameter width: columns; nil for a line without a bar that is not cut.
+    /// - Parameter width: cells of the terminal; nil for a line without a bar that is not cut.
     func text(width: Int?) -> String {
         guard let width else { return line(bar: 0, notes: notes.count) }
         let bars = total == nil ? [0] : [30, 20, 10, 0]
         let shapes = bars.map { ($0, notes.count) } + (0..<notes.count).reversed().map { (0, $0) }
-        let fitting = shapes.lazy.map { line(bar: $0.0, notes: $0.1) }.first { $0.count <= width }
-        return fitting ?? String(line(bar: 0, notes: 0).prefix(width))
+        let fitting = shapes.lazy.map { line(bar: $0.0, notes: $0.1) }.first { TerminalCells.count($0) <= width }
+        return fitting ?? TerminalCells.prefix(line(bar: 0, notes: 0), width)
     }
 
     private func line(bar: Int, notes count: Int) -> String {

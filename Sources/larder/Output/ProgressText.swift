@@ -8,26 +8,41 @@ enum ProgressText {
     ///   - rate: items per second; by default those since the batch was opened.
     ///   - width: columns; nil for a line that is not cut and has no bar.
     static func status(_ progress: BatchProgress, rate: Double? = nil, width: Int? = nil) -> String {
-        var line = line(progress, rate: rate ?? progress.rate)
+        var line = line(progress, rate: rate ?? progress.rate, reasons: [])
         // The state is before the line.
         line.notes.removeAll { $0 == "paused" }
         if let p50 = progress.p50, let p95 = progress.p95 { line.notes.append("p50 \(p50) ms, p95 \(p95) ms") }
-        let head = "\(progress.title): \(progress.state.rawValue), "
-        var text = head + line.text(width: width.map { max(0, $0 - head.count) }) + "\n"
+        let pause = progress.pause.map { " since \($0.since)" + ($0.by.map { " by \(PrintableText.text($0))" } ?? "") }
+        let state = progress.state.rawValue + (progress.state == .paused ? pause ?? "" : "")
+        let head = "\(progress.title): \(state), "
+        var text = head + line.text(width: width.map { max(0, $0 - TerminalCells.count(head)) }) + "\n"
         if let errors = errors(progress) { text += "  errors: \(errors)\n" }
         return text
     }
 
     /// The line of a batch; the rate and what is left are those of `rate`, in items per second.
     static func line(_ progress: BatchProgress, rate: Double?) -> ProgressLine {
+        line(progress, rate: rate, reasons: progress.topErrors)
+    }
+
+    private static func line(_ progress: BatchProgress, rate: Double?, reasons: [ErrorCount]) -> ProgressLine {
         var line = ProgressLine(done: progress.finished, total: progress.total)
         if progress.state == .paused { line.notes.append("paused") }
-        if progress.failed > 0 { line.notes.append("\(progress.failed) failed") }
+        if progress.failed > 0 {
+            line.notes.append(failed(progress.failed, reasons.map { ($0.code, $0.items) }))
+        }
         if progress.cancelled > 0 { line.notes.append("\(progress.cancelled) cancelled") }
         guard !progress.isOver, let rate, rate > 0 else { return line }
         line.rate = rate
         if progress.state != .paused { line.secondsLeft = Int(Double(progress.open) / rate) }
         return line
+    }
+
+    /// `3 failed (2× 2001, 1× 1001)`, with the three commonest codes.
+    static func failed(_ count: Int, _ codes: [(code: Int, items: Int)]) -> String {
+        let common = codes.sorted { ($1.items, $0.code) < ($0.items, $1.code) }.prefix(3)
+        guard !common.isEmpty else { return "\(count) failed" }
+        return "\(count) failed (" + common.map { "\($0.items)× \($0.code)" }.joined(separator: ", ") + ")"
     }
 
     /// `2 × SDWebImageErrorDomain 2001`, the commonest first; nil without an error.

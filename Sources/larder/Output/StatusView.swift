@@ -1,3 +1,4 @@
+import Concurrency
 import Glibc
 import JobQueue
 
@@ -5,6 +6,8 @@ import JobQueue
 struct StatusView {
     let json: Bool
     let isTerminal: Bool
+    /// Why jobs wait, below the batches; not in JSON and not where lines are not redrawn.
+    var waits: () async throws -> [String] = { [] }
     let read: () async throws -> [BatchProgress]
 
     /// Prints the batches once; true when one is open and the output is text.
@@ -19,6 +22,7 @@ struct StatusView {
         var last: [Int64: String] = [:]
         var rates: [Int64: RecentRate] = [:]
         var drawn = 0
+        let waiting = ThreadPool(name: "status", threads: 1)
         while true {
             let batches = try await read()
             let texts = try batches.map { batch in
@@ -26,7 +30,8 @@ struct StatusView {
                 return (batch.id, try text(batch, rate: rate))
             }
             if isTerminal && !json {
-                let lines = Self.visible(texts.map(\.1).joined())
+                let page = texts.map(\.1) + (try await waits()).prefix(10).map { PrintableText.text($0) + "\n" }
+                let lines = Self.visible(page.joined())
                 // Moves to the first drawn line and clears what is below.
                 Console.write((drawn > 0 ? "\u{1B}[\(drawn)A\u{1B}[J" : "") + lines.map { $0 + "\n" }.joined())
                 drawn = lines.count
@@ -35,7 +40,8 @@ struct StatusView {
             }
             last = Dictionary(texts) { first, _ in first }
             if batches.allSatisfy(\.isOver) { return }
-            try await Task.sleep(for: interval)
+            // Nothing may be written for long, which would show that the reader has ended.
+            if await waiting.run({ Console.readerEnds(within: interval) }) { return Console.endAsUnread() }
         }
     }
 
@@ -47,6 +53,6 @@ struct StatusView {
     /// The lines of `page`, cut to the size of the terminal: lines that have scrolled away cannot be redrawn.
     private static func visible(_ page: String) -> [String] {
         let (rows, columns) = Console.size(STDOUT_FILENO)
-        return page.split(separator: "\n").prefix(rows - 1).map { String($0.prefix(columns)) }
+        return page.split(separator: "\n").prefix(rows - 1).map { TerminalCells.prefix($0, columns) }
     }
 }
