@@ -149,9 +149,11 @@ struct HealthCommandTests {
     }
 
     @Test func `nothing is told without a service manager`() {
-        #expect(ServiceManager(ClaimClock()) { _ in nil } == nil)
-        #expect(ServiceManager(ClaimClock()) { $0 == "NOTIFY_SOCKET" ? "relative" : nil } == nil)
-        #expect(ServiceManager(ClaimClock()) { $0 == "NOTIFY_SOCKET" ? "/" + String(repeating: "x", count: 200) : nil } == nil)
-        #expect(ServiceManager(ClaimClock()) { $0 == "NOTIFY_SOCKET" ? "@larder-test" : nil } != nil)
+        func manager(_ socket: String?) -> ServiceManager? {
+            ServiceManager(ClaimClock()) { $0 == "NOTIFY_SOCKET" ? socket : nil }
+        }
+        #expect(manager(nil) == nil && manager("relative") == nil)
+        #expect(manager("/" + String(repeating: "x", count: 200)) == nil)
+        #expect(manager("@larder-test") != nil)
     }
 }
