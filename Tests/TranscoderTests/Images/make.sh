@@ -74,7 +74,7 @@ P
 # Colours multiplied by the alpha, and marked so.
 avifenc --premultiply --min 0 --max 0 --speed 8 alpha.png premultiplied.avif
 
-# Sequences: three opaque frames of 120, 300 and 300 ms; two with alpha.
+# Sequences: three frames of 120, 300 and 300 ms; two with alpha. avifenc gives both an alpha channel.
 avifenc --min 0 --max 0 --speed 8 --timescale 1000 --duration 120 rgb.png --duration 300 negative.png flopped.png \
     animated.avif
 avifenc --min 0 --max 0 --minalpha 0 --maxalpha 0 --speed 8 --timescale 10 --duration 2 alpha.png opaque.png \
