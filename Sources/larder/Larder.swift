@@ -35,12 +35,12 @@ struct Larder {
                 return .done
             }
             let (command, rest) = try CommandTable.find(words)
-            MisspeltVariables.notes(environment).forEach { Console.note("larder: \($0)") }
             var arguments: Arguments
             do throws(CommandError) {
                 arguments = try Arguments(
                     rest, options: command.options + CommandTable.commonOptions, environment: environment)
             } catch {
+                noteMisspelt(environment)
                 throw error.of(command)
             }
             if command.operands.isEmpty, let operand = arguments.operandBytes.first {
@@ -50,6 +50,8 @@ struct Larder {
             let file = try ConfigurationFile(arguments)
             if command.words != Command.configCheck.words { try file.check() }
             arguments.file = file
+            if command.words == Command.work.words { try EventLog(arguments).takeNotes() }
+            noteMisspelt(environment)
             do {
                 return try await command.run(arguments)
             } catch {
@@ -63,6 +65,10 @@ struct Larder {
             Console.report(error, asJSON: json)
             return error.exit
         }
+    }
+
+    private static func noteMisspelt(_ environment: [String: String]) {
+        MisspeltVariables.notes(environment).forEach { Console.note("larder: \($0)") }
     }
 
     /// The arguments as bytes; Swift's list of arguments replaces invalid UTF-8.

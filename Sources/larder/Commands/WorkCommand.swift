@@ -36,7 +36,6 @@ extension Command {
         ] + ExpiryOptions.work + WorkerSetup.options
     ) { arguments in
         let log = try EventLog(arguments)
-        log.takeNotes()
         let stop = ShutdownRequest()
         await Signals.deliver(to: stop)
         let settings = try Settings(arguments)
