@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Several nights in a row, by the commands that deploy/ ships: what one night has left or found bad stops no later one.
+/// Several nights in a row, by the commands that deploy/ ships: what one has left or found bad stops no later one.
 @Suite(.timeLimit(.minutes(5)))
 struct NightlyTests {
     /// What starts the night.
