@@ -14,7 +14,7 @@ CHAOS_SEED ?= 1
 RELEASE := -c release --product larder --static-swift-stdlib
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo unit test newer isolation chaos sanitize soak fuzz lint check install deb image dist deploy-check clean
+.PHONY: help setup build demo unit test newer isolation object-stores chaos sanitize soak fuzz lint check install deb image dist deploy-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,7 +40,6 @@ newer: setup ## run the queue's tests on Postgres 18
 test: setup ## run all tests, the queue's once more through a pooler
 	@scripts/newer-postgres
 	@scripts/browser
-	@scripts/object-stores
 	@scripts/test --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
 	@LARDER_TEST_POOLER=1 scripts/test --skip-build \
 	    --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter JobQueueTests \
@@ -51,6 +50,10 @@ isolation: setup ## run the queue's tests with REPEATABLE READ and SERIALIZABLE 
 	    LARDER_TEST_ISOLATION="$$level" scripts/test \
 	        --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter JobQueueTests || exit; \
 	done
+
+object-stores: setup ## run the tests of the object store against moto, a server from a Python wheel
+	@scripts/object-stores
+	@LARDER_TEST_OBJECT_STORES=1 scripts/test --filter 'ObjectStoreTests|BucketCommandTests'
 
 chaos: setup ## CHAOS_SECONDS of faults under load in the built program (CHAOS_SEED: the seed of the faults)
 	@$(MAKE) --no-print-directory build

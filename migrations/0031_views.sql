@@ -118,15 +118,10 @@ SELECT q.name AS queue, q.lifo, q.low_priority_every, q.job_timeout, q.max_runni
             SELECT r.job_id FROM larder_data.ready r
             WHERE r.queue_id = q.id AND r.priority = any_priority.p ORDER BY r.job_id LIMIT 1) AS r,
         LATERAL (SELECT x.created_at FROM larder_data.job x WHERE x.id = r.job_id OFFSET 0) AS j) AS oldest_ready,
-    (WITH unfinished AS MATERIALIZED (
+    (SELECT coalesce(sum(l.open), 0)::bigint FROM (
         SELECT b.id FROM larder_data.batch b
-        WHERE b.queue_id = q.id AND b.finished_at IS NULL AND b.cancelled_at IS NULL AND NOT b.is_deleted
-        ORDER BY b.id DESC LIMIT 10000)
-     SELECT coalesce(sum(x.open), 0)::bigint FROM (
-        SELECT t.total - t.succeeded - t.failed - t.cancelled AS open
-        FROM unfinished u JOIN larder_data.batch_total t ON t.batch_id = u.id
-        UNION ALL SELECT d.total - d.succeeded - d.failed - d.cancelled
-        FROM larder_data.new_entry d JOIN unfinished u ON u.id = d.batch_id) AS x) AS open_items,
+        WHERE b.queue_id = q.id AND b.finished_at IS NULL ORDER BY b.id DESC LIMIT 10000) AS u, LATERAL (
+        SELECT x.open FROM larder_data.ledger x WHERE x.batch_id = u.id OFFSET 0) AS l) AS open_items,
     (SELECT count(*) FROM larder_data.current_worker w WHERE w.stopped_at IS NULL
         AND w.heartbeat_at + w.lease_ms * interval '1 ms' >= statement_timestamp()
         AND (w.queue_id IS NULL OR w.queue_id = q.id)) AS live_workers

@@ -96,7 +96,8 @@ public struct DirectoryStore: ImageStore {
         }
     }
 
-    /// Dates the file if the naming's library reads the date, syncs it as `durability` says, then renames it, then, for `.full`, syncs the directory.
+    /// Dates the file if the naming's library reads the date, syncs it as `durability` says, then renames it, then, for
+    /// `.full`, syncs the directory.
     public func commit(
         _ file: TemporaryFile, named name: String, if isPermitted: () -> Bool
     ) throws(StoreError) -> Bool {

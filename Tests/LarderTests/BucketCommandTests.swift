@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The commands with a cache in a bucket, against moto.
-@Suite(.enabled(if: MotoServer.isEnabled, "needs what scripts/object-stores installs"), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: MotoServer.isEnabled, "make object-stores"), .timeLimit(.minutes(5)))
 struct BucketCommandTests {
     private let scene: Scene
     private let bucket = "test-" + UUID().uuidString.lowercased()

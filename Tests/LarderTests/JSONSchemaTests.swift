@@ -63,7 +63,7 @@ struct JSONSchemaTests {
             ("pipeline list", []), ("pipeline show", ["p"]), ("db status", []), ("db start", []), ("db upgrade", []),
             ("db url", []), ("db stop", []),
             ("cache table", ["--batch", "one", "--variant", "t", "-o", files.file("tables")]),
-            ("cache trim", ["--max-size", "1", "--files"]), ("cache clear", ["--yes"]),
+            ("cache trim", ["--max-size", "1", "--files"]), ("cache clear", ["--yes"]), ("delete", ["one", "--yes"]),
             ("config show", []),
             ("manual", [pages]),
             ("completion", ["bash"]), ("help", []), ("version", []),

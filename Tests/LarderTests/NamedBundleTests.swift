@@ -27,7 +27,9 @@ struct NamedBundleTests {
     private func digest(_ text: String, _ program: String, _ scene: Scene) async throws -> String {
         let file = scene.directory.file("key")
         try Data(text.utf8).write(to: URL(filePath: file))
-        let outcome = try await RunningCommand("/usr/bin/env", [program, file]).outcome()
+        let outcome = try await RunningCommand(
+            "/usr/bin/" + program, [file], environment: [:]
+        ).outcome()
         return String(try #require(outcome.lines.first).prefix { $0 != " " })
     }
 
@@ -71,7 +73,8 @@ struct NamedBundleTests {
             #expect(path.map(FileManager.default.fileExists) == true)
         }
         let keys = try await scene.larder(["key", url, "--variant", Self.variant] + naming + rule).run().lines
-        #expect(keys.count == 2 && keys[0].contains(try await digest(original, library.digest, scene)))
+        let digest = try await digest(original, library.digest, scene)
+        #expect(keys.count == 2 && keys[0].contains(digest))
         #expect(try await scene.larder(["cache", "verify"] + naming).run().code == 0)
         #expect(try await scene.larder(["cache", "list"] + naming).run().lines.count == 2)
         #expect(try await scene.larder(["cache", "stat"] + naming).run().code == 0)

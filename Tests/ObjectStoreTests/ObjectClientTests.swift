@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The client against moto.
-@Suite(.enabled(if: MotoServer.isEnabled, "needs what scripts/object-stores installs"), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: MotoServer.isEnabled, "make object-stores"), .timeLimit(.minutes(5)))
 struct ObjectClientTests {
     private func put(
         _ bytes: [UInt8], _ key: String, _ bucket: Bucket, _ client: ObjectClient, _ condition: WriteCondition = .none

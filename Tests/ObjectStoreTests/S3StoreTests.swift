@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The store against moto.
-@Suite(.enabled(if: MotoServer.isEnabled, "needs what scripts/object-stores installs"), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: MotoServer.isEnabled, "make object-stores"), .timeLimit(.minutes(5)))
 struct S3StoreTests {
     private let key = CacheKey("http://example.com/image.png")
     private let name = SDWebImageNaming().fileName(of: CacheKey("http://example.com/image.png"))

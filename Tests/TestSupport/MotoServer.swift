@@ -4,10 +4,9 @@ import Foundation
 /// moto's S3, one process for all tests, a bucket for each.
 public enum MotoServer {
     private static let modules = PackageRoot.path + "/.build/object-stores"
-    /// Where CI=true a missing server fails the tests in place of skipping them.
-    public static let isEnabled =
-        FileManager.default.fileExists(atPath: modules + "/complete")
-        || ProcessInfo.processInfo.environment["CI"] == "true"
+    /// Whether `make object-stores` runs the tests: they are no part of `make test`, because requests to moto sometimes
+    /// stall for a cause that is not found (docs/stores.md).
+    public static let isEnabled = ProcessInfo.processInfo.environment["LARDER_TEST_OBJECT_STORES"] == "1"
 
     private static let process = Result {
         try RunningCommand(

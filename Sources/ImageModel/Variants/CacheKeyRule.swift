@@ -1,4 +1,5 @@
-/// How a pipeline makes cache keys of URLs that change while the image stays: signed URLs, and several hosts of one CDN.
+/// How a pipeline makes cache keys of URLs that change while the image stays: signed URLs, and several hosts of one
+/// CDN.
 ///
 /// Only the cache key changes. A job, a download and the blocklist have the URL as given. It is SDWebImage's
 /// `cacheKeyFilter` as data.
@@ -18,9 +19,10 @@ public struct CacheKeyRule: Sendable, Hashable {
         dropQuery =
             try fields.take("dropQuery")?.list(
                 path: "\(path).dropQuery", limit: Self.limit, of: "parameters", Self.parameter) ?? []
-        mapHosts = try fields.take("mapHosts").map { value throws(VariantError) in
-            try Self.hosts(value, path: "\(path).mapHosts")
-        } ?? [:]
+        mapHosts =
+            try fields.take("mapHosts").map { value throws(VariantError) in
+                try Self.hosts(value, path: "\(path).mapHosts")
+            } ?? [:]
         try fields.finish()
         guard !dropQuery.isEmpty || !mapHosts.isEmpty else {
             throw VariantError(path: path, message: "must have dropQuery or mapHosts")
@@ -76,7 +78,8 @@ public struct CacheKeyRule: Sendable, Hashable {
         let end = front[start...].firstIndex(of: slash) ?? front.endIndex
         let name = front[start..<end].lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? start
         let isAddress = front[name..<end].first == UInt8(ascii: "[")
-        let port = front[name..<end].lastIndex(of: UInt8(ascii: isAddress ? "]" : ":"))
+        let port =
+            front[name..<end].lastIndex(of: UInt8(ascii: isAddress ? "]" : ":"))
             .map { isAddress ? $0 + 1 : $0 } ?? end
         guard let host = mapHosts[String(decoding: front[name..<port], as: UTF8.self).lowercased()] else {
             return Array(front)

@@ -36,7 +36,8 @@ enum ObjectStoreOptions {
     ///   - fallbacks: none by default.
     static func store(
         _ url: String, _ arguments: Arguments, home: String, namespace: String = "default",
-        naming: any CacheNaming = .sdWebImage, usesLocal: Bool, holdsNames: Bool? = nil, fallbacks: [any ImageStore] = []
+        naming: any CacheNaming = .sdWebImage, usesLocal: Bool, holdsNames: Bool? = nil,
+        fallbacks: [any ImageStore] = []
     ) throws -> S3Store {
         var options = S3Store.Options()
         options.usesLocal = usesLocal

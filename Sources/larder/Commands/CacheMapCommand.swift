@@ -31,7 +31,7 @@ extension Command {
             }
         } else if let path = try arguments.value("manifest") ?? place.manifest {
             var reader = try LineReader(path)
-            while let line = try await reader.next() { 
+            while let line = try await reader.next() {
                 entries.append(try ManifestEntry(line: line, of: path, naming: place.store.naming))
             }
         } else {
