@@ -12,8 +12,8 @@ private enum BrowserModules {
     static let areWanted = areInstalled || ProcessInfo.processInfo.environment["CI"] == "true"
 }
 
-/// The pages in Chromium, by Playwright: buttons, the keyboard, the rules of axe-core, light and dark, as wide as a
-/// phone and as a desk. `scripts/browser` installs what they need.
+/// A report in Chromium, by Playwright: the gallery, the rules of axe-core, light and dark, as wide as a phone and as a
+/// desk. `scripts/browser` installs what it needs.
 @Suite(
     .enabled(if: BrowserModules.areWanted, "needs chromium, and what scripts/browser installs"),
     .timeLimit(.minutes(15)))
