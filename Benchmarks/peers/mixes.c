@@ -52,7 +52,7 @@ static VipsImage *centred(VipsImage *from) {
     return rendered(image);
 }
 
-/// Adds a disc as alpha; drops `image`.
+/// Adds a disc as alpha, and clears the colours outside of it; drops `image`.
 static VipsImage *rounded(VipsImage *image) {
     static unsigned char disc[side * side];
     if (!disc[side * side / 2]) {
@@ -64,8 +64,13 @@ static VipsImage *rounded(VipsImage *image) {
         }
     }
     VipsImage *mask = vips_image_new_from_memory(disc, sizeof disc, side, side, 1, VIPS_FORMAT_UCHAR), *joined = NULL;
-    image = opaque(image);
-    if (image && mask && image->Xsize == side && image->Ysize == side) { vips_bandjoin2(image, mask, &joined, NULL); }
+    image = rendered(opaque(image));
+    if (image && mask && image->Xsize == side && image->Ysize == side && image->BandFmt == VIPS_FORMAT_UCHAR) {
+        for (int place = 0; place < side * side; place++) {
+            if (!disc[place]) { memset((char *)VIPS_IMAGE_ADDR(image, 0, 0) + place * image->Bands, 0, image->Bands); }
+        }
+        vips_bandjoin2(image, mask, &joined, NULL);
+    }
     if (mask) { g_object_unref(mask); }
     if (image) { g_object_unref(image); }
     return joined;
