@@ -70,6 +70,7 @@ class Faults:
 
     @staticmethod
     def reset(environ):
+        """Raises what ends the handler, which then closes the socket: its reader holds the descriptor until then."""
         connection = environ["werkzeug.socket"]
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()
@@ -89,6 +90,10 @@ class Handler(WSGIRequestHandler):
 
     def log(self, *_):
         pass
+
+    def connection_dropped(self, error, environ=None):
+        """Without this, werkzeug would wait for the next request on the connection of a scripted reset."""
+        self.close_connection = True
 
 
 def main():
