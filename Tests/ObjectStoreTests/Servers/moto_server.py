@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 
-from moto.server import DomainDispatcherApplication, create_backend_app
+from moto.server import create_backend_app
 from werkzeug.serving import make_server, WSGIRequestHandler
 
 FAULTS = {
@@ -98,7 +98,10 @@ class Handler(WSGIRequestHandler):
 
 def main():
     parent = os.getppid()
-    app = Faults(DomainDispatcherApplication(create_backend_app))
+    # Not moto's DomainDispatcherApplication: for each request it lists moto's 175 directories under one lock. With many
+    # connections on a busy machine the threads then wait for the lock and for the interpreter's, requests for more than
+    # 15 s. Made before the port is printed, as the import takes seconds.
+    app = Faults(create_backend_app("s3"))
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.port, flush=True)
