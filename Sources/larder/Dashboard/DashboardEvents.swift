@@ -55,7 +55,10 @@ struct DashboardEvents: Sendable {
         var request = HTTPRequest(path: "/api/v1/\(parts.first ?? "")")
         for field in parts.dropFirst().joined().split(separator: "&") {
             let pair = field.split(separator: "=", maxSplits: 1).map(String.init)
-            if pair.count == 2 { request.arguments[pair[0]] = pair[1].removingPercentEncoding ?? pair[1] }
+            guard pair.count == 2 else { continue }
+            // A form has + for a space.
+            let text = pair[1].replacing("+", with: " ")
+            request.arguments[pair[0]] = text.removingPercentEncoding ?? text
         }
         return request
     }
