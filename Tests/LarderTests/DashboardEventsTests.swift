@@ -1,3 +1,4 @@
+import Concurrency
 import Foundation
 import TestSupport
 import Testing
@@ -66,6 +67,17 @@ struct DashboardEventsTests {
         #expect(
             left(#"{"heartbeatAt":"2026-01-01T00:00:00Z","etaSeconds":null}"#) == #"{"heartbeatAt":,"etaSeconds":}"#)
         for same in ["", "{}", #"{"url":"\"seconds\":1,"}"#, #"{"second":1}"#] { #expect(left(same) == same) }
+    }
+
+    @Test func `a place is taken once, however many ask at the same time`() async {
+        let count = Locked(0)
+        let viewers = await withTaskGroup(of: DashboardViewer?.self) { group in
+            for _ in 0..<200 { group.addTask { DashboardViewer(count, limit: 3) } }
+            return await group.reduce(into: [DashboardViewer]()) { found, viewer in viewer.map { found.append($0) } }
+        }
+        #expect(viewers.count == 3 && count.withLock { $0 } == 3)
+        #expect(DashboardViewer(count, limit: 3) == nil)
+        withExtendedLifetime(viewers) {}
     }
 
     @Test func `wrong questions and more pages than places are refused`() async throws {

@@ -114,14 +114,13 @@ struct Dashboard: Sendable {
     /// The stream of the questions that the request names.
     private func events(_ request: HTTPRequest) throws -> HTTPAnswer {
         let events = try DashboardEvents(request.arguments["paths"])
-        guard viewers.withLock({ $0 < DashboardEvents.streams }) else {
+        guard let viewer = DashboardViewer(viewers, limit: DashboardEvents.streams) else {
             return Self.failure(503, .usage("\(DashboardEvents.streams) pages are open already"))
         }
         var answer = HTTPAnswer(type: "text/event-stream")
         answer.stream = { stream in
-            viewers.withLock { $0 += 1 }
-            defer { viewers.withLock { $0 -= 1 } }
             await events.run(to: stream) { question in await read(question) }
+            withExtendedLifetime(viewer) {}
         }
         return answer
     }
