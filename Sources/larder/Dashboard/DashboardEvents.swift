@@ -2,8 +2,8 @@ import Foundation
 
 /// The server-sent events of a page: the answer to each of its questions, and again whenever that has changed.
 struct DashboardEvents: Sendable {
-    /// Time between two looks. An answer is kept for a second by `DashboardAnswers`, so that more viewers ask the
-    /// database no more often.
+    /// Time between two looks. `DashboardAnswers` keeps an answer for a second, so the number of queries to the
+    /// database does not grow with the viewers.
     private static let interval = Duration.milliseconds(250)
     /// A comment is sent after so many looks without an event; proxies end a connection that is silent.
     private static let looksOfSilence = 20

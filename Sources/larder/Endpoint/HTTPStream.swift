@@ -15,8 +15,7 @@ final class HTTPStream: Sendable {
 
     deinit { end() }
 
-    /// Sends bytes without waiting. False when no more are wanted: the client has gone or does not read, or the server
-    /// ends.
+    /// Sends bytes without waiting. False when the client has gone or does not read, or the server ends.
     func send(_ bytes: [UInt8]) -> Bool {
         guard !requests.isClosing else { return false }
         return stream.withLock { address in

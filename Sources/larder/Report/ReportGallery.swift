@@ -26,7 +26,8 @@ struct ReportGallery {
     private var formats = NumberedTexts()
     private var errors = NumberedTexts()
 
-    /// Adds a record unless its kind has had its room; false when no more records need to be read.
+    /// Adds a record unless its kind has had its room; false when the gallery is full or `maxRead`
+    /// records have been read.
     mutating func add(_ record: StoredRecord) throws -> Bool {
         read += 1
         // What succeeded is shown even where nearly everything failed.
