@@ -154,7 +154,12 @@ BEGIN
         ORDER BY t.kind = 'urgent', t.place
     LOOP
         -- Locked one by one, so that no task is held before its turn.
-        CONTINUE WHEN NOT larder_data.take_task(task, force);
+        BEGIN
+            CONTINUE WHEN NOT larder_data.take_task(task, force);
+        EXCEPTION WHEN serialization_failure THEN
+            -- Above READ COMMITTED: another caller has run it since the snapshot.
+            CONTINUE;
+        END;
         moved := NULL;
         error := NULL;
         error_code := NULL;

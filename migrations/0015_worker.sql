@@ -65,6 +65,29 @@ COMMENT ON TABLE larder_data.claim_lock IS
     'Not the row of the worker, because heartbeats do not wait for claims; not an advisory lock, because any login can '
     'take those.';
 
+-- Above READ COMMITTED a snapshot that is older than the end of the first claim does not show its jobs: whatever locked
+-- the row last, and is not visible, may be that claim.
+CREATE FUNCTION larder_data.lock_claims(worker bigint, again boolean) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+    seen pg_snapshot;
+    last_one bigint;
+BEGIN
+    IF again AND current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        seen := pg_current_snapshot();
+        last_one := (
+            SELECT larder_data.full_id(l.xmax, pg_snapshot_xmax(seen)::text::bigint)
+            FROM larder_data.claim_lock l WHERE l.worker_id = worker AND l.xmax::text <> '0');
+    END IF;
+    PERFORM FROM larder_data.claim_lock l WHERE l.worker_id = worker FOR UPDATE;
+    IF last_one > 2 AND NOT pg_visible_in_snapshot(last_one::text::xid8, seen) THEN
+        RAISE EXCEPTION 'a claim of worker % ended after the transaction began', worker
+            USING ERRCODE = 'serialization_failure', HINT = 'Repeat the transaction.';
+    END IF;
+END $$;
+COMMENT ON FUNCTION larder_data.lock_claims IS
+    'Waits for the claims of a worker that are under way. again: a claim whose number was used before.';
+
 CREATE TABLE larder_data.drain (
     queue_id smallint NOT NULL,
     host text NOT NULL,

@@ -348,7 +348,7 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'off', true);
     END IF;
     -- A claim that is sent again waits for the first one, which may still run, and finds its jobs.
-    PERFORM FROM larder_data.claim_lock l WHERE l.worker_id = worker FOR UPDATE;
+    PERFORM larder_data.lock_claims(worker, again);
     q := larder_data.claim_context(worker, claim_no, queue);
     jobs := CASE WHEN again THEN larder_data.jobs_of_claim(worker, claim_no) ELSE '{}'::bigint[] END;
     wanted := CASE WHEN jobs <> '{}' OR q.is_paused AND only_batch IS NULL THEN 0 ELSE least(max_jobs, 1000) END;

@@ -54,6 +54,63 @@ END $$;
 COMMENT ON FUNCTION larder_data.take_from_state IS
     'Deletes the rows of jobs in these states and answers the jobs. A running job stays, and one that is being moved.';
 
+CREATE FUNCTION larder_data.lock_job(job bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+    deadline timestamptz := clock_timestamp() + interval '1500 ms';
+BEGIN
+    LOOP
+        PERFORM FROM larder_data.job j WHERE j.id = lock_job.job FOR UPDATE SKIP LOCKED;
+        IF FOUND THEN
+            PERFORM larder_data.fold_joins(ARRAY[lock_job.job]);
+            RETURN true;
+        ELSIF NOT EXISTS (SELECT FROM larder_data.job j WHERE j.id = lock_job.job) THEN
+            RETURN false;
+        ELSIF clock_timestamp() > deadline THEN
+            PERFORM larder_data.raise_locked('job ' || j.id, 'larder_data.job', j.xmax)
+            FROM larder_data.job j WHERE j.id = lock_job.job;
+        END IF;
+        PERFORM pg_sleep(0.01);
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION larder_data.lock_job IS
+    'Locks a live job with all joins committed so far; false if there is none, LA010 if it stays locked.';
+
+-- The caller holds the lock on the row of the job, and gets one on the row of its state, except in running. A row
+-- that another transaction is moving is found in its new state by the next look.
+CREATE FUNCTION larder_data.lock_state(job bigint) RETURNS text
+LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '500ms' AS $$
+DECLARE
+    reason_found text;
+BEGIN
+    FOR i IN 1 .. 1000 LOOP
+        PERFORM FROM larder_data.scheduled s WHERE s.job_id = job FOR UPDATE;
+        IF FOUND THEN
+            RETURN 'scheduled';
+        END IF;
+        PERFORM FROM larder_data.job j, generate_series(0, 9) AS any_priority (p), LATERAL (
+            SELECT FROM larder_data.ready x
+            WHERE x.queue_id = j.queue_id AND x.priority = any_priority.p AND x.job_id = j.id FOR UPDATE) AS r
+        WHERE j.id = job;
+        IF FOUND THEN
+            RETURN 'ready';
+        END IF;
+        SELECT s.reason INTO reason_found FROM larder_data.suspended s WHERE s.job_id = job FOR UPDATE;
+        IF FOUND THEN
+            RETURN reason_found;
+        END IF;
+        PERFORM FROM larder_data.running r WHERE r.job_id = job;
+        IF FOUND THEN
+            RETURN 'running';
+        END IF;
+    END LOOP;
+    RAISE EXCEPTION 'job % has no state, see larder.check()', job USING ERRCODE = 'data_corrupted';
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM larder_data.raise_locked('job ' || job, 'larder_data.ready');
+END $$;
+COMMENT ON FUNCTION larder_data.lock_state IS
+    'The state of a live job: ready, scheduled, running, or why it is suspended.';
+
 -- The caller holds the locks on the rows of the jobs. A job whose state another transaction is changing is left out.
 CREATE FUNCTION larder_data.end_items(batch bigint, jobs bigint[], OUT job_count int, OUT item_count bigint)
 LANGUAGE plpgsql

@@ -128,15 +128,13 @@ BEGIN
             larder_data.mark_retried(b.id, ats, records, item_ids, jobs);
         PERFORM larder_data.promote_joined(joined, NULL) WHERE joined IS NOT NULL;
         INSERT INTO larder_data.batch_delta (batch_id, failed, blocked) VALUES (b.id, -items, -blocked);
-        UPDATE larder_data.batch x SET finished_at = NULL WHERE x.id = b.id AND x.finished_at IS NOT NULL;
     END IF;
 END $$;
 COMMENT ON FUNCTION larder_data.retry_failures IS
     'Makes jobs of failures, or joins live ones; answers how many items were reopened, and the last job.';
 
 CREATE FUNCTION larder_data.try_retry(
-    b larder_data.batch, portion int, only_job bigint DEFAULT NULL, only_domain text DEFAULT NULL,
-    only_code int DEFAULT NULL, OUT items bigint, OUT job bigint
+    b larder_data.batch, portion int, only_job bigint, only_domain text, only_code int, OUT items bigint, OUT job bigint
 )
 LANGUAGE plpgsql SET lock_timeout = '500ms' AS $$
 BEGIN
@@ -147,10 +145,24 @@ EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
 END $$;
 COMMENT ON FUNCTION larder_data.try_retry IS 'As retry_failures; LA010 if another transaction has a job locked.';
 
+-- The row of the batch changes also where the batch is not finished: a maintenance run above READ COMMITTED whose
+-- snapshot does not show the reopened items then cannot lock it, and does not finish the batch. Not in the block of
+-- try_retry: a row that is locked before a block with an exception handler and updated in it takes a multixact.
+CREATE FUNCTION larder_data.reopen(
+    b larder_data.batch, portion int, only_job bigint DEFAULT NULL, only_domain text DEFAULT NULL,
+    only_code int DEFAULT NULL, OUT items bigint, OUT job bigint
+)
+LANGUAGE plpgsql AS $$
+BEGIN
+    SELECT r.* INTO items, job FROM larder_data.try_retry(b, portion, only_job, only_domain, only_code) AS r;
+    UPDATE larder_data.batch x SET finished_at = NULL WHERE x.id = b.id AND items > 0;
+END $$;
+COMMENT ON FUNCTION larder_data.reopen IS 'As try_retry; the batch is not finished then.';
+
 CREATE FUNCTION larder.batch_retry_failed(batch text, domain text DEFAULT NULL, code int DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql AS $$
 BEGIN
-    RETURN (larder_data.try_retry(larder_data.lock_batch(batch, '{cancelled}'), 10000, NULL, domain, code)).items;
+    RETURN (larder_data.reopen(larder_data.lock_batch(batch, '{cancelled}'), 10000, NULL, domain, code)).items;
 END $$;
 COMMENT ON FUNCTION larder.batch_retry_failed IS
     'Reopens the failed items of a batch, blocked ones included, at most 10,000 records a call: repeat until it '
@@ -233,63 +245,6 @@ COMMENT ON FUNCTION larder.batch_reprioritize IS
 
 -- One job.
 
-CREATE FUNCTION larder_data.lock_job(job bigint) RETURNS boolean
-LANGUAGE plpgsql AS $$
-DECLARE
-    deadline timestamptz := clock_timestamp() + interval '1500 ms';
-BEGIN
-    LOOP
-        PERFORM FROM larder_data.job j WHERE j.id = lock_job.job FOR UPDATE SKIP LOCKED;
-        IF FOUND THEN
-            PERFORM larder_data.fold_joins(ARRAY[lock_job.job]);
-            RETURN true;
-        ELSIF NOT EXISTS (SELECT FROM larder_data.job j WHERE j.id = lock_job.job) THEN
-            RETURN false;
-        ELSIF clock_timestamp() > deadline THEN
-            PERFORM larder_data.raise_locked('job ' || j.id, 'larder_data.job', j.xmax)
-            FROM larder_data.job j WHERE j.id = lock_job.job;
-        END IF;
-        PERFORM pg_sleep(0.01);
-    END LOOP;
-END $$;
-COMMENT ON FUNCTION larder_data.lock_job IS
-    'Locks a live job with all joins committed so far; false if there is none, LA010 if it stays locked.';
-
--- The caller holds the lock on the row of the job, and gets one on the row of its state, except in running. A row
--- that another transaction is moving is found in its new state by the next look.
-CREATE FUNCTION larder_data.lock_state(job bigint) RETURNS text
-LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '500ms' AS $$
-DECLARE
-    reason_found text;
-BEGIN
-    FOR i IN 1 .. 1000 LOOP
-        PERFORM FROM larder_data.scheduled s WHERE s.job_id = job FOR UPDATE;
-        IF FOUND THEN
-            RETURN 'scheduled';
-        END IF;
-        PERFORM FROM larder_data.job j, generate_series(0, 9) AS any_priority (p), LATERAL (
-            SELECT FROM larder_data.ready x
-            WHERE x.queue_id = j.queue_id AND x.priority = any_priority.p AND x.job_id = j.id FOR UPDATE) AS r
-        WHERE j.id = job;
-        IF FOUND THEN
-            RETURN 'ready';
-        END IF;
-        SELECT s.reason INTO reason_found FROM larder_data.suspended s WHERE s.job_id = job FOR UPDATE;
-        IF FOUND THEN
-            RETURN reason_found;
-        END IF;
-        PERFORM FROM larder_data.running r WHERE r.job_id = job;
-        IF FOUND THEN
-            RETURN 'running';
-        END IF;
-    END LOOP;
-    RAISE EXCEPTION 'job % has no state, see larder.check()', job USING ERRCODE = 'data_corrupted';
-EXCEPTION WHEN lock_not_available THEN
-    PERFORM larder_data.raise_locked('job ' || job, 'larder_data.ready');
-END $$;
-COMMENT ON FUNCTION larder_data.lock_state IS
-    'The state of a live job: ready, scheduled, running, or why it is suspended.';
-
 CREATE FUNCTION larder.cancel(job bigint) RETURNS text
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -342,7 +297,7 @@ BEGIN
     END IF;
     -- No record is left if another call retried the job while this one waited for the batch.
     RETURN coalesce(
-        (larder_data.try_retry(larder_data.lock_batch(ended.batch_id::text, '{cancelled}'), 1, retry.job)).job,
+        (larder_data.reopen(larder_data.lock_batch(ended.batch_id::text, '{cancelled}'), 1, retry.job)).job,
         larder.retry(retry.job));
 END $$;
 COMMENT ON FUNCTION larder.retry IS

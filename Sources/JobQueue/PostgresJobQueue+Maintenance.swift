@@ -89,9 +89,9 @@ extension PostgresJobQueue {
         for statements in due {
             do throws(QueueError) {
                 for statement in statements {
-                    try await ask(statement, repeating: .onlyUndone, maxWait: .zero, on: connection) {
-                        _ throws(QueueError) in
-                    }
+                    try await ask(
+                        statement, repeating: .onlyUndone, maxWait: .zero, isTopLevel: true, on: connection
+                    ) { _ throws(QueueError) in }
                 }
                 completed += 1
             } catch {

@@ -26,6 +26,8 @@ public final class PostgresJobQueue: Sendable {
 
         /// Time limit of the run of a schedule.
         var scheduleTimeout: Duration = .seconds(60)
+        /// Whether calls run at the default isolation level of the database, as those of programs in SQL do; for tests.
+        var keepsDefaultLevel = false
 
         /// Creates a configuration with the defaults.
         public init(databaseURL: String) { self.databaseURL = databaseURL }
@@ -129,19 +131,22 @@ public final class PostgresJobQueue: Sendable {
         case onlyUndone
     }
 
-    /// Runs a statement; repeats it after a serialization failure or deadlock, and while the database is unreachable,
-    /// for at most `maxWait`.
+    /// Runs a statement under READ COMMITTED; repeats it after a serialization failure or deadlock, and while the
+    /// database is unreachable, for at most `maxWait`.
     ///
     /// Does not wait on the thread of the connection, and stops waiting when the task is cancelled.
+    ///
+    /// - Parameter isTopLevel: never within BEGIN and COMMIT, which VACUUM and a concurrent DETACH refuse.
     func ask<Value: Sendable>(
         _ sql: String, _ parameters: [Parameter] = [], repeating: Repeating = .harmless, maxWait: Duration? = nil,
-        on connection: Connection? = nil, read: @Sendable (borrowing Rows) throws(QueueError) -> Value
+        isTopLevel: Bool = false, on connection: Connection? = nil,
+        read: @Sendable (borrowing Rows) throws(QueueError) -> Value
     ) async throws(QueueError) -> Value {
         let connection = connection ?? self.connection
         var backOff = BackOff(maxWait: maxWait ?? configuration.maxWait)
         while true {
             do {
-                return try await query(sql, parameters, on: connection, read: read)
+                return try await query(sql, parameters, isTopLevel, on: connection, read: read)
             } catch {
                 guard backOff.allows(error, repeating), !Task.isCancelled, !cutOff.isReached else { throw error }
             }
@@ -152,16 +157,17 @@ public final class PostgresJobQueue: Sendable {
     }
 
     private func query<Value: Sendable>(
-        _ sql: String, _ parameters: [Parameter], on connection: Connection,
+        _ sql: String, _ parameters: [Parameter], _ isTopLevel: Bool, on connection: Connection,
         read: @Sendable (borrowing Rows) throws(QueueError) -> Value
     ) async throws(QueueError) -> Value {
+        let isReadCommitted = !isTopLevel && !configuration.keepsDefaultLevel
         do throws(QueueError) {
-            return try await connection.query(sql, parameters, read: read)
+            return try await connection.query(sql, parameters, isReadCommitted: isReadCommitted, read: read)
         } catch {
             guard error.code == .unreachable, connection !== self.connection, await self.connection.isOpen() else {
                 throw error
             }
         }
-        return try await self.connection.query(sql, parameters, read: read)
+        return try await self.connection.query(sql, parameters, isReadCommitted: isReadCommitted, read: read)
     }
 }

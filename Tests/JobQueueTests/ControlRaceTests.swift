@@ -130,11 +130,12 @@ struct ControlRaceTests {
         let operating = fixture.otherConnection()
         // The producers do not stop before the calls have ended. So a call that has to wait for a time without
         // producers waits for ever, and the server ends it, as one that lacks only a processor does not for long.
-        /// The limit is for the transaction only: a pooler shares the session.
+        /// The limit is for the transaction only: a pooler shares the session. Above READ COMMITTED a call would not
+        /// wait either, but fail as long as the producers go on.
         func call(_ function: String) async throws {
             for statement in [
-                "BEGIN", "SET LOCAL statement_timeout = '60s'", "SET LOCAL lock_timeout = '60s'",
-                "SELECT larder.\(function)", "COMMIT",
+                "BEGIN ISOLATION LEVEL READ COMMITTED", "SET LOCAL statement_timeout = '60s'",
+                "SET LOCAL lock_timeout = '60s'", "SELECT larder.\(function)", "COMMIT",
             ] {
                 _ = try await operating.rows(statement)
             }
@@ -145,7 +146,7 @@ struct ControlRaceTests {
                     let producer = fixture.otherConnection()
                     while !isOver.withLock({ $0 }) {
                         do {
-                            _ = try await producer.rows(
+                            _ = try await producer.repeating(
                                 "SELECT count(*) FROM larder.enqueue_many($1, batch => 'b')", [.texts(urls)])
                         } catch let error as QueueError where error.code == .batchClosed {
                             // Sealed and not finished yet: its next run begins when it is.

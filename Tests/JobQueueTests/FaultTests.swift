@@ -140,12 +140,16 @@ struct DatabaseFaultTests {
         _ = try await reader.rows("ROLLBACK")
     }
 
-    @Test(arguments: ["repeatable read", "serializable"])
-    func `under another default isolation level all is done once`(level: String) async throws {
+    /// - Parameter keepsLevel: at that level, as programs in SQL call; false: as Larder's own programs do.
+    @Test(arguments: ["repeatable read", "serializable"], [false, true])
+    func `under another default isolation level all is done once`(level: String, keepsLevel: Bool) async throws {
         let fixture = try await QueueFixture.make()
         try await fixture.alterDatabase("default_transaction_isolation", level)
         try await fixture.endSessions()
         #expect(try await fixture.value("SHOW transaction_isolation") == level)
+        var configuration = fixture.patientConfiguration
+        configuration.keepsDefaultLevel = keepsLevel
+        let calling = configuration
         let waiting = """
             SELECT (SELECT count(*) FROM larder_data.ready) + (SELECT count(*) FROM larder_data.job_join)
                 + (SELECT count(*) FROM larder_data.late_enqueue)
@@ -153,7 +157,7 @@ struct DatabaseFaultTests {
         try await withThrowingTaskGroup(of: Int.self) { group in
             for index in 0..<4 {
                 group.addTask {
-                    let queue = PostgresJobQueue(fixture.patientConfiguration)
+                    let queue = PostgresJobQueue(calling)
                     for round in 0..<5 {
                         let urls = (0..<20).map { "http://host/\(round)/\($0)" }
                         _ = try await queue.enqueue(EnqueueRequest(urls: urls, batch: "batch \(index)"))

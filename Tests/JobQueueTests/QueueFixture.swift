@@ -139,6 +139,15 @@ extension Connection {
     func rows(_ statement: String, _ parameters: [Parameter] = []) throws(QueueError) -> [[String?]] {
         try query(statement, parameters) { rows throws(QueueError) in rows.texts }
     }
+
+    /// One statement, again after each serialization failure, as a program must call above READ COMMITTED.
+    func repeating(_ statement: String, _ parameters: [Parameter] = []) async throws -> [[String?]] {
+        while true {
+            do { return try rows(statement, parameters) } catch { guard error.sqlState == "40001" else { throw error } }
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
 }
 
 extension WorkerSession {

@@ -34,12 +34,16 @@ struct QueueLimitTests {
         try await fixture.endSessions()
         try await fixture.queue.limitQueue("default", maxRunning: 5, maxRate: nil)
         try await fixture.enqueue((0..<120).map { "http://host\($0 % 5)/\($0)" })
+        // As programs in SQL call.
+        var configuration = fixture.patientConfiguration
+        configuration.keepsDefaultLevel = true
+        let calling = configuration
         let inFlight = Locked(InFlight())
         let left = Locked(120)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<8 {
                 group.addTask {
-                    let queue = PostgresJobQueue(fixture.patientConfiguration)
+                    let queue = PostgresJobQueue(calling)
                     let worker = try await queue.startWorker(
                         WorkerDescription(name: "w\(index)", host: "test", processID: 1, version: "1", slots: 7))
                     while left.withLock({ $0 > 0 }) {
@@ -60,7 +64,7 @@ struct QueueLimitTests {
             }
             group.addTask {
                 // What is committed, at many moments.
-                let queue = PostgresJobQueue(fixture.patientConfiguration)
+                let queue = PostgresJobQueue(calling)
                 while left.withLock({ $0 > 0 }) {
                     let running = try await queue.queues().first?.running ?? 0
                     #expect(running <= 5)

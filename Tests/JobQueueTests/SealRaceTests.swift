@@ -4,6 +4,9 @@ import Testing
 @testable import JobQueue
 
 /// Producers whose transactions add to the same batch and then say something about it.
+///
+/// Under READ COMMITTED, at which no transaction fails because of another one. Above it a batch that was sealed since
+/// the transaction began cannot be sealed again, and of serializable ones that add to one batch only one commits.
 @Suite(.timeLimit(.minutes(5)))
 struct SealRaceTests {
     @Test func `two transactions that add to one batch and seal it both succeed, and it is sealed`() async throws {
@@ -11,7 +14,7 @@ struct SealRaceTests {
         try await fixture.enqueue(["http://a/0"], batch: "b")
         let producers = [fixture.otherConnection(), fixture.otherConnection()]
         for (index, producer) in producers.enumerated() {
-            _ = try await producer.rows("BEGIN")
+            _ = try await producer.rows("BEGIN ISOLATION LEVEL READ COMMITTED")
             _ = try await producer.rows("SELECT count(*) FROM larder.enqueue('http://a/\(index + 1)', batch => 'b')")
         }
         for producer in producers {
@@ -33,7 +36,7 @@ struct SealRaceTests {
         // 4 have a row lock each of the batch, the others a spare one. A pooler has fewer sessions.
         let producers = (0..<(TemporaryDatabase.isPooled ? 8 : 20)).map { _ in fixture.otherConnection() }
         for (index, producer) in producers.enumerated() {
-            _ = try await producer.rows("BEGIN")
+            _ = try await producer.rows("BEGIN ISOLATION LEVEL READ COMMITTED")
             if index == 1 { _ = try await producer.rows("SAVEPOINT a") }
             _ = try await producer.rows("SELECT count(*) FROM larder.enqueue('not a URL \(index)', batch => 'b')")
             if index == 1 { _ = try await producer.rows("RELEASE a") }
@@ -67,13 +70,13 @@ struct SealRaceTests {
         let producers = (0..<(TemporaryDatabase.isPooled ? 8 : 20)).map { _ in fixture.otherConnection() }
         for _ in 1...2 {
             for producer in producers {
-                _ = try await producer.rows("BEGIN")
+                _ = try await producer.rows("BEGIN ISOLATION LEVEL READ COMMITTED")
                 _ = try await producer.rows("SELECT FROM larder.enqueue('not a URL', batch => 'a')")
             }
             for producer in producers { _ = try await producer.rows("COMMIT") }
         }
         for producer in producers {
-            _ = try await producer.rows("BEGIN")
+            _ = try await producer.rows("BEGIN ISOLATION LEVEL READ COMMITTED")
             _ = try await producer.rows("SELECT FROM larder.enqueue('not a URL', batch => 'a')")
         }
         for batch in ["a", "b"] { try await fixture.queue.seal(.name(batch)) }
@@ -98,7 +101,7 @@ struct SealRaceTests {
                 group.addTask {
                     let producer = fixture.otherConnection()
                     for number in 0..<40 {
-                        _ = try await producer.rows(
+                        _ = try await producer.repeating(
                             "SELECT larder.batch_open('b\(number)', notify => \(index > 0 || number % 2 == 0))")
                     }
                     await producer.close()

@@ -25,15 +25,19 @@ actor Connection {
 
     /// Runs one statement and reads its answer on this thread.
     ///
+    /// - Parameter isReadCommitted: as a transaction under READ COMMITTED; false, the default, is the session's level.
+    ///
     /// Throws `.unreachable` when nothing was sent, `.connectionLost` or `.timeout` when it may have taken effect.
     func query<Value: Sendable>(
-        _ sql: String, _ parameters: [Parameter], read: @Sendable (borrowing Rows) throws(QueueError) -> Value
+        _ sql: String, _ parameters: [Parameter], isReadCommitted: Bool = false,
+        read: @Sendable (borrowing Rows) throws(QueueError) -> Value
     ) throws(QueueError) -> Value {
         let timeout = configuration.statementTimeout
         let start = ContinuousClock.now
         do throws(QueueError) {
             let value = try withSession { session throws(QueueError) in
-                try read(session.query(sql, parameters, timeout: timeout))
+                guard isReadCommitted else { return try read(session.query(sql, parameters, timeout: timeout)) }
+                return try read(session.queryReadCommitted(sql, parameters, timeout: timeout))
             }
             count(since: start, failed: 0)
             return value
@@ -77,11 +81,11 @@ actor Connection {
     /// A new session. Its statements end within two seconds of the client's process; a server that cannot check that
     /// refuses the setting.
     private func open() throws(QueueError) -> Session {
-        let session = try Session(
-            DatabaseURL(configuration.databaseURL), timeout: configuration.connectTimeout, cutOff: cutOff)
+        let timeout = configuration.connectTimeout
+        var session = try Session(DatabaseURL(configuration.databaseURL), timeout: timeout, cutOff: cutOff)
         do throws(QueueError) {
-            try session.run(
-                script: "SET client_connection_check_interval = '2s'", timeout: configuration.connectTimeout)
+            try session.readDefaultLevel(timeout: timeout)
+            try session.run(script: "SET client_connection_check_interval = '2s'", timeout: timeout)
         } catch {
             // No statement was sent, so the caller may repeat its call.
             guard error.sqlState != nil else { throw QueueError(.unreachable, error.message) }

@@ -6,6 +6,8 @@ import Glibc
 struct Session: ~Copyable {
     let connection: OpaquePointer
     var statements = PreparedStatements()
+    /// Whether transactions of this session are READ COMMITTED by default, see `readDefaultLevel`.
+    var isReadCommitted = true
     private let cutOff: CallDeadline
 
     /// Connects. Throws `.unreachable`, naming host and port, or `.refused` when the server refuses the user, the
@@ -135,10 +137,11 @@ struct Session: ~Copyable {
         guard sent == 1 else { throw lost() }
     }
 
-    /// Runs several statements without parameters, as one simple query (`PQsendQuery`).
-    func run(script: String, timeout: Duration) throws(QueueError) {
+    /// Runs several statements without parameters, as one simple query (`PQsendQuery`); the answer of the last one.
+    @discardableResult
+    func run(script: String, timeout: Duration) throws(QueueError) -> Rows {
         guard PQsendQuery(connection, script) == 1 else { throw lost() }
-        _ = try finish(timeout: timeout)
+        return try finish(timeout: timeout)
     }
 
     func lost() -> QueueError {
