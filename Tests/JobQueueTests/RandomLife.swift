@@ -161,7 +161,10 @@ struct RandomLife {
         options.passesBlocklist = chance(15)
         options.asksFreshness = chance(20)
         let urls = urls()
-        let rows = try await anyQueue().connection.rows(Self.enqueueStatement, Self.parameters(urls, name, options))
+        // As Larder's own programs: a serializable call leaves URLs to maintenance, which the model does not foresee.
+        let rows = try await anyQueue().connection.query(
+            Self.enqueueStatement, Self.parameters(urls, name, options), isReadCommitted: true
+        ) { rows throws(QueueError) in rows.texts }
         expect(rows.count == urls.count, "\(rows.count) answers to \(urls.count) URLs")
         for (url, row) in zip(urls, rows) {
             let foreseen = model.enqueue(url, to: name, options, job: row[1].flatMap { Int64($0) })

@@ -1,14 +1,14 @@
 import Concurrency
 import Glibc
 
-/// A Postgres server on loopback that accepts logins and `SET`, and answers nothing else: no statement, no cancel
-/// request. Its connections stay open until it is released.
+/// A Postgres server on loopback that accepts logins, `SET` and `SHOW transaction_isolation`, and answers nothing else:
+/// no statement, no cancel request. Its connections stay open until it is released.
 public final class SilentServer: Sendable {
     /// How far it answers.
     public enum Kind: Sendable {
         /// Connections are accepted, and not even logins are answered.
         case mute
-        /// Logins and `SET` are answered.
+        /// Logins, and what each session begins with, are answered.
         case open
     }
 
@@ -104,11 +104,18 @@ public final class SilentServer: Sendable {
         {
             if kind == UInt8(ascii: "Q"), body.starts(with: "SET ".utf8) {
                 write([0x43, 0, 0, 0, 8] + Array("SET\0".utf8) + ready, to: client)
+            } else if kind == UInt8(ascii: "Q"), body.starts(with: "SHOW ".utf8) {
+                write(levelRow + [0x43, 0, 0, 0, 9] + Array("SHOW\0".utf8) + ready, to: client)
             } else if kind == UInt8(ascii: "Q") || kind == UInt8(ascii: "S") {
                 state.withLock { $0.arrivals.statements += 1 }
             }
         }
     }
+
+    /// The description of a text column `a`, and a row of it.
+    private static let levelRow: [UInt8] =
+        [0x54, 0, 0, 0, 26, 0, 1, 0x61, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]
+        + [0x44, 0, 0, 0, 24, 0, 1, 0, 0, 0, 14] + Array("read committed".utf8)
 
     private static func length(from client: Int32) -> Int? {
         read(4, from: client).map { $0.reduce(0) { $0 << 8 | Int($1) } }.flatMap {
