@@ -11,7 +11,12 @@ package final class ConditionLock<Value>: @unchecked Sendable {  // protected by
         mutex = .allocate(capacity: 1)
         condition = .allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        // The time limit of a wait does not depend on the time of day.
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
     }
 
     deinit {
@@ -36,6 +41,23 @@ package final class ConditionLock<Value>: @unchecked Sendable {  // protected by
         while true {
             if let answer = body(&value) { return answer }
             pthread_cond_wait(condition, mutex)
+        }
+    }
+
+    /// As `wait(for:)`, but returns nil after `limit`.
+    package func wait<Answer>(
+        atMost limit: Duration, for body: (inout Value) -> sending Answer?
+    ) -> sending Answer? {
+        var end = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &end)
+        let nanoseconds = end.tv_nsec + Int(limit.components.attoseconds / 1_000_000_000)
+        end.tv_sec += Int(limit.components.seconds) + nanoseconds / 1_000_000_000
+        end.tv_nsec = nanoseconds % 1_000_000_000
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if let answer = body(&value) { return answer }
+            if pthread_cond_timedwait(condition, mutex, &end) == ETIMEDOUT { return body(&value) }
         }
     }
 }

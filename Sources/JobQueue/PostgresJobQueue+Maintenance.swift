@@ -1,4 +1,5 @@
-/// The kinds of maintenance tasks. Each kind has a connection of its own, so that none waits for another.
+/// The kinds of maintenance tasks. No kind waits for another unless both sessions of the queue are in use, and urgent
+/// ones not even then.
 public enum MaintenanceKind: String, Sendable, CaseIterable {
     /// Other work waits for these: rescue the jobs of dead workers, promote scheduled jobs, update claim positions.
     case urgent

@@ -1,10 +1,11 @@
 /// A queue of jobs in Postgres.
 ///
-/// Uses at most seven connections, opened on first use and reopened when they break: one for claims, so that a worker
-/// claims while it completes, one for heartbeats, one per `MaintenanceKind`, so that neither a long statement nor
-/// blocked maintenance costs a worker its lease, and one for all other calls. Works through pgbouncer in transaction
-/// mode. A login that may not open so many (`CONNECTION LIMIT`) shares the one for all other calls, and its calls wait
-/// for each other.
+/// Keeps at most two sessions, opened on first use and reopened when they break. Calls are of seven kinds: claims,
+/// heartbeats, each `MaintenanceKind`, and all others; those of one kind wait for each other. When both sessions are in
+/// use for more than half a second, a call for which jobs or leases wait opens a further one, which is closed within
+/// seconds: a claim, a heartbeat, urgent maintenance, or any other call but maintenance. So neither a long statement
+/// nor blocked maintenance costs a worker its lease. Works through pgbouncer in transaction mode. A login that may not
+/// open so many (`CONNECTION LIMIT`) waits for those that it has.
 public final class PostgresJobQueue: Sendable {
     /// The database and the time limits of calls.
     public struct Configuration: Sendable {
@@ -17,6 +18,9 @@ public final class PostgresJobQueue: Sendable {
         /// How long calls wait for an unreachable database before they throw `.unreachable`; zero by default. The
         /// command `larder work` sets 5 s. Heartbeats never wait.
         public var maxWait: Duration = .zero
+        /// How long a call for which jobs or leases wait waits for a session that others use. The period of a task and
+        /// this are less than the 2 s within which a dead worker's jobs run again after its lease.
+        var sessionWait: Duration = .milliseconds(500)
         /// Time limit of a heartbeat and of the end of a worker. Below the lease, so that another one can follow.
         var heartbeatTimeout: Duration = .seconds(5)
         /// Time limit of a maintenance statement; a task takes much less unless it waits for a lock.
@@ -51,21 +55,29 @@ public final class PostgresJobQueue: Sendable {
     private let configuration: Configuration
     private let cutOff: CallDeadline
 
+    /// The sessions, of which two stay open.
+    let sessions: SessionPool
+
     /// Does not connect; the first call does.
     public init(_ configuration: Configuration) {
         let cutOff = CallDeadline()
         self.cutOff = cutOff
         self.configuration = configuration
-        connection = Connection(configuration, name: "queue", cutOff: cutOff)
-        claims = Connection(configuration, name: "queue-claims", cutOff: cutOff)
-        var short = configuration
-        short.statementTimeout = min(configuration.statementTimeout, configuration.heartbeatTimeout)
-        heartbeats = Connection(short, name: "queue-heartbeats", cutOff: cutOff)
+        let sessions = SessionPool(kept: 2)
+        self.sessions = sessions
+        func connection(_ name: String, timeout: Duration? = nil, canWait: Bool = false) -> Connection {
+            var limited = configuration
+            if let timeout { limited.statementTimeout = min(limited.statementTimeout, timeout) }
+            return Connection(
+                limited, name: name, cutOff: cutOff, pool: sessions, maxWait: canWait ? nil : configuration.sessionWait)
+        }
+        self.connection = connection("queue")
+        claims = connection("queue-claims")
+        heartbeats = connection("queue-heartbeats", timeout: configuration.heartbeatTimeout)
         maintenance = Dictionary(
             uniqueKeysWithValues: MaintenanceKind.allCases.map { kind in
-                var limited = configuration
-                limited.statementTimeout = min(configuration.statementTimeout, configuration.timeout(of: kind))
-                return (kind, Connection(limited, name: "queue-\(kind.rawValue)", cutOff: cutOff))
+                let timeout = configuration.timeout(of: kind)
+                return (kind, connection("queue-\(kind.rawValue)", timeout: timeout, canWait: kind != .urgent))
             })
     }
 
@@ -84,7 +96,7 @@ public final class PostgresJobQueue: Sendable {
         }
     }
 
-    /// Closes the connections; a later call opens them again.
+    /// Closes the sessions; a later call opens them again.
     public func close() async {
         await connection.close()
         await claims.close()
@@ -146,7 +158,8 @@ public final class PostgresJobQueue: Sendable {
         var backOff = BackOff(maxWait: maxWait ?? configuration.maxWait)
         while true {
             do {
-                return try await query(sql, parameters, isTopLevel, on: connection, read: read)
+                return try await connection.query(
+                    sql, parameters, isReadCommitted: !isTopLevel && !configuration.keepsDefaultLevel, read: read)
             } catch {
                 guard backOff.allows(error, repeating), !Task.isCancelled, !cutOff.isReached else { throw error }
             }
@@ -154,20 +167,5 @@ public final class PostgresJobQueue: Sendable {
                 throw QueueError(.unreachable, "cancelled while waiting for the database")
             }
         }
-    }
-
-    private func query<Value: Sendable>(
-        _ sql: String, _ parameters: [Parameter], _ isTopLevel: Bool, on connection: Connection,
-        read: @Sendable (borrowing Rows) throws(QueueError) -> Value
-    ) async throws(QueueError) -> Value {
-        let isReadCommitted = !isTopLevel && !configuration.keepsDefaultLevel
-        do throws(QueueError) {
-            return try await connection.query(sql, parameters, isReadCommitted: isReadCommitted, read: read)
-        } catch {
-            guard error.code == .unreachable, connection !== self.connection, await self.connection.isOpen() else {
-                throw error
-            }
-        }
-        return try await self.connection.query(sql, parameters, isReadCommitted: isReadCommitted, read: read)
     }
 }

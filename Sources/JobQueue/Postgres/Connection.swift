@@ -1,13 +1,15 @@
 internal import Concurrency
 
-/// One session on a thread of its own, opened when needed and again after it broke.
+/// Calls of one kind, one after another, on a thread of their own. Each uses a session of a pool, which is opened when
+/// needed and again after it broke.
 ///
 /// Each call tries once; `PostgresJobQueue.ask` repeats it.
 actor Connection {
     private let thread: EventLoop
     private let configuration: PostgresJobQueue.Configuration
     private let cutOff: CallDeadline
-    private var session: Session?
+    private let pool: SessionPool
+    private let maxWait: Duration?
     private nonisolated let counted = Locked(StatementCounts())
 
     /// The statements of `query` so far.
@@ -15,9 +17,17 @@ actor Connection {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    init(_ configuration: PostgresJobQueue.Configuration, name: String, cutOff: CallDeadline = CallDeadline()) {
+    /// - Parameters:
+    ///   - pool: the sessions, by default one of its own.
+    ///   - maxWait: after which a call opens a further session when all are in use, nil for never.
+    init(
+        _ configuration: PostgresJobQueue.Configuration, name: String, cutOff: CallDeadline = CallDeadline(),
+        pool: SessionPool = SessionPool(kept: 1), maxWait: Duration? = nil
+    ) {
         self.configuration = configuration
         self.cutOff = cutOff
+        self.pool = pool
+        self.maxWait = maxWait
         thread = EventLoop(name: name)
     }
 
@@ -55,25 +65,43 @@ actor Connection {
         }
     }
 
-    /// Runs `body` on the session without statements of other callers in between. `body` blocks this thread.
+    /// Runs `body` on a session without statements of other callers in between. `body` blocks this thread.
     func withSession<Value: Sendable>(
         _ body: @Sendable (inout Session) throws(QueueError) -> Value
     ) throws(QueueError) -> Value {
-        if let current = session.take(), current.isAlive() {
-            session = consume current
-        } else {
-            session = try open()
-        }
-        guard var open = session.take() else { throw QueueError(.unreachable, "no session") }
+        let entry = try take()
         do throws(QueueError) {
-            let value = try body(&open)
-            session = consume open
+            let value = try body(&entry.session)
+            pool.give(entry)
             return value
         } catch {
             // A session is closed when its connection is broken, a statement is unfinished or a transaction is open. It
             // is also closed when the server refuses writes: after a failover the same URL may lead to another server.
-            let isReusable = error.code != .connectionLost && error.code != .timeout && open.isIdle
-            if isReusable && error.sqlState != SQLState.readOnlyTransaction.rawValue { session = consume open }
+            let isReusable = error.code != .connectionLost && error.code != .timeout && entry.session.isIdle
+            if isReusable && error.sqlState != SQLState.readOnlyTransaction.rawValue {
+                pool.give(entry)
+            } else {
+                pool.drop()
+            }
+            throw error
+        }
+    }
+
+    /// A session that is open, else a new one. A login that may not open another waits for one that is open.
+    private func take() throws(QueueError) -> SessionPool.Entry {
+        while let entry = pool.take(maxWait: maxWait) {
+            if entry.session.isAlive() { return entry }
+            pool.drop()
+        }
+        do throws(QueueError) {
+            return pool.opened(try open())
+        } catch {
+            pool.failed()
+            guard error.code == .unreachable else { throw error }
+            while let entry = pool.takeOpen() {
+                if entry.session.isAlive() { return entry }
+                pool.drop()
+            }
             throw error
         }
     }
@@ -93,14 +121,6 @@ actor Connection {
         return session
     }
 
-    /// Whether a session is open and its server reachable.
-    func isOpen() -> Bool {
-        guard let current = session.take() else { return false }
-        let isAlive = current.isAlive()
-        session = consume current
-        return isAlive
-    }
-
-    /// Ends the session; the next call opens another one.
-    func close() { session = nil }
+    /// Closes the sessions of the pool that are not in use; the next call opens another one.
+    func close() { pool.closeIdle() }
 }

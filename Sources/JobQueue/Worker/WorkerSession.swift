@@ -2,7 +2,7 @@ internal import Concurrency
 
 /// One start of one worker: a new identity, under which it claims, completes and sends heartbeats.
 ///
-/// Calls may come from several tasks; claims and heartbeats have connections of their own.
+/// Calls may come from several tasks; claims, heartbeats and the others do not wait for each other.
 public final class WorkerSession: Sendable {
     /// The worker's id, never used again.
     public let id: Int64

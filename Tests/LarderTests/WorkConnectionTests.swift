@@ -1,0 +1,33 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The database connections of `larder work`.
+@Suite(.timeLimit(.minutes(10)))
+struct WorkConnectionTests {
+    @Test(arguments: [false, true])
+    func `a worker keeps two connections after it has worked`(isPooled: Bool) async throws {
+        let scene = try await Scene()
+        let list = try (0..<40).map { try scene.serve("plain.jpg", at: "/\($0).jpg") }.joined(separator: "\n")
+        #expect(try await scene.larder("enqueue", "--from", "-", input: list.utf8).code == 0)
+        var command = scene.larder(["work", "--slots", "4"])
+        let url = isPooled ? try await scene.database.pooledURL : scene.database.url
+        command.environment["LARDER_DATABASE_URL"] = url + "&application_name=counted"
+        let worker = try command.start()
+        #expect(try await reached { try await scene.sql("SELECT count(*) FROM larder_data.job_history") == "40" })
+        // Every kind of its calls has been made: the rarest is that of the schedules.
+        let registered = "SELECT extract(epoch FROM now() - started_at) > 6 FROM larder.worker WHERE state = 'live'"
+        #expect(try await reached { try await scene.sql(registered) == "t" })
+        #expect(
+            try await reached {
+                let count = try await scene.sql(
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE datname = current_database() AND application_name = 'counted'
+                    """)
+                return ["1", "2"].contains(count)
+            })
+        worker.signal(SIGTERM)
+        #expect(await worker.outcome().code == 0)
+    }
+}
