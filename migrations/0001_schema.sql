@@ -16,7 +16,7 @@
 -- index read backwards finds first, however many versions there are. There is one such row per task, worker or queue
 -- nevertheless: an update that leaves the column, or a reader that ignores it, is slower but not wrong. A function that
 -- reads them often excludes bitmap scans, which the planner takes for few rows and which read all versions. What these
--- tables list is read from tables of which no row is updated (task, claim_lock, queue).
+-- tables list is read from tables of which no row is updated (task, queue), or once (claim_lock).
 --
 -- The tables that jobs pass through have no foreign keys, which would cost an index probe and a row lock per job;
 -- larder.check() verifies the same. There are no triggers and no session state, so everything works through pgbouncer

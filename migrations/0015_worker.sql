@@ -58,12 +58,14 @@ INSERT INTO larder_data.server (timeline, since)
 SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8), '-infinity';
 
 CREATE TABLE larder_data.claim_lock (
-    worker_id bigint PRIMARY KEY
+    worker_id bigint PRIMARY KEY,
+    has_ended boolean NOT NULL DEFAULT false
 );
+CREATE INDEX claim_lock_live ON larder_data.claim_lock (worker_id) WHERE NOT has_ended;
 COMMENT ON TABLE larder_data.claim_lock IS
-    'One row per worker, never updated. Its claims lock the row, so that one that is sent again waits for the first. '
+    'One row per worker, updated once. Its claims lock the row, so that one that is sent again waits for the first. '
     'Not the row of the worker, because heartbeats do not wait for claims; not an advisory lock, because any login can '
-    'take those.';
+    'take those. has_ended: as rescued_at of the worker.';
 
 -- Above READ COMMITTED a snapshot that is older than the end of the first claim does not show its jobs: whatever locked
 -- the row last, and is not visible, may be that claim.
@@ -105,6 +107,13 @@ SELECT l.worker_id AS id, w.number, w.heartbeat_at, w.started_at, w.stopped_at, 
 FROM larder_data.claim_lock l, LATERAL (
     SELECT * FROM larder_data.worker x WHERE x.id = l.worker_id ORDER BY x.number DESC LIMIT 1) AS w;
 COMMENT ON VIEW larder_data.current_worker IS 'The workers.';
+
+-- The workers of the last day are many where each run of cron is one.
+CREATE VIEW larder_data.live_worker AS
+SELECT w.* FROM larder_data.claim_lock l, LATERAL (
+    SELECT * FROM larder_data.worker x WHERE x.id = l.worker_id ORDER BY x.number DESC LIMIT 1) AS w
+WHERE NOT l.has_ended;
+COMMENT ON VIEW larder_data.live_worker IS 'The workers that may hold jobs.';
 
 -- An outage is no worker's fault: while the server was down no heartbeat could come. The statistics are reset when the
 -- server recovers from a crash, in which it keeps its start time. A standby that takes over has another timeline.

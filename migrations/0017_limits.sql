@@ -66,7 +66,8 @@ BEGIN
     RETURN (
         SELECT count(*) FROM larder_data.claim_lock w, LATERAL (
             SELECT FROM larder_data.running x
-            WHERE x.worker_id = w.worker_id AND x.queue_id = queue_no AND NOT x.is_limited OFFSET 0) AS r);
+            WHERE x.worker_id = w.worker_id AND x.queue_id = queue_no AND NOT x.is_limited OFFSET 0) AS r
+        WHERE NOT w.has_ended);
 END $$;
 COMMENT ON FUNCTION larder_data.running_from_before IS
     'How many running jobs of a queue were claimed while it had no limit. Reads all running jobs.';

@@ -62,7 +62,7 @@ LANGUAGE sql VOLATILE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
             SELECT FROM larder_data.origin_evidence e
             WHERE e.origin_id = origin AND e.worker_id = prober AND e.until > clock_timestamp())
         OR NOT EXISTS (
-            SELECT FROM larder_data.current_worker w
+            SELECT FROM larder_data.live_worker w
             WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' > clock_timestamp()
               AND NOT EXISTS (
                   SELECT FROM larder_data.origin_evidence e

@@ -11,7 +11,7 @@ DECLARE
     shortest interval := (SELECT min(q.job_timeout) FROM larder_data.queue q);
 BEGIN
     RETURN ARRAY(
-        SELECT r.tid FROM larder_data.current_worker w,
+        SELECT r.tid FROM larder_data.live_worker w,
             LATERAL (
                 SELECT x.ctid AS tid, x.queue_id, x.claimed_at FROM larder_data.running x
                 WHERE x.worker_id = w.id AND x.claim_no >= w.oldest_claim
@@ -34,7 +34,7 @@ SET jit = off AS $$
 DECLARE
     dead bigint[] := ARRAY(
         -- Not one with a heartbeat since this statement began: it has another number.
-        SELECT w.id FROM larder_data.current_worker w, LATERAL (
+        SELECT w.id FROM larder_data.live_worker w, LATERAL (
             SELECT FROM larder_data.worker x WHERE x.id = w.id AND x.number = w.number FOR UPDATE SKIP LOCKED) AS l
         WHERE w.rescued_at IS NULL AND (w.stopped_at IS NOT NULL
             OR greatest(w.heartbeat_at, up) + w.lease_ms * interval '1 ms' < clock_timestamp()));
@@ -44,8 +44,13 @@ BEGIN
     IF dead <> '{}' AND current_setting('transaction_isolation') = 'read committed' THEN
         idle := ARRAY(
             SELECT l.worker_id FROM larder_data.claim_lock l WHERE l.worker_id = ANY (dead) FOR UPDATE SKIP LOCKED);
-        UPDATE larder_data.worker w SET rescued_at = clock_timestamp()
-        WHERE w.id = ANY (idle) AND NOT EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = w.id OFFSET 0);
+        WITH ended AS (
+            UPDATE larder_data.worker w SET rescued_at = clock_timestamp()
+            WHERE w.id = ANY (idle)
+              AND NOT EXISTS (SELECT FROM larder_data.running r WHERE r.worker_id = w.id OFFSET 0)
+            RETURNING w.id
+        )
+        UPDATE larder_data.claim_lock l SET has_ended = true FROM ended e WHERE l.worker_id = e.id;
     END IF;
     RETURN ARRAY(SELECT w.id FROM larder_data.current_worker w WHERE w.id = ANY (dead) AND w.rescued_at IS NULL);
 END $$;
@@ -90,7 +95,7 @@ BEGIN
     up := larder_data.up_since();
     -- After the clock was set back, a heartbeat in the future would keep a dead worker alive.
     UPDATE larder_data.worker w SET heartbeat_at = clock_timestamp() WHERE w.id = ANY (ARRAY(
-        SELECT w.id FROM larder_data.current_worker w, LATERAL (
+        SELECT w.id FROM larder_data.live_worker w, LATERAL (
             SELECT FROM larder_data.worker x WHERE x.id = w.id AND x.number = w.number FOR UPDATE SKIP LOCKED) AS l
         WHERE w.heartbeat_at > clock_timestamp() + interval '1 s'));
     dead := larder_data.dead_workers(up);

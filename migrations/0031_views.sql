@@ -122,7 +122,7 @@ SELECT q.name AS queue, q.lifo, q.low_priority_every, q.job_timeout, q.max_runni
         SELECT b.id FROM larder_data.batch b
         WHERE b.queue_id = q.id AND b.finished_at IS NULL ORDER BY b.id DESC LIMIT 10000) AS u, LATERAL (
         SELECT x.open FROM larder_data.ledger x WHERE x.batch_id = u.id OFFSET 0) AS l) AS open_items,
-    (SELECT count(*) FROM larder_data.current_worker w WHERE w.stopped_at IS NULL
+    (SELECT count(*) FROM larder_data.live_worker w WHERE w.stopped_at IS NULL
         AND w.heartbeat_at + w.lease_ms * interval '1 ms' >= statement_timestamp()
         AND (w.queue_id IS NULL OR w.queue_id = q.id)) AS live_workers
 FROM larder_data.queue q

@@ -298,7 +298,7 @@ SELECT 'info', 'no worker runs vacuum', 'no login of a live worker can act as th
     'autovacuum and larder.maintain() do the work; at high rates GRANT the owner''s role to the workers'' login'
 FROM larder_data.current_task m
 WHERE m.kind = 'owner' AND m.next_at < clock_timestamp() - interval '5 min' AND EXISTS (
-    SELECT FROM larder_data.current_worker w
+    SELECT FROM larder_data.live_worker w
     WHERE w.stopped_at IS NULL AND w.heartbeat_at + w.lease_ms * interval '1 ms' >= clock_timestamp()
       AND w.started_at < clock_timestamp() - interval '5 min')
 UNION ALL

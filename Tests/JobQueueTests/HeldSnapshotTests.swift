@@ -360,4 +360,19 @@ struct HeldSnapshotTests {
         #expect(try await fixture.value("SELECT count(*) FROM larder_data.ready") == "\(Self.jobs)")
         _ = try await holder.rows("COMMIT")
     }
+
+    @Test func `the search for lost jobs reads live workers only, however many have ended today`() async throws {
+        let fixture = try await QueueFixture.make()
+        try await fixture.sql(
+            "SELECT larder.worker_start_v1('ended', 'h', g, '1', 1) FROM generate_series(1, 200) AS g")
+        let live = try await fixture.startWorker()
+        try await fixture.sql("SELECT larder.worker_stop_v1(worker) FROM larder.worker WHERE name = 'ended'")
+        let rescue = "SELECT larder_data.maintenance_rescue()"
+        #expect(try await entries(of: "worker_pkey", readBy: rescue, in: fixture) >= 200)
+        #expect(try await entries(of: "worker_pkey", readBy: rescue, in: fixture) < 20)
+        #expect(try await live.heartbeat().leaseExpired == false)
+        let states = "SELECT state, count(*) FROM larder.worker GROUP BY state ORDER BY state"
+        #expect(try await fixture.sql(states) == [["live", "1"], ["stopped", "200"]])
+        #expect(try await fixture.value("SELECT live_workers FROM larder.queue") == "1")
+    }
 }
