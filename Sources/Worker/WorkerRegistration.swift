@@ -17,6 +17,8 @@ struct WorkerRegistration: Sendable {
     private let state: Locked<WorkerState>
     private let pipelines: PipelineCache
     private let completer: BatchCompleter
+    /// Signalled when the worker holds a job after it held none.
+    private let started = AsyncEvent()
     private let running = RunningTasks<Claim>()
 
     private var configuration: PrefetchWorker.Configuration { worker.configuration }
@@ -58,7 +60,8 @@ struct WorkerRegistration: Sendable {
     /// Works until `WorkerState` has a reason to end. All tasks that it started have ended when it returns.
     func run() async -> (summary: PrefetchWorker.Summary, ending: WorkerState.Ending) {
         let heartbeat = HeartbeatService(
-            session: session, lease: lease, running: running, origins: configuration.origins, wake: wake,
+            session: session, lease: lease, running: running, origins: configuration.origins,
+            isIdle: { [state] in state.withLock { $0.inUse == 0 } }, started: started, wake: wake,
             observe: worker.observe)
         var services: [any WorkerService] = [heartbeat, completer]
         if let origins = configuration.origins {
@@ -88,7 +91,11 @@ struct WorkerRegistration: Sendable {
                     switch nextAction() {
                     case .claim(let limit):
                         let jobs = try await session.claim(upTo: limit, from: configuration.source)
-                        state.withLock { $0.claimed(jobs.count, of: limit, at: .now) }
+                        let wasIdle = state.withLock { state in
+                            defer { state.claimed(jobs.count, of: limit, at: .now) }
+                            return state.inUse == 0
+                        }
+                        if wasIdle, !jobs.isEmpty { started.signal() }
                         start(jobs, in: &attempts)
                     case .checkEnd(let isIdle):
                         let isReached = try await endIsReached(isIdle: isIdle)
@@ -117,6 +124,8 @@ struct WorkerRegistration: Sendable {
                     }
                 } catch {
                     worker.observe(.queueUnavailable(error))
+                    // The next heartbeat of a worker that holds no job is seconds away.
+                    if error.code == .workerLost { lease.lose() }
                     let isFinal = !error.isTransient && error.code != .workerLost
                     state.withLock { if isFinal { $0.fail(error) } else { $0.claimFailed(at: .now) } }
                 }

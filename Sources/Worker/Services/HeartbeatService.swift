@@ -4,20 +4,27 @@ internal import JobQueue
 
 /// Extends the lease with heartbeats and cancels the attempts whose jobs were cancelled.
 struct HeartbeatService: WorkerService {
-    /// The time between two heartbeats. Below 1 s, so that a cancelled job ends within a second.
+    /// The time between two heartbeats while the worker holds jobs. Below 1 s, so that a cancelled job ends within a
+    /// second.
     static let interval = Duration.milliseconds(750)
+    /// How much longer it is while the worker holds none; random, so that workers that start together do not send
+    /// together. Several heartbeats fit in a lease.
+    static let idleTime: ClosedRange<Double> = 1.75...2.75
 
     let session: WorkerSession
     let lease: Lease
     let running: RunningTasks<Claim>
     /// Where it is kept how far this machine's clock is off; nil for a loader without origins.
     let origins: OriginLimiter?
+    /// Whether the worker holds no job, and what is signalled when it holds one again.
+    let isIdle: @Sendable () -> Bool, started: AsyncEvent
     /// Wakes the claim loop.
     let wake: AsyncEvent
     let observe: @Sendable (WorkerEvent) -> Void
 
     func run() async {
         while true {
+            if isIdle() { await started.wait(atMost: .seconds(Double.random(in: Self.idleTime))) }
             try? await Task.sleep(for: Self.interval)
             if Task.isCancelled { return }
             let sent = lease.now
