@@ -174,16 +174,19 @@ COMMENT ON VIEW larder.blocklist IS
 CREATE VIEW larder.record AS
 SELECT h.batch_id, 'job' AS kind, h.job_id AS number, h.job_id, h.url, h.outcome, h.domain, h.code, h.message,
     h.http_status, h.attempt AS attempts, h.items, h.finished_at, h.retried_as, h.discarded_at, h.stored, h.meta,
-    h.pipeline_id, o.name AS origin, h.wait_ms, h.fetch_ms, h.transcode_ms, h.store_ms, h.bytes_in
+    h.pipeline_id, o.name AS origin, h.wait_ms, h.fetch_ms, h.transcode_ms, h.store_ms, h.bytes_in, h.options,
+    h.worker_id AS worker
 FROM larder_data.job_history h LEFT JOIN larder_data.origin o ON o.id = h.origin_id
 UNION ALL
 SELECT i.batch_id, 'item', i.id, i.job_id, i.url, i.outcome, i.domain, i.code, i.message, NULL, i.attempt, i.items,
-    i.finished_at, i.retried_as, i.discarded_at, i.stored, i.meta, i.pipeline_id, NULL, NULL, NULL, NULL, NULL, NULL
+    i.finished_at, i.retried_as, i.discarded_at, i.stored, i.meta, i.pipeline_id, NULL, NULL, NULL, NULL, NULL, NULL,
+    NULL, NULL
 FROM larder_data.item_history i;
 COMMENT ON VIEW larder.record IS
     'Completed jobs (kind job) and items that ended without a job of their batch (kind item). outcome: 1 succeeded, 2 '
     'failed, 3 cancelled. Select one batch_id and kind, ORDER BY number, or one job_id of kind job. meta: the '
-    'producer''s, of the batch''s first item for the job that has one. wait_ms: from claim to fetch.';
+    'producer''s, of the batch''s first item for the job that has one. wait_ms: from claim to fetch. '
+    'options: SDWebImage''s bits. worker: of the last attempt.';
 
 -- The digest stands once, with the original: its placeholders go for every file of the job. A fresh, joined or blocked
 -- item has no files of its own.

@@ -20,17 +20,26 @@ extension PostgresJobQueue {
         """
         WITH job AS MATERIALIZED (
             SELECT number, url, outcome, domain, code, message, http_status, attempts, items, finished_at, discarded_at,
-                stored, pipeline_id, origin, wait_ms, fetch_ms, transcode_ms, store_ms, bytes_in
+                stored, pipeline_id, origin, wait_ms, fetch_ms, transcode_ms, store_ms, bytes_in, options, worker
             FROM larder.record
             WHERE batch_id = ANY ($1) AND kind = 'job' AND retried_as IS NULL AND items > 0
             ORDER BY number DESC LIMIT $2),
         span AS (
-            SELECT min(finished_at) AS start,
-                greatest(100, ceil(extract(epoch FROM max(finished_at) - min(finished_at)) * 1000 / 60))::int AS ms FROM job),
+            SELECT start, coalesce((SELECT min(n) FROM unnest('{100,200,500,1000,2000,5000,10000,15000,30000,60000,
+                120000,300000,600000,900000,1800000,3600000,7200000,14400000,43200000}'::int[]) AS n WHERE n >= s.ms),
+                ceil(s.ms))::int AS ms
+            FROM (
+                SELECT min(finished_at) AS start,
+                    coalesce(extract(epoch FROM max(finished_at) - min(finished_at)) * 1000 / 60, 0) AS ms
+                FROM job) AS s),
         slot AS (
             SELECT floor(extract(epoch FROM j.finished_at - s.start) * 1000 / s.ms)::int AS slot,
                 coalesce(sum(j.items) FILTER (WHERE j.outcome = 1), 0) AS succeeded,
-                coalesce(sum(j.items) FILTER (WHERE j.outcome <> 1), 0) AS skipped
+                coalesce(sum(j.items) FILTER (WHERE j.outcome <> 1), 0) AS skipped,
+                coalesce(avg(j.wait_ms) FILTER (WHERE j.outcome = 1), 0)::int AS wait,
+                coalesce(avg(j.fetch_ms) FILTER (WHERE j.outcome = 1), 0)::int AS fetch,
+                coalesce(avg(j.transcode_ms) FILTER (WHERE j.outcome = 1), 0)::int AS transcode,
+                coalesce(avg(j.store_ms) FILTER (WHERE j.outcome = 1), 0)::int AS store
             FROM job j, span s GROUP BY 1),
         stage AS (
             SELECT t.place, t.stage, percentile_disc('{0.5,0.95,0.99}'::float8[]) WITHIN GROUP (ORDER BY t.ms) AS p
@@ -60,10 +69,10 @@ extension PostgresJobQueue {
             WHERE a.outcome = 'retried' AND a.job_id IN (SELECT j.number FROM job j WHERE j.attempts > 1)
             GROUP BY a.domain, a.code ORDER BY count(*) DESC, a.domain, a.code LIMIT 10),
         failure AS (
-            SELECT number, url, domain, code, message, http_status, items, origin FROM job
+            SELECT number, url, domain, code, message, http_status, items, origin, finished_at FROM job
             WHERE outcome = 2 AND discarded_at IS NULL
             UNION ALL
-            (SELECT number, url, domain, code, message, http_status, items, origin FROM larder.record
+            (SELECT number, url, domain, code, message, http_status, items, origin, finished_at FROM larder.record
              WHERE batch_id = ANY ($1) AND kind = 'item' AND retried_as IS NULL AND outcome = 2 AND discarded_at IS NULL
              ORDER BY number LIMIT $2)),
         cause AS (
@@ -72,13 +81,30 @@ extension PostgresJobQueue {
                 (array_agg(url ORDER BY number))[1:5] AS examples
             FROM failure GROUP BY domain, code, http_status
             ORDER BY sum(items) DESC, domain, code, http_status LIMIT 50),
+        cause_origin AS MATERIALIZED (
+            SELECT * FROM (
+                SELECT domain, code, http_status, origin, sum(items) AS items,
+                    row_number() OVER (PARTITION BY domain, code, http_status ORDER BY sum(items) DESC, origin) AS place
+                FROM failure WHERE origin IS NOT NULL GROUP BY domain, code, http_status, origin) AS o
+            WHERE place <= 5),
+        block AS (
+            SELECT b.url, b.until, b.fails, b.domain, b.code FROM larder.blocklist b
+            WHERE b.operator_until IS NULL AND EXISTS (
+                SELECT FROM failure f WHERE f.url = b.url AND f.domain = b.domain AND f.code = b.code
+                    AND b.last_at >= f.finished_at)),
+        option AS (
+            SELECT options, sum(items) AS items FROM job GROUP BY options ORDER BY sum(items) DESC, options LIMIT 10),
+        worker AS (
+            SELECT w.worker, w.name, w.host, w.version, w.slots, count(*) AS jobs
+            FROM job j JOIN larder.worker w ON w.worker = j.worker
+            GROUP BY w.worker, w.name, w.host, w.version, w.slots ORDER BY count(*) DESC, w.worker LIMIT 10),
         pipeline AS (
             SELECT p.name, p.version, p.spec FROM larder.pipeline p
             WHERE p.pipeline_id IN (SELECT j.pipeline_id FROM job j) ORDER BY p.name, p.version LIMIT 10)
         SELECT json_build_object(
+            'startedAt', (SELECT to_char(start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') FROM span),
             'slotMilliseconds', (SELECT coalesce(max(ms), 100) FROM span),
-            'timeline', (SELECT coalesce(json_agg(json_build_object(
-                'slot', slot, 'succeeded', succeeded, 'skipped', skipped) ORDER BY slot), '[]') FROM slot),
+            'timeline', (SELECT coalesce(json_agg(row_to_json(s) ORDER BY s.slot), '[]') FROM slot AS s),
             'stages', (SELECT coalesce(json_agg(json_build_object(
                 'stage', stage, 'p50', p[1], 'p95', p[2], 'p99', p[3]) ORDER BY place), '[]') FROM stage),
             'originCount', (SELECT count(*) FROM origin),
@@ -91,7 +117,18 @@ extension PostgresJobQueue {
             'retries', (SELECT coalesce(json_agg(row_to_json(retry)), '[]') FROM retry),
             'causes', (SELECT coalesce(json_agg(json_build_object('domain', coalesce(domain, ''), 'code',
                 coalesce(code, 0), 'status', http_status, 'message', coalesce(message, ''), 'items', items,
-                'origins', origins, 'examples', examples)), '[]') FROM cause),
+                'origins', origins, 'examples', examples, 'byOrigin', (
+                    SELECT coalesce(json_agg(json_build_object('origin', o.origin, 'items', o.items)
+                        ORDER BY o.place), '[]')
+                    FROM cause_origin o WHERE (o.domain, o.code) = (c.domain, c.code)
+                        AND o.http_status IS NOT DISTINCT FROM c.http_status))), '[]') FROM cause c),
+            'blockCount', (SELECT count(*) FROM block),
+            'blocks', (SELECT coalesce(json_agg(json_build_object('url', url, 'domain', domain, 'code', code,
+                'fails', fails, 'until', to_char(until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
+                ORDER BY url), '[]')
+                FROM (SELECT * FROM block ORDER BY url LIMIT 10) AS b),
+            'options', (SELECT coalesce(json_agg(row_to_json(option)), '[]') FROM option),
+            'workers', (SELECT coalesce(json_agg(row_to_json(w)), '[]') FROM worker AS w),
             'pipelines', (SELECT coalesce(json_agg(json_build_object(
                 'name', name, 'version', version, 'spec', spec::text)), '[]') FROM pipeline))
         """

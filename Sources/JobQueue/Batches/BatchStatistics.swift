@@ -1,8 +1,10 @@
 /// What the records of batches add to their counts: times, sizes, origins and causes of failures.
 public struct BatchStatistics: Sendable, Decodable {
+    /// When the first of the jobs ended: ISO 8601 in UTC; nil without one.
+    public let startedAt: String?
     /// The items that ended in each slot of time, oldest first; a slot without any is left out.
     public let timeline: [TimelineSlot]
-    /// The length of a slot in ms, at least 100. There are at most 61 slots.
+    /// The length of a slot in ms, at least 100, up to half a day a round number. There are at most 61 slots.
     public let slotMilliseconds: Int
     /// The stages of the jobs that succeeded, in their order: `wait`, `fetch`, `transcode`, `store`.
     public let stages: [StageTimes]
@@ -22,6 +24,14 @@ public struct BatchStatistics: Sendable, Decodable {
     public let causes: [FailureCause]
     /// The pipelines that the jobs used, at most ten.
     public let pipelines: [UsedPipeline]
+    /// The URLs that failures of these batches blocked and that are blocked still; the first ten.
+    public let blocks: [Block]
+    /// How many they are.
+    public let blockCount: Int
+    /// The options of the jobs, most frequent first, at most ten.
+    public let options: [UsedOptions]
+    /// The workers that ran the last attempts, of those of the last day; at most ten.
+    public let workers: [UsedWorker]
 
     /// The items that ended in a slot of time.
     public struct TimelineSlot: Sendable, Decodable {
@@ -31,6 +41,8 @@ public struct BatchStatistics: Sendable, Decodable {
         public let succeeded: Int
         /// Items that failed or were cancelled.
         public let skipped: Int
+        /// The mean times of the stages of the jobs that succeeded, in ms.
+        public let wait, fetch, transcode, store: Int
     }
 
     /// Quantiles of the time of a stage, in ms.
@@ -91,6 +103,44 @@ public struct BatchStatistics: Sendable, Decodable {
         public let items, origins: Int
         /// The first URLs, at most five.
         public let examples: [String]
+        /// The origins with the most of them, at most five.
+        public let byOrigin: [Origin]
+
+        /// Failures of one kind from an origin.
+        public struct Origin: Sendable, Decodable {
+            /// Scheme, host and port.
+            public let origin: String
+            /// Items.
+            public let items: Int
+        }
+    }
+
+    /// A URL that a failure blocked.
+    public struct Block: Sendable, Decodable {
+        /// The URL as given.
+        public let url: String
+        /// The error.
+        public let domain: String, code: Int
+        /// Failures in a row that blocked it.
+        public let fails: Int
+        /// The end of the block: ISO 8601 in UTC.
+        public let until: String
+    }
+
+    /// Options of jobs.
+    public struct UsedOptions: Sendable, Decodable {
+        /// SDWebImage's bits.
+        public let options: Int
+        /// Items of jobs with them.
+        public let items: Int
+    }
+
+    /// A worker that ran jobs.
+    public struct UsedWorker: Sendable, Decodable {
+        /// Its name and host, and the version of the program.
+        public let name, host, version: String
+        /// Its slots, and the jobs that it ended.
+        public let slots, jobs: Int
     }
 
     /// A pipeline as the jobs used it.
